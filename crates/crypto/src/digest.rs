@@ -1,0 +1,187 @@
+//! SHA-256, HMAC-SHA-256, HKDF-SHA-256 and comparison in constant time.
+
+use std::fmt;
+
+use aws_lc_rs::{constant_time, digest as sha, hkdf, hmac};
+
+use crate::secret::SecretArray;
+
+/// SHA-256 of the parts, one after the other. The parts are not separated: where their borders matter, put a
+/// separator between them.
+pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
+    match parts {
+        [whole] => to_array(sha::digest(&sha::SHA256, whole).as_ref()),
+        parts => {
+            let mut context = sha::Context::new(&sha::SHA256);
+            for part in parts {
+                context.update(part);
+            }
+            to_array(context.finish().as_ref())
+        }
+    }
+}
+
+/// SHA-256 of everything that `input` has to give, read piece by piece.
+///
+/// # Errors
+/// Those of `input`.
+pub fn sha256_of(mut input: impl std::io::Read) -> std::io::Result<[u8; 32]> {
+    let mut context = sha::Context::new(&sha::SHA256);
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match input.read(&mut piece) {
+            Ok(0) => return Ok(to_array(context.finish().as_ref())),
+            Ok(length) => context.update(piece.get(..length).unwrap_or_default()),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// SHA-512 of the concatenated parts (FIPS 180-4).
+pub fn sha512(parts: &[&[u8]]) -> [u8; 64] {
+    let mut context = sha::Context::new(&sha::SHA512);
+    for part in parts {
+        context.update(part);
+    }
+    let mut out = [0; 64];
+    out.copy_from_slice(context.finish().as_ref());
+    out
+}
+
+/// Whether both are equal; the time depends on their lengths only.
+pub fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
+    constant_time::verify_slices_are_equal(a, b).is_ok()
+}
+
+/// A key for HMAC-SHA-256 (RFC 2104), prepared once.
+#[derive(Clone)]
+pub struct HmacKey(hmac::Key);
+
+impl HmacKey {
+    /// Prepares a key of any length; 32 random bytes are a good one.
+    pub fn new(key: &[u8]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, key))
+    }
+
+    /// The tag of the parts, one after the other.
+    pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
+        to_array(self.tag(parts).as_ref())
+    }
+
+    /// Whether `tag` is the whole tag of the parts, compared in constant time.
+    pub fn verify(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
+        constant_time_eq(self.tag(parts).as_ref(), tag)
+    }
+
+    fn tag(&self, parts: &[&[u8]]) -> hmac::Tag {
+        match parts {
+            [whole] => hmac::sign(&self.0, whole),
+            parts => {
+                let mut context = hmac::Context::with_key(&self.0);
+                for part in parts {
+                    context.update(part);
+                }
+                context.sign()
+            }
+        }
+    }
+}
+
+impl From<&SecretArray<32>> for HmacKey {
+    fn from(key: &SecretArray<32>) -> Self {
+        Self::new(key.expose())
+    }
+}
+
+impl fmt::Debug for HmacKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HmacKey(redacted)")
+    }
+}
+
+/// Derives the sub key named `label` from a master secret by HKDF-SHA-256 (RFC 5869) without salt. The master
+/// must be of full entropy (a random key, never a password); different labels give independent keys.
+pub fn derive(master: &SecretArray<32>, label: &str) -> SecretArray<32> {
+    let prk = hkdf::Salt::none(hkdf::HKDF_SHA256).extract(master.expose());
+    SecretArray::filled_by(|out| {
+        let filled = prk.expand(&[label.as_bytes()], hkdf::HKDF_SHA256).and_then(|okm| okm.fill(out));
+        if filled.is_err() {
+            // RFC 5869 2.3 bounds the output at 255 blocks and one is asked for; a key of zeros must not be.
+            std::process::abort();
+        }
+    })
+}
+
+/// The first 32 bytes; every caller passes exactly as many.
+fn to_array(bytes: &[u8]) -> [u8; 32] {
+    let mut out = [0; 32];
+    for (to, from) in out.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn sha256_of_abc() {
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hex(&sha256(&[b"abc"])), expected);
+        assert_eq!(hex(&sha256(&[b"a", b"", b"bc"])), expected);
+    }
+
+    #[test]
+    fn sha256_of_what_is_read_is_that_of_the_whole() {
+        let bytes = vec![7; 200_000];
+        assert_eq!(sha256_of(bytes.as_slice()).unwrap(), sha256(&[&bytes]));
+        assert_eq!(sha256_of(&[][..]).unwrap(), sha256(&[]));
+    }
+
+    #[test]
+    fn rfc_4231_test_case_2() {
+        let key = HmacKey::new(b"Jefe");
+        let tag = key.sign(&[b"what do ya want ", b"for nothing?"]);
+        assert_eq!(hex(&tag), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+        assert!(key.verify(&[b"what do ya want for nothing?"], &tag));
+        assert!(!key.verify(&[b"what do ya want for nothing!"], &tag));
+        assert!(!key.verify(&[b"what do ya want for nothing?"], &tag[..31]), "a truncated tag");
+    }
+
+    #[test]
+    fn derived_keys_are_stable_and_differ() {
+        let master = SecretArray::new([7; 32]);
+        assert_eq!(derive(&master, "a").expose(), derive(&master, "a").expose());
+        assert_ne!(derive(&master, "a").expose(), derive(&master, "b").expose());
+        assert_ne!(derive(&master, "a").expose(), derive(&SecretArray::new([8; 32]), "a").expose());
+        // RFC 5869 2.2 and 2.3, one block: T(1) = HMAC(HMAC(zeros, master), label | 0x01).
+        let prk = HmacKey::new(&[0; 32]).sign(&[&[7; 32]]);
+        assert_eq!(derive(&master, "a").expose(), &HmacKey::new(&prk).sign(&[b"a", &[1]]));
+    }
+
+    #[test]
+    fn comparison() {
+        assert!(constant_time_eq(b"", b""));
+        assert!(constant_time_eq(b"same", b"same"));
+        assert!(!constant_time_eq(b"same", b"sama"));
+        assert!(!constant_time_eq(b"same", b"sam"));
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_concatenated(a: Vec<u8>, b: Vec<u8>) {
+            let whole = [a.as_slice(), b.as_slice()].concat();
+            prop_assert_eq!(sha256(&[&a, &b]), sha256(&[&whole]));
+            let key = HmacKey::new(b"key");
+            prop_assert_eq!(key.sign(&[&a, &b]), key.sign(&[&whole]));
+        }
+    }
+}

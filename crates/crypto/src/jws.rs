@@ -1,0 +1,94 @@
+//! JSON Web Signatures in compact serialisation (RFC 7515 3.1, 7.1), and nothing else.
+//!
+//! Signing writes `header.payload` into one string and appends the signature to it; verifying borrows from the
+//! token. The algorithm is always the key's, never the token's choice (RFC 8725 3.1).
+
+mod compact;
+mod header;
+
+#[cfg(test)]
+mod tests;
+
+pub use compact::Compact;
+pub use header::{EncodedHeader, Header};
+
+use smol_str::SmolStr;
+
+use crate::encoding;
+use crate::key::{Signature, SigningKey};
+use crate::signer::{SignError, Signer};
+
+/// The longest token that is looked at, in bytes.
+pub const MAX_LEN: usize = 64 * 1024;
+
+/// Why a text is not a JWS that can be accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JwsError {
+    /// Longer than [`MAX_LEN`].
+    #[error("the token is longer than 64 KiB")]
+    TooLong,
+    /// Not three parts of base64url (RFC 7515 7.1). Five parts would be an encrypted token (RFC 7516).
+    #[error("not a JWS in compact serialisation")]
+    NotCompact,
+    /// The header is not a JSON object of the right types (RFC 7515 4).
+    #[error("the JWS header is malformed: {0}")]
+    Header(String),
+    /// A header member occurs twice (RFC 7515 4).
+    #[error("the JWS header names \"{0}\" twice")]
+    DuplicateMember(SmolStr),
+    /// `alg` is `none`: an unsecured token (RFC 7515 6, RFC 8725 3.2).
+    #[error("the token is not signed")]
+    Unsecured,
+    /// `alg` is missing or none of ours; HMAC algorithms are among these.
+    #[error("the signature algorithm \"{0}\" is not supported")]
+    UnsupportedAlgorithm(SmolStr),
+    /// A critical extension that is not understood (RFC 7515 4.1.11).
+    #[error("the critical header extension \"{0}\" is not supported")]
+    Critical(SmolStr),
+    /// The payload is not encoded, `b64` is false (RFC 7797).
+    #[error("unencoded payloads are not supported")]
+    UnencodedPayload,
+    /// The header's algorithm is not the key's (RFC 8725 3.1).
+    #[error("the token's algorithm is not the key's")]
+    AlgorithmMismatch,
+    /// The signature does not fit.
+    #[error("the signature is not valid")]
+    BadSignature,
+}
+
+/// The signing input `BASE64URL(header) . BASE64URL(payload)` (RFC 7515 5.1), with room for a signature.
+/// `header_prefix_b64` is the encoded header without its dot: [`EncodedHeader::as_str`].
+pub fn signing_input(header_prefix_b64: &str, payload_json: &[u8]) -> String {
+    // An RSA-2048 signature takes 342 characters; one growth for larger keys is no loss.
+    let room = header_prefix_b64.len() + encoding::encoded_len(payload_json.len()) + 2 + 342;
+    let mut token = String::with_capacity(room);
+    token.push_str(header_prefix_b64);
+    token.push('.');
+    encoding::encode_into(&mut token, payload_json);
+    token
+}
+
+/// Appends the signature: the finished token (RFC 7515 7.1).
+pub fn finish(mut signing_input: String, signature: &Signature) -> String {
+    signing_input.push('.');
+    encoding::encode_into(&mut signing_input, signature.as_bytes());
+    signing_input
+}
+
+/// A whole token: assembles, signs through the port, and finishes.
+///
+/// # Errors
+/// [`SignError::HeaderMismatch`] when the header was encoded for another key or algorithm, else the signer's.
+pub async fn sign_compact(
+    signer: &dyn Signer,
+    key: &SigningKey,
+    header: &EncodedHeader,
+    payload_json: &[u8],
+) -> Result<String, SignError> {
+    if header.algorithm() != key.algorithm() || header.kid() != key.kid() {
+        return Err(SignError::HeaderMismatch);
+    }
+    let input = signing_input(header.as_str(), payload_json);
+    let signature = signer.sign(key, input.as_bytes()).await?;
+    Ok(finish(input, &signature))
+}

@@ -1,0 +1,24 @@
+//! Secrets, signing keys, JWK and JWS, password hashing and digests. CPU only.
+//!
+//! Everything here is synchronous but for [`signer::Signer`], the asynchronous port through which tokens are
+//! signed, so that signatures in flight may one day be made together. Nothing reads a clock, a file or the
+//! network. All cryptography is aws-lc-rs; Argon2 is the `argon2` crate.
+
+pub mod algorithm;
+pub mod digest;
+pub mod encoding;
+pub mod jwk;
+pub mod jws;
+pub mod key;
+pub mod password;
+pub mod random;
+pub mod seal;
+pub mod secret;
+pub mod signer;
+
+pub use algorithm::Algorithm;
+pub use jwk::{Jwk, JwkSet};
+pub use key::{Signature, SigningKey, VerifyingKey};
+pub use random::{Random, SeededRandom, SystemRandom};
+pub use secret::{SecretArray, SecretBytes, SecretString};
+pub use signer::{InlineSigner, SignError, Signer};

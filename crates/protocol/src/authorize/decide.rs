@@ -1,0 +1,147 @@
+//! Whether a code may be issued, or whom to ask first (OpenID Connect Core 3.1.2.3, 3.1.2.4).
+
+use std::time::Duration;
+
+use super::request::AuthorizationRequest;
+use crate::client::{Client, GrantType};
+use crate::consent::Consent;
+use crate::error::{ErrorCode, OAuthError};
+use crate::id::UserId;
+use crate::scope::{OFFLINE_ACCESS, Scope};
+use crate::session::Session;
+use crate::time::Timestamp;
+
+/// What an `id_token_hint` turned out to be. It is only a hint: it never stands in for a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdTokenHint<'a> {
+    /// There was none.
+    #[default]
+    Absent,
+    /// Not an ID token of ours.
+    Unverifiable,
+    /// An ID token of ours, expired or not, about this subject.
+    Subject(&'a str),
+}
+
+/// What the person did on our pages for this very request: from the server's own transaction record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interaction<'a> {
+    /// When they signed in.
+    pub signed_in_at: Option<Timestamp>,
+    /// Who allowed what: it counts only while the same user is signed in.
+    pub allowed: Option<(&'a UserId, &'a Scope)>,
+}
+
+/// What happens next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// A code for this scope.
+    Issue {
+        /// What is granted.
+        scope: Scope,
+    },
+    /// The login page.
+    Login {
+        /// Whether a session is there and its user must prove themselves again.
+        reauthenticate: bool,
+    },
+    /// The consent page.
+    Consent {
+        /// What to ask for.
+        scopes: Scope,
+    },
+    /// The client is told by redirect.
+    Error(OAuthError),
+}
+
+/// Decides. `consent` need not be loaded for clients with `skip_consent`.
+pub fn decide(
+    request: &AuthorizationRequest<'_>,
+    client: &Client,
+    session: Option<(&Session, Option<&Consent>)>,
+    hint: IdTokenHint<'_>,
+    interaction: Interaction<'_>,
+    now: Timestamp,
+) -> Decision {
+    let silent = request.prompt.none;
+    let live = session.filter(|(session, _)| now < session.expires_at);
+    let Some((session, consent)) = live else {
+        return ask_or(silent, Decision::Login { reauthenticate: false }, ErrorCode::LoginRequired);
+    };
+    let signed_in_now = interaction.signed_in_at.is_some_and(|at| session.auth_time >= at);
+    if !is_expected(session, hint, silent) {
+        // OpenID Connect Core 3.1.2.1: another user than the hint's is an error, once they had their chance.
+        let ask = Decision::Login { reauthenticate: true };
+        return ask_or(silent || signed_in_now, ask, ErrorCode::LoginRequired);
+    }
+    if !signed_in_now && must_sign_in_again(request, session, now) {
+        return ask_or(silent, Decision::Login { reauthenticate: true }, ErrorCode::LoginRequired);
+    }
+    let scope = grantable(request, client);
+    if scope.is_empty() {
+        return error(ErrorCode::InvalidScope, "scope names nothing that can be granted here");
+    }
+    if client.skip_consent {
+        return Decision::Issue { scope };
+    }
+    if let Some((_, allowed)) = interaction.allowed.filter(|(user, _)| **user == session.user) {
+        return issue_allowed(&scope, allowed);
+    }
+    if !request.prompt.consent && consent.is_some_and(|consent| consent.scope.covers(&scope)) {
+        return Decision::Issue { scope };
+    }
+    ask_or(silent, Decision::Consent { scopes: scope }, ErrorCode::ConsentRequired)
+}
+
+/// Shows the page, or tells the client by an error where no page may be shown (OpenID Connect Core 3.1.2.6).
+fn ask_or(silent: bool, page: Decision, code: ErrorCode) -> Decision {
+    match (silent, code) {
+        (false, _) => page,
+        (true, ErrorCode::ConsentRequired) => error(code, "the user has to consent"),
+        (true, _) => error(code, "the user has to sign in"),
+    }
+}
+
+fn error(code: ErrorCode, description: &'static str) -> Decision {
+    Decision::Error(OAuthError::new(code, description))
+}
+
+fn is_expected(session: &Session, hint: IdTokenHint<'_>, silent: bool) -> bool {
+    match hint {
+        IdTokenHint::Absent => true,
+        // What cannot be read names nobody: silently that is a doubt, on a page the person sees who they are.
+        IdTokenHint::Unverifiable => !silent,
+        IdTokenHint::Subject(subject) => session.user.as_str() == subject,
+    }
+}
+
+/// OpenID Connect Core 3.1.2.1: `prompt=login`, and a sign-in older than `max_age`, ask for a new one.
+fn must_sign_in_again(request: &AuthorizationRequest<'_>, session: &Session, now: Timestamp) -> bool {
+    request.prompt.login
+        || request.prompt.select_account
+        || request.max_age.is_some_and(|age| now.since(session.auth_time) > Duration::from_secs(age))
+}
+
+/// OpenID Connect Core 11: `offline_access` is ignored unless the client can refresh, and the person is asked
+/// (`prompt=consent`) or need not be.
+fn grantable(request: &AuthorizationRequest<'_>, client: &Client) -> Scope {
+    let stays = client.may_use(GrantType::RefreshToken) && (request.prompt.consent || client.skip_consent);
+    if stays || !request.scope.contains(OFFLINE_ACCESS) {
+        return request.scope.clone();
+    }
+    request.scope.filtered(|token| token != OFFLINE_ACCESS)
+}
+
+/// The person may allow less than was asked for (RFC 6749 3.3), but not nothing.
+fn issue_allowed(scope: &Scope, allowed: &Scope) -> Decision {
+    let scope = scope.intersection(allowed);
+    if scope.is_empty() {
+        return Decision::Error(denied());
+    }
+    Decision::Issue { scope }
+}
+
+/// The error for a person who said no (RFC 6749 4.1.2.1).
+pub const fn denied() -> OAuthError {
+    OAuthError::new(ErrorCode::AccessDenied, "the user refused")
+}

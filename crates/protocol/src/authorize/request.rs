@@ -1,0 +1,349 @@
+//! Reading and checking an authorization request (OpenID Connect Core 3.1.2.1, 3.1.2.2).
+
+use crate::client::{Client, GrantType};
+use crate::error::{ErrorCode, OAuthError};
+use crate::id::ClientId;
+use crate::params::{self, Params};
+use crate::pkce::{self, CodeChallenge};
+use crate::redirect_uri;
+use crate::scope::Scope;
+use crate::settings::IssuerSettings;
+
+/// The longest `nonce` that is kept, in bytes.
+const MAX_NONCE: usize = 2048;
+
+/// How the answer reaches the client (OAuth 2.0 Multiple Response Types 2.1, OAuth 2.0 Form Post Response Mode).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ResponseMode {
+    /// In the query of the redirect URI: the default of `response_type=code`.
+    #[default]
+    Query,
+    /// In its fragment.
+    Fragment,
+    /// As a form that the browser posts.
+    FormPost,
+}
+
+impl ResponseMode {
+    /// Every mode, as discovery lists them.
+    pub const ALL: [Self; 3] = [Self::Query, Self::Fragment, Self::FormPost];
+
+    /// The value of `response_mode`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Fragment => "fragment",
+            Self::FormPost => "form_post",
+        }
+    }
+
+    /// Reads a `response_mode`.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == text)
+    }
+}
+
+/// The set in `prompt` (OpenID Connect Core 3.1.2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// No page may be shown. It stands alone.
+    pub none: bool,
+    /// The person must sign in again.
+    pub login: bool,
+    /// The person must consent again.
+    pub consent: bool,
+    /// The person must choose who to be: the login page, since a browser has one session.
+    pub select_account: bool,
+}
+
+impl Prompt {
+    /// Every value, as discovery lists them.
+    pub const VALUES: [&'static str; 4] = ["none", "login", "consent", "select_account"];
+
+    /// Reads a `prompt`.
+    ///
+    /// # Errors
+    /// `invalid_request` for `none` beside another value, and for values that discovery does not list.
+    pub fn parse(text: &str) -> Result<Self, OAuthError> {
+        let mut prompt = Self::default();
+        for value in text.split(' ').filter(|value| !value.is_empty()) {
+            match value {
+                "none" => prompt.none = true,
+                "login" => prompt.login = true,
+                "consent" => prompt.consent = true,
+                "select_account" => prompt.select_account = true,
+                // Initiating User Registration via OpenID Connect 4.1: an undeclared value is an error.
+                _ => return Err(OAuthError::invalid_request("prompt has a value that is not supported")),
+            }
+        }
+        // OpenID Connect Core 3.1.2.1: none with any other value is an error.
+        if prompt.none && (prompt.login || prompt.consent || prompt.select_account) {
+            return Err(OAuthError::invalid_request("prompt=none must stand alone"));
+        }
+        Ok(prompt)
+    }
+}
+
+/// Where the answer goes, once client and redirect URI are known to be good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReturnTo<'p> {
+    /// The redirect URI as it was sent; it matches a registered one.
+    pub redirect_uri: &'p str,
+    /// How.
+    pub response_mode: ResponseMode,
+    /// Goes back unchanged (RFC 6749 4.1.2).
+    pub state: Option<&'p str>,
+}
+
+/// Why there is no authorization request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection<'p> {
+    /// Client or redirect URI are not to be trusted: a page with status 400 that goes nowhere (RFC 6749 4.1.2.1).
+    Page(OAuthError),
+    /// The client is told.
+    Redirect(ReturnTo<'p>, OAuthError),
+}
+
+/// An authorization request whose form is right; borrowed from its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorizationRequest<'p> {
+    /// Where the answer goes.
+    pub return_to: ReturnTo<'p>,
+    /// What is asked for, and what of it the client may have; never empty.
+    pub scope: Scope,
+    /// Goes into the ID token.
+    pub nonce: Option<&'p str>,
+    /// The S256 code challenge.
+    pub code_challenge: Option<CodeChallenge>,
+    /// Which pages are wanted.
+    pub prompt: Prompt,
+    /// The oldest sign-in that will do, in seconds: the request's, else the client's default.
+    pub max_age: Option<u64>,
+    /// What to put into the login form.
+    pub login_hint: Option<&'p str>,
+    /// An ID token that says who is expected; not verified yet.
+    pub id_token_hint: Option<&'p str>,
+    /// The languages that the person prefers (BCP 47, separated by spaces).
+    pub ui_locales: Option<&'p str>,
+}
+
+/// The client to load.
+///
+/// # Errors
+/// `invalid_request`, for a page: no redirect can be trusted.
+pub fn client_id(params: &Params<'_>) -> Result<ClientId, OAuthError> {
+    ClientId::parse(params.require("client_id")?).map_err(|_| unknown_client())
+}
+
+/// The error for a `client_id` that names no client: a page with status 400.
+pub const fn unknown_client() -> OAuthError {
+    OAuthError::invalid_request("client_id names no client")
+}
+
+impl<'p> AuthorizationRequest<'p> {
+    /// Checks a request of a client that was found by [`client_id`].
+    ///
+    /// # Errors
+    /// [`Rejection`]
+    pub fn check(
+        params: &'p Params<'_>,
+        client: &Client,
+        settings: &IssuerSettings,
+    ) -> Result<Self, Rejection<'p>> {
+        let sent = Sent::read(params);
+        // From here until the redirect URI is known to be the client's, nothing may be redirected.
+        let redirect_uri = redirect_uri(&sent, client).map_err(Rejection::Page)?;
+        let return_to = ReturnTo {
+            redirect_uri,
+            response_mode: sent.response_mode.value().and_then(ResponseMode::parse).unwrap_or_default(),
+            state: sent.state.value(),
+        };
+        Self::check_trusted(&sent, return_to, client, settings)
+            .map_err(|error| Rejection::Redirect(return_to, error))
+    }
+
+    /// The checks whose failures the client is told of, in their order.
+    fn check_trusted(
+        sent: &Sent<'p>,
+        return_to: ReturnTo<'p>,
+        client: &Client,
+        settings: &IssuerSettings,
+    ) -> Result<Self, OAuthError> {
+        no_parameter_twice(sent)?;
+        known_response_mode(sent)?;
+        no_request_object(sent)?;
+        response_type_code(sent)?;
+        may_use_codes(client)?;
+        let prompt = Prompt::parse(sent.prompt.value().unwrap_or_default())?;
+        let max_age = max_age(sent, client)?;
+        let nonce = nonce(sent)?;
+        let scope = scope(sent, client)?;
+        let code_challenge = pkce::challenge(
+            sent.code_challenge.value(),
+            sent.code_challenge_method.value(),
+            // RFC 9700 2.1.1: public clients MUST use PKCE.
+            client.is_public() || settings.require_pkce,
+        )?;
+        Ok(Self {
+            return_to,
+            scope,
+            nonce,
+            code_challenge,
+            prompt,
+            max_age,
+            login_hint: sent.login_hint.value(),
+            id_token_hint: sent.id_token_hint.value(),
+            ui_locales: sent.ui_locales.value(),
+        })
+    }
+}
+
+/// A parameter as it came.
+#[derive(Clone, Copy, Default)]
+enum Given<'p> {
+    #[default]
+    Absent,
+    Once(&'p str),
+    Repeated(&'p str),
+}
+
+impl<'p> Given<'p> {
+    /// The value, the first one of several.
+    fn value(self) -> Option<&'p str> {
+        match self {
+            Self::Absent => None,
+            Self::Once(value) | Self::Repeated(value) => Some(value),
+        }
+    }
+}
+
+macro_rules! recognised {
+    ($($name:ident)*) => {
+        /// Every parameter that means something here, found in one pass. Others are ignored (RFC 6749 3.1).
+        #[derive(Default)]
+        struct Sent<'p> {
+            $($name: Given<'p>,)*
+            /// The first parameter that came more than once.
+            repeated: Option<&'static str>,
+        }
+
+        impl<'p> Sent<'p> {
+            fn read(params: &'p Params<'_>) -> Self {
+                let mut sent = Self::default();
+                for (name, value) in params.iter() {
+                    let (slot, name) = match name {
+                        $(stringify!($name) => (&mut sent.$name, stringify!($name)),)*
+                        _ => continue,
+                    };
+                    *slot = match *slot {
+                        Given::Absent => Given::Once(value),
+                        Given::Once(first) | Given::Repeated(first) => {
+                            sent.repeated.get_or_insert(name);
+                            Given::Repeated(first)
+                        }
+                    };
+                }
+                sent
+            }
+        }
+    };
+}
+
+recognised! {
+    client_id redirect_uri response_type response_mode scope state nonce prompt max_age login_hint
+    id_token_hint ui_locales code_challenge code_challenge_method request request_uri registration
+}
+
+/// RFC 6749 3.1.2.3, RFC 9700 2.1: the redirect URI must be one of the registered ones. It is always asked for,
+/// as OpenID Connect Core 3.1.2.1 does.
+fn redirect_uri<'p>(sent: &Sent<'p>, client: &Client) -> Result<&'p str, OAuthError> {
+    if matches!(sent.client_id, Given::Repeated(_)) {
+        return Err(params::repeated("client_id"));
+    }
+    let uri = match sent.redirect_uri {
+        Given::Once(uri) => uri,
+        Given::Absent => return Err(OAuthError::invalid_request("redirect_uri is missing")),
+        Given::Repeated(_) => return Err(params::repeated("redirect_uri")),
+    };
+    if !redirect_uri::is_registered(&client.redirect_uris, uri) {
+        return Err(OAuthError::invalid_request("redirect_uri is not registered for this client"));
+    }
+    Ok(uri)
+}
+
+/// RFC 6749 3.1: parameters MUST NOT be included more than once.
+fn no_parameter_twice(sent: &Sent<'_>) -> Result<(), OAuthError> {
+    sent.repeated.map_or(Ok(()), |name| Err(params::repeated(name)))
+}
+
+fn known_response_mode(sent: &Sent<'_>) -> Result<(), OAuthError> {
+    match sent.response_mode.value().map(ResponseMode::parse) {
+        Some(None) => Err(OAuthError::invalid_request("response_mode must be query, fragment or form_post")),
+        _ => Ok(()),
+    }
+}
+
+/// OpenID Connect Core 3.1.2.6, 6: what is not supported says so.
+fn no_request_object(sent: &Sent<'_>) -> Result<(), OAuthError> {
+    let refused = [
+        (sent.request, ErrorCode::RequestNotSupported, "request objects are not supported"),
+        (sent.request_uri, ErrorCode::RequestUriNotSupported, "request_uri is not supported"),
+        (sent.registration, ErrorCode::RegistrationNotSupported, "registration is not supported"),
+    ];
+    match refused.into_iter().find(|(given, ..)| given.value().is_some()) {
+        Some((_, code, description)) => Err(OAuthError::new(code, description)),
+        None => Ok(()),
+    }
+}
+
+fn response_type_code(sent: &Sent<'_>) -> Result<(), OAuthError> {
+    match sent.response_type.value() {
+        Some("code") => Ok(()),
+        Some(_) => Err(OAuthError::new(ErrorCode::UnsupportedResponseType, "response_type must be code")),
+        None => Err(OAuthError::invalid_request("response_type is missing")),
+    }
+}
+
+/// RFC 6749 4.1.2.1: the client is not authorized to request a code by this method.
+fn may_use_codes(client: &Client) -> Result<(), OAuthError> {
+    if client.may_use(GrantType::AuthorizationCode) {
+        return Ok(());
+    }
+    Err(OAuthError::new(
+        ErrorCode::UnauthorizedClient,
+        "the client is not registered for the grant type authorization_code",
+    ))
+}
+
+/// OpenID Connect Registration 2: `max_age` overrides `default_max_age`.
+fn max_age(sent: &Sent<'_>, client: &Client) -> Result<Option<u64>, OAuthError> {
+    match sent.max_age.value() {
+        None => Ok(client.default_max_age),
+        Some(text) => text
+            .parse()
+            .map(Some)
+            .map_err(|_| OAuthError::invalid_request("max_age must be a number of seconds")),
+    }
+}
+
+fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {
+    match sent.nonce.value() {
+        Some(nonce) if nonce.len() > MAX_NONCE => {
+            Err(OAuthError::invalid_request("nonce is longer than 2048 bytes"))
+        }
+        nonce => Ok(nonce),
+    }
+}
+
+/// RFC 6749 3.3: what the client did not register is left out; nothing left is an error. Whether
+/// `offline_access` stays is decided later.
+fn scope(sent: &Sent<'_>, client: &Client) -> Result<Scope, OAuthError> {
+    let invalid = |description| OAuthError::new(ErrorCode::InvalidScope, description);
+    let asked = Scope::parse(sent.scope.value().unwrap_or_default())
+        .map_err(|_| invalid("scope is malformed"))?
+        .intersection(&client.scope);
+    if asked.is_empty() {
+        return Err(invalid("scope names nothing that this client may have"));
+    }
+    Ok(asked)
+}

@@ -1,0 +1,102 @@
+//! Answers of the authorization endpoint (RFC 6749 4.1.2, RFC 9207).
+
+use super::request::{AuthorizationRequest, ResponseMode, ReturnTo};
+use crate::client::Client;
+use crate::code::{AuthorizationCode, CodeGrant};
+use crate::error::OAuthError;
+use crate::grant::GrantId;
+use crate::id::IssuerId;
+use crate::redirect_uri;
+use crate::scope::Scope;
+use crate::session::Session;
+use crate::settings::IssuerSettings;
+use crate::time::Timestamp;
+use symbolon_crypto::random::Random;
+
+/// Who issues a code to whom, and when.
+#[derive(Clone, Copy)]
+pub struct Issuance<'a> {
+    /// The issuer.
+    pub issuer: &'a IssuerId,
+    /// Its settings.
+    pub settings: &'a IssuerSettings,
+    /// Who may redeem the code.
+    pub client: &'a Client,
+    /// Whose sign-in it stands for.
+    pub session: &'a Session,
+    /// The clock.
+    pub now: Timestamp,
+}
+
+impl Issuance<'_> {
+    /// What a code for the decided scope stands for: a new grant each time.
+    pub fn code_grant(
+        &self,
+        request: &AuthorizationRequest<'_>,
+        scope: Scope,
+        random: &dyn Random,
+    ) -> CodeGrant {
+        let lifetimes = self.settings.lifetimes_for(&self.client.settings);
+        CodeGrant {
+            grant: GrantId::draw(self.issuer, self.session.user.as_str(), self.now, random),
+            client: self.client.client_id.clone(),
+            user: self.session.user.clone(),
+            sid: self.session.sid.clone(),
+            redirect_uri: request.return_to.redirect_uri.to_owned(),
+            scope,
+            nonce: request.nonce.map(str::to_owned),
+            code_challenge: request.code_challenge,
+            auth_time: self.session.auth_time,
+            amr: self.session.amr,
+            session_expires_at: self.session.expires_at,
+            expires_at: self.now + lifetimes.code,
+        }
+    }
+}
+
+/// An answer, ready for HTTP.
+#[derive(Clone, PartialEq, Eq)]
+pub enum AuthorizationResponse {
+    /// The `Location` of a redirect: 302 after a GET, 303 after a POST.
+    Redirect(String),
+    /// A page whose form the browser posts by itself (OAuth 2.0 Form Post Response Mode 2).
+    FormPost {
+        /// Where to.
+        action: String,
+        /// The hidden fields, not yet escaped for HTML.
+        fields: Vec<(&'static str, String)>,
+    },
+}
+
+/// The answer that carries a code: `code` first, `state` as it came, and `iss`.
+pub fn success(to: &ReturnTo<'_>, code: &AuthorizationCode, issuer_url: &str) -> AuthorizationResponse {
+    let code = ("code", code.expose());
+    match to.state {
+        Some(state) => write(to, &[code, ("state", state), ("iss", issuer_url)]),
+        None => write(to, &[code, ("iss", issuer_url)]),
+    }
+}
+
+/// The answer that carries an error (RFC 6749 4.1.2.1), with `iss` too (RFC 9207 2).
+pub fn error(to: &ReturnTo<'_>, error: &OAuthError, issuer_url: &str) -> AuthorizationResponse {
+    let (code, description) = (("error", error.code.as_str()), ("error_description", &*error.description));
+    match to.state {
+        Some(state) => write(to, &[code, description, ("state", state), ("iss", issuer_url)]),
+        None => write(to, &[code, description, ("iss", issuer_url)]),
+    }
+}
+
+fn write(to: &ReturnTo<'_>, params: &[(&'static str, &str)]) -> AuthorizationResponse {
+    match to.response_mode {
+        ResponseMode::Query => {
+            AuthorizationResponse::Redirect(redirect_uri::append_query(to.redirect_uri, params))
+        }
+        ResponseMode::Fragment => {
+            AuthorizationResponse::Redirect(redirect_uri::append_fragment(to.redirect_uri, params))
+        }
+        ResponseMode::FormPost => AuthorizationResponse::FormPost {
+            action: to.redirect_uri.to_owned(),
+            fields: params.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
+        },
+    }
+}

@@ -1,0 +1,407 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+use symbolon_crypto::random::SeededRandom;
+
+use super::*;
+use crate::client::{Client, GrantType, TokenEndpointAuthMethod};
+use crate::client_metadata;
+use crate::code::AuthorizationCode;
+use crate::consent::Consent;
+use crate::error::{ErrorCode, OAuthError};
+use crate::id::{ClientId, IssuerId, Sid, UserId};
+use crate::params::Params;
+use crate::scope::Scope;
+use crate::session::{Amr, AuthenticationMethod, Session};
+use crate::settings::IssuerSettings;
+use crate::time::Timestamp;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+const ISSUER: &str = "https://op.example";
+const CALLBACK: &str = "https://rp.example/cb";
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+fn client() -> Client {
+    let metadata = serde_json::json!({
+        "client_id": "rp", "client_name": "RP", "redirect_uris": [CALLBACK, "http://127.0.0.1/cb"],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "scope": "openid profile email offline_access",
+    });
+    let serde_json::Value::Object(metadata) = metadata else { panic!("an object") };
+    client_metadata::create(metadata, NOW, &SeededRandom::new(1)).map(|made| made.client).unwrap()
+}
+
+fn session() -> Session {
+    Session {
+        user: UserId::trusted("alice"),
+        sid: Sid::trusted("sid-1"),
+        auth_time: NOW - Duration::from_secs(600),
+        created_at: NOW - Duration::from_secs(600),
+        expires_at: NOW + Duration::from_secs(600),
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        clients: Vec::new(),
+        predecessors: Box::default(),
+    }
+}
+
+fn scope(text: &str) -> Scope {
+    Scope::parse(text).unwrap()
+}
+
+/// A good request with some parameters set or, where the value is empty, left out.
+fn query(changes: &[(&str, &str)]) -> String {
+    let base = [
+        ("response_type", "code"),
+        ("client_id", "rp"),
+        ("redirect_uri", CALLBACK),
+        ("scope", "openid profile"),
+        ("state", "st/1 "),
+        ("nonce", "n-1"),
+        ("code_challenge", CHALLENGE),
+        ("code_challenge_method", "S256"),
+    ];
+    let kept = base.iter().filter(|(name, _)| changes.iter().all(|(changed, _)| changed != name));
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).extend_pairs(changes).finish()
+}
+
+/// Where a request's error goes.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Good,
+    Page(ErrorCode),
+    Redirect(ErrorCode, ResponseMode),
+}
+
+fn outcome(text: &str, client: &Client, settings: &IssuerSettings) -> Outcome {
+    let params = Params::parse(text.as_bytes()).unwrap();
+    match AuthorizationRequest::check(&params, client, settings) {
+        Ok(_) => Outcome::Good,
+        Err(Rejection::Page(error)) => Outcome::Page(error.code),
+        Err(Rejection::Redirect(to, error)) => {
+            assert_eq!(to.redirect_uri, CALLBACK);
+            Outcome::Redirect(error.code, to.response_mode)
+        }
+    }
+}
+
+#[test]
+fn requests_and_where_their_errors_go() {
+    use ErrorCode::*;
+    use Outcome::*;
+    use ResponseMode::{FormPost, Fragment, Query};
+    let table: &[(&[(&str, &str)], Outcome)] = &[
+        (&[], Good),
+        (&[("nonce", ""), ("state", "")], Good),
+        (&[("scope", "profile")], Good),
+        (&[("redirect_uri", "http://127.0.0.1:49152/cb")], Good),
+        (&[("unknown", "1"), ("unknown", "2"), ("claims", "{}"), ("acr_values", "1")], Good),
+        (&[("prompt", "login consent"), ("max_age", "0"), ("response_mode", "form_post")], Good),
+        (&[("redirect_uri", "")], Page(InvalidRequest)),
+        (&[("redirect_uri", "https://rp.example/cb/")], Page(InvalidRequest)),
+        (&[("redirect_uri", CALLBACK), ("redirect_uri", CALLBACK)], Page(InvalidRequest)),
+        (&[("client_id", "rp"), ("client_id", "rp")], Page(InvalidRequest)),
+        (&[("response_type", "")], Redirect(InvalidRequest, Query)),
+        (&[("response_type", "token")], Redirect(UnsupportedResponseType, Query)),
+        (
+            &[("response_type", "code id_token"), ("response_mode", "fragment")],
+            Redirect(UnsupportedResponseType, Fragment),
+        ),
+        (&[("response_mode", "jwt")], Redirect(InvalidRequest, Query)),
+        (&[("state", "a"), ("state", "b")], Redirect(InvalidRequest, Query)),
+        (
+            &[("scope", "openid"), ("scope", "email"), ("response_mode", "form_post")],
+            Redirect(InvalidRequest, FormPost),
+        ),
+        (&[("scope", "")], Redirect(InvalidScope, Query)),
+        (&[("scope", "unknown")], Redirect(InvalidScope, Query)),
+        (&[("scope", "a\"b")], Redirect(InvalidScope, Query)),
+        (&[("prompt", "none login")], Redirect(InvalidRequest, Query)),
+        (&[("prompt", "dance")], Redirect(InvalidRequest, Query)),
+        (&[("max_age", "-1")], Redirect(InvalidRequest, Query)),
+        (&[("max_age", "soon")], Redirect(InvalidRequest, Query)),
+        (&[("request", "x.y.z")], Redirect(RequestNotSupported, Query)),
+        (&[("request_uri", "urn:x")], Redirect(RequestUriNotSupported, Query)),
+        (&[("registration", "{}")], Redirect(RegistrationNotSupported, Query)),
+        (&[("code_challenge", "")], Redirect(InvalidRequest, Query)),
+        (&[("code_challenge_method", "")], Redirect(InvalidRequest, Query)),
+        (&[("code_challenge_method", "plain")], Redirect(InvalidRequest, Query)),
+    ];
+    for (changes, expected) in table {
+        let text = query(changes);
+        assert_eq!(outcome(&text, &client(), &IssuerSettings::default()), *expected, "{text}");
+    }
+}
+
+#[test]
+fn a_client_without_the_grant_type_is_told() {
+    let client = Client { grant_types: vec![GrantType::ClientCredentials], ..client() };
+    let found = outcome(&query(&[]), &client, &IssuerSettings::default());
+    assert_eq!(found, Outcome::Redirect(ErrorCode::UnauthorizedClient, ResponseMode::Query));
+}
+
+#[test]
+fn pkce_may_be_left_out_by_confidential_clients_only_where_the_issuer_says_so() {
+    let lax = IssuerSettings { require_pkce: false, ..IssuerSettings::default() };
+    let text = query(&[("code_challenge", ""), ("code_challenge_method", "")]);
+    assert_eq!(outcome(&text, &client(), &lax), Outcome::Good);
+    let public = Client { token_endpoint_auth_method: TokenEndpointAuthMethod::None, ..client() };
+    let refused = Outcome::Redirect(ErrorCode::InvalidRequest, ResponseMode::Query);
+    assert_eq!(outcome(&text, &public, &lax), refused);
+}
+
+#[test]
+fn the_client_is_named_once_and_well() {
+    let named = |text: &str| request::client_id(&Params::parse(text.as_bytes()).unwrap());
+    assert_eq!(named("client_id=rp"), Ok(ClientId::trusted("rp")));
+    for bad in ["", "client_id=", "client_id=a%20b", "client_id=a&client_id=a"] {
+        assert_eq!(named(bad).map_err(|e| e.code.status()), Err(400), "{bad}");
+    }
+}
+
+/// The situation that a case of the table below starts from: signed in, consented, nothing special.
+struct Case {
+    changes: Vec<(&'static str, &'static str)>,
+    client: Client,
+    session: Option<Session>,
+    consent: Option<Consent>,
+    hint: IdTokenHint<'static>,
+    signed_in_at: Option<Timestamp>,
+    allowed: Option<(UserId, Scope)>,
+}
+
+impl Case {
+    fn new(changes: &[(&'static str, &'static str)]) -> Self {
+        let consent = Consent { scope: scope("openid profile offline_access"), granted_at: NOW };
+        Self {
+            changes: changes.to_vec(),
+            client: client(),
+            session: Some(session()),
+            consent: Some(consent),
+            hint: IdTokenHint::Absent,
+            signed_in_at: None,
+            allowed: None,
+        }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    fn decide(&self) -> Decision {
+        let text = query(&self.changes);
+        let params = Params::parse(text.as_bytes()).unwrap();
+        let request = AuthorizationRequest::check(&params, &self.client, &IssuerSettings::default()).unwrap();
+        let session = self.session.as_ref().map(|session| (session, self.consent.as_ref()));
+        let done = Interaction {
+            signed_in_at: self.signed_in_at,
+            allowed: self.allowed.as_ref().map(|(u, s)| (u, s)),
+        };
+        decide(&request, &self.client, session, self.hint, done, NOW)
+    }
+
+    #[track_caller]
+    fn issues(self, expected: &str) {
+        assert_eq!(self.decide(), Decision::Issue { scope: scope(expected) });
+    }
+
+    #[track_caller]
+    fn asks_login(self, reauthenticate: bool) {
+        assert_eq!(self.decide(), Decision::Login { reauthenticate });
+    }
+
+    #[track_caller]
+    fn asks_consent(self, expected: &str) {
+        assert_eq!(self.decide(), Decision::Consent { scopes: scope(expected) });
+    }
+
+    #[track_caller]
+    fn fails(self, expected: ErrorCode) {
+        let Decision::Error(OAuthError { code, .. }) = self.decide() else { panic!("{:?}", self.decide()) };
+        assert_eq!(code, expected);
+    }
+}
+
+fn alice(allowed: &str) -> Option<(UserId, Scope)> {
+    Some((UserId::trusted("alice"), scope(allowed)))
+}
+
+const NONE: (&str, &str) = ("prompt", "none");
+
+#[test]
+fn a_live_session_with_consent_is_enough() {
+    Case::new(&[]).issues("openid profile");
+    Case::new(&[NONE]).issues("openid profile");
+}
+
+#[test]
+fn without_a_live_session_the_person_signs_in() {
+    let expired = |case: &mut Case| case.session.as_mut().unwrap().expires_at = NOW;
+    Case::new(&[]).with(|case| case.session = None).asks_login(false);
+    Case::new(&[]).with(expired).asks_login(false);
+    Case::new(&[NONE]).with(|case| case.session = None).fails(ErrorCode::LoginRequired);
+    Case::new(&[NONE]).with(expired).fails(ErrorCode::LoginRequired);
+}
+
+#[test]
+fn an_old_sign_in_is_renewed_once() {
+    let done = |case: &mut Case| case.signed_in_at = case.session.as_ref().map(|session| session.auth_time);
+    Case::new(&[("max_age", "600")]).issues("openid profile");
+    Case::new(&[("max_age", "599")]).asks_login(true);
+    Case::new(&[("max_age", "599")]).with(done).issues("openid profile");
+    Case::new(&[("max_age", "0")]).with(done).issues("openid profile");
+    Case::new(&[("max_age", "599"), NONE]).fails(ErrorCode::LoginRequired);
+    Case::new(&[]).with(|case| case.client.default_max_age = Some(1)).asks_login(true);
+    Case::new(&[("max_age", "700")])
+        .with(|case| case.client.default_max_age = Some(1))
+        .issues("openid profile");
+}
+
+#[test]
+fn prompt_login_forces_one_sign_in() {
+    for prompt in ["login", "select_account", "login select_account"] {
+        Case::new(&[("prompt", prompt)]).asks_login(true);
+        let done = |case: &mut Case| case.signed_in_at = case.session.as_ref().map(|s| s.auth_time);
+        Case::new(&[("prompt", prompt)]).with(done).issues("openid profile");
+    }
+    // A session that is older than the sign-in of this transaction is another one: it does not count.
+    Case::new(&[("prompt", "login")]).with(|case| case.signed_in_at = Some(NOW)).asks_login(true);
+}
+
+#[test]
+fn a_hint_at_another_user_is_not_ignored() {
+    let other = |case: &mut Case| case.hint = IdTokenHint::Subject("bob");
+    Case::new(&[NONE]).with(|case| case.hint = IdTokenHint::Subject("alice")).issues("openid profile");
+    Case::new(&[NONE]).with(other).fails(ErrorCode::LoginRequired);
+    Case::new(&[]).with(other).asks_login(true);
+    Case::new(&[])
+        .with(other)
+        .with(|case| case.signed_in_at = case.session.as_ref().map(|session| session.auth_time))
+        .fails(ErrorCode::LoginRequired);
+    Case::new(&[]).with(|case| case.hint = IdTokenHint::Unverifiable).issues("openid profile");
+    Case::new(&[NONE]).with(|case| case.hint = IdTokenHint::Unverifiable).fails(ErrorCode::LoginRequired);
+    // A hint alone never stands in for a session.
+    Case::new(&[NONE])
+        .with(|case| (case.session, case.hint) = (None, IdTokenHint::Subject("alice")))
+        .fails(ErrorCode::LoginRequired);
+}
+
+#[test]
+fn consent_is_asked_for_what_is_not_covered() {
+    let more = ("scope", "openid profile email");
+    Case::new(&[more]).asks_consent("openid profile email");
+    Case::new(&[more, NONE]).fails(ErrorCode::ConsentRequired);
+    Case::new(&[]).with(|case| case.consent = None).asks_consent("openid profile");
+    Case::new(&[more, NONE]).with(|case| case.client.skip_consent = true).issues("openid profile email");
+    Case::new(&[more]).with(|case| case.allowed = alice("openid email")).issues("openid email");
+    let bob = |case: &mut Case| case.allowed = Some((UserId::trusted("bob"), scope("openid email")));
+    Case::new(&[more]).with(bob).asks_consent("openid profile email");
+    Case::new(&[more]).with(|case| case.allowed = alice("phone")).fails(ErrorCode::AccessDenied);
+}
+
+#[test]
+fn prompt_consent_forces_one_page_but_not_for_clients_that_skip_it() {
+    let prompt = ("prompt", "consent");
+    Case::new(&[prompt]).asks_consent("openid profile");
+    Case::new(&[prompt]).with(|case| case.allowed = alice("openid profile")).issues("openid profile");
+    Case::new(&[prompt]).with(|case| case.client.skip_consent = true).issues("openid profile");
+}
+
+#[test]
+fn offline_access_needs_refresh_tokens_and_consent() {
+    let asked = ("scope", "openid offline_access");
+    Case::new(&[asked]).issues("openid");
+    Case::new(&[asked, ("prompt", "consent")]).asks_consent("openid offline_access");
+    Case::new(&[asked]).with(|case| case.client.skip_consent = true).issues("openid offline_access");
+    Case::new(&[asked])
+        .with(|case| case.client.skip_consent = true)
+        .with(|case| case.client.grant_types = vec![GrantType::AuthorizationCode])
+        .issues("openid");
+    Case::new(&[("scope", "offline_access")]).fails(ErrorCode::InvalidScope);
+}
+
+#[test]
+fn unknown_scopes_are_dropped() {
+    Case::new(&[("scope", "openid admin profile")]).issues("openid profile");
+}
+
+#[test]
+fn a_code_stands_for_the_request_and_the_session() {
+    let (client, session, settings) = (client(), session(), IssuerSettings::default());
+    let text = query(&[]);
+    let params = Params::parse(text.as_bytes()).unwrap();
+    let request = AuthorizationRequest::check(&params, &client, &settings).unwrap();
+    let issuer = IssuerId::default_issuer();
+    let issuance =
+        Issuance { issuer: &issuer, settings: &settings, client: &client, session: &session, now: NOW };
+    let random = SeededRandom::new(3);
+    let grant = issuance.code_grant(&request, scope("openid"), &random);
+    assert_eq!((grant.client.as_str(), grant.user.as_str()), ("rp", "alice"));
+    assert_eq!((grant.redirect_uri.as_str(), grant.nonce.as_deref()), (CALLBACK, Some("n-1")));
+    assert_eq!((grant.auth_time, grant.sid), (session.auth_time, session.sid.clone()));
+    assert_eq!(grant.expires_at, NOW + Duration::from_secs(60));
+    assert_eq!(grant.scope.as_str(), "openid");
+    assert!(grant.code_challenge.is_some());
+    assert_ne!(grant.grant, issuance.code_grant(&request, scope("openid"), &random).grant, "one per code");
+}
+
+#[test]
+fn answers_in_each_mode() {
+    let code = AuthorizationCode::new("ac_1_2_x");
+    let to = |response_mode| ReturnTo { redirect_uri: CALLBACK, response_mode, state: Some("st/1 ") };
+    let located = |answer| match answer {
+        AuthorizationResponse::Redirect(location) => location,
+        AuthorizationResponse::FormPost { .. } => panic!("a form"),
+    };
+    let tail = "code=ac_1_2_x&state=st%2F1%20&iss=https%3A%2F%2Fop.example";
+    let query = located(response::success(&to(ResponseMode::Query), &code, ISSUER));
+    assert_eq!(query, format!("{CALLBACK}?{tail}"));
+    let fragment = located(response::success(&to(ResponseMode::Fragment), &code, ISSUER));
+    assert_eq!(fragment, format!("{CALLBACK}#{tail}"));
+    let AuthorizationResponse::FormPost { action, fields } =
+        response::success(&to(ResponseMode::FormPost), &code, ISSUER)
+    else {
+        panic!("no form")
+    };
+    assert_eq!(action, CALLBACK);
+    let expected = [("code", "ac_1_2_x"), ("state", "st/1 "), ("iss", ISSUER)];
+    assert_eq!(fields, expected.map(|(name, value)| (name, value.to_owned())));
+
+    let error = decide::denied();
+    let answer = located(response::error(&to(ResponseMode::Query), &error, ISSUER));
+    assert_eq!(
+        answer,
+        format!(
+            "{CALLBACK}?error=access_denied&error_description=the%20user%20refused&state=st%2F1%20\
+             &iss=https%3A%2F%2Fop.example"
+        )
+    );
+    let stateless = ReturnTo { state: None, ..to(ResponseMode::Query) };
+    assert!(!located(response::success(&stateless, &code, ISSUER)).contains("state"));
+}
+
+proptest! {
+    #[test]
+    fn any_query_is_answered_and_nothing_goes_to_an_unregistered_place(
+        pairs in prop::collection::vec(
+            (prop::sample::select(vec![
+                "response_type", "client_id", "redirect_uri", "scope", "state", "prompt", "max_age", "response_mode",
+                "code_challenge", "code_challenge_method", "request", "nonce", "x",
+            ]), prop_oneof![
+                Just("code".to_owned()), Just(CALLBACK.to_owned()), Just("openid".to_owned()),
+                Just("none".to_owned()), Just("S256".to_owned()), Just(CHALLENGE.to_owned()), ".{0,12}",
+            ]),
+            0..14,
+        ),
+    ) {
+        let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
+        let params = Params::parse(text.as_bytes()).unwrap();
+        let client = client();
+        match AuthorizationRequest::check(&params, &client, &IssuerSettings::default()) {
+            Ok(AuthorizationRequest { return_to, .. }) | Err(Rejection::Redirect(return_to, _)) => {
+                prop_assert!(return_to.redirect_uri == CALLBACK);
+            }
+            Err(Rejection::Page(error)) => prop_assert_eq!(error.code.status(), 400),
+        }
+    }
+}

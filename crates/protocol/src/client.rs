@@ -1,0 +1,194 @@
+//! Clients and their metadata, by the names of RFC 7591 and OpenID Connect Dynamic Client Registration.
+
+use serde::{Deserialize, Serialize};
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::jwk::JwkSet;
+
+use crate::id::ClientId;
+use crate::scope::Scope;
+use crate::settings::ClientOverrides;
+use crate::time::Timestamp;
+
+/// A grant type that the token endpoint knows (RFC 7591 2, `grant_types`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum GrantType {
+    /// RFC 6749 4.1.
+    #[serde(rename = "authorization_code")]
+    AuthorizationCode,
+    /// RFC 6749 6.
+    #[serde(rename = "refresh_token")]
+    RefreshToken,
+    /// RFC 6749 4.4.
+    #[serde(rename = "client_credentials")]
+    ClientCredentials,
+    /// RFC 8693.
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:token-exchange")]
+    TokenExchange,
+}
+
+impl GrantType {
+    /// Every grant type, as discovery lists them.
+    pub const ALL: [Self; 4] =
+        [Self::AuthorizationCode, Self::RefreshToken, Self::ClientCredentials, Self::TokenExchange];
+
+    /// The value of `grant_type`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AuthorizationCode => "authorization_code",
+            Self::RefreshToken => "refresh_token",
+            Self::ClientCredentials => "client_credentials",
+            Self::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
+        }
+    }
+
+    /// Reads a `grant_type` parameter.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|grant| grant.as_str() == text)
+    }
+}
+
+/// How a client authenticates at the token endpoint and its like (RFC 7591 2, OpenID Connect Core 9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenEndpointAuthMethod {
+    /// Basic credentials (RFC 6749 2.3.1).
+    #[default]
+    ClientSecretBasic,
+    /// `client_id` and `client_secret` in the form.
+    ClientSecretPost,
+    /// A signed assertion, used once (RFC 7523 2.2).
+    PrivateKeyJwt,
+    /// A public client: no authentication.
+    None,
+}
+
+impl TokenEndpointAuthMethod {
+    /// Every method, as discovery lists them.
+    pub const ALL: [Self; 4] =
+        [Self::ClientSecretBasic, Self::ClientSecretPost, Self::PrivateKeyJwt, Self::None];
+
+    /// The registered name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ClientSecretBasic => "client_secret_basic",
+            Self::ClientSecretPost => "client_secret_post",
+            Self::PrivateKeyJwt => "private_key_jwt",
+            Self::None => "none",
+        }
+    }
+}
+
+/// A client secret at rest: SHA-256 of a secret of at least 32 characters, so that no slow hash is needed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SecretDigest(pub [u8; 32]);
+
+/// What token exchange lets a client do (RFC 8693).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TokenExchangePolicy {
+    /// Whether the client may exchange at all.
+    #[serde(rename = "token_exchange_allowed")]
+    pub allowed: bool,
+    /// Targets (`audience` and `resource` values) that it may name; none lets it name any.
+    #[serde(rename = "allowed_token_exchange_resources", skip_serializing_if = "Option::is_none")]
+    pub targets: Option<Vec<String>>,
+    /// Clients whose tokens it may present beside its own and those whose `aud` names it.
+    #[serde(rename = "allowed_subject_token_clients", skip_serializing_if = "Vec::is_empty")]
+    pub subject_token_clients: Vec<ClientId>,
+    /// Whether results name the actor, or stand for the subject alone.
+    pub delegation_mode: DelegationMode,
+}
+
+/// Whether token exchange results carry `act` (RFC 8693 1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DelegationMode {
+    /// The result names who acts, and keeps the chain.
+    #[default]
+    Delegation,
+    /// The result stands for the subject alone.
+    Impersonation,
+    /// The client may not exchange.
+    None,
+}
+
+/// A client as it is stored.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Client {
+    /// RFC 7591 3.2.1.
+    pub client_id: ClientId,
+    /// The digests of its live secrets; none for public clients and those that sign.
+    #[serde(default)]
+    pub client_secrets: Vec<SecretDigest>,
+    /// Shown to users.
+    #[serde(default)]
+    pub client_name: String,
+    /// Matched exactly, but for the port on loopback (RFC 8252 7.3).
+    #[serde(default)]
+    pub redirect_uris: Vec<String>,
+    /// OpenID Connect RP-Initiated Logout 3.1.
+    #[serde(default)]
+    pub post_logout_redirect_uris: Vec<String>,
+    /// What it may use at the token endpoint.
+    #[serde(default)]
+    pub grant_types: Vec<GrantType>,
+    /// What it may be granted.
+    #[serde(default)]
+    pub scope: Scope,
+    /// How it authenticates.
+    #[serde(default)]
+    pub token_endpoint_auth_method: TokenEndpointAuthMethod,
+    /// Its keys, for `private_key_jwt`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jwks: Option<JwkSet>,
+    /// Signs its ID tokens; the issuer's where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id_token_signed_response_alg: Option<Algorithm>,
+    /// Signs its access tokens; the issuer's where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_token_signed_response_alg: Option<Algorithm>,
+    /// The provider's own, or a partner's: kept for the admin's information.
+    #[serde(default)]
+    pub is_trusted: bool,
+    /// No consent page for this client.
+    #[serde(default)]
+    pub skip_consent: bool,
+    /// Token exchange.
+    #[serde(flatten)]
+    pub token_exchange: TokenExchangePolicy,
+    /// Audiences for which it may introspect tokens beside its own; an admin may register the issuer itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub audiences: Vec<String>,
+    /// `aud` of its access tokens beside the issuer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access_token_audiences: Vec<String>,
+    /// Browser origins that may call the token and UserInfo endpoints for it, beside those of its redirect URIs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_redirect_origins: Vec<String>,
+    /// OpenID Connect Registration 2, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_max_age: Option<u64>,
+    /// What it sets differently from its issuer.
+    #[serde(default)]
+    pub settings: ClientOverrides,
+    /// Metadata that is only shown: `logo_uri`, `client_uri`, `policy_uri`, `tos_uri`, `contacts`, ...
+    #[serde(default)]
+    pub display: serde_json::Map<String, serde_json::Value>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Client {
+    /// Whether it cannot keep a secret (RFC 6749 2.1).
+    pub fn is_public(&self) -> bool {
+        self.token_endpoint_auth_method == TokenEndpointAuthMethod::None
+    }
+
+    /// Whether it registered a grant type.
+    pub fn may_use(&self, grant: GrantType) -> bool {
+        self.grant_types.contains(&grant)
+    }
+}

@@ -1,0 +1,146 @@
+//! `private_key_jwt`: a JWT that the client signs with its own key (RFC 7523 2.2, 3; OpenID Connect Core 9).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use symbolon_crypto::jws::{Compact, Header};
+use symbolon_crypto::key::VerifyingKey;
+
+use super::{AssertionUse, AuthenticationFailed, Expectation};
+use crate::client::Client;
+use crate::error::{ErrorCode, OAuthError};
+use crate::id::{ClientId, Jti};
+use crate::time::Timestamp;
+
+/// The value of `client_assertion_type` (RFC 7523 2.2).
+pub const CLIENT_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// How far ahead `exp` may lie: the mark of its use is kept so long.
+pub const MAX_ASSERTION_LIFE: Duration = Duration::from_secs(5 * 60);
+/// How far the client's clock may be off.
+const LEEWAY: Duration = Duration::from_secs(30);
+/// How many keys are tried where the assertion names none.
+const MAX_TRIED_KEYS: usize = 4;
+
+/// An assertion, taken apart and not verified.
+pub struct Assertion<'a> {
+    client_id: ClientId,
+    token: Compact<'a>,
+    claims: Claims,
+}
+
+/// RFC 7523 3. A claim that comes twice is an error (RFC 7519 4 leaves it to the parser).
+#[derive(Deserialize)]
+struct Claims {
+    iss: String,
+    sub: String,
+    aud: Audience,
+    exp: NumericDate,
+    iat: Option<NumericDate>,
+    nbf: Option<NumericDate>,
+    jti: Option<String>,
+}
+
+/// RFC 7519 4.1.3: one string or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Audience {
+    fn names_one_of(&self, ours: &[&str]) -> bool {
+        match self {
+            Self::One(value) => ours.contains(&value.as_str()),
+            Self::Many(values) => values.iter().any(|value| ours.contains(&value.as_str())),
+        }
+    }
+}
+
+/// RFC 7519 2: seconds, perhaps with a fraction, which is dropped.
+#[derive(Clone, Copy)]
+struct NumericDate(Timestamp);
+
+impl<'de> Deserialize<'de> for NumericDate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The cast saturates: before the epoch is the epoch, and beyond all time is for ever.
+        f64::deserialize(deserializer).map(|seconds| Self(Timestamp::from_seconds(seconds as u64)))
+    }
+}
+
+impl<'a> Assertion<'a> {
+    /// Takes an assertion apart far enough to know which client to load.
+    pub(super) fn read(text: &'a str) -> Result<Self, AuthenticationFailed> {
+        let refused = || AuthenticationFailed::invalid_client(false);
+        let token = Compact::parse(text).map_err(|_| refused())?;
+        let payload = token.payload().map_err(|_| refused())?;
+        let claims: Claims = serde_json::from_slice(&payload).map_err(|_| refused())?;
+        let client_id = ClientId::parse(&claims.sub).map_err(|_| refused())?;
+        Ok(Self { client_id, token, claims })
+    }
+
+    /// Who it says it is about.
+    pub fn client_id(&self) -> &ClientId {
+        &self.client_id
+    }
+
+    /// Verifies the signature by a key of the client, then the claims.
+    pub(super) fn verify(
+        &self,
+        client: &Client,
+        expected: &Expectation<'_>,
+    ) -> Result<AssertionUse, AuthenticationFailed> {
+        // RFC 7523 3, items 9 and 10: signed by the client, and valid in all other respects (RFC 7519).
+        if !self.is_signed_by(client) {
+            return Err(AuthenticationFailed::invalid_client(false));
+        }
+        self.check_claims(client, expected).map_err(AuthenticationFailed::from)
+    }
+
+    fn is_signed_by(&self, client: &Client) -> bool {
+        let Header { alg, kid, .. } = self.token.header();
+        let keys = client.jwks.iter().flat_map(|set| &set.keys);
+        keys.filter(|key| kid.is_none() || key.kid == *kid)
+            // The algorithm must be one that the key is meant for (RFC 8725 3.1): others make no verifying key.
+            .filter_map(|key| VerifyingKey::from_jwk(key.clone(), Some(*alg)).ok())
+            .take(MAX_TRIED_KEYS)
+            .any(|key| self.token.verify(&key).is_ok())
+    }
+
+    fn check_claims(&self, client: &Client, expected: &Expectation<'_>) -> Result<AssertionUse, OAuthError> {
+        let Claims { iss, sub, aud, exp, iat, nbf, jti } = &self.claims;
+        let (now, exp) = (expected.now, exp.0);
+        let header = self.token.header();
+        // RFC 8725 3.11: a JWT that the client signed for another purpose is no assertion.
+        let typed =
+            header.typ.is_none() || header.is_type("JWT") || header.is_type("client-authentication+jwt");
+        require(typed, "the assertion's typ must be JWT or client-authentication+jwt")?;
+        // RFC 7523 3, items 1 and 2: for client authentication both are the client_id.
+        let about_itself = [iss, sub].into_iter().all(|claim| claim == client.client_id.as_str());
+        require(about_itself, "the assertion's iss and sub must be the client_id")?;
+        // Item 3: the authorization server must be named as an audience.
+        require(aud.names_one_of(expected.audiences), "the assertion's aud must name this issuer")?;
+        // Item 4: not used after its end; and not from so far ahead that its mark had to be kept for long.
+        require(now < exp + LEEWAY, "the assertion has expired")?;
+        require(
+            exp <= now + MAX_ASSERTION_LIFE + LEEWAY,
+            "the assertion's exp is more than 5 minutes ahead",
+        )?;
+        // Items 5 and 6.
+        require(nbf.is_none_or(|nbf| nbf.0 <= now + LEEWAY), "the assertion's nbf is in the future")?;
+        require(iat.is_none_or(|iat| iat.0 <= now + LEEWAY), "the assertion's iat is in the future")?;
+        // Item 7 leaves jti to the server; an assertion that can be replayed is none here.
+        let jti = jti.as_deref().and_then(|jti| Jti::parse(jti).ok());
+        let jti =
+            jti.ok_or_else(|| invalid("the assertion needs a jti of at most 512 visible characters"))?;
+        Ok(AssertionUse { jti, expires_at: exp + LEEWAY })
+    }
+}
+
+const fn invalid(description: &'static str) -> OAuthError {
+    OAuthError::new(ErrorCode::InvalidClient, description)
+}
+
+fn require(holds: bool, otherwise: &'static str) -> Result<(), OAuthError> {
+    if holds { Ok(()) } else { Err(invalid(otherwise)) }
+}

@@ -1,0 +1,52 @@
+//! The Basic scheme as RFC 6749 2.3.1 uses it: id and secret are form-encoded before they are joined.
+
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use symbolon_crypto::secret::{SecretBytes, SecretString};
+
+use super::secret_digest;
+use crate::client::SecretDigest;
+use crate::id::ClientId;
+use crate::params;
+
+/// The longest header that is looked at, in bytes.
+const MAX_LENGTH: usize = 8 * 1024;
+
+/// RFC 7617 2 writes padding; some clients leave it out.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Credentials from the header.
+pub(super) struct Credentials {
+    pub(super) client_id: ClientId,
+    /// The secret as RFC 6749 2.3.1 writes it.
+    pub(super) digest: SecretDigest,
+    /// The same characters as they stand, where decoding changed them: many clients do not encode.
+    pub(super) verbatim: Option<SecretDigest>,
+}
+
+/// Reads an `Authorization` header; none where it is not Basic or not well-formed.
+pub(super) fn read(header: &[u8]) -> Option<Credentials> {
+    if header.len() > MAX_LENGTH {
+        return None;
+    }
+    let (scheme, encoded) = std::str::from_utf8(header).ok()?.split_once(' ')?;
+    // RFC 9110 11.1: the scheme's case does not matter.
+    if !scheme.eq_ignore_ascii_case("Basic") {
+        return None;
+    }
+    let decoded = SecretBytes::new(BASE64.decode(encoded.trim_matches(' ')).ok()?);
+    let (id, secret) = std::str::from_utf8(decoded.expose()).ok()?.split_once(':')?;
+    let client_id = ClientId::parse(&params::decode(id)?).ok()?;
+    let verbatim = secret_digest(secret);
+    match params::decode(secret).map(|form| SecretString::new(form.into_owned())) {
+        Some(form) if form.expose() != secret => {
+            let digest = secret_digest(form.expose());
+            Some(Credentials { client_id, digest, verbatim: Some(verbatim) })
+        }
+        _ => Some(Credentials { client_id, digest: verbatim, verbatim: None }),
+    }
+}

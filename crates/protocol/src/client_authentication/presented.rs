@@ -1,0 +1,119 @@
+//! Reading credentials from a request.
+
+use super::assertion::{Assertion, CLIENT_ASSERTION_TYPE};
+use super::{AuthenticationFailed, basic, secret_digest};
+use crate::client::SecretDigest;
+use crate::id::ClientId;
+use crate::params::Params;
+
+/// How a secret came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// In the `Authorization` header: `client_secret_basic`.
+    Basic,
+    /// In the form: `client_secret_post`.
+    Post,
+}
+
+/// Credentials as they were presented, by exactly one method. Of a secret only the digest is kept.
+pub enum Presented<'a> {
+    /// A client secret.
+    Secret {
+        /// Who the client says it is.
+        client_id: ClientId,
+        /// The digest of the secret.
+        digest: SecretDigest,
+        /// The digest of the secret taken as it stood in the header, where form decoding changed it.
+        verbatim: Option<SecretDigest>,
+        /// How it came.
+        transport: Transport,
+    },
+    /// A signed assertion (RFC 7523 2.2).
+    Assertion(Box<Assertion<'a>>),
+    /// Only a `client_id`: a public client.
+    Public {
+        /// Who the client says it is.
+        client_id: ClientId,
+    },
+}
+
+impl<'a> Presented<'a> {
+    /// Reads the `Authorization` header and the form.
+    ///
+    /// # Errors
+    /// `invalid_request` for more than one method (RFC 6749 2.3) and for parameters that contradict each other,
+    /// `invalid_client` for credentials that are missing or cannot be read.
+    pub fn read(authorization: Option<&[u8]>, form: &'a Params<'_>) -> Result<Self, AuthenticationFailed> {
+        let sent = Sent::read(form)?;
+        let methods = [authorization.is_some(), sent.secret.is_some(), sent.assertion.is_some()];
+        // RFC 6749 2.3: the client MUST NOT use more than one authentication method in each request.
+        if methods.into_iter().filter(|used| *used).count() > 1 {
+            return Err(AuthenticationFailed::invalid_request("more than one client authentication method"));
+        }
+        let presented = match (authorization, sent.secret, sent.assertion) {
+            (Some(header), ..) => Self::from_header(header)?,
+            (_, Some(secret), _) => {
+                let (digest, verbatim) = (secret_digest(secret), None);
+                Self::Secret { client_id: sent.client_id()?, digest, verbatim, transport: Transport::Post }
+            }
+            (_, _, Some(assertion)) => Self::Assertion(Box::new(Assertion::read(assertion)?)),
+            _ => Self::Public { client_id: sent.client_id()? },
+        };
+        // RFC 7521 4.2, and for Basic by the same reason: a client_id beside the credentials must be the same.
+        if sent.client_id.is_some_and(|id| id != presented.client_id().as_str()) {
+            return Err(AuthenticationFailed::invalid_request("client_id is not the authenticated client"));
+        }
+        Ok(presented)
+    }
+
+    fn from_header(header: &[u8]) -> Result<Self, AuthenticationFailed> {
+        let basic::Credentials { client_id, digest, verbatim } =
+            basic::read(header).ok_or_else(|| AuthenticationFailed::invalid_client(true))?;
+        Ok(Self::Secret { client_id, digest, verbatim, transport: Transport::Basic })
+    }
+
+    /// The client to load: who it says it is, not proved yet.
+    pub fn client_id(&self) -> &ClientId {
+        match self {
+            Self::Secret { client_id, .. } | Self::Public { client_id } => client_id,
+            Self::Assertion(assertion) => assertion.client_id(),
+        }
+    }
+
+    pub(super) fn is_basic(&self) -> bool {
+        matches!(self, Self::Secret { transport: Transport::Basic, .. })
+    }
+}
+
+/// The parameters that mean something here.
+struct Sent<'a> {
+    client_id: Option<&'a str>,
+    secret: Option<&'a str>,
+    assertion: Option<&'a str>,
+}
+
+impl<'a> Sent<'a> {
+    fn read(form: &'a Params<'_>) -> Result<Self, AuthenticationFailed> {
+        let assertion = form.get("client_assertion")?;
+        // RFC 7523 2.2: the one type of assertion that there is for JWTs; RFC 7521 4.2 requires it.
+        match (assertion, form.get("client_assertion_type")?) {
+            (None, None) | (Some(_), Some(CLIENT_ASSERTION_TYPE)) => {}
+            (None, Some(_)) => {
+                return Err(AuthenticationFailed::invalid_request("client_assertion is missing"));
+            }
+            (Some(_), _) => {
+                return Err(AuthenticationFailed::invalid_request(
+                    "client_assertion_type must be urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+                ));
+            }
+        }
+        Ok(Self { client_id: form.get("client_id")?, secret: form.get("client_secret")?, assertion })
+    }
+
+    /// RFC 6749 5.2: no client authentication included is `invalid_client`; an id out of its grammar names nobody.
+    fn client_id(&self) -> Result<ClientId, AuthenticationFailed> {
+        self.client_id
+            .and_then(|id| ClientId::parse(id).ok())
+            .ok_or_else(|| AuthenticationFailed::invalid_client(false))
+    }
+}

@@ -1,0 +1,441 @@
+//! Client metadata as JSON (RFC 7591 2, OpenID Connect Dynamic Client Registration 2) to and from [`Client`].
+//!
+//! Every way in builds a whole document first (defaults, or the client's own view with a patch on it) and reads
+//! that by one set of checks. Members that mean nothing here are ignored (RFC 7591 2); members that ask for what
+//! is not supported are refused.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use symbolon_crypto::jwk::JwkSet;
+use symbolon_crypto::random::{self, Random};
+use symbolon_crypto::secret::SecretString;
+
+use crate::client::{Client, GrantType, SecretDigest, TokenEndpointAuthMethod, TokenExchangePolicy};
+use crate::client_authentication::secret_digest;
+use crate::error::{ErrorCode, OAuthError};
+use crate::id::ClientId;
+use crate::redirect_uri;
+use crate::scope::Scope;
+use crate::settings::ClientOverrides;
+use crate::time::Timestamp;
+
+/// A JSON object of metadata.
+pub type Metadata = Map<String, Value>;
+
+/// The shortest secret that a client may bring: it is stored under a fast digest.
+pub const MIN_SECRET: usize = 32;
+/// The longest secret.
+const MAX_SECRET: usize = 512;
+/// The most values in a list.
+const MAX_VALUES: usize = 256;
+/// The most keys of a client.
+const MAX_KEYS: usize = 32;
+/// The longest override of a lifetime, in seconds.
+const MAX_LIFETIME: u64 = 10 * 366 * 86_400;
+/// The longest life of a code, in seconds (RFC 6749 4.1.2: a maximum of 10 minutes is recommended).
+const MAX_CODE_LIFETIME: u64 = 600;
+/// Members that are kept and shown, and mean nothing to the rules.
+const DISPLAY_URIS: [&str; 4] = ["logo_uri", "client_uri", "policy_uri", "tos_uri"];
+const DISPLAY_OTHERS: [&str; 6] = [
+    "contacts",
+    "application_type",
+    "software_id",
+    "software_version",
+    "sector_identifier_uri",
+    "allow_claims_without_scope",
+];
+
+/// A client that was just written down, and its secret where one was drawn or given: it is never shown again.
+#[must_use]
+pub struct Registration {
+    /// The record to store.
+    pub client: Client,
+    /// The secret to show.
+    pub client_secret: Option<SecretString>,
+}
+
+/// A new client. `client_id` and `client_secret` are drawn where they are not given.
+///
+/// # Errors
+/// `invalid_request` that names the member.
+pub fn create(metadata: Metadata, now: Timestamp, random: &dyn Random) -> Result<Registration, OAuthError> {
+    build(metadata, None, now, random)
+}
+
+/// The client with all of its metadata replaced: what is left out goes back to its default (RFC 7592 2.2).
+/// `client_id`, secrets and `created_at` stay, unless a new `client_secret` is given.
+///
+/// # Errors
+/// `invalid_request` that names the member.
+pub fn replace(
+    client: &Client,
+    metadata: Metadata,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
+    build(metadata, Some(client), now, random)
+}
+
+/// The client with the named members changed, and `null` ones back at their default (RFC 7396).
+///
+/// # Errors
+/// `invalid_request` that names the member.
+pub fn patch(
+    client: &Client,
+    patch: Metadata,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
+    let mut document = view(client);
+    for (name, value) in patch {
+        match (document.get_mut(&name), value) {
+            (Some(Value::Object(own)), Value::Object(changes)) if name == "settings" => own.extend(changes),
+            (_, value) => {
+                document.insert(name, value);
+            }
+        }
+    }
+    build(document, Some(client), now, random)
+}
+
+/// The client with one new secret instead of those it had.
+///
+/// # Errors
+/// `invalid_request` for a client whose method knows no secret.
+pub fn regenerate_secret(
+    client: &Client,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
+    if !uses_secret(client.token_endpoint_auth_method) {
+        return Err(OAuthError::invalid_request("the client's token_endpoint_auth_method knows no secret"));
+    }
+    let secret = draw_secret(random);
+    let mut client = client.clone();
+    client.client_secrets = vec![secret_digest(secret.expose())];
+    client.updated_at = later(client.updated_at, now);
+    Ok(Registration { client, client_secret: Some(secret) })
+}
+
+/// The client as JSON, without secret.
+pub fn view(client: &Client) -> Metadata {
+    let mut out = client.display.clone();
+    let codes = client.may_use(GrantType::AuthorizationCode);
+    let members = json!({
+        "client_id": client.client_id,
+        "client_name": client.client_name,
+        "redirect_uris": client.redirect_uris,
+        "post_logout_redirect_uris": client.post_logout_redirect_uris,
+        "grant_types": client.grant_types,
+        "response_types": if codes { &["code"][..] } else { &[] },
+        "scope": client.scope,
+        "token_endpoint_auth_method": client.token_endpoint_auth_method,
+        "subject_type": "public",
+        "is_trusted": client.is_trusted,
+        "skip_consent": client.skip_consent,
+        "audiences": client.audiences,
+        "access_token_audiences": client.access_token_audiences,
+        "allowed_redirect_origins": client.allowed_redirect_origins,
+        "settings": client.settings,
+        "created_at": client.created_at,
+        "updated_at": client.updated_at,
+    });
+    let exchange = serde_json::to_value(&client.token_exchange).unwrap_or_default();
+    for object in [members, exchange] {
+        if let Value::Object(object) = object {
+            out.extend(object);
+        }
+    }
+    for (name, value) in [
+        ("jwks", json!(client.jwks)),
+        ("id_token_signed_response_alg", json!(client.id_token_signed_response_alg)),
+        ("access_token_signed_response_alg", json!(client.access_token_signed_response_alg)),
+        ("default_max_age", json!(client.default_max_age)),
+    ] {
+        if !value.is_null() {
+            out.insert(name.to_owned(), value);
+        }
+    }
+    out
+}
+
+impl Registration {
+    /// The client as JSON, with the secret where there is a new one (RFC 7591 3.2.1).
+    pub fn view(&self) -> Metadata {
+        let mut out = view(&self.client);
+        if let Some(secret) = &self.client_secret {
+            out.insert("client_secret".to_owned(), secret.expose().into());
+            // RFC 7591 3.2.1: required beside a secret; 0 means that it does not expire.
+            out.insert("client_secret_expires_at".to_owned(), 0.into());
+        }
+        out
+    }
+}
+
+/// Reads a whole document.
+fn build(
+    mut document: Metadata,
+    current: Option<&Client>,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
+    let doc = &mut document;
+    refuse_unsupported(doc)?;
+    let client_id = client_id(doc, current, random)?;
+    let method = take(doc, "token_endpoint_auth_method")?.unwrap_or_default();
+    let grant_types = grant_types(doc, method)?;
+    let given = take::<SecretString>(doc, "client_secret")?;
+    let own = current.map(|client| client.client_secrets.clone()).unwrap_or_default();
+    let (client_secrets, client_secret) = secrets(method, given, own, random)?;
+    let client = Client {
+        client_id,
+        client_secrets,
+        client_name: client_name(doc)?,
+        redirect_uris: redirect_uris(doc, &grant_types)?,
+        post_logout_redirect_uris: uris(doc, "post_logout_redirect_uris")?,
+        grant_types,
+        scope: scope(doc)?,
+        token_endpoint_auth_method: method,
+        jwks: jwks(doc, method)?,
+        id_token_signed_response_alg: take(doc, "id_token_signed_response_alg")?,
+        access_token_signed_response_alg: take(doc, "access_token_signed_response_alg")?,
+        is_trusted: take(doc, "is_trusted")?.unwrap_or_default(),
+        skip_consent: take(doc, "skip_consent")?.unwrap_or_default(),
+        token_exchange: token_exchange(doc)?,
+        audiences: list(doc, "audiences")?,
+        access_token_audiences: list(doc, "access_token_audiences")?,
+        allowed_redirect_origins: origins(doc)?,
+        default_max_age: take(doc, "default_max_age")?,
+        settings: overrides(doc)?,
+        display: display(doc)?,
+        created_at: current.map_or(now, |client| client.created_at),
+        updated_at: current.map_or(now, |client| later(client.updated_at, now)),
+    };
+    Ok(Registration { client, client_secret })
+}
+
+/// Later than before even where the clock stands still: `updated_at` is how a store notices a lost race.
+fn later(before: Timestamp, now: Timestamp) -> Timestamp {
+    now.max(Timestamp::from_millis(before.millis().saturating_add(1)))
+}
+
+fn invalid(name: &str, why: impl std::fmt::Display) -> OAuthError {
+    OAuthError::with(ErrorCode::InvalidRequest, format!("{name} {why}"))
+}
+
+/// A member by its type; absent and `null` are the same (RFC 7591 2).
+fn take<T: DeserializeOwned>(doc: &mut Metadata, name: &str) -> Result<Option<T>, OAuthError> {
+    match doc.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        // The parser's own message quotes with characters that error_description may not hold.
+        Some(value) => serde_json::from_value(value)
+            .map(Some)
+            .map_err(|error| invalid(name, format!("is not valid: {error}").replace(['"', '`'], "'"))),
+    }
+}
+
+fn list(doc: &mut Metadata, name: &str) -> Result<Vec<String>, OAuthError> {
+    let values: Vec<String> = take(doc, name)?.unwrap_or_default();
+    if values.len() > MAX_VALUES {
+        return Err(invalid(name, "has more than 256 values"));
+    }
+    if values.iter().any(|value| value.is_empty() || value.len() > 2048) {
+        return Err(invalid(name, "must hold texts of 1 to 2048 bytes"));
+    }
+    Ok(values)
+}
+
+/// What would change the meaning of everything else, if it were not refused.
+fn refuse_unsupported(doc: &mut Metadata) -> Result<(), OAuthError> {
+    if doc.get("jwks_uri").is_some_and(|uri| !uri.is_null()) {
+        return Err(invalid("jwks_uri", "is not supported: give the keys as jwks"));
+    }
+    if take::<String>(doc, "subject_type")?.is_some_and(|kind| kind != "public") {
+        return Err(invalid("subject_type", "must be public"));
+    }
+    if list(doc, "response_types")?.iter().any(|kind| kind != "code") {
+        return Err(invalid("response_types", "must be [code]"));
+    }
+    Ok(())
+}
+
+fn client_id(
+    doc: &mut Metadata,
+    current: Option<&Client>,
+    random: &dyn Random,
+) -> Result<ClientId, OAuthError> {
+    match (take::<ClientId>(doc, "client_id")?, current) {
+        (Some(given), Some(client)) if given != client.client_id => {
+            Err(invalid("client_id", "cannot be changed"))
+        }
+        (_, Some(client)) => Ok(client.client_id.clone()),
+        (Some(given), None) => Ok(given),
+        // A letter first, so that no id looks like a command-line option.
+        (None, None) => Ok(ClientId::trusted(format!("c{}", random::token_128(random)))),
+    }
+}
+
+fn client_name(doc: &mut Metadata) -> Result<String, OAuthError> {
+    let name: String = take(doc, "client_name")?.ok_or_else(|| invalid("client_name", "is required"))?;
+    if name.trim().is_empty() || name.len() > 255 || name.chars().any(char::is_control) {
+        return Err(invalid("client_name", "must be 1 to 255 bytes without control characters"));
+    }
+    Ok(name)
+}
+
+fn grant_types(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Result<Vec<GrantType>, OAuthError> {
+    let asked: Option<Vec<GrantType>> = take(doc, "grant_types")?;
+    let mut grants = Vec::new();
+    for grant in asked.unwrap_or_else(|| vec![GrantType::AuthorizationCode]) {
+        if !grants.contains(&grant) {
+            grants.push(grant);
+        }
+    }
+    // RFC 6749 4.4: client credentials MUST only be used by confidential clients; so with exchange here.
+    let confidential = [GrantType::ClientCredentials, GrantType::TokenExchange];
+    if method == TokenEndpointAuthMethod::None && grants.iter().any(|grant| confidential.contains(grant)) {
+        return Err(invalid("grant_types", "has a grant type that public clients may not use"));
+    }
+    Ok(grants)
+}
+
+fn redirect_uris(doc: &mut Metadata, grants: &[GrantType]) -> Result<Vec<String>, OAuthError> {
+    let uris = uris(doc, "redirect_uris")?;
+    // RFC 6749 3.1.2.2: whoever gets codes must register where to.
+    if uris.is_empty() && grants.contains(&GrantType::AuthorizationCode) {
+        return Err(invalid("redirect_uris", "is required for the grant type authorization_code"));
+    }
+    Ok(uris)
+}
+
+fn uris(doc: &mut Metadata, name: &str) -> Result<Vec<String>, OAuthError> {
+    let uris = list(doc, name)?;
+    for uri in &uris {
+        redirect_uri::check_registration(uri)
+            .map_err(|why| invalid(name, format!("has {uri}, which {why}")))?;
+    }
+    Ok(uris)
+}
+
+fn origins(doc: &mut Metadata) -> Result<Vec<String>, OAuthError> {
+    const NAME: &str = "allowed_redirect_origins";
+    let origins = list(doc, NAME)?;
+    match origins.iter().find(|origin| redirect_uri::origin(origin).as_ref() != Some(*origin)) {
+        Some(bad) => Err(invalid(NAME, format!("has {bad}, which is no origin such as https://rp.example"))),
+        None => Ok(origins),
+    }
+}
+
+fn scope(doc: &mut Metadata) -> Result<Scope, OAuthError> {
+    match take::<String>(doc, "scope")? {
+        Some(text) => Scope::parse(&text).map_err(|why| invalid("scope", format!("is not valid: {why}"))),
+        None => Scope::parse("openid profile email").map_err(|why| invalid("scope", why)),
+    }
+}
+
+fn jwks(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Result<Option<JwkSet>, OAuthError> {
+    let set: Option<JwkSet> = take(doc, "jwks")?;
+    let keys = set.as_ref().map_or(0, |set| set.keys.iter().filter(|key| key.may_verify()).count());
+    if method == TokenEndpointAuthMethod::PrivateKeyJwt && keys == 0 {
+        return Err(invalid("jwks", "is required for private_key_jwt, with an RSA, P-256 or Ed25519 key"));
+    }
+    if set.as_ref().is_some_and(|set| set.keys.len() > MAX_KEYS) {
+        return Err(invalid("jwks", "has more than 32 keys"));
+    }
+    // Only what is kept counts: how many keys were skipped on the way would be forgotten by the store.
+    Ok(set.map(|set| JwkSet::new(set.keys)))
+}
+
+fn token_exchange(doc: &mut Metadata) -> Result<TokenExchangePolicy, OAuthError> {
+    const TARGETS: &str = "allowed_token_exchange_resources";
+    let named = doc.get(TARGETS).is_some_and(|targets| !targets.is_null());
+    let targets = list(doc, TARGETS)?;
+    Ok(TokenExchangePolicy {
+        allowed: take(doc, "token_exchange_allowed")?.unwrap_or_default(),
+        targets: named.then_some(targets),
+        subject_token_clients: take(doc, "allowed_subject_token_clients")?.unwrap_or_default(),
+        delegation_mode: take(doc, "delegation_mode")?.unwrap_or_default(),
+    })
+}
+
+fn overrides(doc: &mut Metadata) -> Result<ClientOverrides, OAuthError> {
+    let own: ClientOverrides = take(doc, "settings")?.unwrap_or_default();
+    let bounded = [
+        ("settings.code_lifetime", own.code_lifetime, 1, MAX_CODE_LIFETIME),
+        ("settings.access_token_lifetime", own.access_token_lifetime, 1, MAX_LIFETIME),
+        ("settings.id_token_lifetime", own.id_token_lifetime, 1, MAX_LIFETIME),
+        ("settings.refresh_token_idle_lifetime", own.refresh_token_idle_lifetime, 1, MAX_LIFETIME),
+        ("settings.refresh_token_absolute_lifetime", own.refresh_token_absolute_lifetime, 1, MAX_LIFETIME),
+        ("settings.refresh_retry_window", own.refresh_retry_window, 0, 60),
+    ];
+    for (name, value, least, most) in bounded {
+        if value.is_some_and(|value| !(least..=most).contains(&value)) {
+            return Err(invalid(name, format!("must be {least} to {most} seconds")));
+        }
+    }
+    Ok(own)
+}
+
+fn display(doc: &mut Metadata) -> Result<Metadata, OAuthError> {
+    let mut shown = Metadata::new();
+    for name in DISPLAY_URIS {
+        if let Some(uri) = take::<String>(doc, name)? {
+            // They become links on pages: a script there would run at the provider.
+            if uri.len() > 2048 || redirect_uri::origin(&uri).is_none() {
+                return Err(invalid(name, "must be an http or https URL"));
+            }
+            shown.insert(name.to_owned(), uri.into());
+        }
+    }
+    for name in DISPLAY_OTHERS {
+        if let Some(value) = take::<Value>(doc, name)? {
+            if value.to_string().len() > 4096 {
+                return Err(invalid(name, "is longer than 4096 bytes"));
+            }
+            shown.insert(name.to_owned(), value);
+        }
+    }
+    Ok(shown)
+}
+
+fn uses_secret(method: TokenEndpointAuthMethod) -> bool {
+    use TokenEndpointAuthMethod as Method;
+    matches!(method, Method::ClientSecretBasic | Method::ClientSecretPost)
+}
+
+/// The digests to store, and the secret to show.
+fn secrets(
+    method: TokenEndpointAuthMethod,
+    given: Option<SecretString>,
+    own: Vec<SecretDigest>,
+    random: &dyn Random,
+) -> Result<(Vec<SecretDigest>, Option<SecretString>), OAuthError> {
+    if !uses_secret(method) {
+        return match given {
+            Some(_) => Err(invalid("client_secret", "is not used by this token_endpoint_auth_method")),
+            None => Ok((Vec::new(), None)),
+        };
+    }
+    let secret = match given {
+        Some(secret) => {
+            let text = secret.expose();
+            // It is stored under a fast digest, so it must be long enough not to be guessed (RFC 6749 10.10).
+            if !(MIN_SECRET..=MAX_SECRET).contains(&text.len()) || !text.bytes().all(|b| b.is_ascii_graphic())
+            {
+                return Err(invalid("client_secret", "must be 32 to 512 visible ASCII characters"));
+            }
+            secret
+        }
+        None if own.is_empty() => draw_secret(random),
+        None => return Ok((own, None)),
+    };
+    Ok((vec![secret_digest(secret.expose())], Some(secret)))
+}
+
+/// A new secret: 256 bits behind a prefix by which leaked ones are found.
+fn draw_secret(random: &dyn Random) -> SecretString {
+    SecretString::new(format!("cs_{}", random::base64url::<32>(random)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+use proptest::prelude::*;
+use symbolon_crypto::random::SeededRandom;
+
+use super::*;
+use crate::client::DelegationMode;
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_123);
+
+fn object(value: Value) -> Metadata {
+    match value {
+        Value::Object(object) => object,
+        other => panic!("{other}"),
+    }
+}
+
+fn readme() -> Metadata {
+    object(json!({
+        "client_name": "Load Test Client",
+        "redirect_uris": ["https://localhost:3000/callback"],
+        "grant_types": ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:token-exchange"],
+        "scope": "openid profile email",
+        "skip_consent": true,
+        "token_exchange_allowed": true,
+    }))
+}
+
+fn made(metadata: Metadata) -> Registration {
+    create(metadata, NOW, &SeededRandom::new(5)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn with(name: &str, value: Value) -> Metadata {
+    let mut metadata = readme();
+    metadata.insert(name.to_owned(), value);
+    metadata
+}
+
+#[test]
+fn creation_answers_with_everything_and_the_secret_once() {
+    let made = made(readme());
+    let shown = Value::Object(made.view());
+    let secret = shown["client_secret"].as_str().unwrap();
+    assert!(secret.len() >= MIN_SECRET);
+    assert!(secret.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'));
+    assert_eq!(made.client.client_secrets.first().map(|d| d.0), Some(secret_digest(secret).0));
+    assert_eq!(shown["client_id"].as_str().unwrap().len(), 23);
+    assert_eq!(shown["response_types"], json!(["code"]));
+    assert_eq!(shown["token_endpoint_auth_method"], "client_secret_basic");
+    assert_eq!(shown["subject_type"], "public");
+    assert_eq!(shown["skip_consent"], true);
+    assert_eq!(shown["is_trusted"], false);
+    assert_eq!(shown["token_exchange_allowed"], true);
+    assert_eq!(shown["created_at"], json!(NOW));
+    assert!(!view(&made.client).contains_key("client_secret"), "only on creation");
+}
+
+#[test]
+fn defaults_of_the_contract() {
+    let least = json!({"client_name": "x", "redirect_uris": ["https://rp.example/"]});
+    let client = made(object(least)).client;
+    assert_eq!(client.grant_types, [GrantType::AuthorizationCode]);
+    assert_eq!(client.scope.as_str(), "openid profile email");
+    assert_eq!(client.token_endpoint_auth_method, TokenEndpointAuthMethod::ClientSecretBasic);
+    assert!(!client.skip_consent && !client.token_exchange.allowed);
+    assert_eq!(client.token_exchange.targets, None, "none lets it name any");
+    assert_eq!(client.token_exchange.delegation_mode, DelegationMode::Delegation);
+}
+
+#[test]
+fn refusals_name_the_member() {
+    let table = [
+        ("client_name", json!(null)),
+        ("client_name", json!("")),
+        ("client_name", json!(7)),
+        ("client_name", json!("a\u{0}b")),
+        ("client_id", json!("a b")),
+        ("redirect_uris", json!([])),
+        ("redirect_uris", json!("https://rp.example")),
+        ("redirect_uris", json!(["/cb"])),
+        ("redirect_uris", json!(["https://rp.example/#x"])),
+        ("redirect_uris", json!(["javascript:alert(1)"])),
+        ("post_logout_redirect_uris", json!(["http://rp.example"])),
+        ("grant_types", json!(["password"])),
+        ("response_types", json!(["token"])),
+        ("scope", json!("a\"b")),
+        ("token_endpoint_auth_method", json!("client_secret_jwt")),
+        ("jwks_uri", json!("https://rp.example/jwks")),
+        ("jwks", json!({"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB", "d": "AQAB"}]})),
+        ("subject_type", json!("pairwise")),
+        ("id_token_signed_response_alg", json!("none")),
+        ("allowed_redirect_origins", json!(["https://rp.example/path"])),
+        ("default_max_age", json!(-1)),
+        ("settings", json!({"acces_token_lifetime": 60})),
+        ("settings.code_lifetime", json!(null)),
+        ("client_secret", json!("short")),
+        ("client_secret", json!("x".repeat(31))),
+        ("logo_uri", json!("javascript:alert(1)")),
+        ("delegation_mode", json!("both")),
+        ("skip_consent", json!("yes")),
+    ];
+    for (name, value) in table {
+        let metadata = match name {
+            "settings.code_lifetime" => with("settings", json!({"code_lifetime": 601})),
+            name => with(name, value),
+        };
+        let error = create(metadata, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{name}");
+        assert!(error.description.starts_with(name), "{name}: {error}");
+    }
+}
+
+#[test]
+fn methods_and_what_they_need() {
+    let public = json!({"client_name": "spa", "redirect_uris": ["https://rp.example/"],
+        "token_endpoint_auth_method": "none"});
+    let public = made(object(public));
+    assert!(public.client_secret.is_none() && public.client.client_secrets.is_empty());
+    for (name, value) in
+        [("token_endpoint_auth_method", "none"), ("token_endpoint_auth_method", "private_key_jwt")]
+    {
+        assert!(create(with(name, value.into()), NOW, &SeededRandom::new(1)).is_err(), "{value}");
+    }
+    let service = json!({"client_name": "service", "grant_types": ["client_credentials"]});
+    let service = made(object(service));
+    assert_eq!(service.view()["response_types"], json!([]));
+    assert!(service.client_secret.is_some());
+}
+
+#[test]
+fn a_given_secret_is_kept() {
+    let secret = "a-secret+that=is/long%enough-to-keep";
+    let made = made(with("client_secret", secret.into()));
+    assert_eq!(made.client.client_secrets.first().map(|d| d.0), Some(secret_digest(secret).0));
+    assert_eq!(made.view()["client_secret"], secret);
+}
+
+#[test]
+fn a_patch_changes_what_it_names() {
+    let first = made(with("settings", json!({"code_lifetime": 30, "id_token_lifetime": 60}))).client;
+    let change = json!({"client_name": "new", "scope": null, "settings": {"code_lifetime": null},
+        "logo_uri": "https://rp.example/logo.png"});
+    let second = patch(&first, object(change), NOW, &SeededRandom::new(2)).unwrap();
+    assert!(second.client_secret.is_none(), "the old secret stays");
+    let second = second.client;
+    assert!(second.client_secrets == first.client_secrets);
+    assert_eq!(second.client_name, "new");
+    assert_eq!(second.scope.as_str(), "openid profile email");
+    assert_eq!((second.settings.code_lifetime, second.settings.id_token_lifetime), (None, Some(60)));
+    assert_eq!(second.redirect_uris, first.redirect_uris);
+    assert!(second.skip_consent);
+    assert_eq!(second.display["logo_uri"], "https://rp.example/logo.png");
+    assert!(second.updated_at > first.updated_at, "even where the clock stands still");
+    assert_eq!(second.created_at, first.created_at);
+}
+
+#[test]
+fn a_replacement_starts_from_the_defaults() {
+    let first = made(readme()).client;
+    let document = json!({"client_name": "new", "redirect_uris": ["https://rp.example/"]});
+    let second = replace(&first, object(document), NOW, &SeededRandom::new(2)).unwrap().client;
+    assert!(!second.skip_consent);
+    assert_eq!(second.grant_types, [GrantType::AuthorizationCode]);
+    assert_eq!(second.client_id, first.client_id);
+    assert!(second.client_secrets == first.client_secrets);
+    let moved = with("client_id", "other".into());
+    assert!(replace(&first, moved, NOW, &SeededRandom::new(2)).is_err());
+}
+
+#[test]
+fn secrets_come_and_go_with_the_method() {
+    let first = made(object(json!({"client_name": "x", "redirect_uris": ["https://rp.example/"]}))).client;
+    let none = object(json!({"token_endpoint_auth_method": "none"}));
+    let public = patch(&first, none, NOW, &SeededRandom::new(2)).unwrap().client;
+    assert!(public.client_secrets.is_empty());
+    assert!(regenerate_secret(&public, NOW, &SeededRandom::new(3)).is_err());
+    let back = object(json!({"token_endpoint_auth_method": "client_secret_post"}));
+    let again = patch(&public, back, NOW, &SeededRandom::new(2)).unwrap();
+    assert!(again.client_secret.is_some());
+    let other = regenerate_secret(&again.client, NOW, &SeededRandom::new(4)).unwrap();
+    assert!(other.client.client_secrets != again.client.client_secrets);
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+        Just(json!("https://rp.example/cb")),
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map("[a-z]{1,4}", inner, 0..3)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+#[test]
+fn keys_that_cannot_be_used_leave_no_trace() {
+    let usable = json!({"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"});
+    let other = json!({"kty": "EC", "crv": "P-999", "x": "AA", "y": "AA"});
+    let client = made(with("jwks", json!({"keys": [other, usable]}))).client;
+    let stored = serde_json::to_string(&client).unwrap();
+    assert!(serde_json::from_str::<Client>(&stored).unwrap() == client);
+}
+
+proptest! {
+    #[test]
+    fn any_metadata_is_taken_or_refused_and_what_is_taken_round_trips(
+        changes in prop::collection::vec((prop::sample::select(view(&made(readme()).client).keys().cloned()
+            .chain(["jwks", "client_secret", "default_max_age", "contacts", "logo_uri"].map(String::from))
+            .collect::<Vec<_>>()), any_json()), 0..4),
+    ) {
+        let mut metadata = readme();
+        metadata.extend(changes);
+        if let Ok(made) = create(metadata, NOW, &SeededRandom::new(1)) {
+            let same = replace(&made.client, view(&made.client), NOW, &SeededRandom::new(2)).unwrap().client;
+            let same = Client { updated_at: made.client.updated_at, ..same };
+            prop_assert!(same == made.client);
+            let stored = serde_json::to_string(&made.client).unwrap();
+            prop_assert!(serde_json::from_str::<Client>(&stored).unwrap() == made.client);
+        }
+    }
+}

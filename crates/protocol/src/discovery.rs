@@ -1,0 +1,212 @@
+//! The metadata document (OpenID Connect Discovery 1.0 3, RFC 8414 2): it says only what is true.
+
+use serde::Serialize;
+use symbolon_crypto::algorithm::Algorithm;
+
+use crate::authorize::{Prompt, ResponseMode};
+use crate::client::{GrantType, TokenEndpointAuthMethod};
+use crate::settings::IssuerSettings;
+
+/// Paths of the endpoints under an issuer's URL.
+#[allow(missing_docs, reason = "each is the path of the endpoint of the same name")]
+pub mod path {
+    pub const AUTHORIZATION: &str = "/authorize";
+    pub const TOKEN: &str = "/token";
+    pub const USERINFO: &str = "/userinfo";
+    pub const INTROSPECTION: &str = "/introspect";
+    pub const REVOCATION: &str = "/revoke";
+    pub const END_SESSION: &str = "/logout";
+    pub const JWKS: &str = "/.well-known/jwks.json";
+    pub const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
+    pub const OAUTH_AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
+}
+
+/// The scopes with a meaning of their own (OpenID Connect Core 3.1.2.1, 5.4, 11).
+pub const SCOPES: [&str; 6] = ["openid", "profile", "email", "address", "phone", "offline_access"];
+
+/// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
+pub const CLAIMS: [&str; 29] = [
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "iat",
+    "auth_time",
+    "nonce",
+    "amr",
+    "at_hash",
+    "sid",
+    "name",
+    "given_name",
+    "family_name",
+    "middle_name",
+    "nickname",
+    "preferred_username",
+    "profile",
+    "picture",
+    "website",
+    "gender",
+    "birthdate",
+    "zoneinfo",
+    "locale",
+    "updated_at",
+    "email",
+    "email_verified",
+    "phone_number",
+    "phone_number_verified",
+    "address",
+];
+
+/// The document, for both well-known locations.
+#[derive(Clone, Debug, Serialize)]
+#[allow(
+    missing_docs,
+    reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2 or RFC 9207 3"
+)]
+pub struct ProviderMetadata {
+    pub issuer: String,
+    pub authorization_endpoint: String,
+    pub token_endpoint: String,
+    pub userinfo_endpoint: String,
+    pub jwks_uri: String,
+    pub introspection_endpoint: String,
+    pub revocation_endpoint: String,
+    pub end_session_endpoint: String,
+    pub scopes_supported: &'static [&'static str],
+    pub claims_supported: &'static [&'static str],
+    pub claim_types_supported: &'static [&'static str],
+    pub subject_types_supported: &'static [&'static str],
+    pub response_types_supported: &'static [&'static str],
+    pub response_modes_supported: Vec<&'static str>,
+    pub grant_types_supported: Vec<&'static str>,
+    pub prompt_values_supported: &'static [&'static str],
+    pub code_challenge_methods_supported: &'static [&'static str],
+    pub id_token_signing_alg_values_supported: Vec<&'static str>,
+    pub token_endpoint_auth_methods_supported: Vec<&'static str>,
+    pub token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
+    pub introspection_endpoint_auth_methods_supported: Vec<&'static str>,
+    pub introspection_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
+    pub revocation_endpoint_auth_methods_supported: Vec<&'static str>,
+    pub revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
+    pub authorization_response_iss_parameter_supported: bool,
+    pub claims_parameter_supported: bool,
+    pub request_parameter_supported: bool,
+    pub request_uri_parameter_supported: bool,
+    pub require_request_uri_registration: bool,
+}
+
+/// The URL of an endpoint of an issuer.
+pub fn endpoint(issuer_url: &str, path: &str) -> String {
+    // Discovery 4.1: a terminating / is removed before the path is appended.
+    format!("{}{path}", issuer_url.strip_suffix('/').unwrap_or(issuer_url))
+}
+
+/// The metadata of an issuer.
+pub fn provider_metadata(issuer_url: &str, settings: &IssuerSettings) -> ProviderMetadata {
+    let url = |path| endpoint(issuer_url, path);
+    let algorithms = || Algorithm::ALL.map(Algorithm::as_str).to_vec();
+    // RFC 9864 2.2: what newer clients call EdDSA with Ed25519 is accepted under both names.
+    let accepted =
+        || Algorithm::ALL.map(Algorithm::as_str).into_iter().chain(["Ed25519"]).collect::<Vec<_>>();
+    let methods = || TokenEndpointAuthMethod::ALL.map(TokenEndpointAuthMethod::as_str).to_vec();
+    let grants = GrantType::ALL.into_iter();
+    ProviderMetadata {
+        issuer: issuer_url.to_owned(),
+        authorization_endpoint: url(path::AUTHORIZATION),
+        token_endpoint: url(path::TOKEN),
+        userinfo_endpoint: url(path::USERINFO),
+        jwks_uri: url(path::JWKS),
+        introspection_endpoint: url(path::INTROSPECTION),
+        revocation_endpoint: url(path::REVOCATION),
+        end_session_endpoint: url(path::END_SESSION),
+        scopes_supported: &SCOPES,
+        claims_supported: &CLAIMS,
+        claim_types_supported: &["normal"],
+        subject_types_supported: &["public"],
+        response_types_supported: &["code"],
+        response_modes_supported: ResponseMode::ALL.map(ResponseMode::as_str).to_vec(),
+        grant_types_supported: grants
+            .filter(|grant| settings.token_exchange || *grant != GrantType::TokenExchange)
+            .map(GrantType::as_str)
+            .collect(),
+        prompt_values_supported: &Prompt::VALUES,
+        code_challenge_methods_supported: &["S256"],
+        id_token_signing_alg_values_supported: algorithms(),
+        token_endpoint_auth_methods_supported: methods(),
+        token_endpoint_auth_signing_alg_values_supported: accepted(),
+        // RFC 7662 2.1: introspection needs an authenticated caller, so `none` is no method there.
+        introspection_endpoint_auth_methods_supported: TokenEndpointAuthMethod::ALL
+            .into_iter()
+            .filter(|method| *method != TokenEndpointAuthMethod::None)
+            .map(TokenEndpointAuthMethod::as_str)
+            .collect(),
+        introspection_endpoint_auth_signing_alg_values_supported: accepted(),
+        revocation_endpoint_auth_methods_supported: methods(),
+        revocation_endpoint_auth_signing_alg_values_supported: accepted(),
+        authorization_response_iss_parameter_supported: true,
+        claims_parameter_supported: false,
+        request_parameter_supported: false,
+        // Discovery 3: the default of this one is true, so it must be said.
+        request_uri_parameter_supported: false,
+        require_request_uri_registration: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn document(issuer: &str, settings: &IssuerSettings) -> Value {
+        serde_json::to_value(provider_metadata(issuer, settings)).unwrap()
+    }
+
+    #[test]
+    fn the_document_is_whole_and_true() {
+        let document = document("https://op.example/acme", &IssuerSettings::default());
+        let expected = [
+            ("issuer", json!("https://op.example/acme")),
+            ("authorization_endpoint", json!("https://op.example/acme/authorize")),
+            ("token_endpoint", json!("https://op.example/acme/token")),
+            ("userinfo_endpoint", json!("https://op.example/acme/userinfo")),
+            ("jwks_uri", json!("https://op.example/acme/.well-known/jwks.json")),
+            ("introspection_endpoint", json!("https://op.example/acme/introspect")),
+            ("revocation_endpoint", json!("https://op.example/acme/revoke")),
+            ("end_session_endpoint", json!("https://op.example/acme/logout")),
+            ("response_types_supported", json!(["code"])),
+            ("response_modes_supported", json!(["query", "fragment", "form_post"])),
+            ("subject_types_supported", json!(["public"])),
+            ("code_challenge_methods_supported", json!(["S256"])),
+            ("id_token_signing_alg_values_supported", json!(["RS256", "PS256", "ES256", "EdDSA"])),
+            (
+                "token_endpoint_auth_methods_supported",
+                json!(["client_secret_basic", "client_secret_post", "private_key_jwt", "none"]),
+            ),
+            (
+                "introspection_endpoint_auth_methods_supported",
+                json!(["client_secret_basic", "client_secret_post", "private_key_jwt"]),
+            ),
+            ("authorization_response_iss_parameter_supported", json!(true)),
+            ("request_parameter_supported", json!(false)),
+            ("request_uri_parameter_supported", json!(false)),
+            ("claims_parameter_supported", json!(false)),
+        ];
+        for (name, value) in expected {
+            assert_eq!(document[name], value, "{name}");
+        }
+        assert_eq!(document["grant_types_supported"].as_array().map(Vec::len), Some(4));
+    }
+
+    #[test]
+    fn what_is_off_is_not_listed() {
+        let settings = IssuerSettings { token_exchange: false, ..IssuerSettings::default() };
+        let grants = &document("https://op.example", &settings)["grant_types_supported"];
+        assert_eq!(*grants, json!(["authorization_code", "refresh_token", "client_credentials"]));
+    }
+
+    #[test]
+    fn a_trailing_slash_is_not_doubled() {
+        assert_eq!(endpoint("https://op.example/", path::TOKEN), "https://op.example/token");
+    }
+}

@@ -1,0 +1,123 @@
+//! Errors of OAuth and OpenID Connect: the code that an RFC names, and what the outside is told.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// An error code of the `error` parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "each variant is the registered code of the same name")]
+pub enum ErrorCode {
+    // RFC 6749 4.1.2.1 and 5.2
+    InvalidRequest,
+    InvalidClient,
+    InvalidGrant,
+    UnauthorizedClient,
+    UnsupportedGrantType,
+    UnsupportedResponseType,
+    InvalidScope,
+    AccessDenied,
+    ServerError,
+    TemporarilyUnavailable,
+    // RFC 6750 3.1
+    InvalidToken,
+    InsufficientScope,
+    // RFC 8693 2.2.2
+    InvalidTarget,
+    // RFC 7009 2.2.1
+    UnsupportedTokenType,
+    // OpenID Connect Core 3.1.2.6
+    LoginRequired,
+    ConsentRequired,
+    InteractionRequired,
+    AccountSelectionRequired,
+    RequestNotSupported,
+    RequestUriNotSupported,
+    RegistrationNotSupported,
+}
+
+impl ErrorCode {
+    /// The code on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidClient => "invalid_client",
+            Self::InvalidGrant => "invalid_grant",
+            Self::UnauthorizedClient => "unauthorized_client",
+            Self::UnsupportedGrantType => "unsupported_grant_type",
+            Self::UnsupportedResponseType => "unsupported_response_type",
+            Self::InvalidScope => "invalid_scope",
+            Self::AccessDenied => "access_denied",
+            Self::ServerError => "server_error",
+            Self::TemporarilyUnavailable => "temporarily_unavailable",
+            Self::InvalidToken => "invalid_token",
+            Self::InsufficientScope => "insufficient_scope",
+            Self::InvalidTarget => "invalid_target",
+            Self::UnsupportedTokenType => "unsupported_token_type",
+            Self::LoginRequired => "login_required",
+            Self::ConsentRequired => "consent_required",
+            Self::InteractionRequired => "interaction_required",
+            Self::AccountSelectionRequired => "account_selection_required",
+            Self::RequestNotSupported => "request_not_supported",
+            Self::RequestUriNotSupported => "request_uri_not_supported",
+            Self::RegistrationNotSupported => "registration_not_supported",
+        }
+    }
+
+    /// The HTTP status where the error is answered directly and not by a redirect.
+    pub const fn status(self) -> u16 {
+        match self {
+            // RFC 6749 5.2 for clients, RFC 6750 3.1 for bearer tokens.
+            Self::InvalidClient | Self::InvalidToken => 401,
+            Self::InsufficientScope => 403,
+            Self::ServerError => 500,
+            Self::TemporarilyUnavailable => 503,
+            _ => 400,
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An error as the outside is told of it. What only we should know goes to the log, never in here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {description}")]
+pub struct OAuthError {
+    /// The code.
+    pub code: ErrorCode,
+    /// For the developer of the client: RFC 6749 5.2 allows %x20-21 / %x23-5B / %x5D-7E.
+    pub description: Cow<'static, str>,
+}
+
+impl OAuthError {
+    /// An error with a fixed description.
+    pub const fn new(code: ErrorCode, description: &'static str) -> Self {
+        Self { code, description: Cow::Borrowed(description) }
+    }
+
+    /// An error whose description names what came in; characters that RFC 6749 5.2 forbids are replaced.
+    pub fn with(code: ErrorCode, description: String) -> Self {
+        let allowed = |c: char| matches!(c, ' '..='~') && c != '"' && c != '\\';
+        let description =
+            description.chars().map(|c| if allowed(c) { c } else { '?' }).take(300).collect::<String>();
+        Self { code, description: Cow::Owned(description) }
+    }
+
+    /// `invalid_request`.
+    pub const fn invalid_request(description: &'static str) -> Self {
+        Self::new(ErrorCode::InvalidRequest, description)
+    }
+
+    /// `invalid_grant`.
+    pub const fn invalid_grant(description: &'static str) -> Self {
+        Self::new(ErrorCode::InvalidGrant, description)
+    }
+
+    /// `invalid_client`, with one description for every cause: nobody learns which ids exist.
+    pub const fn invalid_client() -> Self {
+        Self::new(ErrorCode::InvalidClient, "client authentication failed")
+    }
+}

@@ -1,0 +1,124 @@
+//! Domain events: a closed list on which metrics and the audit log hang.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ClientId, UserId};
+use crate::time::Timestamp;
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $variant:ident => $name:literal, $audited:literal;)*) => {
+        /// What happened.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Event {
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
+        }
+
+        impl Event {
+            /// Every event, in the order of its number.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name in metrics and in the audit log.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// Whether it is written to the audit log; the rest is only counted.
+            pub const fn audited(self) -> bool {
+                match self { $(Self::$variant => $audited,)* }
+            }
+        }
+    };
+}
+
+events! {
+    /// A user proved who they are.
+    SignedIn => "session.signed_in", true;
+    /// A password was refused.
+    SignInFailed => "session.sign_in_failed", true;
+    /// A session ended before its time.
+    SessionEnded => "session.ended", true;
+    /// An admin made a session.
+    SessionCreated => "session.created", true;
+    /// A user allowed a client something.
+    ConsentGranted => "consent.granted", true;
+    /// A user refused.
+    ConsentDenied => "consent.denied", true;
+    /// A client's first grant in a session.
+    GrantBegun => "grant.begun", true;
+    /// A code came twice.
+    CodeReplayed => "code.replayed", true;
+    /// A refresh-token family began.
+    FamilyBegun => "refresh_token.begun", true;
+    /// A refresh-token family ended before its time.
+    FamilyEnded => "refresh_token.ended", true;
+    /// An older refresh token came back.
+    RefreshTokenReused => "refresh_token.reused", true;
+    /// A token was revoked.
+    TokenRevoked => "token.revoked", true;
+    /// A client was created.
+    ClientCreated => "client.created", true;
+    /// A client was changed.
+    ClientUpdated => "client.updated", true;
+    /// A client was deleted.
+    ClientDeleted => "client.deleted", true;
+    /// A user was created.
+    UserCreated => "user.created", true;
+    /// A user was changed.
+    UserUpdated => "user.updated", true;
+    /// A user was deleted.
+    UserDeleted => "user.deleted", true;
+    /// A setting was changed.
+    SettingsUpdated => "settings.updated", true;
+    /// The number of shards was changed.
+    ShardsChanged => "shards.changed", true;
+    /// A signing key was made.
+    KeyCreated => "key.created", true;
+    /// A signing key became active in place of another.
+    KeyRotated => "key.rotated", true;
+    /// A signing key was revoked.
+    KeyRevoked => "key.revoked", true;
+    /// An issuer was created.
+    IssuerCreated => "issuer.created", true;
+    /// Everything was sealed under another master key.
+    KeysResealed => "keys.resealed", true;
+    /// A backup was made.
+    BackupMade => "backup.made", true;
+    /// Silent authentication gave a code.
+    SilentAuthentication => "authorize.silent", false;
+    /// A code was redeemed.
+    CodeRedeemed => "code.redeemed", false;
+    /// A refresh token was rotated.
+    RefreshTokenRotated => "refresh_token.rotated", false;
+    /// A lost answer was given again.
+    RefreshTokenRetried => "refresh_token.retried", false;
+    /// A client got a token for itself.
+    ClientCredentialsGranted => "client_credentials.granted", false;
+    /// A token was exchanged.
+    TokenExchanged => "token.exchanged", false;
+}
+
+/// One line of the audit log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditRecord {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub event: Event,
+    /// Whom it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserId>,
+    /// Which client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientId>,
+    /// Who did it: `user`, `client`, `admin` or `system`.
+    pub actor: String,
+    /// The address the request came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The request's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// What else is to be known: no secrets, no tokens.
+    #[serde(skip_serializing_if = "serde_json::Value::is_null", default)]
+    pub detail: serde_json::Value,
+}

@@ -1,0 +1,144 @@
+//! Identifiers: one type per thing, so that a client can never be looked up by a user's id.
+//!
+//! Identifiers that we draw use `[A-Za-z0-9_-]` and at least 128 bits of randomness.
+
+use std::borrow::Borrow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use smol_str::SmolStr;
+
+/// An identifier whose text breaks the grammar of its kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} must be {grammar}")]
+pub struct InvalidId {
+    kind: &'static str,
+    grammar: &'static str,
+}
+
+/// Printable ASCII without space: the characters that every transport of ours carries unchanged.
+fn visible_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn slug(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// A number inside an id of ours, written the one way in which we write it: no sign, no leading zeros. Two texts of one
+/// id would let what was ended under one live on under the other.
+pub fn decimal<T: std::str::FromStr>(text: &str) -> Option<T> {
+    let canonical = text == "0" || !text.starts_with('0');
+    (canonical && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
+}
+
+macro_rules! identifier {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $max:literal, $check:path, $grammar:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(SmolStr);
+
+        impl $name {
+            /// Checks the grammar and takes the text.
+            ///
+            /// # Errors
+            /// [`InvalidId`] when the text is empty, too long, or has a character outside its alphabet.
+            pub fn parse(text: &str) -> Result<Self, InvalidId> {
+                if text.is_empty() || text.len() > $max || !$check(text) {
+                    return Err(InvalidId { kind: $kind, grammar: $grammar });
+                }
+                Ok(Self(SmolStr::new(text)))
+            }
+
+            /// Takes a text that this process drew itself, or that was checked when it was stored.
+            pub fn trusted(text: impl Into<SmolStr>) -> Self {
+                Self(text.into())
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(self.0.as_str(), f)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = InvalidId;
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                Self::parse(text)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = SmolStr::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+identifier!(
+    /// Names an issuer inside this installation (`default`, `acme`); its URL is another matter.
+    IssuerId, "an issuer id", 32, slug, "1 to 32 characters of a-z, 0-9 and -"
+);
+identifier!(
+    /// A `client_id` (RFC 6749 appendix A.1, without space).
+    ClientId, "a client_id", 255, visible_ascii, "1 to 255 visible ASCII characters"
+);
+identifier!(
+    /// A user: the `sub` of its tokens where the subject is public (OpenID Connect Core 2: at most 255 ASCII).
+    UserId, "a user id", 255, visible_ascii, "1 to 255 visible ASCII characters"
+);
+identifier!(
+    /// A token's own identifier, `jti` (RFC 7519 4.1.7).
+    Jti, "a jti", 512, visible_ascii, "1 to 512 visible ASCII characters"
+);
+identifier!(
+    /// The public name of a session, `sid` (OpenID Connect Front-Channel Logout 3); not the session's secret.
+    Sid, "a sid", 255, visible_ascii, "1 to 255 visible ASCII characters"
+);
+identifier!(
+    /// A key's identifier, `kid` (RFC 7517 4.5).
+    Kid, "a kid", 255, visible_ascii, "1 to 255 visible ASCII characters"
+);
+
+impl IssuerId {
+    /// The issuer that exists from the first start.
+    pub fn default_issuer() -> Self {
+        Self(SmolStr::new_static("default"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grammar_is_checked_where_text_comes_in() {
+        assert!(IssuerId::parse("acme-2").is_ok());
+        assert!(IssuerId::parse("Acme").is_err());
+        assert!(ClientId::parse("a b").is_err());
+        assert!(UserId::parse("").is_err());
+        assert!(UserId::parse(&"x".repeat(256)).is_err());
+        assert!(serde_json::from_str::<ClientId>("\"a\\u0000b\"").is_err());
+    }
+}

@@ -1,0 +1,112 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::token::fixture::{NOW, URL, access_token, after, client, family, user};
+
+const API: &str = "https://api.example.com";
+
+fn inquiry<'a>(caller: &'a Client) -> Inquiry<'a> {
+    Inquiry { caller, issuer_url: URL, now: NOW, strict: None }
+}
+
+fn body(answer: &Introspection<'_>) -> Value {
+    serde_json::from_slice(&answer.to_json()).unwrap()
+}
+
+#[test]
+fn an_active_access_token_shows_the_members_of_rfc_7662_section_2_2() {
+    let app = client("app");
+    let mut token = access_token("app", "openid email");
+    token.aud = OneOrMany::of([URL, API]);
+    token.act = Some(Actor::new("client:bff", Some("bff")));
+    token.resource = OneOrMany::one(API);
+    let ada = user();
+    let body = body(&of_access_token(&inquiry(&app), &token, Some(&ada)));
+    assert_eq!(
+        body,
+        json!({
+            "active": true, "scope": "openid email", "client_id": "app", "username": "ada@example.com",
+            "token_type": "Bearer", "exp": token.exp, "iat": token.iat, "sub": "u-1", "aud": [URL, API],
+            "iss": URL, "jti": token.jti.as_str(), "act": {"sub": "client:bff", "client_id": "bff"},
+            "resource": API
+        })
+    );
+}
+
+#[test]
+fn inactive_says_nothing_else() {
+    assert_eq!(INACTIVE.to_json(), br#"{"active":false}"#);
+}
+
+#[test]
+fn a_client_learns_only_about_tokens_meant_for_it() {
+    let mut token = access_token("front", "openid");
+    let mut api = client("api");
+    assert!(!may_see(&api, &token));
+    api.audiences = vec![API.to_owned()];
+    assert!(!may_see(&api, &token));
+    token.aud = OneOrMany::of([URL, API]);
+    assert!(may_see(&api, &token), "one of its audiences");
+    api.audiences = vec![URL.to_owned()];
+    assert!(may_see(&api, &token), "the issuer itself, registered by an admin");
+    api.audiences.clear();
+    token.aud = OneOrMany::one("api");
+    assert!(may_see(&api, &token), "named itself");
+    assert!(may_see(&client("front"), &token), "issued to it");
+    assert_eq!(body(&of_access_token(&inquiry(&client("other")), &token, None)), json!({"active": false}));
+}
+
+#[test]
+fn tokens_that_are_not_good_are_inactive() {
+    let app = client("app");
+    let token = access_token("app", "openid");
+    let inactive = User { active: false, ..user() };
+    let other_issuer = AccessToken { iss: "https://other.example.com".to_owned(), ..token.clone() };
+    assert!(of_access_token(&inquiry(&app), &token, None).is_active(), "a user that nobody knows");
+    assert!(!of_access_token(&inquiry(&app), &token, Some(&inactive)).is_active());
+    assert!(!of_access_token(&inquiry(&app), &other_issuer, None).is_active());
+    let late = Inquiry { now: after(3600), ..inquiry(&app) };
+    assert!(!of_access_token(&late, &token, None).is_active());
+}
+
+#[test]
+fn strict_introspection_asks_for_audience_and_client() {
+    let app = client("app");
+    let token = access_token("app", "openid");
+    for (audience, client_exists, active) in
+        [(URL, true, true), (URL, false, false), (API, true, false), (API, false, false)]
+    {
+        let inquiry = Inquiry { strict: Some(Strict { audience, client_exists }), ..inquiry(&app) };
+        assert_eq!(of_access_token(&inquiry, &token, None).is_active(), active, "{audience} {client_exists}");
+    }
+}
+
+#[test]
+fn a_username_goes_only_where_the_scope_lets_it() {
+    let app = client("app");
+    let ada = user();
+    for (scope, name) in
+        [("openid", json!(null)), ("openid email", json!("ada@example.com")), ("email profile", json!("ada"))]
+    {
+        let token = access_token("app", scope);
+        assert_eq!(body(&of_access_token(&inquiry(&app), &token, Some(&ada)))["username"], name, "{scope}");
+    }
+}
+
+#[test]
+fn a_refresh_token_is_active_for_its_own_client_while_its_version_lives() {
+    let (app, other) = (client("app"), client("other"));
+    let family = Family { version: 3, ..family() };
+    let shown = body(&of_refresh_token(&inquiry(&app), &family, 3, None));
+    assert_eq!(
+        shown,
+        json!({
+            "active": true, "scope": "openid profile email", "client_id": "app", "sub": "u-1", "iss": URL,
+            "iat": NOW.seconds(), "exp": after(1000).seconds()
+        })
+    );
+    assert!(!of_refresh_token(&inquiry(&app), &family, 2, None).is_active(), "rotated away");
+    assert!(!of_refresh_token(&inquiry(&other), &family, 3, None).is_active());
+    let late = Inquiry { now: after(1000), ..inquiry(&app) };
+    assert!(!of_refresh_token(&late, &family, 3, None).is_active());
+}

@@ -1,0 +1,33 @@
+//! Every rule of OAuth 2 and OpenID Connect that Symbolon keeps, as plain functions over plain data.
+//!
+//! No I/O, no async, no clock and no randomness of its own: `now` and a [`Random`](symbolon_crypto::random::Random)
+//! are arguments. A rule parses what came in into a type that cannot be wrong, decides, and names the answer
+//! and the one change that a store must carry out.
+
+pub mod authorize;
+pub mod client;
+pub mod client_authentication;
+pub mod client_metadata;
+pub mod code;
+pub mod consent;
+pub mod discovery;
+pub mod error;
+pub mod event;
+pub mod family;
+pub mod grant;
+pub mod id;
+pub mod introspection;
+pub mod issuer;
+pub mod key;
+pub mod logout;
+pub mod params;
+pub mod pkce;
+pub mod redirect_uri;
+pub mod revocation;
+pub mod scope;
+pub mod session;
+pub mod settings;
+pub mod time;
+pub mod token;
+pub mod user;
+pub mod userinfo;

@@ -1,0 +1,220 @@
+//! Logout by a relying party (OpenID Connect RP-Initiated Logout 1.0).
+
+use crate::client::Client;
+use crate::error::OAuthError;
+use crate::params::Params;
+use crate::redirect_uri;
+use crate::session::Session;
+
+/// A logout request; borrowed from its parameters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogoutRequest<'p> {
+    /// An ID token that says who should be signed out; not verified yet.
+    pub id_token_hint: Option<&'p str>,
+    /// The relying party that asks.
+    pub client_id: Option<&'p str>,
+    /// Where the person should go afterwards.
+    pub post_logout_redirect_uri: Option<&'p str>,
+    /// Goes back unchanged with the redirect.
+    pub state: Option<&'p str>,
+    /// Who should be signed out, in words of the client's.
+    pub logout_hint: Option<&'p str>,
+    /// The languages that the person prefers.
+    pub ui_locales: Option<&'p str>,
+}
+
+/// What an `id_token_hint` turned out to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogoutHint<'a> {
+    /// There was none.
+    #[default]
+    Absent,
+    /// Not an ID token of ours: it says nothing.
+    Unverifiable,
+    /// An ID token of ours, expired or not (section 4).
+    IdToken {
+        /// Its `sub`.
+        subject: &'a str,
+        /// Its `sid`.
+        sid: Option<&'a str>,
+        /// The client that it was issued to: its `aud`.
+        client: &'a str,
+    },
+}
+
+/// What happens next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogoutDecision {
+    /// Ask the person; end the session when they agree.
+    Ask {
+        /// Where to go then; none is our own page.
+        redirect: Option<String>,
+    },
+    /// End the session, if there is one, without asking.
+    EndNow {
+        /// Where to go then; none is our own page.
+        redirect: Option<String>,
+    },
+    /// A page with the error; the session stays.
+    Refuse(OAuthError),
+}
+
+impl<'p> LogoutRequest<'p> {
+    /// Reads the parameters, of a query or of a form (section 2).
+    ///
+    /// # Errors
+    /// `invalid_request` for a repeated parameter.
+    pub fn read(params: &'p Params<'_>) -> Result<Self, OAuthError> {
+        Ok(Self {
+            id_token_hint: params.get("id_token_hint")?,
+            client_id: params.get("client_id")?,
+            post_logout_redirect_uri: params.get("post_logout_redirect_uri")?,
+            state: params.get("state")?,
+            logout_hint: params.get("logout_hint")?,
+            ui_locales: params.get("ui_locales")?,
+        })
+    }
+
+    /// The client to load: the one that the hint was issued to, else the one that is named.
+    pub fn client<'a>(&self, hint: LogoutHint<'a>) -> Option<&'a str>
+    where
+        'p: 'a,
+    {
+        match hint {
+            LogoutHint::IdToken { client, .. } => Some(client),
+            _ => self.client_id,
+        }
+    }
+
+    /// Decides. `client` is the record of [`Self::client`], `session` the browser's live session.
+    pub fn decide(
+        &self,
+        hint: LogoutHint<'_>,
+        client: Option<&Client>,
+        session: Option<&Session>,
+    ) -> LogoutDecision {
+        // Section 2: the OP MUST verify that client_id is the client that the ID token was issued to.
+        if let (LogoutHint::IdToken { client, .. }, Some(named)) = (hint, self.client_id)
+            && client != named
+        {
+            let error = OAuthError::invalid_request("client_id is not the client of the id_token_hint");
+            return LogoutDecision::Refuse(error);
+        }
+        let redirect = client.and_then(|client| self.redirect(client));
+        match session {
+            // Nothing to end: nobody can be harmed, and the person should get back to where they came from.
+            None => LogoutDecision::EndNow { redirect },
+            Some(session) if is_about(hint, session) => LogoutDecision::EndNow { redirect },
+            // Section 6: without a hint about this very session, anybody could sign the person out.
+            Some(_) => LogoutDecision::Ask { redirect },
+        }
+    }
+
+    /// Section 3: the OP MUST NOT redirect unless the URI exactly matches one that the client registered.
+    fn redirect(&self, client: &Client) -> Option<String> {
+        let uri = self.post_logout_redirect_uri?;
+        client.post_logout_redirect_uris.iter().find(|registered| *registered == uri)?;
+        Some(match self.state {
+            Some(state) => redirect_uri::append_query(uri, &[("state", state)]),
+            None => uri.to_owned(),
+        })
+    }
+}
+
+/// Whether an ID token was issued in this session. One without `sid` may be of any session of its user.
+fn is_about(hint: LogoutHint<'_>, session: &Session) -> bool {
+    match hint {
+        LogoutHint::IdToken { subject, sid, .. } => {
+            session.user.as_str() == subject && sid.is_none_or(|sid| session.is_named(sid))
+        }
+        LogoutHint::Absent | LogoutHint::Unverifiable => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use symbolon_crypto::random::SeededRandom;
+
+    use super::*;
+    use crate::client_metadata;
+    use crate::id::{Sid, UserId};
+    use crate::session::Amr;
+    use crate::time::Timestamp;
+
+    const AFTER: &str = "https://rp.example/bye?x=1";
+
+    fn client() -> Client {
+        let metadata = serde_json::json!({
+            "client_id": "rp", "client_name": "RP", "redirect_uris": ["https://rp.example/cb"],
+            "post_logout_redirect_uris": [AFTER],
+        });
+        let serde_json::Value::Object(metadata) = metadata else { panic!("an object") };
+        client_metadata::create(metadata, Timestamp::EPOCH, &SeededRandom::new(1)).map(|r| r.client).unwrap()
+    }
+
+    fn session() -> Session {
+        Session {
+            user: UserId::trusted("alice"),
+            sid: Sid::trusted("s1"),
+            auth_time: Timestamp::EPOCH,
+            created_at: Timestamp::EPOCH,
+            expires_at: Timestamp::FOREVER,
+            amr: Amr::default(),
+            clients: Vec::new(),
+            predecessors: Box::default(),
+        }
+    }
+
+    fn hint(subject: &'static str, sid: Option<&'static str>) -> LogoutHint<'static> {
+        LogoutHint::IdToken { subject, sid, client: "rp" }
+    }
+
+    fn decide(query: &str, hint: LogoutHint<'_>, signed_in: bool) -> LogoutDecision {
+        let params = Params::parse(query.as_bytes()).unwrap();
+        let request = LogoutRequest::read(&params).unwrap();
+        let client = request.client(hint).filter(|id| *id == "rp").map(|_| client());
+        request.decide(hint, client.as_ref(), signed_in.then(session).as_ref())
+    }
+
+    #[test]
+    fn only_a_hint_about_this_session_spares_the_question() {
+        use LogoutDecision::{Ask, EndNow};
+        let table = [
+            (hint("alice", Some("s1")), true, EndNow { redirect: None }),
+            (hint("alice", None), true, EndNow { redirect: None }),
+            (hint("alice", Some("s2")), true, Ask { redirect: None }),
+            (hint("bob", Some("s1")), true, Ask { redirect: None }),
+            (LogoutHint::Unverifiable, true, Ask { redirect: None }),
+            (LogoutHint::Absent, true, Ask { redirect: None }),
+            (LogoutHint::Absent, false, EndNow { redirect: None }),
+        ];
+        for (hint, signed_in, expected) in table {
+            assert_eq!(decide("", hint, signed_in), expected, "{hint:?}");
+        }
+    }
+
+    #[test]
+    fn redirects_go_to_registered_places_of_a_known_client_only() {
+        let to = |query: &str, hint| match decide(query, hint, true) {
+            LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect } => redirect,
+            LogoutDecision::Refuse(error) => panic!("{error}"),
+        };
+        let uri = "post_logout_redirect_uri=https%3A%2F%2Frp.example%2Fbye%3Fx%3D1";
+        let good = hint("alice", Some("s1"));
+        assert_eq!(to(uri, good).as_deref(), Some(AFTER));
+        assert_eq!(to(&format!("{uri}&state=a%26b"), good), Some(format!("{AFTER}&state=a%26b")));
+        assert_eq!(to(&format!("{uri}&client_id=rp"), LogoutHint::Absent).as_deref(), Some(AFTER));
+        assert_eq!(to(uri, LogoutHint::Absent), None, "no client");
+        assert_eq!(to(&format!("{uri}&client_id=other"), LogoutHint::Absent), None, "an unknown client");
+        assert_eq!(to(&format!("{uri}%26y"), good), None, "not exactly registered");
+    }
+
+    #[test]
+    fn a_client_id_that_contradicts_the_hint_is_refused() {
+        let refused = decide("client_id=other", hint("alice", Some("s1")), true);
+        assert!(matches!(refused, LogoutDecision::Refuse(_)));
+        assert!(matches!(decide("client_id=rp", hint("alice", None), true), LogoutDecision::EndNow { .. }));
+        let params = Params::parse(b"state=a&state=b").unwrap();
+        assert!(LogoutRequest::read(&params).is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! Request parameters in `application/x-www-form-urlencoded`: the query of `/authorize` and every form.
+
+use std::borrow::Cow;
+
+use crate::error::{ErrorCode, OAuthError};
+
+/// The longest query or form that is looked at, in bytes.
+pub const MAX_LENGTH: usize = 64 * 1024;
+/// The most parameters that a request may carry, empty ones included.
+pub const MAX_PARAMETERS: usize = 256;
+
+/// The parameters of one request, in their order. What needed no decoding is borrowed from the request.
+///
+/// It has no Debug: forms carry secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Params<'a> {
+    list: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+impl<'a> Params<'a> {
+    /// Takes a query (without its `?`) or a form's body apart.
+    ///
+    /// # Errors
+    /// `invalid_request` for more than [`MAX_LENGTH`] bytes or [`MAX_PARAMETERS`] parameters, broken percent
+    /// encoding, and text that is not UTF-8 (RFC 6749 appendix B).
+    pub fn parse(encoded: &'a [u8]) -> Result<Self, OAuthError> {
+        if encoded.len() > MAX_LENGTH {
+            return Err(OAuthError::invalid_request("the request is longer than 64 KiB"));
+        }
+        let text = std::str::from_utf8(encoded).map_err(|_| NOT_FORM)?;
+        let mut list = Vec::with_capacity(16);
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        for (count, pair) in pairs.enumerate() {
+            if count == MAX_PARAMETERS {
+                return Err(OAuthError::invalid_request("the request has more than 256 parameters"));
+            }
+            // RFC 6749 3.1 and 3.2: parameters sent without a value are treated as if they were omitted.
+            let Some((name, value)) = pair.split_once('=').filter(|(_, value)| !value.is_empty()) else {
+                continue;
+            };
+            list.push((decode(name).ok_or(NOT_FORM)?, decode(value).ok_or(NOT_FORM)?));
+        }
+        Ok(Self { list })
+    }
+
+    /// The one value of a parameter.
+    ///
+    /// # Errors
+    /// `invalid_request` where it comes more than once (RFC 6749 3.1, 3.2).
+    pub fn get(&self, name: &str) -> Result<Option<&str>, OAuthError> {
+        let mut values = self.get_all(name);
+        match (values.next(), values.next()) {
+            (_, Some(_)) => Err(repeated(name)),
+            (value, None) => Ok(value),
+        }
+    }
+
+    /// The one value of a parameter that must be there.
+    ///
+    /// # Errors
+    /// `invalid_request` where it is missing, empty, or comes more than once.
+    pub fn require(&self, name: &str) -> Result<&str, OAuthError> {
+        self.get(name)?
+            .ok_or_else(|| OAuthError::with(ErrorCode::InvalidRequest, format!("{name} is missing")))
+    }
+
+    /// Every value of a parameter that may come more than once (RFC 8693 2.1: `audience`, `resource`).
+    pub fn get_all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.list.iter().filter(move |(own, _)| own == name).map(|(_, value)| &**value)
+    }
+
+    /// Every parameter that has a value, in the order of the request.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.list.iter().map(|(name, value)| (&**name, &**value))
+    }
+}
+
+const NOT_FORM: OAuthError =
+    OAuthError::invalid_request("the parameters are not valid application/x-www-form-urlencoded UTF-8");
+
+/// `invalid_request` for a parameter that came more than once.
+pub(crate) fn repeated(name: &str) -> OAuthError {
+    OAuthError::with(ErrorCode::InvalidRequest, format!("{name} must not be repeated"))
+}
+
+/// Decodes one name or value; none where an escape is broken or the bytes are not UTF-8.
+pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
+    if memchr::memchr2(b'%', b'+', text.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => hex(bytes.next()?)? << 4 | hex(bytes.next()?)?,
+            other => other,
+        });
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(text: &str) -> Params<'_> {
+        Params::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn values_are_decoded_and_plain_ones_borrowed() {
+        let params = parse("a=b+c%20d&n=%C3%A4&plain=x-y&flag&empty=&&k==v");
+        assert_eq!(params.get("a"), Ok(Some("b c d")));
+        assert_eq!(params.get("n"), Ok(Some("ä")));
+        assert_eq!(params.get("k"), Ok(Some("=v")));
+        assert!(matches!(params.list[2].1, Cow::Borrowed("x-y")));
+    }
+
+    #[test]
+    fn empty_values_count_as_absent() {
+        let params = parse("scope=&state&scope=openid");
+        assert_eq!(params.get("scope"), Ok(Some("openid")));
+        assert_eq!(params.get("state"), Ok(None));
+        assert!(params.require("state").is_err());
+    }
+
+    #[test]
+    fn repeats_are_refused_but_where_asked_for() {
+        let params = parse("a=1&b=2&a=1");
+        assert_eq!(params.get("a").map_err(|e| e.code), Err(ErrorCode::InvalidRequest));
+        assert_eq!(params.get_all("a").collect::<Vec<_>>(), ["1", "1"]);
+    }
+
+    #[test]
+    fn broken_forms_are_invalid_requests() {
+        let long = format!("a={}", "x".repeat(MAX_LENGTH));
+        let many = "a=1&".repeat(MAX_PARAMETERS + 1);
+        let empties = "a&".repeat(MAX_PARAMETERS + 1);
+        for bad in [&b"a=%"[..], b"a=%4", b"a=%zz", b"a=%ff", b"a=\xff", long.as_bytes(), many.as_bytes()] {
+            assert!(Params::parse(bad).is_err(), "{:?}", String::from_utf8_lossy(bad).get(..8));
+        }
+        assert!(Params::parse(empties.as_bytes()).is_err());
+        assert!(Params::parse("a=1&".repeat(MAX_PARAMETERS).as_bytes()).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_never_panic(bytes: Vec<u8>) {
+            if let Ok(params) = Params::parse(&bytes) {
+                for (name, _) in params.iter() {
+                    let _ = params.get(name);
+                }
+            }
+        }
+
+        #[test]
+        fn what_is_serialised_is_read_back(pairs in prop::collection::vec((".{1,8}", ".{1,20}"), 0..10)) {
+            let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
+            let params = parse(&text);
+            let read = params.iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect::<Vec<_>>();
+            prop_assert_eq!(read, pairs);
+        }
+    }
+}

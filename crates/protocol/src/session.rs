@@ -1,0 +1,172 @@
+//! Sessions: a user's sign-in at the provider, known to one browser.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use crate::id::{ClientId, Sid, UserId};
+use crate::time::Timestamp;
+
+/// An authentication method (`amr` value, RFC 8176).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthenticationMethod {
+    /// Password.
+    Pwd,
+    /// One-time password.
+    Otp,
+    /// Proof of a hardware-held key.
+    Hwk,
+    /// More than one method.
+    Mfa,
+    /// The session was made through the admin API.
+    AdminApi,
+}
+
+impl AuthenticationMethod {
+    const ALL: [Self; 5] = [Self::Pwd, Self::Otp, Self::Hwk, Self::Mfa, Self::AdminApi];
+
+    /// The `amr` value.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pwd => "pwd",
+            Self::Otp => "otp",
+            Self::Hwk => "hwk",
+            Self::Mfa => "mfa",
+            Self::AdminApi => "admin_api",
+        }
+    }
+}
+
+/// A set of authentication methods (`amr`, OpenID Connect Core 2), one byte small.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Amr(u8);
+
+impl Amr {
+    /// The set of one method.
+    pub fn of(method: AuthenticationMethod) -> Self {
+        Self(1 << method as u8)
+    }
+
+    /// This set with one method more.
+    #[must_use]
+    pub fn with(self, method: AuthenticationMethod) -> Self {
+        Self(self.0 | 1 << method as u8)
+    }
+
+    /// The methods of the set.
+    pub fn iter(self) -> impl Iterator<Item = AuthenticationMethod> {
+        AuthenticationMethod::ALL.into_iter().filter(move |method| self.0 & (1 << *method as u8) != 0)
+    }
+
+    /// Whether the set is empty.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// The secret in a session cookie: `se_<generation>_<shard>_<22 random characters>`. Stored only as a digest.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct SessionId(SmolStr);
+
+impl SessionId {
+    /// Takes a text as a session id; whether it names a session is the store's to say.
+    pub fn new(text: impl Into<SmolStr>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for the cookie.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionId(..)")
+    }
+}
+
+/// A session as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Who signed in.
+    pub user: UserId,
+    /// The session's public name, unrelated to its secret.
+    pub sid: Sid,
+    /// When the user last proved who they are (`auth_time`, OpenID Connect Core 2).
+    pub auth_time: Timestamp,
+    /// When the session began.
+    pub created_at: Timestamp,
+    /// When it ends, whatever happens.
+    pub expires_at: Timestamp,
+    /// How the user signed in.
+    pub amr: Amr,
+    /// Clients that already had a grant in this session.
+    pub clients: Vec<ClientId>,
+    /// The names of this browser's earlier sessions of the same user, the latest last: what hangs on them ends with
+    /// this one. At most [`MOST_PREDECESSORS`].
+    pub predecessors: Box<[Sid]>,
+}
+
+/// How many earlier sessions a session stands for.
+pub const MOST_PREDECESSORS: usize = 16;
+
+impl Session {
+    /// Puts this session in the place of an earlier one of the same user in the same browser: whoever signs in again
+    /// stays signed in at the clients, and a later logout still ends everything. The answer names an earlier session
+    /// for which there is no room any more: what hangs on it is to end now.
+    pub fn succeed(&mut self, earlier: &Self) -> Option<Sid> {
+        let mut names: Vec<Sid> = earlier.sids().cloned().collect();
+        let dropped = (names.len() > MOST_PREDECESSORS).then(|| names.remove(0));
+        self.predecessors = names.into();
+        self.clients.clone_from(&earlier.clients);
+        dropped
+    }
+
+    /// Every name that tokens bound to this session may carry, its own last.
+    pub fn sids(&self) -> impl Iterator<Item = &Sid> {
+        self.predecessors.iter().chain(std::iter::once(&self.sid))
+    }
+
+    /// Whether a `sid` in a token means this session.
+    pub fn is_named(&self, sid: &str) -> bool {
+        self.sids().any(|own| own.as_str() == sid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(sid: &str) -> Session {
+        Session {
+            user: UserId::trusted("u1"),
+            sid: Sid::trusted(sid),
+            auth_time: Timestamp::from_millis(1),
+            created_at: Timestamp::from_millis(1),
+            expires_at: Timestamp::from_millis(2),
+            amr: Amr::default(),
+            clients: vec![ClientId::trusted("rp")],
+            predecessors: Box::default(),
+        }
+    }
+
+    #[test]
+    fn a_session_stands_for_the_latest_ones_before_it() {
+        let mut current = session("s0");
+        for number in 1..=MOST_PREDECESSORS {
+            let mut next = Session { clients: Vec::new(), ..session(&format!("s{number}")) };
+            assert_eq!(next.succeed(&current), None);
+            current = next;
+        }
+        assert!(current.is_named("s0") && current.is_named("s16") && !current.is_named("s17"));
+        assert_eq!(current.clients, [ClientId::trusted("rp")]);
+        let mut next = session("s17");
+        assert_eq!(next.succeed(&current), Some(Sid::trusted("s0")));
+        assert!(!next.is_named("s0") && next.is_named("s1"));
+        assert_eq!(next.sids().count(), MOST_PREDECESSORS + 1);
+    }
+}

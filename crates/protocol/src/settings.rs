@@ -1,0 +1,152 @@
+//! Settings of an issuer, and what a client sets differently. Changed while running.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use symbolon_crypto::algorithm::Algorithm;
+
+/// How long things live. In JSON: whole seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Lifetimes {
+    /// Authorization code (RFC 6749 4.1.2 recommends at most 10 minutes).
+    #[serde(with = "seconds")]
+    pub code: Duration,
+    /// Access token.
+    #[serde(with = "seconds")]
+    pub access_token: Duration,
+    /// ID token.
+    #[serde(with = "seconds")]
+    pub id_token: Duration,
+    /// Refresh-token family, unused.
+    #[serde(with = "seconds")]
+    pub refresh_token_idle: Duration,
+    /// Refresh-token family, whatever happens.
+    #[serde(with = "seconds")]
+    pub refresh_token_absolute: Duration,
+    /// Session, whatever happens.
+    #[serde(with = "seconds")]
+    pub session: Duration,
+}
+
+impl Default for Lifetimes {
+    fn default() -> Self {
+        const DAY: Duration = Duration::from_secs(86_400);
+        const HOUR: Duration = Duration::from_secs(3_600);
+        Self {
+            code: Duration::from_secs(60),
+            access_token: HOUR,
+            id_token: HOUR,
+            refresh_token_idle: 30 * DAY,
+            refresh_token_absolute: 30 * DAY,
+            session: DAY,
+        }
+    }
+}
+
+/// Settings of an issuer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IssuerSettings {
+    /// How long things live.
+    pub lifetimes: Lifetimes,
+    /// Whether refresh tokens rotate; for public clients they always do.
+    pub refresh_token_rotation: bool,
+    /// For how many seconds a lost refresh answer is given again.
+    #[serde(with = "seconds")]
+    pub refresh_retry_window: Duration,
+    /// Whether confidential clients must use PKCE too; public ones always must.
+    pub require_pkce: bool,
+    /// Algorithm for tokens of clients that name none.
+    pub signing_algorithm: Algorithm,
+    /// Days after which an active signing key is replaced; 0 turns the schedule off.
+    pub key_rotation_days: u32,
+    /// Whether token exchange is on (RFC 8693).
+    pub token_exchange: bool,
+    /// How many `audience` and how many `resource` parameters an exchange may carry.
+    pub token_exchange_max_targets: u16,
+    /// Introspection calls a token active only if its `aud` names the issuer (or `introspection_audience`) and its
+    /// client exists.
+    pub introspection_strict: bool,
+    /// The audience that strict introspection asks for instead of the issuer.
+    pub introspection_audience: Option<String>,
+    /// Days that the audit log is kept.
+    pub audit_days: u32,
+}
+
+impl Default for IssuerSettings {
+    fn default() -> Self {
+        Self {
+            lifetimes: Lifetimes::default(),
+            refresh_token_rotation: true,
+            refresh_retry_window: Duration::from_secs(10),
+            require_pkce: true,
+            signing_algorithm: Algorithm::Rs256,
+            key_rotation_days: 90,
+            token_exchange: true,
+            token_exchange_max_targets: 10,
+            introspection_strict: false,
+            introspection_audience: None,
+            audit_days: 90,
+        }
+    }
+}
+
+/// What a client sets differently from its issuer; absent means the issuer's. In JSON: whole seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClientOverrides {
+    /// Seconds that a code lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_lifetime: Option<u64>,
+    /// Seconds that an access token lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access_token_lifetime: Option<u64>,
+    /// Seconds that an ID token lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token_lifetime: Option<u64>,
+    /// Seconds that an unused refresh-token family lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token_idle_lifetime: Option<u64>,
+    /// Seconds that a refresh-token family lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token_absolute_lifetime: Option<u64>,
+    /// Whether its refresh tokens rotate; of no effect for public clients, whose always do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token_rotation: Option<bool>,
+    /// Seconds for which a lost refresh answer is given again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_retry_window: Option<u64>,
+}
+
+impl IssuerSettings {
+    /// The lifetimes that hold for a client.
+    pub fn lifetimes_for(&self, client: &ClientOverrides) -> Lifetimes {
+        let pick = |own: Option<u64>, issuer: Duration| own.map_or(issuer, Duration::from_secs);
+        Lifetimes {
+            code: pick(client.code_lifetime, self.lifetimes.code),
+            access_token: pick(client.access_token_lifetime, self.lifetimes.access_token),
+            id_token: pick(client.id_token_lifetime, self.lifetimes.id_token),
+            refresh_token_idle: pick(client.refresh_token_idle_lifetime, self.lifetimes.refresh_token_idle),
+            refresh_token_absolute: pick(
+                client.refresh_token_absolute_lifetime,
+                self.lifetimes.refresh_token_absolute,
+            ),
+            session: self.lifetimes.session,
+        }
+    }
+}
+
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(span.as_secs())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_secs)
+    }
+}

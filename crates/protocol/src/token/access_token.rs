@@ -1,0 +1,281 @@
+//! Access tokens: JWTs by RFC 9068, with the lineage by which they can be ended.
+
+use serde::{Deserialize, Serialize};
+use smol_str::{SmolStr, format_smolstr};
+use symbolon_crypto::jws::Header;
+use symbolon_crypto::random::{self, Random};
+
+use super::Context;
+use super::claim::{Actor, Audience, MayAct, OneOrMany, amr, numeric_date};
+use crate::grant::{GrantId, Lineage, Slot};
+use crate::id::{ClientId, IssuerId, Jti, Sid, UserId};
+use crate::scope::Scope;
+use crate::session::Amr;
+use crate::time::Timestamp;
+
+/// `typ` of the access tokens that are issued (RFC 9068 2.1).
+pub const TYP: &str = "at+jwt";
+
+/// What stands before the client id in the `sub` of a client that acts for itself.
+pub const CLIENT_SUBJECT: &str = "client:";
+
+/// The `sub` of a client that acts for itself.
+pub fn client_subject(client: &ClientId) -> SmolStr {
+    format_smolstr!("{CLIENT_SUBJECT}{client}")
+}
+
+/// The claims of an access token (RFC 9068 2.2), in the order in which they are written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AccessToken {
+    /// The issuer's URL.
+    pub iss: String,
+    /// The user, or `client:<client_id>`.
+    pub sub: SmolStr,
+    /// Whom the token is for.
+    pub aud: Audience,
+    /// Whom it was issued to.
+    pub client_id: ClientId,
+    /// What it allows.
+    #[serde(default, skip_serializing_if = "Scope::is_empty")]
+    pub scope: Scope,
+    /// When it was issued, in seconds. A token that a script signed may end before this.
+    #[serde(deserialize_with = "numeric_date::required")]
+    pub iat: u64,
+    /// When it ends, in seconds.
+    #[serde(deserialize_with = "numeric_date::required")]
+    pub exp: u64,
+    /// When it begins, in seconds; never in tokens of ours.
+    #[serde(default, deserialize_with = "numeric_date::optional", skip_serializing_if = "Option::is_none")]
+    pub nbf: Option<u64>,
+    /// Its own name.
+    pub jti: Jti,
+    /// When the user last proved who they are, in seconds (RFC 9068 2.2.1).
+    #[serde(default, deserialize_with = "numeric_date::optional", skip_serializing_if = "Option::is_none")]
+    pub auth_time: Option<u64>,
+    /// The authentication context class (RFC 9068 2.2.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acr: Option<SmolStr>,
+    /// How the user proved it (RFC 9068 2.2.1).
+    #[serde(default, with = "amr", skip_serializing_if = "no_method")]
+    pub amr: Amr,
+    /// Lineage: the grant; none in a token that something else signed with our key, or was exchanged from such a one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gid: Option<GrantId>,
+    /// Lineage: the session, unless the grant outlives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<Sid>,
+    /// Lineage: the tokens it was exchanged from, the first one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anc: Vec<Jti>,
+    /// Lineage: the client whose grant it is, where token exchange gave it to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gcl: Option<ClientId>,
+    /// Lineage: when the first token of a lineage without grant was issued, in seconds.
+    #[serde(default, deserialize_with = "numeric_date::optional", skip_serializing_if = "Option::is_none")]
+    pub gat: Option<u64>,
+    /// Who acts for the subject (RFC 8693 4.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub act: Option<Actor>,
+    /// Who may (RFC 8693 4.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_act: Option<MayAct>,
+    /// The resources that token exchange named.
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub resource: OneOrMany,
+}
+
+fn no_method(amr: &Amr) -> bool {
+    amr.is_empty()
+}
+
+/// Why a signed text is no access token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnAccessToken {
+    /// Another kind of token: an ID token, a refresh token, a logout token.
+    #[error("the token is of another kind")]
+    Kind,
+    /// A claim is missing or of the wrong type.
+    #[error("the token's claims are malformed")]
+    Claims,
+}
+
+/// Why an access token is not good here and now. Revocation is another question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotValid {
+    /// Another issuer's.
+    #[error("the token is of another issuer")]
+    Issuer,
+    /// Its time is over.
+    #[error("the token has expired")]
+    Expired,
+    /// Its time has not come.
+    #[error("the token is not valid yet")]
+    NotYet,
+}
+
+impl AccessToken {
+    /// A token issued now to the context's client, for the issuer and the client's own audiences: no lineage but its
+    /// place, `slot`.
+    pub(super) fn new(context: &Context<'_>, slot: Slot, sub: SmolStr, scope: Scope) -> Self {
+        let Context { issuer, client, now, random, .. } = *context;
+        let iat = now.seconds();
+        let own = client.access_token_audiences.iter().map(String::as_str);
+        Self {
+            iss: issuer.url.clone(),
+            sub,
+            aud: Audience::of(std::iter::once(issuer.url.as_str()).chain(own)),
+            client_id: client.client_id.clone(),
+            scope,
+            iat,
+            exp: iat.saturating_add(context.lifetimes().access_token.as_secs()),
+            nbf: None,
+            jti: draw_jti(slot, random),
+            auth_time: None,
+            acr: None,
+            amr: Amr::default(),
+            gid: None,
+            sid: None,
+            anc: Vec::new(),
+            gcl: None,
+            gat: None,
+            act: None,
+            may_act: None,
+            resource: OneOrMany::default(),
+        }
+    }
+
+    /// The JWS payload.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut json = Vec::with_capacity(768);
+        // Writing text and numbers into memory cannot fail; a payload cut short would be refused by every reader.
+        let _ = serde_json::to_writer(&mut json, self);
+        json
+    }
+
+    /// Reads the payload of a JWS whose signature by a key of this issuer was checked.
+    ///
+    /// # Errors
+    /// [`NotAnAccessToken`] where it is another kind of token, or its claims are malformed.
+    pub fn parse(header: &Header, payload: &[u8]) -> Result<Self, NotAnAccessToken> {
+        // RFC 9068 4: the type MUST be at+jwt or application/at+jwt. Tokens that a script signed with our key may say
+        // JWT, as ID tokens do, and must then show by their claims that they are nothing else (RFC 8725 3.12).
+        let typed = header.is_type(TYP);
+        if !typed && !header.is_type("JWT") {
+            return Err(NotAnAccessToken::Kind);
+        }
+        if !typed {
+            let marks: OtherKinds = serde_json::from_slice(payload).map_err(|_| NotAnAccessToken::Claims)?;
+            if marks.any() {
+                return Err(NotAnAccessToken::Kind);
+            }
+        }
+        // RFC 9068 2.2 wants client_id and jti, which ID tokens of ours never carry.
+        serde_json::from_slice(payload).map_err(|_| NotAnAccessToken::Claims)
+    }
+
+    /// Whether it is of this issuer and within its time (RFC 9068 4, RFC 7519 4.1.4, 4.1.5).
+    ///
+    /// # Errors
+    /// [`NotValid`]
+    pub fn check(&self, issuer_url: &str, now: Timestamp) -> Result<(), NotValid> {
+        if self.iss != issuer_url {
+            return Err(NotValid::Issuer);
+        }
+        // RFC 7519 4.1.4: on or after `exp` it MUST NOT be accepted.
+        if now >= self.expires_at() {
+            return Err(NotValid::Expired);
+        }
+        // RFC 7519 4.1.5.
+        if self.nbf.is_some_and(|nbf| now < Timestamp::from_seconds(nbf)) {
+            return Err(NotValid::NotYet);
+        }
+        Ok(())
+    }
+
+    /// When it ends.
+    pub fn expires_at(&self) -> Timestamp {
+        Timestamp::from_seconds(self.exp)
+    }
+
+    /// The user it stands for; none where a client acts for itself.
+    pub fn user(&self) -> Option<UserId> {
+        if self.sub.starts_with(CLIENT_SUBJECT) {
+            return None;
+        }
+        UserId::parse(&self.sub).ok()
+    }
+
+    /// Where the tombstones of the token live: its grant's slot, else its subject's.
+    pub fn slot(&self, issuer: &IssuerId) -> Slot {
+        self.gid.as_ref().map_or_else(|| Slot::of(issuer, &self.sub), GrantId::slot)
+    }
+
+    /// When the grant, or the first token of a lineage without grant, was born.
+    pub fn born(&self) -> Timestamp {
+        match &self.gid {
+            Some(grant) => grant.at(),
+            None => Timestamp::from_seconds(self.gat.unwrap_or(self.iat)),
+        }
+    }
+
+    /// Everything whose end ends this token, but for [`Self::grantor_lineage`].
+    pub fn lineage(&self, issuer: &IssuerId) -> Lineage {
+        let mut tokens = Vec::with_capacity(1 + self.anc.len());
+        tokens.push(self.jti.clone());
+        tokens.extend(self.anc.iter().cloned());
+        Lineage {
+            slot: self.slot(issuer),
+            tokens,
+            grant: self.gid.clone(),
+            session: self.sid.clone(),
+            user: self.user(),
+            client: Some(self.client_id.clone()),
+            born: self.born(),
+            issued: Some(Timestamp::from_seconds(self.iat)),
+        }
+    }
+
+    /// For an exchanged token: the client whose grant it came from, to be asked for as well. The end of a client ends
+    /// its grants and what others made of them.
+    pub fn grantor_lineage(&self, issuer: &IssuerId) -> Option<Lineage> {
+        let client = self.gcl.as_ref().filter(|client| **client != self.client_id)?;
+        Some(Lineage {
+            slot: self.slot(issuer),
+            tokens: Vec::new(),
+            grant: None,
+            session: None,
+            user: None,
+            client: Some(client.clone()),
+            born: self.born(),
+            // The token's own lineage asks.
+            issued: None,
+        })
+    }
+}
+
+/// `at_<slot>_<22 random characters>`.
+fn draw_jti(slot: Slot, random: &dyn Random) -> Jti {
+    Jti::trusted(format_smolstr!("at_{}_{}", slot.number(), random::token_128(random)))
+}
+
+/// Claims by which other kinds of token are known.
+#[derive(Deserialize)]
+struct OtherKinds {
+    /// OpenID Connect Core 2: an ID token.
+    nonce: Option<serde::de::IgnoredAny>,
+    at_hash: Option<serde::de::IgnoredAny>,
+    c_hash: Option<serde::de::IgnoredAny>,
+    /// OpenID Connect Back-Channel Logout 2.4: a logout token.
+    events: Option<serde::de::IgnoredAny>,
+    /// A refresh token that was registered.
+    rtv: Option<serde::de::IgnoredAny>,
+}
+
+impl OtherKinds {
+    fn any(&self) -> bool {
+        [&self.nonce, &self.at_hash, &self.c_hash, &self.events, &self.rtv].into_iter().any(Option::is_some)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! The authorization code grant (RFC 6749 4.1.3, RFC 7636 4.5, OpenID Connect Core 3.1.3).
+
+use super::access_token::AccessToken;
+use super::id_token::{Authentication, IdToken};
+use super::{Context, IssuePlan};
+use crate::client::{Client, GrantType};
+use crate::code::CodeGrant;
+use crate::error::{ErrorCode, OAuthError};
+use crate::family::Family;
+use crate::pkce;
+use crate::scope::{OFFLINE_ACCESS, OPENID};
+use crate::time::Timestamp;
+
+/// What a client sends with a code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Presented<'a> {
+    /// `redirect_uri`.
+    pub redirect_uri: Option<&'a str>,
+    /// `code_verifier`.
+    pub code_verifier: Option<&'a str>,
+}
+
+/// Whether an authenticated client may redeem a code. To be asked before the code is redeemed: a refusal leaves it to
+/// its rightful owner. Whether the code's time is over is the redemption's own to say, because a code that comes again
+/// after its end must still be known for a replay.
+///
+/// # Errors
+/// `invalid_grant` for another client's code, another redirect URI, and a verifier that does not fit; `invalid_request`
+/// without `redirect_uri`; `unauthorized_client` without the grant type.
+pub fn check(code: &CodeGrant, client: &Client, presented: Presented<'_>) -> Result<(), OAuthError> {
+    // RFC 6749 5.2.
+    if !client.may_use(GrantType::AuthorizationCode) {
+        return Err(OAuthError::new(
+            ErrorCode::UnauthorizedClient,
+            "the client may not use authorization_code",
+        ));
+    }
+    // RFC 6749 4.1.3: the code MUST have been issued to this client.
+    if code.client != client.client_id {
+        return Err(OAuthError::invalid_grant("the code was issued to another client"));
+    }
+    // RFC 6749 4.1.3, OpenID Connect Core 3.1.3.2: present, since the authorization request had it, and identical.
+    let redirect_uri =
+        presented.redirect_uri.ok_or(OAuthError::invalid_request("redirect_uri is missing"))?;
+    if redirect_uri != code.redirect_uri {
+        return Err(OAuthError::invalid_grant("redirect_uri is not that of the authorization request"));
+    }
+    check_verifier(code, client, presented.code_verifier)
+}
+
+fn check_verifier(code: &CodeGrant, client: &Client, verifier: Option<&str>) -> Result<(), OAuthError> {
+    // RFC 9700 2.1.1: public clients MUST use PKCE.
+    if client.is_public() && code.code_challenge.is_none() && verifier.is_none() {
+        return Err(OAuthError::invalid_grant("public clients must use PKCE"));
+    }
+    pkce::verify(code.code_challenge.as_ref(), verifier)
+}
+
+/// What a redeemed code gives: an access token, an ID token where `openid` was granted (OpenID Connect Core 3.1.3.3),
+/// and a family where the client has the grant type `refresh_token`.
+///
+/// `session_ends` is when the session that the code came from ends by itself; the family ends with it, unless
+/// `offline_access` was granted (OpenID Connect Core 11).
+pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -> IssuePlan {
+    let refreshes = context.client.may_use(GrantType::RefreshToken);
+    let outlives_session = refreshes && code.scope.contains(OFFLINE_ACCESS);
+    let sid = (!outlives_session).then(|| code.sid.clone());
+
+    let mut access =
+        AccessToken::new(context, code.grant.slot(), code.user.as_str().into(), code.scope.clone());
+    access.auth_time = Some(code.auth_time.seconds());
+    access.amr = code.amr;
+    access.gid = Some(code.grant.clone());
+    access.sid.clone_from(&sid);
+
+    let authentication = Authentication {
+        user: &code.user,
+        auth_time: code.auth_time,
+        amr: code.amr,
+        // The ID token names the session whatever outlives it, so that logout finds it.
+        sid: Some(&code.sid),
+        nonce: code.nonce.as_deref(),
+    };
+    let id = code.scope.contains(OPENID).then(|| IdToken::new(context, &authentication));
+
+    let family = refreshes.then(|| {
+        let Context { client, now, .. } = *context;
+        let lifetimes = context.lifetimes();
+        let absolute = now + lifetimes.refresh_token_absolute;
+        Family {
+            grant: code.grant.clone(),
+            client: client.client_id.clone(),
+            user: code.user.clone(),
+            expires_at: if outlives_session { absolute } else { absolute.min(session_ends) },
+            sid,
+            scope: code.scope.clone(),
+            auth_time: code.auth_time,
+            amr: code.amr,
+            version: 1,
+            created_at: now,
+            rotated_at: now,
+            idle_expires_at: now + lifetimes.refresh_token_idle,
+            binding: None,
+        }
+    });
+    IssuePlan { access, id, family }
+}
+
+#[cfg(test)]
+mod tests;

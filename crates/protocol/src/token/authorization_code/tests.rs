@@ -1,0 +1,111 @@
+use super::*;
+use crate::client::TokenEndpointAuthMethod;
+use crate::id::ClientId;
+use crate::token::fixture::{VERIFIER, World, after, client, code};
+
+const REDIRECT_URI: &str = "https://app.example.com/cb";
+
+fn good() -> Presented<'static> {
+    Presented { redirect_uri: Some(REDIRECT_URI), code_verifier: Some(VERIFIER) }
+}
+
+#[test]
+fn the_rightful_owner_may_redeem() {
+    assert_eq!(check(&code("openid"), &client("app"), good()), Ok(()));
+}
+
+#[test]
+fn refusals_of_rfc_6749_section_4_1_3() {
+    let code = code("openid");
+    let mut public_without_grant = client("app");
+    public_without_grant.grant_types = vec![GrantType::RefreshToken];
+    for (client, presented, error) in [
+        (client("other"), good(), ErrorCode::InvalidGrant),
+        (client("app"), Presented { redirect_uri: None, ..good() }, ErrorCode::InvalidRequest),
+        (
+            client("app"),
+            Presented { redirect_uri: Some("https://app.example.com/cb/"), ..good() },
+            ErrorCode::InvalidGrant,
+        ),
+        (public_without_grant, good(), ErrorCode::UnauthorizedClient),
+    ] {
+        let answer = check(&code, &client, presented).map_err(|error| error.code);
+        assert_eq!(answer, Err(error), "{presented:?}");
+    }
+}
+
+#[test]
+fn pkce_of_rfc_7636_and_rfc_9700() {
+    let long = "a".repeat(129);
+    let other = "a".repeat(43);
+    let public = || {
+        let mut client = client("app");
+        client.token_endpoint_auth_method = TokenEndpointAuthMethod::None;
+        client
+    };
+    for (challenge, verifier, client, good) in [
+        (true, Some(VERIFIER), client("app"), true),
+        (true, Some(VERIFIER), public(), true),
+        (true, Some(&*other), client("app"), false),
+        (true, Some(&*long), client("app"), false),
+        (true, Some(&VERIFIER[..42]), client("app"), false),
+        (true, None, client("app"), false),
+        (false, Some(VERIFIER), client("app"), false),
+        (false, None, client("app"), true),
+        (false, None, public(), false),
+    ] {
+        let mut code = code("openid");
+        code.code_challenge = code.code_challenge.filter(|_| challenge);
+        let presented = Presented { redirect_uri: Some(REDIRECT_URI), code_verifier: verifier };
+        let answer = check(&code, &client, presented).map_err(|error| error.code);
+        let expected = if good { Ok(()) } else { Err(ErrorCode::InvalidGrant) };
+        assert_eq!(answer, expected, "challenge {challenge}, verifier {verifier:?}");
+    }
+}
+
+#[test]
+fn every_token_of_a_login_carries_its_grant() {
+    let world = World::new();
+    let code = code("openid email");
+    let plan = issue(&world.context(), &code, after(3600));
+    assert_eq!(plan.access.gid.as_ref(), Some(&code.grant));
+    assert_eq!(plan.access.sid.as_ref(), Some(&code.sid));
+    assert_eq!(plan.access.auth_time, Some(1_699_999_000));
+    let id = plan.id.unwrap();
+    assert_eq!((id.nonce.as_deref(), id.sid.as_ref()), (Some("n-1"), Some(&code.sid)));
+    let family = plan.family.unwrap();
+    assert_eq!((family.grant, family.version, family.client), (code.grant, 1, ClientId::trusted("app")));
+}
+
+#[test]
+fn the_family_ends_with_the_session_unless_offline_access_was_granted() {
+    let mut world = World::new();
+    let session_ends = after(3600);
+    let bound = issue(&world.context(), &code("openid"), session_ends).family.unwrap();
+    assert_eq!((bound.expires_at, bound.sid.is_some()), (session_ends, true));
+
+    let plan = issue(&world.context(), &code("openid offline_access"), session_ends);
+    let offline = plan.family.unwrap();
+    assert_eq!((offline.expires_at, offline.sid), (after(30 * 86_400), None));
+    assert_eq!(plan.access.sid, None, "its access tokens outlive the session too");
+    assert!(plan.id.unwrap().sid.is_some(), "logout still finds the session");
+
+    world.client.settings.refresh_token_absolute_lifetime = Some(60);
+    let short = issue(&world.context(), &code("openid"), session_ends).family.unwrap();
+    assert_eq!(short.expires_at, after(60), "never beyond the absolute lifetime");
+}
+
+#[test]
+fn without_the_grant_type_there_is_no_family_and_nothing_outlives_the_session() {
+    let mut world = World::new();
+    world.client.grant_types = vec![GrantType::AuthorizationCode];
+    let plan = issue(&world.context(), &code("openid offline_access"), after(3600));
+    assert!(plan.family.is_none());
+    assert!(plan.access.sid.is_some());
+}
+
+#[test]
+fn without_openid_there_is_no_id_token() {
+    let world = World::new();
+    assert!(issue(&world.context(), &code("email"), after(3600)).id.is_none());
+}

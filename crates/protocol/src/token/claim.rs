@@ -1,0 +1,310 @@
+//! Claims that several kinds of token share, as they are written on the wire.
+
+use std::fmt;
+
+use serde::de::{self, SeqAccess, Visitor};
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use smol_str::SmolStr;
+
+use crate::session::{Amr, AuthenticationMethod};
+
+/// One text or several: a string on the wire if one, an array if more (`aud`, RFC 7519 4.1.3).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OneOrMany(Vec<SmolStr>);
+
+/// The `aud` claim, with every value.
+pub type Audience = OneOrMany;
+
+impl OneOrMany {
+    /// One value.
+    pub fn one(value: impl Into<SmolStr>) -> Self {
+        Self(vec![value.into()])
+    }
+
+    /// These values in their order, each once.
+    pub fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut all: Vec<SmolStr> = Vec::new();
+        for value in values {
+            if !all.iter().any(|own| own == value) {
+                all.push(SmolStr::new(value));
+            }
+        }
+        Self(all)
+    }
+
+    /// Whether a value is among them, compared as it is (RFC 7519 4.1.3: case-sensitive).
+    pub fn contains(&self, value: &str) -> bool {
+        self.0.iter().any(|own| own == value)
+    }
+
+    /// The values.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(SmolStr::as_str)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for OneOrMany {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [one] => serializer.serialize_str(one),
+            many => serializer.collect_seq(many),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Values;
+        impl<'de> Visitor<'de> for Values {
+            type Value = OneOrMany;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or an array of strings")
+            }
+
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<OneOrMany, E> {
+                Ok(OneOrMany::one(value))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<OneOrMany, A::Error> {
+                let mut all = Vec::new();
+                while let Some(value) = seq.next_element()? {
+                    all.push(value);
+                }
+                Ok(OneOrMany(all))
+            }
+        }
+        deserializer.deserialize_any(Values)
+    }
+}
+
+/// The members of a JSON object that says who a party is, kept whole whatever they are.
+type Party = Map<String, Value>;
+
+/// Who acts, and who acted before: the `act` claim (RFC 8693 4.1). Members that mean nothing here are kept.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Party")]
+pub struct Actor(Party);
+
+impl TryFrom<Party> for Actor {
+    type Error = &'static str;
+
+    /// RFC 8693 4.1: every `act` on the way is an object. One that is not could not be kept in a longer chain.
+    fn try_from(party: Party) -> Result<Self, Self::Error> {
+        let mut actor = &party;
+        while let Some(previous) = actor.get("act") {
+            actor = previous.as_object().ok_or("act is not an object")?;
+        }
+        Ok(Self(party))
+    }
+}
+
+impl Serialize for Actor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl Actor {
+    /// An actor without predecessor.
+    pub fn new(sub: &str, client_id: Option<&str>) -> Self {
+        let mut party = Party::new();
+        party.insert("sub".to_owned(), Value::from(sub));
+        if let Some(client_id) = client_id {
+            party.insert("client_id".to_owned(), Value::from(client_id));
+        }
+        Self(party)
+    }
+
+    /// The actor's subject.
+    pub fn sub(&self) -> Option<&str> {
+        self.0.get("sub").and_then(Value::as_str)
+    }
+
+    /// How many actors there are, this one included.
+    pub fn depth(&self) -> usize {
+        let mut depth = 1;
+        let mut party = &self.0;
+        while let Some(Value::Object(previous)) = party.get("act") {
+            depth += 1;
+            party = previous;
+        }
+        depth
+    }
+
+    /// This chain with `previous` at its end: RFC 8693 4.1 puts the current actor outermost.
+    #[must_use]
+    pub fn after(self, previous: Option<&Self>) -> Self {
+        let Some(previous) = previous else { return self };
+        Self(append(self.0, &previous.0))
+    }
+}
+
+/// Puts `tail` behind the innermost actor. The depth is bounded by the JSON parser's own limit of 128.
+fn append(mut party: Party, tail: &Party) -> Party {
+    let rest = match party.remove("act") {
+        Some(Value::Object(inner)) => append(inner, tail),
+        _ => tail.clone(),
+    };
+    party.insert("act".to_owned(), Value::Object(rest));
+    party
+}
+
+/// Who may act for the subject: the `may_act` claim (RFC 8693 4.4).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MayAct(Party);
+
+/// A party that wants to act.
+#[derive(Clone, Copy, Debug)]
+pub struct ActingParty<'a> {
+    /// Its subject.
+    pub sub: &'a str,
+    /// Who names it so.
+    pub iss: &'a str,
+    /// Its client.
+    pub client_id: &'a str,
+}
+
+impl MayAct {
+    /// The claim that allows this subject.
+    pub fn new(sub: &str) -> Self {
+        Self(Party::from_iter([("sub".to_owned(), Value::from(sub))]))
+    }
+
+    /// Whether this party is the one. RFC 8693 4.4: every member identifies the party, so one that is not understood
+    /// cannot be met, and a claim without any allows nobody.
+    pub fn allows(&self, party: &ActingParty<'_>) -> bool {
+        let met = |(name, value): (&String, &Value)| match name.as_str() {
+            "sub" => value == party.sub,
+            "iss" => value == party.iss,
+            "client_id" => value == party.client_id,
+            _ => false,
+        };
+        let named = self.0.contains_key("sub") || self.0.contains_key("client_id");
+        named && self.0.iter().all(met)
+    }
+}
+
+/// `amr` as an array of names (OpenID Connect Core 2); names that are not ours are passed over.
+pub(crate) mod amr {
+    use super::{Amr, AuthenticationMethod, Deserialize, Deserializer, SerializeSeq, Serializer, SmolStr};
+
+    pub(crate) fn serialize<S: Serializer>(amr: &Amr, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(Some(amr.iter().count()))?;
+        for method in amr.iter() {
+            seq.serialize_element(method.as_str())?;
+        }
+        seq.end()
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amr, D::Error> {
+        const KNOWN: [AuthenticationMethod; 5] = [
+            AuthenticationMethod::Pwd,
+            AuthenticationMethod::Otp,
+            AuthenticationMethod::Hwk,
+            AuthenticationMethod::Mfa,
+            AuthenticationMethod::AdminApi,
+        ];
+        let names = Vec::<SmolStr>::deserialize(deserializer)?;
+        let known = KNOWN.into_iter().filter(|method| names.iter().any(|name| name == method.as_str()));
+        Ok(known.fold(Amr::default(), Amr::with))
+    }
+}
+
+/// NumericDate (RFC 7519 2): seconds, perhaps with a fraction, which is dropped.
+pub(crate) mod numeric_date {
+    use super::{Deserializer, Visitor, de, fmt};
+
+    struct Seconds;
+
+    impl Visitor<'_> for Seconds {
+        type Value = u64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("seconds since 1970")
+        }
+
+        fn visit_u64<E: de::Error>(self, seconds: u64) -> Result<u64, E> {
+            Ok(seconds)
+        }
+
+        fn visit_i64<E: de::Error>(self, seconds: i64) -> Result<u64, E> {
+            u64::try_from(seconds).map_err(|_| E::custom("a time before 1970"))
+        }
+
+        fn visit_f64<E: de::Error>(self, seconds: f64) -> Result<u64, E> {
+            // Above 2^53 a float no longer holds whole seconds.
+            if !(0.0..9_007_199_254_740_992.0).contains(&seconds) {
+                return Err(E::custom("a time out of range"));
+            }
+            Ok(seconds as u64)
+        }
+    }
+
+    pub(crate) fn required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        deserializer.deserialize_any(Seconds)
+    }
+
+    pub(crate) fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+        required(deserializer).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_is_a_string_and_more_are_an_array() {
+        for (values, json) in [(&["a"][..], r#""a""#), (&["a", "b", "a"], r#"["a","b"]"#), (&[], "[]")] {
+            let claim = OneOrMany::of(values.iter().copied());
+            assert_eq!(serde_json::to_string(&claim).unwrap(), json);
+            assert_eq!(serde_json::from_str::<OneOrMany>(json).unwrap(), claim);
+        }
+        assert!(serde_json::from_str::<OneOrMany>("7").is_err());
+    }
+
+    #[test]
+    fn a_chain_of_actors_is_kept_whole() {
+        let first = Actor::new("client:a", Some("a"));
+        let second = Actor::new("client:b", None).after(Some(&first));
+        let third = Actor::new("client:c", None).after(None).after(Some(&second));
+        assert_eq!((first.depth(), second.depth(), third.depth()), (1, 2, 3));
+        let json = serde_json::to_value(&third).unwrap();
+        assert_eq!(json["sub"], "client:c");
+        assert_eq!(json["act"]["act"]["client_id"], "a");
+        let both = second.clone().after(Some(&third));
+        assert_eq!(both.depth(), 5, "an actor's own chain comes before the subject's");
+        for bad in [r#"{"sub":"a","act":1}"#, r#"{"act":{"sub":"a","act":null}}"#, "[]", r#""a""#] {
+            assert!(serde_json::from_str::<Actor>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn may_act_names_one_party_by_members_that_are_all_understood() {
+        let party = ActingParty { sub: "client:a", iss: "https://op", client_id: "a" };
+        for (json, allowed) in [
+            (r#"{"sub":"client:a"}"#, true),
+            (r#"{"sub":"client:a","iss":"https://op"}"#, true),
+            (r#"{"client_id":"a"}"#, true),
+            (r#"{"sub":"client:a","client_id":"b"}"#, false),
+            (r#"{"sub":"client:b"}"#, false),
+            (r#"{"sub":"client:a","iss":"https://other"}"#, false),
+            (r#"{"sub":"client:a","email":"a@example.com"}"#, false),
+            (r#"{"iss":"https://op"}"#, false),
+            (r#"{"sub":["client:a"]}"#, false),
+            ("{}", false),
+        ] {
+            let may_act: MayAct = serde_json::from_str(json).unwrap();
+            assert_eq!(may_act.allows(&party), allowed, "{json}");
+        }
+    }
+}

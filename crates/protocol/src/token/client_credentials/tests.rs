@@ -1,0 +1,65 @@
+use super::*;
+use crate::client::TokenEndpointAuthMethod;
+use crate::token::fixture::{NOW, URL, World, scope};
+
+const API: &str = "https://api.example.com";
+
+#[test]
+fn a_client_acts_for_itself_in_a_grant_of_its_own() {
+    let world = World::new();
+    let token = issue(&world.context(), None, &[]).unwrap();
+    assert_eq!(token.sub, "client:app");
+    assert_eq!(token.scope, scope("api"));
+    assert!(token.aud.contains(URL));
+    let grant = token.gid.clone().unwrap();
+    assert_eq!((grant.at(), token.slot(&world.issuer.id)), (NOW, grant.slot()));
+    assert!(token.user().is_none() && token.sid.is_none() && token.auth_time.is_none());
+}
+
+#[test]
+fn scopes_that_need_a_user_are_dropped_and_others_must_be_registered() {
+    let mut world = World::new();
+    world.client.scope = scope("openid email api read");
+    for (asked, granted) in [
+        (None, Ok("api read")),
+        (Some(""), Ok("api read")),
+        (Some("read"), Ok("read")),
+        (Some("openid read"), Ok("read")),
+        (Some("openid profile email address phone offline_access"), Ok("")),
+        (Some("read write"), Err(ErrorCode::InvalidScope)),
+        (Some("\\"), Err(ErrorCode::InvalidScope)),
+    ] {
+        let answer = issue(&world.context(), asked, &[]);
+        let answer = answer.map(|token| token.scope).map_err(|error| error.code);
+        assert_eq!(answer, granted.map(scope), "{asked:?}");
+    }
+}
+
+#[test]
+fn audiences_are_those_registered() {
+    let mut world = World::new();
+    world.client.access_token_audiences = vec![API.to_owned()];
+    for (asked, aud) in [
+        (&[][..], Ok(&[URL, API][..])),
+        (&[API], Ok(&[API])),
+        (&[URL], Ok(&[URL])),
+        (&[API, URL, API], Ok(&[API, URL])),
+        (&[API, "https://other.example.com"], Err(ErrorCode::InvalidTarget)),
+    ] {
+        let answer = issue(&world.context(), None, asked);
+        let answer = answer.map(|token| token.aud).map_err(|error| error.code);
+        assert_eq!(answer, aud.map(|aud| Audience::of(aud.iter().copied())), "{asked:?}");
+    }
+}
+
+#[test]
+fn only_confidential_clients_with_the_grant_type_by_rfc_6749_section_4_4() {
+    let mut public = World::new();
+    public.client.token_endpoint_auth_method = TokenEndpointAuthMethod::None;
+    let mut unregistered = World::new();
+    unregistered.client.grant_types = vec![GrantType::AuthorizationCode];
+    for world in [public, unregistered] {
+        let answer = issue(&world.context(), None, &[]).map_err(|error| error.code);
+        assert_eq!(answer, Err(ErrorCode::UnauthorizedClient));
+    }
+}

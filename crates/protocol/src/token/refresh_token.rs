@@ -1,0 +1,274 @@
+//! Refresh tokens: their text, and the refresh grant (RFC 6749 6, RFC 9700 4.14.2).
+//!
+//! A token is `rt_<generation>_<shard>_<family>_<version>_<HMAC>`: the family's name is 22 characters, the HMAC 43. The
+//! store never sees it; every version of it can be derived again from the issuer's key.
+
+use std::fmt;
+
+use serde::Deserialize;
+use smol_str::{SmolStr, format_smolstr};
+use symbolon_crypto::digest::{HmacKey, sha256};
+use symbolon_crypto::encoding;
+use symbolon_crypto::jws::Header;
+
+use super::access_token::AccessToken;
+use super::claim::{Audience, numeric_date};
+use super::id_token::{Authentication, IdToken};
+use super::{Context, IssuePlan};
+use crate::client::{Client, GrantType};
+use crate::error::{ErrorCode, OAuthError};
+use crate::event::Event;
+use crate::family::{Family, FamilyId, Rotation, RotationRequest};
+use crate::grant::{Lineage, Slot};
+use crate::id::{ClientId, IssuerId, Jti};
+use crate::revocation::grant_needed_until;
+use crate::scope::{OPENID, Scope};
+use crate::time::Timestamp;
+
+/// Characters of a family's name.
+const NAME_LEN: usize = 22;
+/// Characters of the HMAC.
+const TAG_LEN: usize = 43;
+/// The longest text that is looked at: the fixed parts and three numbers of ten digits.
+const MAX_LEN: usize = 3 + 3 * 11 + NAME_LEN + 1 + TAG_LEN;
+
+/// A refresh token as a client holds it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RefreshToken(SmolStr);
+
+impl RefreshToken {
+    /// The text, for the answer.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for RefreshToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RefreshToken(..)")
+    }
+}
+
+/// The token of one version of a family.
+pub fn mint(issuer: &IssuerId, id: &FamilyId, version: u32, key: &HmacKey) -> RefreshToken {
+    let body = format_smolstr!("rt_{}_{}_{}_{version}", id.generation, id.shard, id.name);
+    let mut tag = [0; TAG_LEN];
+    let tag = encoding::encode_to_slice(&authenticate(issuer, &body, key), &mut tag).unwrap_or_default();
+    RefreshToken(format_smolstr!("{body}_{tag}"))
+}
+
+/// The family and version of a token that we made; none for every other text. Compares in constant time.
+pub fn parse_and_authenticate(issuer: &IssuerId, text: &str, key: &HmacKey) -> Option<(FamilyId, u32)> {
+    if text.len() > MAX_LEN {
+        return None;
+    }
+    // Name and HMAC may contain `_`, so they are cut off by their lengths.
+    let (body, tag) = text.split_at_checked(text.len().checked_sub(TAG_LEN)?)?;
+    let body = body.strip_suffix('_')?;
+    let (head, version) = body.rsplit_once('_')?;
+    let (route, name) = head.split_at_checked(head.len().checked_sub(NAME_LEN)?)?;
+    let (generation, shard) = route.strip_prefix("rt_")?.strip_suffix('_')?.split_once('_')?;
+
+    let tag = encoding::decode_array::<32>(tag).ok()?;
+    if !key.verify(&[issuer.as_str().as_bytes(), &[0], body.as_bytes()], &tag) {
+        return None;
+    }
+    let id = FamilyId {
+        generation: generation.parse().ok()?,
+        shard: shard.parse().ok()?,
+        name: SmolStr::new(name),
+    };
+    Some((id, version.parse().ok()?))
+}
+
+/// The issuer id ends at a byte that it cannot contain.
+fn authenticate(issuer: &IssuerId, body: &str, key: &HmacKey) -> [u8; 32] {
+    key.sign(&[issuer.as_str().as_bytes(), &[0], body.as_bytes()])
+}
+
+/// A refresh token that was signed elsewhere with our key and registered: a JWT, accepted as version 1 of its family.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RegisteredToken {
+    /// Its own name, by which its family is found.
+    pub jti: Jti,
+    /// The issuer's URL.
+    pub iss: Option<String>,
+    /// Whom it was made for.
+    pub client_id: Option<ClientId>,
+    /// Its audience: the client.
+    #[serde(default)]
+    pub aud: Audience,
+    /// When it ends, in seconds.
+    #[serde(default, deserialize_with = "numeric_date::optional")]
+    pub exp: Option<u64>,
+}
+
+impl RegisteredToken {
+    /// Reads a JWT's payload. For a refresh its signature must have been checked; to register it, need not.
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        serde_json::from_slice(payload).ok()
+    }
+
+    /// The family and version that a presented token stands for; none where it is not a refresh token of this issuer,
+    /// or its time is over.
+    pub fn presented(
+        &self,
+        header: &Header,
+        issuer: &IssuerId,
+        url: &str,
+        now: Timestamp,
+    ) -> Option<(FamilyId, u32)> {
+        // RFC 8725 3.12: an access token must not pass for a refresh token.
+        let right_kind = header.is_type("JWT");
+        let ours = self.iss.as_deref() == Some(url);
+        let live = self.exp.is_none_or(|exp| now < Timestamp::from_seconds(exp));
+        (right_kind && ours && live).then(|| (family_of_registered(issuer, &self.jti), 1))
+    }
+}
+
+/// The family of a registered token: found by hash, so that no setting of shards moves it.
+pub fn family_of_registered(issuer: &IssuerId, jti: &Jti) -> FamilyId {
+    let digest = sha256(&[jti.as_str().as_bytes()]);
+    let mut name = [0; NAME_LEN];
+    // 16 bytes are 22 characters.
+    let name = digest.first_chunk::<16>().and_then(|half| encoding::encode_to_slice(half, &mut name).ok());
+    FamilyId {
+        generation: 0,
+        shard: u32::from(Slot::of(issuer, jti.as_str()).number()),
+        name: SmolStr::new(name.unwrap_or_default()),
+    }
+}
+
+/// What a client sends with a refresh token.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Presented<'a> {
+    /// `scope`.
+    pub scope: Option<&'a str>,
+    /// The thumbprint of the key that the request proved.
+    pub thumbprint: Option<&'a str>,
+}
+
+/// Whether an authenticated client may refresh, and the scope of the new access token. To be asked before the family
+/// is rotated: a refusal changes nothing.
+///
+/// # Errors
+/// `invalid_grant` for another client's family, one whose time is over, or another key; `invalid_scope` beyond what
+/// was granted; `unauthorized_client` without the grant type.
+pub fn check(
+    family: &Family,
+    client: &Client,
+    presented: Presented<'_>,
+    now: Timestamp,
+) -> Result<Scope, OAuthError> {
+    // RFC 6749 5.2.
+    if !client.may_use(GrantType::RefreshToken) {
+        return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "the client may not use refresh_token"));
+    }
+    // RFC 6749 6: the token is bound to the client that it was issued to.
+    if family.client != client.client_id {
+        return Err(OAuthError::invalid_grant("the refresh token was issued to another client"));
+    }
+    if family.ended(now) {
+        return Err(unknown());
+    }
+    // RFC 9449 5.
+    if family.binding.is_some() && family.binding.as_deref() != presented.thumbprint {
+        return Err(OAuthError::invalid_grant("the refresh token is bound to another key"));
+    }
+    narrowed(&family.scope, presented.scope)
+}
+
+/// RFC 6749 6: the scope asked for MUST NOT include any that was not granted; omitted, it is the same.
+fn narrowed(granted: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError> {
+    let Some(asked) = asked.filter(|text| !text.is_empty()) else { return Ok(granted.clone()) };
+    let asked =
+        Scope::parse(asked).map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?;
+    if granted.covers(&asked) {
+        return Ok(asked);
+    }
+    Err(OAuthError::new(ErrorCode::InvalidScope, "scope goes beyond what was granted"))
+}
+
+/// Everything whose end ends a family, to be asked for before it is rotated.
+pub fn lineage(family: &Family) -> Lineage {
+    Lineage {
+        slot: family.grant.slot(),
+        tokens: Vec::new(),
+        grant: Some(family.grant.clone()),
+        session: family.sid.clone(),
+        user: Some(family.user.clone()),
+        client: Some(family.client.clone()),
+        born: family.grant.at(),
+        issued: None,
+    }
+}
+
+/// The rotation of a family by a version that was presented.
+pub fn rotation(context: &Context<'_>, family: &Family, presented: u32) -> RotationRequest {
+    let Context { settings, client, now, .. } = *context;
+    let own = &client.settings;
+    RotationRequest {
+        presented,
+        now,
+        retry_window: own
+            .refresh_retry_window
+            .map_or(settings.refresh_retry_window, std::time::Duration::from_secs),
+        idle: context.lifetimes().refresh_token_idle,
+        // RFC 9700 2.2.2: refresh tokens of public clients MUST be sender-constrained or rotate.
+        rotate: client.is_public() || own.refresh_token_rotation.unwrap_or(settings.refresh_token_rotation),
+        tombstone_until: grant_needed_until(family, context.lifetimes().access_token, now),
+    }
+}
+
+/// A family that may be answered for, and what is to be told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refreshed {
+    /// The family as it is now; the token to hand out is that of its version.
+    pub family: Family,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What a rotation's outcome means for the client.
+///
+/// # Errors
+/// `invalid_grant` for a family that is not live, and for an older version: its grant is ended then, and
+/// [`Event::RefreshTokenReused`] is to be told.
+pub fn refreshed(outcome: Rotation) -> Result<Refreshed, OAuthError> {
+    match outcome {
+        Rotation::Rotated(family) => Ok(Refreshed { family, event: Event::RefreshTokenRotated }),
+        Rotation::Retry(family) => Ok(Refreshed { family, event: Event::RefreshTokenRetried }),
+        // RFC 9700 4.14.2: nobody knows who of the two is the thief, so both are cut off.
+        Rotation::Reused(_) => Err(OAuthError::invalid_grant("the refresh token was used before")),
+        Rotation::Unknown => Err(unknown()),
+    }
+}
+
+/// The answer to a text that names no live family.
+pub const fn unknown() -> OAuthError {
+    OAuthError::invalid_grant("the refresh token is unknown, expired or revoked")
+}
+
+/// What a refresh gives: an access token of the scope that [`check`] found, and an ID token where that has `openid`.
+///
+/// OpenID Connect Core 12.2: the ID token has the same `iss`, `sub`, `aud` and `auth_time` as the first one, a new
+/// `iat`, and no `nonce`.
+pub fn issue(context: &Context<'_>, family: &Family, scope: Scope) -> IssuePlan {
+    let authentication = Authentication {
+        user: &family.user,
+        auth_time: family.auth_time,
+        amr: family.amr,
+        sid: family.sid.as_ref(),
+        nonce: None,
+    };
+    let id = scope.contains(OPENID).then(|| IdToken::new(context, &authentication));
+    let mut access = AccessToken::new(context, family.grant.slot(), family.user.as_str().into(), scope);
+    access.auth_time = Some(family.auth_time.seconds());
+    access.amr = family.amr;
+    access.gid = Some(family.grant.clone());
+    access.sid.clone_from(&family.sid);
+    IssuePlan { access, id, family: None }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! Token exchange (RFC 8693): a token for another one, never for longer and never for more.
+//!
+//! First [`check`] the request; then verify the subject token, and the actor token where [`Exchange::actor_token`] has
+//! one (signature, [`AccessToken::parse`], revocation); then [`Exchange::issue`].
+
+use url::Url;
+
+use super::Context;
+use super::access_token::{AccessToken, client_subject};
+use super::claim::{ActingParty, Actor, Audience, OneOrMany};
+use crate::client::{Client, DelegationMode, GrantType};
+use crate::error::{ErrorCode, OAuthError};
+use crate::scope::Scope;
+
+/// RFC 8693 3: an OAuth 2 access token.
+pub const ACCESS_TOKEN_TYPE: &str = "urn:ietf:params:oauth:token-type:access_token";
+/// RFC 8693 3: a JWT, which our access tokens are.
+pub const JWT_TYPE: &str = "urn:ietf:params:oauth:token-type:jwt";
+
+/// How many actors a chain, and how many ancestors a token, may have. One more is refused: nothing is ever dropped.
+pub const MAX_CHAIN: usize = 16;
+
+/// The parameters of RFC 8693 2.1 as they came.
+#[derive(Clone, Copy, Default)]
+pub struct ExchangeRequest<'a> {
+    /// `subject_token`.
+    pub subject_token: Option<&'a str>,
+    /// `subject_token_type`.
+    pub subject_token_type: Option<&'a str>,
+    /// `actor_token`.
+    pub actor_token: Option<&'a str>,
+    /// `actor_token_type`.
+    pub actor_token_type: Option<&'a str>,
+    /// `requested_token_type`.
+    pub requested_token_type: Option<&'a str>,
+    /// `scope`.
+    pub scope: Option<&'a str>,
+    /// Every `audience`.
+    pub audience: &'a [&'a str],
+    /// Every `resource`.
+    pub resource: &'a [&'a str],
+}
+
+/// A request that is well-formed, by a client that may exchange, for targets that it may name.
+#[derive(Clone)]
+pub struct Exchange<'a> {
+    /// To be verified.
+    pub subject_token: &'a str,
+    /// To be verified; none where the result stands for the subject alone (RFC 8693 1.1, impersonation).
+    pub actor_token: Option<&'a str>,
+    scope: Option<Scope>,
+    audience: &'a [&'a str],
+    resource: &'a [&'a str],
+}
+
+/// The answer to a subject token that cannot be parsed or verified, has expired, or was revoked. RFC 8693 2.2.2 would
+/// say `invalid_request`; most servers and their clients say this (a recorded deviation).
+pub const fn invalid_subject_token() -> OAuthError {
+    OAuthError::invalid_grant("the subject_token is malformed, expired, revoked or of another issuer")
+}
+
+/// The same for an actor token.
+pub const fn invalid_actor_token() -> OAuthError {
+    OAuthError::invalid_grant("the actor_token is malformed, expired, revoked or of another issuer")
+}
+
+/// Checks everything that can be said before a token is looked at.
+///
+/// # Errors
+/// `unsupported_grant_type` where exchange is off; `invalid_request` for parameters that are missing, too many, or
+/// name types that are not exchanged; `unauthorized_client`; `invalid_scope` for a malformed scope; `invalid_target`
+/// for a target that the client may not name.
+pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result<Exchange<'a>, OAuthError> {
+    let Context { settings, client, .. } = *context;
+    if !settings.token_exchange {
+        return Err(OAuthError::new(ErrorCode::UnsupportedGrantType, "token exchange is not enabled"));
+    }
+    let limit = usize::from(settings.token_exchange_max_targets);
+    if request.audience.len() > limit || request.resource.len() > limit {
+        return Err(OAuthError::invalid_request("too many audience or resource parameters"));
+    }
+    // RFC 8693 2.1: REQUIRED.
+    let subject_token =
+        present(request.subject_token).ok_or(OAuthError::invalid_request("subject_token is missing"))?;
+    let subject_type = present(request.subject_token_type)
+        .ok_or(OAuthError::invalid_request("subject_token_type is missing"))?;
+    if !is_access_token_type(subject_type) {
+        return Err(OAuthError::invalid_request("this subject_token_type is not exchanged"));
+    }
+    check_client(client)?;
+    // RFC 8693 2.1: the server picks where none is asked for.
+    let requested = present(request.requested_token_type);
+    if requested.is_some_and(|requested| !is_access_token_type(requested)) {
+        return Err(OAuthError::invalid_request("this requested_token_type is not issued"));
+    }
+    let actor_token = check_actor_parameters(request)?
+        .filter(|_| client.token_exchange.delegation_mode == DelegationMode::Delegation);
+    let scope = match present(request.scope) {
+        Some(text) => Some(
+            Scope::parse(text).map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?,
+        ),
+        None => None,
+    };
+    check_targets(client, request)?;
+    let ExchangeRequest { audience, resource, .. } = *request;
+    Ok(Exchange { subject_token, actor_token, scope, audience, resource })
+}
+
+/// RFC 6749 3.2: a parameter without a value is as if it was omitted.
+fn present(parameter: Option<&str>) -> Option<&str> {
+    parameter.filter(|text| !text.is_empty())
+}
+
+fn is_access_token_type(name: &str) -> bool {
+    name == ACCESS_TOKEN_TYPE || name == JWT_TYPE
+}
+
+fn check_client(client: &Client) -> Result<(), OAuthError> {
+    let refused = |description| Err(OAuthError::new(ErrorCode::UnauthorizedClient, description));
+    // RFC 8693 5: without authentication whoever finds a token could have it exchanged.
+    if client.is_public() {
+        return refused("public clients may not exchange tokens");
+    }
+    if !client.may_use(GrantType::TokenExchange) {
+        return refused("the client may not use the token exchange grant");
+    }
+    let policy = &client.token_exchange;
+    if !policy.allowed || policy.delegation_mode == DelegationMode::None {
+        return refused("token exchange is not allowed for this client");
+    }
+    Ok(())
+}
+
+/// RFC 8693 2.1: `actor_token_type` is REQUIRED with `actor_token`, and MUST NOT be there without it.
+fn check_actor_parameters<'a>(request: &ExchangeRequest<'a>) -> Result<Option<&'a str>, OAuthError> {
+    match (present(request.actor_token), present(request.actor_token_type)) {
+        (None, None) => Ok(None),
+        (Some(token), Some(kind)) if is_access_token_type(kind) => Ok(Some(token)),
+        (Some(_), Some(_)) => Err(OAuthError::invalid_request("this actor_token_type is not accepted")),
+        (Some(_), None) => Err(OAuthError::invalid_request("actor_token_type is missing")),
+        (None, Some(_)) => Err(OAuthError::invalid_request("actor_token_type came without an actor_token")),
+    }
+}
+
+fn check_targets(client: &Client, request: &ExchangeRequest<'_>) -> Result<(), OAuthError> {
+    // RFC 8693 2.1: an absolute URI without fragment; the request itself is not valid otherwise (2.2.2).
+    let absolute = |uri: &&str| !uri.contains('#') && Url::parse(uri).is_ok();
+    if !request.resource.iter().all(absolute) {
+        return Err(OAuthError::invalid_request("resource must be an absolute URI without fragment"));
+    }
+    if request.audience.iter().any(|audience| audience.is_empty()) {
+        return Err(OAuthError::invalid_request("audience is empty"));
+    }
+    let Some(allowed) = &client.token_exchange.targets else { return Ok(()) };
+    let mut named = request.audience.iter().chain(request.resource);
+    // RFC 8693 2.2.2.
+    if named.all(|target| allowed.iter().any(|own| own == target)) {
+        return Ok(());
+    }
+    Err(OAuthError::new(ErrorCode::InvalidTarget, "the client may not name this target"))
+}
+
+impl Exchange<'_> {
+    /// The claims of the result, from a subject token and an actor token whose signatures were checked and that are not
+    /// revoked. The result ends no later than the subject token, belongs to the same grant and session, and names the
+    /// subject token, so that it dies with it.
+    ///
+    /// # Errors
+    /// `invalid_grant` for a subject or actor token that is not valid, not this client's to present, or too far from
+    /// its origin, and for an actor that `may_act` does not name; `invalid_scope` where no scope is left.
+    pub fn issue(
+        &self,
+        context: &Context<'_>,
+        subject: &AccessToken,
+        actor: Option<&AccessToken>,
+    ) -> Result<AccessToken, OAuthError> {
+        let Context { issuer, client, now, .. } = *context;
+        subject.check(&issuer.url, now).map_err(|_| invalid_subject_token())?;
+        check_presenter(client, subject)?;
+        let acting = self.acting(context, actor)?;
+        if subject.anc.len() >= MAX_CHAIN {
+            return Err(OAuthError::invalid_grant("the subject_token was exchanged too often"));
+        }
+        let scope = self.scope(client, subject)?;
+        let act = act(client, subject, acting)?;
+        check_may_act(context, subject, acting)?;
+
+        let mut result = AccessToken::new(context, subject.slot(&issuer.id), subject.sub.clone(), scope);
+        let targets = self.audience.iter().chain(self.resource).copied();
+        result.aud = match self.audience.len() + self.resource.len() {
+            0 => Audience::one(issuer.url.as_str()),
+            _ => Audience::of(targets),
+        };
+        result.resource = OneOrMany::of(self.resource.iter().copied());
+        result.exp = result.exp.min(subject.exp);
+        result.auth_time = subject.auth_time;
+        result.acr.clone_from(&subject.acr);
+        result.amr = subject.amr;
+        result.gid.clone_from(&subject.gid);
+        result.sid.clone_from(&subject.sid);
+        result.anc = subject.anc.iter().chain([&subject.jti]).cloned().collect();
+        let grantor = subject.gcl.as_ref().unwrap_or(&subject.client_id);
+        result.gcl = (*grantor != client.client_id).then(|| grantor.clone());
+        result.gat = subject.gid.is_none().then(|| subject.gat.unwrap_or(subject.iat));
+        result.act = act;
+        // Dropping it would let others act than the subject token names.
+        result.may_act.clone_from(&subject.may_act);
+        Ok(result)
+    }
+
+    /// The actor token, valid and meant for us or the caller.
+    fn acting<'t>(
+        &self,
+        context: &Context<'_>,
+        actor: Option<&'t AccessToken>,
+    ) -> Result<Option<&'t AccessToken>, OAuthError> {
+        if self.actor_token.is_none() {
+            return Ok(None);
+        }
+        let actor = actor.ok_or(invalid_actor_token())?;
+        actor.check(&context.issuer.url, context.now).map_err(|_| invalid_actor_token())?;
+        let meant =
+            actor.aud.contains(&context.issuer.url) || actor.aud.contains(context.client.client_id.as_str());
+        if !meant {
+            return Err(OAuthError::invalid_grant("the actor_token is meant for somebody else"));
+        }
+        Ok(Some(actor))
+    }
+
+    /// What was asked for, or else what the subject token allows, as far as both it and the client's registration
+    /// reach. A subject token without scope gives none.
+    fn scope(&self, client: &Client, subject: &AccessToken) -> Result<Scope, OAuthError> {
+        let asked = self.scope.as_ref().unwrap_or(&subject.scope);
+        let left = asked.intersection(&subject.scope).intersection(&client.scope);
+        if left.is_empty() && !asked.is_empty() {
+            return Err(OAuthError::new(ErrorCode::InvalidScope, "nothing of the scope can be granted"));
+        }
+        Ok(left)
+    }
+}
+
+/// A client may present tokens that were issued to it, that name it in `aud`, or that a client of its list holds. Others
+/// are not acceptable by policy (RFC 8693 2.2.2), which is `invalid_grant` here as for every subject token; RFC 6749 5.2
+/// says the same of a grant that was issued to another client.
+fn check_presenter(client: &Client, subject: &AccessToken) -> Result<(), OAuthError> {
+    let own = subject.client_id == client.client_id;
+    let named = subject.aud.contains(client.client_id.as_str());
+    if own || named || client.token_exchange.subject_token_clients.contains(&subject.client_id) {
+        return Ok(());
+    }
+    Err(OAuthError::invalid_grant("the subject_token was issued to another client"))
+}
+
+/// RFC 8693 4.1: the current actor outermost, whoever acted before inside. An actor token that is itself the result of
+/// a delegation brings its own actors along.
+fn act(
+    client: &Client,
+    subject: &AccessToken,
+    actor: Option<&AccessToken>,
+) -> Result<Option<Actor>, OAuthError> {
+    let chain = if client.token_exchange.delegation_mode == DelegationMode::Delegation {
+        let current = match actor {
+            Some(actor) => Actor::new(&actor.sub, Some(actor.client_id.as_str())).after(actor.act.as_ref()),
+            None => Actor::new(&client_subject(&client.client_id), Some(client.client_id.as_str())),
+        };
+        Some(current.after(subject.act.as_ref()))
+    } else {
+        subject.act.clone()
+    };
+    if chain.as_ref().is_some_and(|chain| chain.depth() > MAX_CHAIN) {
+        return Err(OAuthError::invalid_grant("the chain of actors is too long"));
+    }
+    Ok(chain)
+}
+
+/// RFC 8693 4.4: where the subject token says who may act, nobody else may: the actor token's subject, or the caller
+/// where there is no actor token.
+fn check_may_act(
+    context: &Context<'_>,
+    subject: &AccessToken,
+    actor: Option<&AccessToken>,
+) -> Result<(), OAuthError> {
+    let Some(may_act) = &subject.may_act else { return Ok(()) };
+    let caller = client_subject(&context.client.client_id);
+    let party = match actor {
+        Some(actor) => ActingParty { sub: &actor.sub, iss: &actor.iss, client_id: actor.client_id.as_str() },
+        None => ActingParty {
+            sub: &caller,
+            iss: &context.issuer.url,
+            client_id: context.client.client_id.as_str(),
+        },
+    };
+    if may_act.allows(&party) {
+        return Ok(());
+    }
+    Err(OAuthError::invalid_grant("the subject_token does not let this party act"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! UserInfo (OpenID Connect Core 5.3): what a token's scope lets a client know of its user.
+
+use serde::Serialize;
+
+use crate::error::{ErrorCode, OAuthError};
+use crate::scope::{OPENID, Scope};
+use crate::time::Timestamp;
+use crate::token::access_token::AccessToken;
+use crate::user::{Address, User};
+
+/// The answer to every token that is not good here (RFC 6750 3.1).
+pub const fn invalid_token() -> OAuthError {
+    OAuthError::new(
+        ErrorCode::InvalidToken,
+        "the access token is malformed, expired, revoked or not for this",
+    )
+}
+
+/// Whether an access token opens UserInfo. Its signature was checked and it is not revoked.
+///
+/// # Errors
+/// `invalid_token` for another issuer's, one whose time is over, and one that is not meant for the issuer;
+/// `insufficient_scope` without `openid`.
+pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<(), OAuthError> {
+    token.check(issuer_url, now).map_err(|_| invalid_token())?;
+    // RFC 9068 4: `aud` MUST name the resource server, which is the issuer itself.
+    if !token.aud.contains(issuer_url) {
+        return Err(invalid_token());
+    }
+    // OpenID Connect Core 5.3.1, RFC 6750 3.1.
+    if !token.scope.contains(OPENID) {
+        return Err(OAuthError::new(ErrorCode::InsufficientScope, "the scope openid is required"));
+    }
+    Ok(())
+}
+
+/// The claims about a token's user that its scope names (OpenID Connect Core 5.4).
+///
+/// # Errors
+/// `invalid_token` where there is no such user, or it may not sign in any more.
+pub fn claims<'a>(token: &AccessToken, user: Option<&'a User>) -> Result<UserInfo<'a>, OAuthError> {
+    let user = user.filter(|user| user.active && user.id.as_str() == token.sub).ok_or(invalid_token())?;
+    Ok(UserInfo::of(user, &token.scope))
+}
+
+/// The answer (OpenID Connect Core 5.3.2), in the order in which it is written.
+#[derive(Clone, Debug, Serialize)]
+pub struct UserInfo<'a> {
+    /// Always there.
+    sub: &'a str,
+    #[serde(flatten)]
+    profile: Option<ProfileClaims<'a>>,
+    #[serde(flatten)]
+    email: Option<EmailClaims<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<&'a Address>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phone_number: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phone_number_verified: Option<bool>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct EmailClaims<'a> {
+    email: &'a str,
+    email_verified: bool,
+}
+
+macro_rules! profile_claims {
+    ($($claim:ident)*) => {
+        /// The claims of the scope `profile` (OpenID Connect Core 5.4).
+        #[derive(Clone, Debug, Serialize)]
+        struct ProfileClaims<'a> {
+            $(#[serde(skip_serializing_if = "Option::is_none")] $claim: Option<&'a str>,)*
+            /// Seconds (OpenID Connect Core 5.1).
+            updated_at: u64,
+        }
+
+        impl<'a> ProfileClaims<'a> {
+            fn of(user: &'a User) -> Self {
+                Self {
+                    $($claim: user.profile.$claim.as_deref(),)*
+                    updated_at: user.updated_at.seconds(),
+                }
+            }
+        }
+    };
+}
+
+profile_claims! {
+    name given_name family_name middle_name nickname preferred_username profile picture website gender birthdate
+    zoneinfo locale
+}
+
+impl<'a> UserInfo<'a> {
+    /// What a scope names of a user.
+    pub fn of(user: &'a User, scope: &Scope) -> Self {
+        let mut info = Self {
+            sub: user.id.as_str(),
+            profile: None,
+            email: None,
+            address: None,
+            phone_number: None,
+            phone_number_verified: None,
+        };
+        for token in scope.iter() {
+            match token {
+                "profile" => info.profile = Some(ProfileClaims::of(user)),
+                "email" => {
+                    let verified = |email| EmailClaims { email, email_verified: user.email_verified };
+                    info.email = user.email.as_deref().map(verified);
+                }
+                "address" => info.address = user.profile.address.as_ref(),
+                "phone" => {
+                    info.phone_number = user.profile.phone_number.as_deref();
+                    let verified = user.profile.phone_number_verified.unwrap_or(false);
+                    info.phone_number_verified = info.phone_number.map(|_| verified);
+                }
+                _ => {}
+            }
+        }
+        info
+    }
+
+    /// The body.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut json = Vec::with_capacity(384);
+        // Writing text and numbers into memory cannot fail.
+        let _ = serde_json::to_writer(&mut json, self);
+        json
+    }
+}
+
+#[cfg(test)]
+mod tests;

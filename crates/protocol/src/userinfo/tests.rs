@@ -1,0 +1,68 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::token::claim::Audience;
+use crate::token::fixture::{NOW, URL, access_token, after, user};
+
+fn shown(scope: &str) -> Value {
+    let ada = user();
+    let token = access_token("app", scope);
+    serde_json::from_slice(&claims(&token, Some(&ada)).unwrap().to_json()).unwrap()
+}
+
+#[test]
+fn claims_by_scope_of_openid_connect_core_5_4() {
+    for (scope, expected) in [
+        ("openid", json!({"sub": "u-1"})),
+        ("openid email", json!({"sub": "u-1", "email": "ada@example.com", "email_verified": true})),
+        (
+            "openid profile",
+            json!({
+                "sub": "u-1", "name": "Ada \"Countess\" Lovelace", "preferred_username": "ada",
+                "updated_at": 1_600_000_000
+            }),
+        ),
+        ("openid address", json!({"sub": "u-1", "address": {"country": "GB"}})),
+        ("openid phone", json!({"sub": "u-1", "phone_number": "+44 1", "phone_number_verified": false})),
+        ("openid api", json!({"sub": "u-1"})),
+    ] {
+        assert_eq!(shown(scope), expected, "{scope}");
+    }
+}
+
+#[test]
+fn claims_that_a_user_lacks_are_left_out() {
+    let nobody = User { email: None, profile: crate::user::Profile::default(), ..user() };
+    let token = access_token("app", "openid email phone address profile");
+    let json: Value = serde_json::from_slice(&claims(&token, Some(&nobody)).unwrap().to_json()).unwrap();
+    assert_eq!(json, json!({"sub": "u-1", "updated_at": 1_600_000_000}));
+}
+
+#[test]
+fn who_may_ask() {
+    let good = access_token("app", "openid email");
+    let elsewhere = AccessToken { aud: Audience::one("https://api.example.com"), ..good.clone() };
+    let both = AccessToken { aud: Audience::of(["https://api.example.com", URL]), ..good.clone() };
+    let other_issuer = AccessToken { iss: "https://other.example.com".to_owned(), ..good.clone() };
+    for (token, now, answer) in [
+        (&good, NOW, Ok(())),
+        (&both, NOW, Ok(())),
+        (&good, after(3600), Err(ErrorCode::InvalidToken)),
+        (&elsewhere, NOW, Err(ErrorCode::InvalidToken)),
+        (&other_issuer, NOW, Err(ErrorCode::InvalidToken)),
+        (&access_token("app", "email"), NOW, Err(ErrorCode::InsufficientScope)),
+    ] {
+        assert_eq!(check(token, URL, now).map_err(|error| error.code), answer);
+    }
+}
+
+#[test]
+fn the_user_must_be_there_active_and_the_tokens_own() {
+    let token = access_token("app", "openid");
+    let inactive = User { active: false, ..user() };
+    let another = User { id: crate::id::UserId::trusted("u-2"), ..user() };
+    for user in [None, Some(&inactive), Some(&another)] {
+        let answer = claims(&token, user).map(drop).map_err(|error| error.code);
+        assert_eq!(answer, Err(ErrorCode::InvalidToken));
+    }
+}

@@ -1,0 +1,61 @@
+//! The audit log.
+
+use std::time::Duration;
+
+use symbolon_protocol::event::{AuditRecord, Event};
+use symbolon_protocol::id::{ClientId, UserId};
+use symbolon_protocol::time::Timestamp;
+
+use super::sample::{MINUTE, page, search};
+use super::{BackEnd, Scene};
+use crate::port::AuditFilter;
+
+fn record(event: Event, user: &str, client: Option<&str>, at: Timestamp) -> AuditRecord {
+    AuditRecord {
+        at,
+        event,
+        user: Some(UserId::parse(user).unwrap()),
+        client: client.map(|client| ClientId::parse(client).unwrap()),
+        actor: "user".to_owned(),
+        address: Some("192.0.2.1".to_owned()),
+        request: None,
+        detail: Default::default(),
+    }
+}
+
+pub async fn all(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "audit").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let records: Vec<_> = (0..1_200_u32)
+        .map(|n| {
+            let event = if n % 2 == 0 { Event::SignedIn } else { Event::GrantBegun };
+            let client = (n % 2 == 1).then_some("app");
+            let at = *now + n * Duration::from_secs(1);
+            (issuer.clone(), record(event, &format!("user-{}", n % 3), client, at))
+        })
+        .collect();
+    store.write_audit(records.clone()).await.unwrap();
+    store.write_audit(vec![(other.clone(), record(Event::SignedIn, "user-0", None, *now))]).await.unwrap();
+    store.write_audit(Vec::new()).await.unwrap();
+    let all = AuditFilter::default();
+    let found = store.search_audit(issuer, &all, &page(1, 10)).await.unwrap();
+    assert_eq!((found.total, found.items.len()), (1_200, 10));
+    assert_eq!(found.items[0], records[1_199].1, "newest first");
+    assert_eq!(store.search_audit(other, &all, &page(1, 10)).await.unwrap().total, 1);
+    let filters = [
+        (AuditFilter { event: Some(Event::SignedIn), ..all.clone() }, 600),
+        (AuditFilter { user: UserId::parse("user-1").ok(), ..all.clone() }, 400),
+        (AuditFilter { client: ClientId::parse("app").ok(), ..all.clone() }, 600),
+        (AuditFilter { from: Some(*now + MINUTE), to: Some(*now + 2 * MINUTE), ..all.clone() }, 60),
+        (AuditFilter { event: Some(Event::CodeReplayed), ..all.clone() }, 0),
+    ];
+    for (filter, total) in filters {
+        let found = store.search_audit(issuer, &filter, &page(1, 10)).await.unwrap();
+        assert_eq!(found.total, total, "{filter:?}");
+    }
+    assert_eq!(store.search_audit(issuer, &all, &search("192.0.2.1")).await.unwrap().total, 1_200);
+    assert_eq!(store.trim_audit(issuer, *now + MINUTE).await.unwrap(), 60);
+    assert_eq!(store.trim_audit(issuer, *now + MINUTE).await.unwrap(), 0);
+    assert_eq!(store.search_audit(issuer, &all, &page(1, 1)).await.unwrap().total, 1_140);
+    assert_eq!(store.search_audit(other, &all, &page(1, 1)).await.unwrap().total, 1);
+}

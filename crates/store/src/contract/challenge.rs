@@ -1,0 +1,57 @@
+//! Login and consent transactions.
+
+use std::sync::Arc;
+
+use super::sample::MINUTE;
+use super::{BackEnd, ROUNDS, Scene, race_for_one};
+use crate::shard::Kind;
+
+pub async fn all(back_end: &dyn BackEnd) {
+    is_taken_once(back_end).await;
+    is_taken_by_one_racer(back_end).await;
+}
+
+fn draw(scene: &Scene) -> String {
+    scene.store.place(Kind::Challenge).draw::<16>(Kind::Challenge, &scene.random).to_string()
+}
+
+async fn is_taken_once(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "challenge").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let (id, value, end) = (draw(&scene), Arc::<[u8]>::from(*b"state"), *now + MINUTE);
+    assert!(store.take_challenge(issuer, &id, *now).await.unwrap().is_none());
+    store.keep_challenge(issuer, &id, Arc::clone(&value), end).await.unwrap();
+    assert_eq!(store.challenge(issuer, &id, *now).await.unwrap().as_deref(), Some(&value[..]));
+    assert!(store.challenge(other, &id, *now).await.unwrap().is_none());
+    assert!(store.take_challenge(other, &id, *now).await.unwrap().is_none());
+    store.sweep(*now + MINUTE / 2).await.unwrap();
+    assert_eq!(store.take_challenge(issuer, &id, *now).await.unwrap().as_deref(), Some(&value[..]));
+    assert!(store.challenge(issuer, &id, *now).await.unwrap().is_none());
+    assert!(store.take_challenge(issuer, &id, *now).await.unwrap().is_none());
+
+    let late = draw(&scene);
+    store.keep_challenge(issuer, &late, Arc::clone(&value), end).await.unwrap();
+    assert!(store.challenge(issuer, &late, end).await.unwrap().is_none());
+    assert!(store.take_challenge(issuer, &late, end).await.unwrap().is_none());
+    let forgotten = draw(&scene);
+    store.keep_challenge(issuer, &forgotten, value, end).await.unwrap();
+    if scene.forgets {
+        assert!(store.sweep(end + 16 * MINUTE).await.unwrap() > 0);
+        assert!(store.challenge(issuer, &forgotten, *now).await.unwrap().is_none());
+    }
+}
+
+async fn is_taken_by_one_racer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "challenge-race").await;
+    let ids: Vec<String> = (0..ROUNDS).map(|_| draw(&scene)).collect();
+    for id in &ids {
+        let value = Arc::from(*b"state");
+        scene.store.keep_challenge(&scene.issuer, id, value, scene.now + MINUTE).await.unwrap();
+    }
+    race_for_one("take_challenge", |round, _| {
+        let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), ids[round].clone());
+        let now = scene.now;
+        async move { store.take_challenge(&issuer, &id, now).await.unwrap().is_some() }
+    })
+    .await;
+}

@@ -1,0 +1,163 @@
+//! Clients.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_protocol::id::ClientId;
+use symbolon_protocol::time::Timestamp;
+
+use super::sample::{client, page, search};
+use super::{BackEnd, Scene, race_for_one};
+use crate::StoreError;
+use crate::port::Created;
+
+pub async fn all(back_end: &dyn BackEnd) {
+    is_created_changed_and_deleted(back_end).await;
+    belongs_to_one_issuer(back_end).await;
+    is_listed_and_found(back_end).await;
+    is_created_by_one_racer(back_end).await;
+    is_changed_by_one_racer(back_end).await;
+    is_never_read_stale(back_end).await;
+}
+
+fn id(text: &str) -> ClientId {
+    ClientId::parse(text).unwrap()
+}
+
+async fn is_created_changed_and_deleted(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let first = client("a", *now);
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_none());
+    assert_eq!(store.create_client(issuer, first.clone()).await.unwrap(), Created::Created);
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found == first));
+    let mut second = first.clone();
+    second.client_name = "Another".to_owned();
+    assert_eq!(store.create_client(issuer, second.clone()).await.unwrap(), Created::Exists);
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found == first));
+
+    second.updated_at = *now + Duration::from_millis(1);
+    assert!(store.update_client(issuer, second.clone(), *now).await.unwrap());
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found == second));
+    let stale = store.update_client(issuer, first, *now).await;
+    assert!(matches!(stale, Err(StoreError::Conflict)));
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found == second));
+    assert!(!store.update_client(issuer, client("nobody", *now), *now).await.unwrap());
+
+    assert!(store.delete_client(issuer, &id("a")).await.unwrap());
+    assert!(!store.delete_client(issuer, &id("a")).await.unwrap());
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_none());
+    assert_eq!(store.create_client(issuer, second).await.unwrap(), Created::Created);
+
+    let some = ["a", "b", "c", "b"].map(|id| client(id, *now)).to_vec();
+    let created = store.create_clients(issuer, some).await.unwrap();
+    assert_eq!(created, [Created::Exists, Created::Created, Created::Created, Created::Exists]);
+}
+
+async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client-issuers").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    store.create_client(issuer, client("a", *now)).await.unwrap();
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some());
+    assert!(store.client(other, &id("a")).await.unwrap().is_none());
+    assert!(!store.update_client(other, client("a", *now), *now).await.unwrap());
+    assert!(!store.delete_client(other, &id("a")).await.unwrap());
+    assert_eq!(store.list_clients(other, &page(1, 10)).await.unwrap().total, 0);
+    let mut own = client("a", *now);
+    own.client_name = "Own".to_owned();
+    assert_eq!(store.create_client(other, own.clone()).await.unwrap(), Created::Created);
+    assert!(store.client(other, &id("a")).await.unwrap().is_some_and(|found| *found == own));
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found != own));
+}
+
+async fn is_listed_and_found(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client-list").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    for n in 0..25_u32 {
+        let at = *now + n * Duration::from_secs(1);
+        store.create_client(issuer, client(&format!("Client-{n:02}"), at)).await.unwrap();
+    }
+    let mut odd = client("odd", *now - Duration::from_secs(1));
+    odd.client_name = "100% _Äpfel_ \\".to_owned();
+    store.create_client(issuer, odd).await.unwrap();
+    let first = store.list_clients(issuer, &page(1, 10)).await.unwrap();
+    let last = store.list_clients(issuer, &page(3, 10)).await.unwrap();
+    assert_eq!((first.total, first.items.len(), last.items.len()), (26, 10, 6));
+    assert_eq!(first.items[0].client_id, id("Client-24"), "newest first");
+    assert_eq!(last.items[5].client_id, id("odd"));
+    assert!(store.list_clients(issuer, &page(9, 10)).await.unwrap().items.is_empty());
+    for (text, total) in [
+        ("client-1", 10),
+        ("THE CLIENT-0", 10),
+        ("0%", 1),
+        ("%", 1),
+        ("_ä", 1),
+        ("\\", 1),
+        ("'", 0),
+        ("", 26),
+    ] {
+        let found = store.list_clients(issuer, &search(text)).await.unwrap();
+        assert_eq!((found.total, found.items.len() as u64), (total, total), "{text:?}");
+    }
+}
+
+async fn is_created_by_one_racer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client-race").await;
+    race_for_one("create_client", |round, _| {
+        let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
+        let client = client(&format!("client-{round}"), scene.now);
+        async move { store.create_client(&issuer, client).await.unwrap() == Created::Created }
+    })
+    .await;
+}
+
+async fn is_changed_by_one_racer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client-update-race").await;
+    let clients = (0..super::ROUNDS).map(|round| client(&format!("client-{round}"), scene.now)).collect();
+    scene.store.create_clients(&scene.issuer, clients).await.unwrap();
+    race_for_one("update_client", |round, racer| {
+        let (store, issuer, now) = (Arc::clone(&scene.store), scene.issuer.clone(), scene.now);
+        let mut changed = client(&format!("client-{round}"), now);
+        changed.updated_at = now + Duration::from_millis(1 + racer as u64);
+        async move {
+            match store.update_client(&issuer, changed, now).await {
+                Ok(updated) => updated,
+                Err(StoreError::Conflict) => false,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    })
+    .await;
+}
+
+/// Whoever reads after an update was answered sees it, however many readers fill the cache meanwhile.
+async fn is_never_read_stale(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client-cache").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    store.create_client(issuer, client("a", *now)).await.unwrap();
+    let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (store, issuer, done) = (Arc::clone(store), issuer.clone(), Arc::clone(&done));
+        readers.spawn(async move {
+            let mut seen = Timestamp::EPOCH;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let found = store.client(&issuer, &id("a")).await.unwrap().unwrap();
+                assert!(found.updated_at >= seen, "a reader went back in time");
+                seen = found.updated_at;
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    for n in 0..300 {
+        let (seen, mut changed) = (*now + Duration::from_millis(n), client("a", *now));
+        changed.updated_at = *now + Duration::from_millis(n + 1);
+        assert!(store.update_client(issuer, changed.clone(), seen).await.unwrap());
+        let found = store.client(issuer, &id("a")).await.unwrap().unwrap();
+        assert_eq!(found.updated_at, changed.updated_at, "the cache is stale");
+    }
+    done.store(true, std::sync::atomic::Ordering::Relaxed);
+    while let Some(reader) = readers.join_next().await {
+        reader.unwrap();
+    }
+}

@@ -1,0 +1,114 @@
+//! Everything that was acknowledged is there after a crash.
+
+use symbolon_protocol::consent::Consent;
+use symbolon_protocol::family::Rotation;
+use symbolon_protocol::grant::{Lineage, Slot};
+use symbolon_protocol::id::{ClientId, Jti, UserId};
+use symbolon_protocol::key::KeyState;
+use symbolon_protocol::revocation::{Target, Tombstone};
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::user::PasswordHash;
+
+use super::sample::{
+    HOUR, bare_lineage, client, code_grant, draw_code, draw_session, family, issuer, key, lineage_of, page,
+    rotation, session, user,
+};
+use super::{BackEnd, Scene, told};
+use crate::port::{Redemption, Use};
+use crate::shard::Kind;
+
+pub async fn all(back_end: &dyn BackEnd) {
+    hot_state_survives(back_end).await;
+    records_survive(back_end).await;
+}
+
+async fn hot_state_survives(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "durability").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let ids: Vec<_> = (0..200).map(|_| draw_session(&**store, &scene.random)).collect();
+    let families: Vec<_> = (0..200)
+        .map(|_| (store.place(Kind::Refresh).draw_family(&scene.random), family(&scene, "user")))
+        .collect();
+    let app = ClientId::parse("app").unwrap();
+    let sessions = ids.iter().map(|id| (id.clone(), session(issuer, id, "user", *now))).collect();
+    told(store.open_sessions(issuer, sessions).await).await;
+    told(store.begin_families(issuer, families.clone()).await).await;
+    for (n, id) in ids.iter().enumerate() {
+        match n % 3 {
+            0 => assert!(told(store.end_session(issuer, id).await).await.is_some()),
+            1 => assert!(told(store.note_client(issuer, id, &app).await).await),
+            _ => {}
+        }
+    }
+    for (n, (id, _)) in families.iter().enumerate() {
+        if n % 4 == 0 {
+            assert!(told(store.end_family(issuer, id).await).await.is_some());
+            continue;
+        }
+        for version in 1..=u32::try_from(n % 4).unwrap() {
+            told(store.rotate(issuer, id, &rotation(version, *now)).await).await;
+        }
+    }
+    let reused = told(store.rotate(issuer, &families[3].0, &rotation(1, *now)).await).await;
+    assert!(matches!(reused, Rotation::Reused(_)));
+    let jti = Jti::parse("jti").unwrap();
+    told(store.revoke(issuer, &[Tombstone::token(jti.clone(), Slot::new(5), *now + HOUR)]).await).await;
+    let client_ended = Tombstone::up_to(Target::Client(app.clone()), Slot::new(0), *now, *now + HOUR);
+    told(store.revoke(issuer, &[client_ended]).await).await;
+    told(store.use_assertion(issuer, &app, &jti, *now + HOUR).await).await;
+    let code = draw_code(&**store, &scene.random);
+    store.keep_code(issuer, &code, code_grant(&scene, "user"), *now).await.unwrap();
+    assert!(matches!(store.redeem_code(issuer, &code, *now).await.unwrap(), Redemption::Redeemed(_)));
+
+    let after = back_end.after_crash("durability").await;
+    after.ready().await.unwrap();
+    for (n, id) in ids.iter().enumerate() {
+        let found = told(after.session(issuer, id, *now).await).await;
+        assert_eq!(
+            found.as_ref().map(|found| found.clients.len()),
+            [None, Some(1), Some(0)][n % 3],
+            "session {n}"
+        );
+    }
+    for (n, (id, begun)) in families.iter().enumerate() {
+        let found = told(after.family(issuer, id).await).await.map(|found| found.version);
+        let expected = (n % 4 != 0 && n != 3).then(|| 1 + u32::try_from(n % 4).unwrap());
+        assert_eq!(found, expected, "family {n}");
+        assert_eq!(told(after.revoked(issuer, &lineage_of(&begun.grant)).await).await, n == 3);
+    }
+    let token = Lineage { tokens: vec![jti.clone()], ..bare_lineage(Slot::new(5), *now) };
+    assert!(told(after.revoked(issuer, &token).await).await);
+    let of_client = Lineage { client: Some(app.clone()), ..bare_lineage(Slot::new(9), *now) };
+    assert!(told(after.revoked(issuer, &of_client).await).await);
+    assert_eq!(told(after.use_assertion(issuer, &app, &jti, *now + HOUR).await).await, Use::Replayed);
+    let again = after.redeem_code(issuer, &code, *now).await.unwrap();
+    assert!(!matches!(again, Redemption::Redeemed(_)), "a used code came back");
+    let live = ids.len() - ids.len().div_ceil(3);
+    let listed = after.list_sessions(issuer, None, &page(1, 1_000), *now).await.unwrap();
+    assert_eq!((listed.total, listed.items.len()), (live as u64, live));
+    let ended = told(after.end_sessions_of(issuer, &UserId::parse("user").unwrap()).await).await;
+    assert_eq!(ended, live as u64);
+}
+
+async fn records_survive(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "durability-records").await;
+    let Scene { store, issuer: one, now, .. } = &scene;
+    store.create_issuer(issuer("one", *now), IssuerSettings::default()).await.unwrap();
+    let keys = [key("a", KeyState::Active, *now)];
+    store.put_keys(one, &[], &keys).await.unwrap();
+    store.create_client(one, client("app", *now)).await.unwrap();
+    let (ann, app) = (user("ann", Some("ann@example.com"), *now), ClientId::parse("app").unwrap());
+    store.create_user(one, ann.clone(), Some(PasswordHash::new("hash".to_owned()))).await.unwrap();
+    let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: *now };
+    store.allow(one, &ann.id, &app, consent.clone()).await.unwrap();
+
+    let after = back_end.after_crash("durability-records").await;
+    assert_eq!(after.issuers().await.unwrap(), [issuer("one", *now)]);
+    assert_eq!(after.settings(one).await.unwrap(), IssuerSettings::default());
+    assert_eq!(after.keys(one).await.unwrap(), keys);
+    assert!(after.client(one, &app).await.unwrap().is_some_and(|found| *found == client("app", *now)));
+    let (found, hash) = after.user_by_login(one, "ann@example.com").await.unwrap().unwrap();
+    assert_eq!((&*found, hash.unwrap().expose()), (&ann, "hash"));
+    assert_eq!(after.consent(one, &ann.id, &app).await.unwrap(), Some(consent));
+}

@@ -1,0 +1,156 @@
+//! The behaviour that every back-end must show, raced.
+//!
+//! A back-end implements [`BackEnd`] in its tests and runs [`all`], or one function per kind, on a multi-threaded
+//! runtime. Every function opens a store of its own and panics where the back-end breaks the contract.
+//!
+//! One-time operations are raced by [`RACERS`] tasks in [`ROUNDS`] rounds, many rounds at a time, so that a group
+//! commit serves them together: exactly one racer of a round may win.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "assertions for the tests of the back-ends; nothing of it is in a program"
+)]
+
+pub mod assertion;
+pub mod audit;
+pub mod challenge;
+pub mod client;
+pub mod code;
+pub mod consent;
+pub mod durability;
+pub mod issuer;
+pub mod refresh_token;
+pub mod revocation;
+pub mod sample;
+pub mod session;
+pub mod shards;
+pub mod user;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_crypto::random::SeededRandom;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::time::Timestamp;
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use crate::{Outcome, Store, StoreError};
+
+/// Tasks that race for one thing.
+pub const RACERS: usize = 64;
+
+/// Things that are raced for.
+pub const ROUNDS: usize = 1_000;
+
+/// Rounds in flight together.
+const ROUNDS_AT_ONCE: usize = 50;
+
+/// What the suite needs of a back-end.
+#[async_trait]
+pub trait BackEnd: Send + Sync {
+    /// A new and empty store, kept under `name`.
+    async fn open(&self, name: &str) -> Arc<dyn Store>;
+    /// Another store on what the one under `name` would leave behind if it ended now, without being closed. Nothing
+    /// is in flight when this is called. The first store may be used no more.
+    async fn after_crash(&self, name: &str) -> Arc<dyn Store>;
+    /// The time at which the suite takes place.
+    fn now(&self) -> Timestamp;
+    /// Whether the store forgets by the time that `sweep` is given, rather than by a clock of its own.
+    fn forgets_by_sweep(&self) -> bool {
+        true
+    }
+}
+
+/// Runs everything, one kind after the other.
+pub async fn all(back_end: &dyn BackEnd) {
+    code::all(back_end).await;
+    challenge::all(back_end).await;
+    session::all(back_end).await;
+    refresh_token::all(back_end).await;
+    revocation::all(back_end).await;
+    assertion::all(back_end).await;
+    client::all(back_end).await;
+    user::all(back_end).await;
+    consent::all(back_end).await;
+    issuer::all(back_end).await;
+    audit::all(back_end).await;
+    shards::all(back_end).await;
+    durability::all(back_end).await;
+}
+
+/// A store with two issuers, which must never notice one another.
+pub(crate) struct Scene {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) issuer: IssuerId,
+    pub(crate) other: IssuerId,
+    pub(crate) now: Timestamp,
+    pub(crate) random: SeededRandom,
+    pub(crate) forgets: bool,
+}
+
+impl Scene {
+    pub(crate) async fn open(back_end: &dyn BackEnd, name: &str) -> Self {
+        let store = back_end.open(name).await;
+        store.ready().await.expect("ready");
+        let seed = name.bytes().fold(7, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
+        Self {
+            store,
+            issuer: IssuerId::parse("one").unwrap(),
+            other: IssuerId::parse("two").unwrap(),
+            now: back_end.now(),
+            random: SeededRandom::new(seed),
+            forgets: back_end.forgets_by_sweep(),
+        }
+    }
+}
+
+/// The value of an outcome once it may be told.
+pub(crate) async fn told<T>(outcome: Result<Outcome<T>, StoreError>) -> T {
+    let Outcome { value, durable } = outcome.expect("the store works");
+    durable.wait().await.expect("durable");
+    value
+}
+
+/// Lets [`RACERS`] tasks start `attempt(round, racer)` together, in [`ROUNDS`] rounds; the outcomes of each round.
+pub(crate) async fn race<T, F>(attempt: impl Fn(usize, usize) -> F) -> Vec<Vec<T>>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let mut outcomes: Vec<Vec<T>> = (0..ROUNDS).map(|_| Vec::with_capacity(RACERS)).collect();
+    for first in (0..ROUNDS).step_by(ROUNDS_AT_ONCE) {
+        let mut racers = JoinSet::new();
+        for round in first..(first + ROUNDS_AT_ONCE).min(ROUNDS) {
+            let start = Arc::new(Barrier::new(RACERS));
+            for racer in 0..RACERS {
+                let (start, attempt) = (Arc::clone(&start), attempt(round, racer));
+                racers.spawn(async move {
+                    start.wait().await;
+                    (round, attempt.await)
+                });
+            }
+        }
+        while let Some(finished) = racers.join_next().await {
+            let (round, outcome) = finished.expect("a racer panicked");
+            outcomes[round].push(outcome);
+        }
+    }
+    outcomes
+}
+
+/// Races `attempt`, which says whether it won: one racer of each round must.
+pub(crate) async fn race_for_one<F>(what: &str, attempt: impl Fn(usize, usize) -> F)
+where
+    F: Future<Output = bool> + Send + 'static,
+{
+    for (round, outcomes) in race(attempt).await.into_iter().enumerate() {
+        let winners = outcomes.into_iter().filter(|won| *won).count();
+        assert_eq!(winners, 1, "{what}: round {round} had {winners} winners");
+    }
+}

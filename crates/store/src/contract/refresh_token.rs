@@ -1,0 +1,209 @@
+//! Refresh-token families.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_protocol::family::{FamilyId, Rotation};
+use symbolon_protocol::grant::Slot;
+
+use super::sample::{HOUR, MINUTE, family, lineage_of, rotation};
+use super::{BackEnd, ROUNDS, Scene, race, race_for_one, told};
+use crate::port::Created;
+use crate::shard::Kind;
+
+pub async fn all(back_end: &dyn BackEnd) {
+    moves_on_version_by_version(back_end).await;
+    ends_with_its_grant_when_reused(back_end).await;
+    belongs_to_one_issuer(back_end).await;
+    begins_for_one_racer(back_end).await;
+    is_rotated_by_one_racer(back_end).await;
+    has_never_two_live_branches(back_end).await;
+    is_ended_by_one_racer(back_end).await;
+}
+
+fn draw(scene: &Scene) -> FamilyId {
+    scene.store.place(Kind::Refresh).draw_family(&scene.random)
+}
+
+/// The family of a registered token: found by hash.
+fn registered(scene: &Scene, name: &str) -> FamilyId {
+    FamilyId { generation: 0, shard: u32::from(Slot::of(&scene.issuer, name).number()), name: name.into() }
+}
+
+async fn moves_on_version_by_version(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "family").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    for id in [draw(&scene), registered(&scene, "registered")] {
+        assert!(told(store.family(issuer, &id).await).await.is_none());
+        let unknown = told(store.rotate(issuer, &id, &rotation(1, *now)).await).await;
+        assert_eq!(unknown, Rotation::Unknown);
+        let begun = family(&scene, "user");
+        assert_eq!(told(store.begin_family(issuer, &id, begun.clone()).await).await, Created::Created);
+        let second = family(&scene, "somebody-else");
+        assert_eq!(told(store.begin_family(issuer, &id, second).await).await, Created::Exists);
+        assert_eq!(told(store.family(issuer, &id).await).await.as_deref(), Some(&begun));
+
+        let later = *now + MINUTE;
+        let Rotation::Rotated(moved) = told(store.rotate(issuer, &id, &rotation(1, later)).await).await
+        else {
+            panic!("the live version rotates");
+        };
+        assert_eq!((moved.version, moved.rotated_at, moved.idle_expires_at), (2, later, later + HOUR));
+        let soon = later + Duration::from_secs(10);
+        let retried = told(store.rotate(issuer, &id, &rotation(1, soon)).await).await;
+        assert_eq!(retried, Rotation::Retry(moved.clone()));
+        let unchanged = told(store.family(issuer, &id).await).await;
+        assert_eq!(unchanged.as_deref(), Some(&moved), "a retry changes nothing");
+        // A higher authentic version: the store went backwards, and goes forward.
+        let ahead = told(store.rotate(issuer, &id, &rotation(7, soon)).await).await;
+        assert!(matches!(ahead, Rotation::Rotated(ref ahead) if ahead.version == 8), "{ahead:?}");
+        let mut fixed = rotation(8, soon);
+        fixed.rotate = false;
+        let same = told(store.rotate(issuer, &id, &fixed).await).await;
+        assert!(matches!(same, Rotation::Rotated(ref same) if same.version == 8), "{same:?}");
+        store.sweep(soon).await.unwrap();
+        let idle = told(store.rotate(issuer, &id, &rotation(8, soon + HOUR)).await).await;
+        assert_eq!(idle, Rotation::Unknown, "unused for too long");
+
+        let ended = told(store.end_family(issuer, &id).await).await.expect("live until now");
+        assert_eq!(ended.grant, begun.grant);
+        assert!(told(store.end_family(issuer, &id).await).await.is_none());
+        assert!(told(store.family(issuer, &id).await).await.is_none());
+        assert_eq!(told(store.rotate(issuer, &id, &rotation(8, soon)).await).await, Rotation::Unknown);
+    }
+    let many: Vec<_> = (0..5).map(|_| (draw(&scene), family(&scene, "user"))).collect();
+    told(store.begin_families(issuer, many.clone()).await).await;
+    for (id, begun) in &many {
+        assert_eq!(told(store.family(issuer, id).await).await.as_deref(), Some(begun));
+    }
+}
+
+async fn ends_with_its_grant_when_reused(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "family-reuse").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    // An old version, however old, and the one before the live one when its window is over.
+    for (presented, after) in [(1, Duration::from_secs(1)), (2, Duration::from_secs(11))] {
+        let (id, begun) = (draw(&scene), family(&scene, "user"));
+        told(store.begin_family(issuer, &id, begun.clone()).await).await;
+        for version in 1..=2 {
+            let moved = told(store.rotate(issuer, &id, &rotation(version, *now)).await).await;
+            assert!(matches!(moved, Rotation::Rotated(_)));
+        }
+        let lineage = lineage_of(&begun.grant);
+        assert!(!told(store.revoked(issuer, &lineage).await).await);
+        let reused = told(store.rotate(issuer, &id, &rotation(presented, *now + after)).await).await;
+        assert!(matches!(reused, Rotation::Reused(_)), "{reused:?}");
+        assert!(told(store.revoked(issuer, &lineage).await).await, "its access tokens have ended too");
+        assert!(!told(store.revoked(other, &lineage).await).await);
+        assert!(told(store.family(issuer, &id).await).await.is_none());
+        assert_eq!(told(store.rotate(issuer, &id, &rotation(3, *now)).await).await, Rotation::Unknown);
+    }
+}
+
+async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "family-issuers").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    for id in [draw(&scene), registered(&scene, "registered")] {
+        told(store.begin_family(issuer, &id, family(&scene, "user")).await).await;
+        assert!(told(store.family(other, &id).await).await.is_none());
+        assert_eq!(told(store.rotate(other, &id, &rotation(1, *now)).await).await, Rotation::Unknown);
+        assert!(told(store.end_family(other, &id).await).await.is_none());
+        let own = family(&scene, "another");
+        assert_eq!(told(store.begin_family(other, &id, own.clone()).await).await, Created::Created);
+        assert_eq!(told(store.family(other, &id).await).await.as_deref(), Some(&own));
+        let moved = told(store.rotate(issuer, &id, &rotation(1, *now)).await).await;
+        assert!(matches!(moved, Rotation::Rotated(_)));
+    }
+}
+
+async fn begins_for_one_racer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "family-begin-race").await;
+    let id = |round| match round % 2 {
+        0 => draw(&scene),
+        _ => registered(&scene, &format!("registered-{round}")),
+    };
+    let ids: Vec<FamilyId> = (0..ROUNDS).map(id).collect();
+    let begun = family(&scene, "user");
+    race_for_one("begin_family", |round, _| {
+        let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), ids[round].clone());
+        let begun = begun.clone();
+        async move { told(store.begin_family(&issuer, &id, begun).await).await == Created::Created }
+    })
+    .await;
+}
+
+async fn is_rotated_by_one_racer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "family-rotate-race").await;
+    let families: Vec<_> = (0..ROUNDS).map(|_| (draw(&scene), family(&scene, "user"))).collect();
+    told(scene.store.begin_families(&scene.issuer, families.clone()).await).await;
+    let rounds = race(|round, _| {
+        let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), families[round].0.clone());
+        let request = rotation(1, scene.now);
+        async move { told(store.rotate(&issuer, &id, &request).await).await }
+    })
+    .await;
+    for outcomes in rounds {
+        let mut successors = Vec::new();
+        let mut rotated = 0;
+        for outcome in outcomes {
+            match outcome {
+                Rotation::Rotated(family) => {
+                    rotated += 1;
+                    successors.push(family);
+                }
+                Rotation::Retry(family) => successors.push(family),
+                refused => panic!("within the window every racer gets the successor, not {refused:?}"),
+            }
+        }
+        assert_eq!(rotated, 1);
+        assert!(successors.iter().all(|family| *family == successors[0] && family.version == 2));
+    }
+}
+
+/// Without a window: one racer rotates, and whoever comes a millisecond later with the same version ends it all.
+async fn has_never_two_live_branches(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "family-branch-race").await;
+    let families: Vec<_> = (0..ROUNDS).map(|_| (draw(&scene), family(&scene, "user"))).collect();
+    told(scene.store.begin_families(&scene.issuer, families.clone()).await).await;
+    let rounds = race(|round, racer| {
+        let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), families[round].0.clone());
+        let mut request = rotation(1, scene.now + Duration::from_millis(racer as u64));
+        request.retry_window = Duration::ZERO;
+        async move { told(store.rotate(&issuer, &id, &request).await).await }
+    })
+    .await;
+    let mut ended = 0;
+    for (outcomes, (id, begun)) in rounds.into_iter().zip(&families) {
+        let count = |is: fn(&Rotation) -> bool| outcomes.iter().filter(|outcome| is(outcome)).count();
+        let rotated = count(|outcome| matches!(outcome, Rotation::Rotated(_)));
+        let reused = count(|outcome| matches!(outcome, Rotation::Reused(_)));
+        assert_eq!(rotated, 1);
+        assert!(reused <= 1, "{reused} racers ended the same family");
+        let live = told(scene.store.family(&scene.issuer, id).await).await;
+        let revoked = told(scene.store.revoked(&scene.issuer, &lineage_of(&begun.grant)).await).await;
+        assert_eq!((live.is_none(), revoked), (reused == 1, reused == 1));
+        ended += reused;
+    }
+    assert!(ended > 0, "the race never came to a reuse: it proves nothing");
+}
+
+async fn is_ended_by_one_racer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "family-end-race").await;
+    let families: Vec<_> = (0..ROUNDS).map(|_| (draw(&scene), family(&scene, "user"))).collect();
+    told(scene.store.begin_families(&scene.issuer, families.clone()).await).await;
+    race_for_one("end_family", |round, racer| {
+        let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), families[round].0.clone());
+        let request = rotation(1, scene.now);
+        async move {
+            if racer % 8 == 7 {
+                told(store.rotate(&issuer, &id, &request).await).await;
+                return false;
+            }
+            told(store.end_family(&issuer, &id).await).await.is_some()
+        }
+    })
+    .await;
+    for (id, _) in &families {
+        assert!(told(scene.store.family(&scene.issuer, id).await).await.is_none(), "rotated back to life");
+    }
+}

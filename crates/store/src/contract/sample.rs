@@ -1,0 +1,191 @@
+//! Records to store.
+
+use std::time::Duration;
+
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::random::Random;
+use symbolon_protocol::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
+use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
+use symbolon_protocol::family::{Family, RotationRequest};
+use symbolon_protocol::grant::{GrantId, Lineage, Slot};
+use symbolon_protocol::id::{ClientId, IssuerId, Kid, UserId};
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::key::{KeyRecord, KeyState};
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::{Profile, User};
+
+use super::Scene;
+use crate::Store;
+use crate::port::PageRequest;
+use crate::shard::{Kind, sid_of};
+
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
+
+pub(crate) fn page(page: u32, limit: u32) -> PageRequest {
+    PageRequest { page, limit, search: None }
+}
+
+pub(crate) fn search(text: &str) -> PageRequest {
+    PageRequest { page: 1, limit: 100, search: Some(text.to_owned()) }
+}
+
+pub(crate) fn client(id: &str, now: Timestamp) -> Client {
+    Client {
+        client_id: ClientId::parse(id).unwrap(),
+        client_secrets: Vec::new(),
+        client_name: format!("The {id} client"),
+        redirect_uris: vec![format!("https://{id}.example/callback")],
+        post_logout_redirect_uris: Vec::new(),
+        grant_types: vec![GrantType::AuthorizationCode, GrantType::RefreshToken],
+        scope: Scope::parse("openid profile").unwrap(),
+        token_endpoint_auth_method: TokenEndpointAuthMethod::None,
+        jwks: None,
+        id_token_signed_response_alg: None,
+        access_token_signed_response_alg: None,
+        is_trusted: false,
+        skip_consent: true,
+        token_exchange: TokenExchangePolicy::default(),
+        audiences: Vec::new(),
+        access_token_audiences: vec!["https://api.example".to_owned()],
+        allowed_redirect_origins: Vec::new(),
+        default_max_age: Some(300),
+        settings: Default::default(),
+        display: Default::default(),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+pub(crate) fn user(id: &str, email: Option<&str>, now: Timestamp) -> User {
+    User {
+        id: UserId::parse(id).unwrap(),
+        email: email.map(str::to_owned),
+        email_verified: false,
+        profile: Profile { name: Some(format!("Name of {id}")), ..Profile::default() },
+        active: true,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+pub(crate) fn issuer(id: &str, now: Timestamp) -> Issuer {
+    Issuer {
+        id: IssuerId::parse(id).unwrap(),
+        url: format!("https://{id}.example"),
+        sealed_secret: id.as_bytes().to_vec(),
+        created_at: now,
+    }
+}
+
+pub(crate) fn key(kid: &str, state: KeyState, now: Timestamp) -> KeyRecord {
+    KeyRecord {
+        kid: Kid::parse(kid).unwrap(),
+        algorithm: Algorithm::Rs256,
+        state,
+        sealed: vec![0, 1, 2, 255],
+        created_at: now,
+        activated_at: Some(now),
+        retired_at: None,
+        gone_at: None,
+        reason: None,
+    }
+}
+
+pub(crate) fn draw_code(store: &dyn Store, random: &dyn Random) -> AuthorizationCode {
+    AuthorizationCode::new(store.place(Kind::Code).draw::<32>(Kind::Code, random))
+}
+
+pub(crate) fn draw_session(store: &dyn Store, random: &dyn Random) -> SessionId {
+    SessionId::new(store.place(Kind::Session).draw::<16>(Kind::Session, random))
+}
+
+pub(crate) fn code_grant(scene: &Scene, user: &str) -> CodeGrant {
+    let session = draw_session(&*scene.store, &scene.random);
+    CodeGrant {
+        grant: GrantId::draw(&scene.issuer, user, scene.now, &scene.random),
+        client: ClientId::parse("client").unwrap(),
+        user: UserId::parse(user).unwrap(),
+        sid: sid_of(&scene.issuer, &session),
+        redirect_uri: "https://client.example/callback".to_owned(),
+        scope: Scope::parse("openid").unwrap(),
+        nonce: Some("nonce".to_owned()),
+        code_challenge: Some([7; 32]),
+        auth_time: scene.now,
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        session_expires_at: scene.now + HOUR,
+        expires_at: scene.now + MINUTE,
+    }
+}
+
+pub(crate) fn session(issuer: &IssuerId, id: &SessionId, user: &str, now: Timestamp) -> Session {
+    Session {
+        user: UserId::parse(user).unwrap(),
+        sid: sid_of(issuer, id),
+        auth_time: now,
+        created_at: now,
+        expires_at: now + HOUR,
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        clients: Vec::new(),
+        predecessors: Box::default(),
+    }
+}
+
+pub(crate) fn family(scene: &Scene, user: &str) -> Family {
+    Family {
+        grant: GrantId::draw(&scene.issuer, user, scene.now, &scene.random),
+        client: ClientId::parse("client").unwrap(),
+        user: UserId::parse(user).unwrap(),
+        sid: None,
+        scope: Scope::parse("openid offline_access").unwrap(),
+        auth_time: scene.now,
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        version: 1,
+        created_at: scene.now,
+        rotated_at: scene.now,
+        idle_expires_at: scene.now + HOUR,
+        expires_at: scene.now + 24 * HOUR,
+        binding: None,
+    }
+}
+
+pub(crate) fn rotation(presented: u32, now: Timestamp) -> RotationRequest {
+    RotationRequest {
+        presented,
+        now,
+        retry_window: Duration::from_secs(10),
+        idle: HOUR,
+        rotate: true,
+        tombstone_until: now + HOUR,
+    }
+}
+
+/// The lineage of a token that has nothing but a grant.
+pub(crate) fn lineage_of(grant: &GrantId) -> Lineage {
+    Lineage {
+        slot: grant.slot(),
+        tokens: Vec::new(),
+        grant: Some(grant.clone()),
+        session: None,
+        user: None,
+        client: None,
+        born: grant.at(),
+        issued: None,
+    }
+}
+
+/// The lineage of a token that has nothing at all.
+pub(crate) fn bare_lineage(slot: Slot, born: Timestamp) -> Lineage {
+    Lineage {
+        slot,
+        tokens: Vec::new(),
+        grant: None,
+        session: None,
+        user: None,
+        client: None,
+        born,
+        issued: None,
+    }
+}

@@ -1,0 +1,160 @@
+//! Users and their passwords.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_protocol::consent::Consent;
+use symbolon_protocol::id::{ClientId, UserId};
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::user::PasswordHash;
+
+use super::sample::{page, search, user};
+use super::{BackEnd, Scene, race_for_one};
+use crate::StoreError;
+use crate::port::{Created, UserFilter};
+
+pub async fn all(back_end: &dyn BackEnd) {
+    has_an_address_of_its_own(back_end).await;
+    is_found_by_login(back_end).await;
+    leaves_nothing_behind(back_end).await;
+    belongs_to_one_issuer(back_end).await;
+    is_listed_and_filtered(back_end).await;
+    an_address_goes_to_one_racer(back_end).await;
+}
+
+fn id(text: &str) -> UserId {
+    UserId::parse(text).unwrap()
+}
+
+fn password(text: &str) -> PasswordHash {
+    PasswordHash::new(text.to_owned())
+}
+
+async fn has_an_address_of_its_own(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "user").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let ann = user("ann", Some("Ann@Example.com"), *now);
+    assert!(store.user(issuer, &id("ann")).await.unwrap().is_none());
+    assert_eq!(store.create_user(issuer, ann.clone(), None).await.unwrap(), Created::Created);
+    assert_eq!(store.user(issuer, &id("ann")).await.unwrap().as_deref(), Some(&ann));
+    for taken in [user("ann", None, *now), user("bob", Some("aNN@example.COM"), *now)] {
+        assert_eq!(store.create_user(issuer, taken, Some(password("x"))).await.unwrap(), Created::Exists);
+    }
+    assert!(store.user_by_login(issuer, "ann@example.com").await.unwrap().unwrap().1.is_none());
+    assert!(store.user(issuer, &id("bob")).await.unwrap().is_none());
+
+    let several = vec![
+        (user("bob", Some("bob@example.com"), *now), Some(password("hash"))),
+        (user("eve", Some("BOB@example.com"), *now), None),
+        (user("cat", None, *now), None),
+        (user("dan", None, *now), None),
+    ];
+    let created = store.create_users(issuer, several).await.unwrap();
+    assert_eq!(created, [Created::Created, Created::Exists, Created::Created, Created::Created]);
+
+    let mut moved = user("bob", Some("ann@EXAMPLE.com"), *now);
+    moved.updated_at = *now + Duration::from_millis(1);
+    let taken = store.update_user(issuer, moved.clone(), *now).await;
+    assert!(matches!(taken, Err(StoreError::Conflict)));
+    moved.email = Some("Bob@example.com".to_owned());
+    assert!(store.update_user(issuer, moved.clone(), *now).await.unwrap());
+    assert!(matches!(store.update_user(issuer, moved.clone(), *now).await, Err(StoreError::Conflict)));
+    assert_eq!(store.user(issuer, &id("bob")).await.unwrap().as_deref(), Some(&moved));
+    assert!(!store.update_user(issuer, user("nobody", None, *now), *now).await.unwrap());
+}
+
+async fn is_found_by_login(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "user-login").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let mut ann = user("ann", Some("ann@example.com"), *now);
+    ann.profile.preferred_username = Some("Änn".to_owned());
+    store.create_user(issuer, ann.clone(), Some(password("secret"))).await.unwrap();
+    // A name that looks like another's address catches nobody's sign-in.
+    let mut eve = user("eve", None, *now - Duration::from_secs(9));
+    eve.profile.preferred_username = Some("ann@example.com".to_owned());
+    store.create_user(issuer, eve, Some(password("evil"))).await.unwrap();
+    for login in ["ann@example.com", "ANN@example.com", "änn", "ÄNN"] {
+        let (found, hash) = store.user_by_login(issuer, login).await.unwrap().expect(login);
+        assert_eq!((*found).clone(), ann, "{login}");
+        assert_eq!(hash.unwrap().expose(), "secret");
+    }
+    assert!(store.user_by_login(issuer, "ann").await.unwrap().is_none(), "an id is no login");
+    assert!(store.set_password(issuer, &id("ann"), Some(password("newer"))).await.unwrap());
+    let (_, hash) = store.user_by_login(issuer, "änn").await.unwrap().unwrap();
+    assert_eq!(hash.unwrap().expose(), "newer");
+    assert!(store.set_password(issuer, &id("ann"), None).await.unwrap());
+    assert!(store.user_by_login(issuer, "änn").await.unwrap().unwrap().1.is_none());
+    assert!(!store.set_password(issuer, &id("nobody"), Some(password("x"))).await.unwrap());
+}
+
+async fn leaves_nothing_behind(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "user-delete").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let client = ClientId::parse("client").unwrap();
+    store.create_user(issuer, user("ann", Some("ann@example.com"), *now), Some(password("x"))).await.unwrap();
+    let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: *now };
+    store.allow(issuer, &id("ann"), &client, consent).await.unwrap();
+    assert!(store.user(issuer, &id("ann")).await.unwrap().is_some());
+    assert!(store.delete_user(issuer, &id("ann")).await.unwrap());
+    assert!(!store.delete_user(issuer, &id("ann")).await.unwrap());
+    assert!(store.user(issuer, &id("ann")).await.unwrap().is_none());
+    assert!(store.user_by_login(issuer, "ann@example.com").await.unwrap().is_none());
+    assert!(store.consent(issuer, &id("ann"), &client).await.unwrap().is_none());
+    store.create_user(issuer, user("ann", Some("ann@example.com"), *now), None).await.unwrap();
+    assert!(store.user_by_login(issuer, "ann@example.com").await.unwrap().unwrap().1.is_none());
+}
+
+async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "user-issuers").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let ann = user("ann", Some("ann@example.com"), *now);
+    store.create_user(issuer, ann.clone(), Some(password("x"))).await.unwrap();
+    assert!(store.user(issuer, &id("ann")).await.unwrap().is_some());
+    assert!(store.user(other, &id("ann")).await.unwrap().is_none());
+    assert!(store.user_by_login(other, "ann@example.com").await.unwrap().is_none());
+    assert!(!store.update_user(other, ann.clone(), *now).await.unwrap());
+    assert!(!store.set_password(other, &id("ann"), None).await.unwrap());
+    assert!(!store.delete_user(other, &id("ann")).await.unwrap());
+    assert_eq!(store.list_users(other, &UserFilter::default(), &page(1, 9)).await.unwrap().total, 0);
+    assert_eq!(store.create_user(other, ann, None).await.unwrap(), Created::Created);
+    assert!(store.user_by_login(issuer, "ann@example.com").await.unwrap().unwrap().1.is_some());
+}
+
+async fn is_listed_and_filtered(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "user-list").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let users = (0..30_u32).map(|n| {
+        let email = format!("U{n:02}@Example.com");
+        let mut user = user(&format!("id-{n:02}"), Some(&email), *now + n * Duration::from_secs(1));
+        user.email_verified = n % 3 == 0;
+        (user, None)
+    });
+    store.create_users(issuer, users.collect()).await.unwrap();
+    let all = UserFilter::default();
+    let first = store.list_users(issuer, &all, &page(1, 7)).await.unwrap();
+    assert_eq!((first.total, first.items.len(), first.items[0].id.as_str()), (30, 7, "id-29"));
+    let last = store.list_users(issuer, &all, &page(5, 7)).await.unwrap();
+    assert_eq!((last.total, last.items.len(), last.items[1].id.as_str()), (30, 2, "id-00"));
+    for (text, total) in [("id-0", 10), ("u1", 10), ("NAME OF ID-2", 10), ("@example", 30), ("_", 0)] {
+        let found = store.list_users(issuer, &all, &search(text)).await.unwrap();
+        assert_eq!(found.total, total, "{text:?}");
+    }
+    let by_email = UserFilter { email: Some("u07@EXAMPLE.com".to_owned()), verified: None };
+    let found = store.list_users(issuer, &by_email, &page(1, 9)).await.unwrap();
+    assert_eq!((found.total, found.items[0].id.as_str()), (1, "id-07"));
+    for (verified, total) in [(true, 10), (false, 20)] {
+        let filter = UserFilter { email: None, verified: Some(verified) };
+        let found = store.list_users(issuer, &filter, &search("example")).await.unwrap();
+        assert_eq!(found.total, total);
+    }
+}
+
+async fn an_address_goes_to_one_racer(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "user-race").await;
+    race_for_one("create_user", |round, racer| {
+        let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
+        let user = user(&format!("u-{round}-{racer}"), Some(&format!("u{round}@example.com")), scene.now);
+        async move { store.create_user(&issuer, user, None).await.unwrap() == Created::Created }
+    })
+    .await;
+}

@@ -1,0 +1,355 @@
+//! Figures of one kind of state, per shard.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
+
+use super::StoreKind;
+use super::histogram::{HistogramSet, HistogramSnapshot};
+use super::stripe::Padded;
+
+/// Most shards that are told apart; a higher number is counted at its remainder.
+pub const MAX_SHARDS: u32 = 1 << 16;
+
+/// Shards in the first block; every further block doubles the room.
+const FIRST_BLOCK_BITS: u32 = 6;
+const BLOCKS: usize = (u32::BITS - (MAX_SHARDS - 1).leading_zeros() - FIRST_BLOCK_BITS + 1) as usize;
+
+const QUEUE_WAIT: usize = 0;
+const WALL: usize = 1;
+
+/// Upper bounds of both histograms, in nanoseconds: 500 ns to 10 s.
+static BOUNDS: [u64; 22] = [
+    500,
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+];
+
+#[derive(Debug, Default)]
+struct ShardCell {
+    operations: AtomicU64,
+    errors: AtomicU64,
+    queue_wait_ns: AtomicU64,
+    wall_ns: AtomicU64,
+}
+
+type Block = Box<[Padded<ShardCell>]>;
+
+/// Counters and sums per shard, and two histograms for the kind.
+///
+/// The number of shards may change while others record: blocks of shards are added when first used and never
+/// go away, so an id of an older generation with a higher shard number keeps its own figures. Shards of
+/// different generations with the same number are counted together.
+#[derive(Debug)]
+pub struct ShardFigures {
+    blocks: [OnceLock<Block>; BLOCKS],
+    shards: AtomicU32,
+    histograms: HistogramSet,
+}
+
+impl ShardFigures {
+    /// Figures at zero for so many shards.
+    pub fn new(shards: u32) -> Self {
+        let figures = Self {
+            blocks: std::array::from_fn(|_| OnceLock::new()),
+            shards: AtomicU32::new(0),
+            histograms: HistogramSet::new(&BOUNDS, 2),
+        };
+        figures.set_shards(shards);
+        figures
+    }
+
+    /// The number of shards of the newest generation: so many shards are always reported, beyond them only
+    /// those that saw operations.
+    pub fn set_shards(&self, shards: u32) {
+        self.shards.store(shards.clamp(1, MAX_SHARDS), Ordering::Relaxed);
+    }
+
+    /// One finished operation: nanoseconds that it waited for the shard (lock, queue, connection), nanoseconds
+    /// from asking to the answer (waiting included), and whether the store worked. `ok` is about the store: an
+    /// outcome such as "unknown" or "replayed" is `true`, an I/O error or an overfull queue is `false`.
+    #[inline]
+    pub fn record(&self, shard: u32, queue_wait_ns: u64, wall_ns: u64, ok: bool) {
+        if let Some(cell) = self.cell(shard) {
+            cell.operations.fetch_add(1, Ordering::Relaxed);
+            if !ok {
+                cell.errors.fetch_add(1, Ordering::Relaxed);
+            }
+            if queue_wait_ns > 0 {
+                cell.queue_wait_ns.fetch_add(queue_wait_ns, Ordering::Relaxed);
+            }
+            cell.wall_ns.fetch_add(wall_ns, Ordering::Relaxed);
+        }
+        self.histograms.record(QUEUE_WAIT, queue_wait_ns);
+        self.histograms.record(WALL, wall_ns);
+        THREAD_WORK.with(|work| {
+            let mut total = work.get();
+            total.operations = total.operations.wrapping_add(1);
+            total.wall_ns = total.wall_ns.wrapping_add(wall_ns);
+            work.set(total);
+        });
+    }
+
+    /// Starts measuring an operation on a shard.
+    #[inline]
+    pub fn start(&self, shard: u32) -> OperationTimer<'_> {
+        OperationTimer { figures: self, shard, started: now(), queue_wait_ns: 0 }
+    }
+
+    /// The figures as of now.
+    pub fn snapshot(&self, kind: StoreKind) -> KindSnapshot {
+        let current = self.shards.load(Ordering::Relaxed);
+        let mut shards = Vec::new();
+        for (index, block) in self.blocks.iter().enumerate() {
+            let first = first_shard(index);
+            match block.get() {
+                Some(cells) => {
+                    let numbered = (first..).zip(cells.iter().map(|cell| &cell.0));
+                    shards.extend(
+                        numbered
+                            .map(|(shard, cell)| ShardSnapshot::of(shard, cell))
+                            .filter(|shard| shard.shard < current || shard.operations > 0),
+                    );
+                }
+                None => {
+                    let end = current.min(first.saturating_add(block_length(index)));
+                    shards.extend((first..end).map(ShardSnapshot::zero));
+                }
+            }
+        }
+        KindSnapshot {
+            kind,
+            shards,
+            queue_wait: self.histograms.snapshot(QUEUE_WAIT),
+            wall: self.histograms.snapshot(WALL),
+        }
+    }
+
+    #[inline]
+    fn cell(&self, shard: u32) -> Option<&ShardCell> {
+        let shard = shard % MAX_SHARDS;
+        let index = block_of(shard);
+        let block = self
+            .blocks
+            .get(index)?
+            .get_or_init(|| (0..block_length(index)).map(|_| Padded::default()).collect());
+        block.get((shard - first_shard(index)) as usize).map(|cell| &cell.0)
+    }
+}
+
+/// Block 0 holds shards 0..64, block 1 holds 64..128, block 2 holds 128..256, and so on.
+const fn block_of(shard: u32) -> usize {
+    (u32::BITS - (shard >> FIRST_BLOCK_BITS).leading_zeros()) as usize
+}
+
+const fn first_shard(block: usize) -> u32 {
+    if block == 0 { 0 } else { 1 << (FIRST_BLOCK_BITS + block as u32 - 1) }
+}
+
+const fn block_length(block: usize) -> u32 {
+    if block == 0 { 1 << FIRST_BLOCK_BITS } else { first_shard(block) }
+}
+
+#[inline]
+#[allow(clippy::disallowed_methods)] // measuring code: the reading never decides anything
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Measures one operation. Three readings of the monotonic clock at most, about 25 ns each; drop it without
+/// [`finish`](Self::finish) and nothing is recorded (the request was abandoned).
+#[derive(Debug)]
+#[must_use = "an operation is recorded by finish"]
+pub struct OperationTimer<'a> {
+    figures: &'a ShardFigures,
+    shard: u32,
+    started: Instant,
+    queue_wait_ns: u64,
+}
+
+impl OperationTimer<'_> {
+    /// The shard is ours: the time until here was waiting. Leave it out where the lock was free (a successful
+    /// `try_lock`), and no clock is read for a wait that did not happen.
+    #[inline]
+    pub fn admitted(&mut self) {
+        self.queue_wait_ns = nanoseconds(self.started);
+    }
+
+    /// Records the operation; for `ok` see [`ShardFigures::record`].
+    #[inline]
+    pub fn finish(self, ok: bool) {
+        self.figures.record(self.shard, self.queue_wait_ns, nanoseconds(self.started), ok);
+    }
+}
+
+#[inline]
+fn nanoseconds(since: Instant) -> u64 {
+    u64::try_from(now().saturating_duration_since(since).as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Store work that the calling thread has recorded since it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ThreadWork {
+    /// Operations.
+    pub operations: u64,
+    /// Their wall time in nanoseconds, waiting included.
+    pub wall_ns: u64,
+}
+
+thread_local! {
+    static THREAD_WORK: Cell<ThreadWork> = const { Cell::new(ThreadWork { operations: 0, wall_ns: 0 }) };
+}
+
+/// What this thread has recorded so far. Read before and after polling a request's future, the difference is
+/// that request's work: nothing has to be handed through the port to know it.
+#[inline]
+pub fn thread_work() -> ThreadWork {
+    THREAD_WORK.with(Cell::get)
+}
+
+/// One kind of state at one moment.
+#[derive(Debug, Clone)]
+pub struct KindSnapshot {
+    /// The kind.
+    pub kind: StoreKind,
+    /// Its shards, ascending.
+    pub shards: Vec<ShardSnapshot>,
+    /// Distribution of the waits for a shard.
+    pub queue_wait: HistogramSnapshot,
+    /// Distribution of the wall times, waiting included.
+    pub wall: HistogramSnapshot,
+}
+
+/// One shard at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShardSnapshot {
+    /// Number of the shard.
+    pub shard: u32,
+    /// Operations, failed ones included.
+    pub operations: u64,
+    /// Operations that the store failed.
+    pub errors: u64,
+    /// Sum of the waits, in nanoseconds.
+    pub queue_wait_ns: u64,
+    /// Sum of the wall times, in nanoseconds, waiting included.
+    pub wall_ns: u64,
+}
+
+impl ShardSnapshot {
+    const fn zero(shard: u32) -> Self {
+        Self { shard, operations: 0, errors: 0, queue_wait_ns: 0, wall_ns: 0 }
+    }
+
+    fn of(shard: u32, cell: &ShardCell) -> Self {
+        Self {
+            shard,
+            operations: cell.operations.load(Ordering::Relaxed),
+            errors: cell.errors.load(Ordering::Relaxed),
+            queue_wait_ns: cell.queue_wait_ns.load(Ordering::Relaxed),
+            wall_ns: cell.wall_ns.load(Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_every_shard_once() {
+        let mut expected = 0;
+        for block in 0..BLOCKS {
+            assert_eq!(first_shard(block), expected);
+            assert_eq!(block_of(expected), block);
+            expected += block_length(block);
+            assert_eq!(block_of(expected - 1), block);
+        }
+        assert_eq!(expected, MAX_SHARDS);
+    }
+
+    #[test]
+    fn sums_and_errors_are_kept_per_shard() {
+        let figures = ShardFigures::new(2);
+        figures.record(0, 5, 20, true);
+        figures.record(1, 0, 30, false);
+        figures.record(1, 7, 40, true);
+        let snapshot = figures.snapshot(StoreKind::Code);
+        let zero = ShardSnapshot { shard: 0, operations: 1, errors: 0, queue_wait_ns: 5, wall_ns: 20 };
+        let one = ShardSnapshot { shard: 1, operations: 2, errors: 1, queue_wait_ns: 7, wall_ns: 70 };
+        assert_eq!(snapshot.shards, [zero, one]);
+        assert_eq!((snapshot.wall.count(), snapshot.wall.sum_ns), (3, 90));
+        assert_eq!((snapshot.queue_wait.count(), snapshot.queue_wait.sum_ns), (3, 12));
+    }
+
+    #[test]
+    fn shards_of_an_older_generation_stay_visible() {
+        let figures = ShardFigures::new(256);
+        figures.record(200, 0, 1, true);
+        figures.set_shards(4);
+        let shards: Vec<u32> = figures.snapshot(StoreKind::Code).shards.iter().map(|s| s.shard).collect();
+        assert_eq!(shards, [0, 1, 2, 3, 200]);
+        figures.set_shards(100);
+        assert_eq!(figures.snapshot(StoreKind::Code).shards.len(), 101);
+    }
+
+    #[test]
+    fn a_shard_number_beyond_all_bounds_is_counted() {
+        let figures = ShardFigures::new(1);
+        figures.record(u32::MAX, 0, 1, true);
+        let shards = figures.snapshot(StoreKind::Code).shards;
+        assert_eq!(shards.iter().map(|s| s.operations).sum::<u64>(), 1);
+    }
+
+    #[test]
+    fn the_number_of_shards_changes_under_load() {
+        let figures = ShardFigures::new(8);
+        std::thread::scope(|scope| {
+            for thread in 0..4_u32 {
+                let figures = &figures;
+                scope
+                    .spawn(move || (0..5_000_u32).for_each(|n| figures.record(n * (thread + 1), 1, 2, true)));
+            }
+            (1..500).for_each(|shards| figures.set_shards(shards));
+        });
+        let snapshot = figures.snapshot(StoreKind::Session);
+        assert_eq!(snapshot.shards.iter().map(|s| s.operations).sum::<u64>(), 20_000);
+        assert_eq!(snapshot.shards.iter().map(|s| s.wall_ns).sum::<u64>(), 40_000);
+    }
+
+    #[test]
+    fn a_timer_counts_the_wait_inside_the_wall_time() {
+        let figures = ShardFigures::new(1);
+        let before = thread_work();
+        let mut timer = figures.start(0);
+        timer.admitted();
+        timer.finish(true);
+        let shard = figures.snapshot(StoreKind::Code).shards[0];
+        assert_eq!(shard.operations, 1);
+        assert!(shard.queue_wait_ns <= shard.wall_ns);
+        let after = thread_work();
+        assert_eq!(after.operations - before.operations, 1);
+        assert_eq!(after.wall_ns - before.wall_ns, shard.wall_ns);
+        drop(figures.start(0));
+        assert_eq!(figures.snapshot(StoreKind::Code).shards[0].operations, 1, "abandoned, not counted");
+    }
+}

@@ -1,0 +1,488 @@
+//! The port: what a back-end must be able to do.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use symbolon_protocol::client::Client;
+use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
+use symbolon_protocol::consent::Consent;
+use symbolon_protocol::event::{AuditRecord, Event};
+use symbolon_protocol::family::{Family, FamilyId, Rotation, RotationRequest};
+use symbolon_protocol::grant::{GrantId, Lineage};
+use symbolon_protocol::id::{ClientId, IssuerId, Jti, UserId};
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::key::KeyRecord;
+use symbolon_protocol::revocation::Tombstone;
+use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::{PasswordHash, User};
+
+use crate::backup::{BackupError, BackupReport};
+use crate::figures::StoreFigures;
+use crate::shard::{Generation, Kind, Route};
+use crate::{Outcome, StoreError};
+
+/// What a redeemed code became.
+#[derive(Clone, Debug)]
+pub enum Redemption {
+    /// This caller, and nobody else ever, redeemed it.
+    Redeemed(Arc<CodeGrant>),
+    /// It was redeemed before: its grant must end.
+    Replayed(GrantId),
+    /// There is no such code, or its time is over.
+    Unknown,
+}
+
+/// Whether a one-time mark was set by this caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Set now, by this caller alone.
+    First,
+    /// Set before.
+    Replayed,
+}
+
+/// Whether a record that must be unique was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// Written.
+    Created,
+    /// Another record has the same id or e-mail address; nothing was written.
+    Exists,
+}
+
+/// One page of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The records of the page.
+    pub items: Vec<T>,
+    /// How many records match in all.
+    pub total: u64,
+}
+
+/// Which page of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// Counts from 1.
+    pub page: u32,
+    /// Records on a page, 1 to 1,000.
+    pub limit: u32,
+    /// Part of a name, id or e-mail address, whatever its case.
+    pub search: Option<String>,
+}
+
+/// Authorization codes. In memory: they may be lost with the machine, and never reappear.
+#[async_trait]
+pub trait Codes: Send + Sync {
+    /// Keeps a code until its end.
+    async fn keep_code(
+        &self,
+        issuer: &IssuerId,
+        code: &AuthorizationCode,
+        grant: CodeGrant,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+    /// Looks at a code without touching it, used or not; none once its time is over.
+    async fn code(
+        &self,
+        issuer: &IssuerId,
+        code: &AuthorizationCode,
+        now: Timestamp,
+    ) -> Result<Option<Arc<CodeGrant>>, StoreError>;
+    /// Redeems a code, once. A used code is remembered until its own end and 15 minutes more.
+    async fn redeem_code(
+        &self,
+        issuer: &IssuerId,
+        code: &AuthorizationCode,
+        now: Timestamp,
+    ) -> Result<Redemption, StoreError>;
+}
+
+/// A session with the name it is listed under.
+#[derive(Clone, Debug)]
+pub struct ListedSession {
+    /// The session.
+    pub session: Arc<Session>,
+    /// When it was last used, as far as that was written.
+    pub last_used_at: Timestamp,
+}
+
+/// Sessions. Durable before the answer.
+#[async_trait]
+pub trait Sessions: Send + Sync {
+    /// Opens a session.
+    async fn open_session(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        session: Session,
+    ) -> Result<Outcome<()>, StoreError>;
+    /// Opens many at once, for bulk creation.
+    async fn open_sessions(
+        &self,
+        issuer: &IssuerId,
+        sessions: Vec<(SessionId, Session)>,
+    ) -> Result<Outcome<()>, StoreError>;
+    /// The live session of an id, and notes its use (kept in memory, written at most once a minute).
+    async fn session(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        now: Timestamp,
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError>;
+    /// Puts a client on the session's list: true where it was not on it before.
+    async fn note_client(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        client: &ClientId,
+    ) -> Result<Outcome<bool>, StoreError>;
+    /// Ends a session by its id; the session, if it was live.
+    async fn end_session(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError>;
+    /// Ends a session by its `sid`.
+    async fn end_session_by_sid(
+        &self,
+        issuer: &IssuerId,
+        sid: &str,
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError>;
+    /// Ends every session of a user; how many there were.
+    async fn end_sessions_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Outcome<u64>, StoreError>;
+    /// Live sessions, of one user or of all.
+    async fn list_sessions(
+        &self,
+        issuer: &IssuerId,
+        user: Option<&UserId>,
+        page: &PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<ListedSession>, StoreError>;
+}
+
+/// Refresh-token families. Durable before the answer, and never two live branches.
+#[async_trait]
+pub trait RefreshTokens: Send + Sync {
+    /// Begins a family. [`Created::Exists`] for an id that is taken: nothing changes.
+    async fn begin_family(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+        family: Family,
+    ) -> Result<Outcome<Created>, StoreError>;
+    /// Begins many at once, for bulk creation.
+    async fn begin_families(
+        &self,
+        issuer: &IssuerId,
+        families: Vec<(FamilyId, Family)>,
+    ) -> Result<Outcome<()>, StoreError>;
+    /// Looks at a family without touching it.
+    async fn family(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+    ) -> Result<Outcome<Option<Arc<Family>>>, StoreError>;
+    /// Moves a family on, by the rule of [`symbolon_protocol::family::rotate`]. Where an older version came back, the
+    /// family is deleted and its grant gets a tombstone in this same operation.
+    async fn rotate(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+        request: &RotationRequest,
+    ) -> Result<Outcome<Rotation>, StoreError>;
+    /// Ends a family; the family, if it was live.
+    async fn end_family(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+    ) -> Result<Outcome<Option<Arc<Family>>>, StoreError>;
+}
+
+/// Tombstones. Durable before the answer, seen at once, and any doubt means revoked.
+#[async_trait]
+pub trait Revocations: Send + Sync {
+    /// Writes tombstones.
+    async fn revoke(&self, issuer: &IssuerId, tombstones: &[Tombstone]) -> Result<Outcome<()>, StoreError>;
+    /// Whether anything in the lineage has ended, or the token was issued before the store's epoch: the moment at
+    /// which it was restored from a backup, which cannot know what was revoked after it.
+    async fn revoked(&self, issuer: &IssuerId, lineage: &Lineage) -> Result<Outcome<bool>, StoreError>;
+}
+
+/// Marks of what may be used once.
+#[async_trait]
+pub trait Assertions: Send + Sync {
+    /// Uses a client assertion's `jti` (RFC 7523 3), remembered until `expires_at` and 15 minutes more. Durable.
+    async fn use_assertion(
+        &self,
+        issuer: &IssuerId,
+        client: &ClientId,
+        jti: &Jti,
+        expires_at: Timestamp,
+    ) -> Result<Outcome<Use>, StoreError>;
+}
+
+/// Login and consent transactions: opaque JSON of the server's own, in memory, used once.
+#[async_trait]
+pub trait Challenges: Send + Sync {
+    /// Keeps a challenge until `expires_at`.
+    async fn keep_challenge(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        value: Arc<[u8]>,
+        expires_at: Timestamp,
+    ) -> Result<(), StoreError>;
+    /// Looks at a challenge without using it up.
+    async fn challenge(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<Arc<[u8]>>, StoreError>;
+    /// Uses a challenge up: exactly one caller gets it.
+    async fn take_challenge(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<Arc<[u8]>>, StoreError>;
+}
+
+/// Clients.
+#[async_trait]
+pub trait Clients: Send + Sync {
+    /// Creates a client.
+    async fn create_client(&self, issuer: &IssuerId, client: Client) -> Result<Created, StoreError>;
+    /// Creates many, each on its own merits.
+    async fn create_clients(
+        &self,
+        issuer: &IssuerId,
+        clients: Vec<Client>,
+    ) -> Result<Vec<Created>, StoreError>;
+    /// The client of an id.
+    async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError>;
+    /// Replaces a client whose `updated_at` is still `seen`; [`StoreError::Conflict`] where it is not. False: no such client.
+    async fn update_client(
+        &self,
+        issuer: &IssuerId,
+        client: Client,
+        seen: Timestamp,
+    ) -> Result<bool, StoreError>;
+    /// Deletes a client; whether there was one.
+    async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError>;
+    /// Lists clients, newest first.
+    async fn list_clients(
+        &self,
+        issuer: &IssuerId,
+        page: &PageRequest,
+    ) -> Result<Page<Arc<Client>>, StoreError>;
+}
+
+/// Which users a listing wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserFilter {
+    /// Exactly this e-mail address, whatever its case.
+    pub email: Option<String>,
+    /// Only those whose address is, or is not, verified.
+    pub verified: Option<bool>,
+}
+
+/// Users and their passwords.
+#[async_trait]
+pub trait Users: Send + Sync {
+    /// Creates a user, with a password or without.
+    async fn create_user(
+        &self,
+        issuer: &IssuerId,
+        user: User,
+        password: Option<PasswordHash>,
+    ) -> Result<Created, StoreError>;
+    /// Creates many, each on its own merits.
+    async fn create_users(
+        &self,
+        issuer: &IssuerId,
+        users: Vec<(User, Option<PasswordHash>)>,
+    ) -> Result<Vec<Created>, StoreError>;
+    /// The user of an id.
+    async fn user(&self, issuer: &IssuerId, id: &UserId) -> Result<Option<Arc<User>>, StoreError>;
+    /// The user of an e-mail address or `preferred_username`, whatever its case, and the password's hash.
+    async fn user_by_login(
+        &self,
+        issuer: &IssuerId,
+        login: &str,
+    ) -> Result<Option<(Arc<User>, Option<PasswordHash>)>, StoreError>;
+    /// Replaces a user whose `updated_at` is still `seen`; [`StoreError::Conflict`] where it is not, or where the new
+    /// e-mail address is another user's. False: no such user.
+    async fn update_user(&self, issuer: &IssuerId, user: User, seen: Timestamp) -> Result<bool, StoreError>;
+    /// Sets or removes the password; whether there is such a user.
+    async fn set_password(
+        &self,
+        issuer: &IssuerId,
+        id: &UserId,
+        password: Option<PasswordHash>,
+    ) -> Result<bool, StoreError>;
+    /// Deletes a user with password and consents; whether there was one.
+    async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError>;
+    /// Lists users, newest first.
+    async fn list_users(
+        &self,
+        issuer: &IssuerId,
+        filter: &UserFilter,
+        page: &PageRequest,
+    ) -> Result<Page<Arc<User>>, StoreError>;
+}
+
+/// Remembered consents.
+#[async_trait]
+pub trait Consents: Send + Sync {
+    /// What the user allowed the client before.
+    async fn consent(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        client: &ClientId,
+    ) -> Result<Option<Consent>, StoreError>;
+    /// Adds to what the user allows the client.
+    async fn allow(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        client: &ClientId,
+        consent: Consent,
+    ) -> Result<(), StoreError>;
+    /// Takes a consent back; whether there was one.
+    async fn withdraw(&self, issuer: &IssuerId, user: &UserId, client: &ClientId)
+    -> Result<bool, StoreError>;
+}
+
+/// Issuers, their signing keys and settings.
+#[async_trait]
+pub trait Issuers: Send + Sync {
+    /// Creates an issuer with its settings.
+    async fn create_issuer(&self, issuer: Issuer, settings: IssuerSettings) -> Result<Created, StoreError>;
+    /// Every issuer.
+    async fn issuers(&self) -> Result<Vec<Issuer>, StoreError>;
+    /// Replaces an issuer's record; whether there is such an issuer.
+    async fn update_issuer(&self, issuer: Issuer) -> Result<bool, StoreError>;
+    /// The keys of an issuer in any state.
+    async fn keys(&self, issuer: &IssuerId) -> Result<Vec<KeyRecord>, StoreError>;
+    /// Writes the key set of an issuer if it is still `seen` (by kid and state); else [`StoreError::Conflict`].
+    async fn put_keys(
+        &self,
+        issuer: &IssuerId,
+        seen: &[KeyRecord],
+        keys: &[KeyRecord],
+    ) -> Result<(), StoreError>;
+    /// The settings of an issuer.
+    async fn settings(&self, issuer: &IssuerId) -> Result<IssuerSettings, StoreError>;
+    /// Replaces the settings of an issuer if they still are `seen`; else [`StoreError::Conflict`].
+    async fn put_settings(
+        &self,
+        issuer: &IssuerId,
+        seen: &IssuerSettings,
+        settings: IssuerSettings,
+    ) -> Result<(), StoreError>;
+}
+
+/// Which audit records are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditFilter {
+    /// Only this event.
+    pub event: Option<Event>,
+    /// Only this user.
+    pub user: Option<UserId>,
+    /// Only this client.
+    pub client: Option<ClientId>,
+    /// Not before.
+    pub from: Option<Timestamp>,
+    /// Before.
+    pub to: Option<Timestamp>,
+}
+
+/// The audit log.
+#[async_trait]
+pub trait Audit: Send + Sync {
+    /// Writes records in one batch.
+    async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError>;
+    /// Searches, newest first.
+    async fn search_audit(
+        &self,
+        issuer: &IssuerId,
+        filter: &AuditFilter,
+        page: &PageRequest,
+    ) -> Result<Page<AuditRecord>, StoreError>;
+    /// Deletes what is older; how many records went.
+    async fn trim_audit(&self, issuer: &IssuerId, before: Timestamp) -> Result<u64, StoreError>;
+}
+
+/// The shard map.
+#[async_trait]
+pub trait Shards: Send + Sync {
+    /// Where a new id of a kind should live.
+    fn place(&self, kind: Kind) -> Route;
+    /// Where an id lives: by what it says if that generation exists, else by hash.
+    fn route(&self, issuer: &IssuerId, kind: Kind, id: &str) -> Route;
+    /// The live generations of a kind, the current one last.
+    fn generations(&self, kind: Kind) -> Vec<Generation>;
+    /// Opens a new generation with so many shards (1 to 1,024). Durable.
+    async fn set_shards(&self, kind: Kind, shards: u32, now: Timestamp) -> Result<Generation, StoreError>;
+}
+
+/// What dropped from a cache, for those who keep copies of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// A client was changed or deleted.
+    Client(IssuerId, ClientId),
+    /// A user was changed or deleted.
+    User(IssuerId, UserId),
+    /// Keys were changed.
+    Keys(IssuerId),
+    /// Settings were changed.
+    Settings(IssuerId),
+    /// An issuer was created or changed.
+    Issuers,
+    /// Anything may have changed.
+    Everything,
+}
+
+/// Everything that keeps an issuer's state.
+#[async_trait]
+pub trait Store:
+    Codes
+    + Sessions
+    + RefreshTokens
+    + Revocations
+    + Assertions
+    + Challenges
+    + Clients
+    + Users
+    + Consents
+    + Issuers
+    + Audit
+    + Shards
+{
+    /// Calls `listener` after every change that a cache above the store must know of.
+    fn on_change(&self, listener: Box<dyn Fn(&Changed) + Send + Sync>);
+    /// What every operation has cost so far, for `/metrics`.
+    fn figures(&self) -> &Arc<StoreFigures>;
+    /// Whether the store can answer: tombstones loaded, engines well.
+    async fn ready(&self) -> Result<(), StoreError>;
+    /// Deletes what ended more than 15 minutes ago, a bounded piece at a time; how many records went.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError>;
+    /// Replaces what was sealed under another master key, of every issuer at once. `seen` and `sealed` stand in the
+    /// same order; [`StoreError::Conflict`], and nothing is written, unless `seen` is still exactly what is stored.
+    async fn reseal(
+        &self,
+        seen: &[(Issuer, Vec<KeyRecord>)],
+        sealed: &[(Issuer, Vec<KeyRecord>)],
+    ) -> Result<(), StoreError>;
+    /// Copies everything that is durable now into the directory `target`, which is made, while requests go on. The
+    /// copy is what a crash at one moment would have left: whatever was acknowledged before that moment is in it.
+    async fn backup(&self, target: &Path, now: Timestamp) -> Result<BackupReport, BackupError>;
+    /// Writes out everything that is in flight and lets go.
+    async fn close(&self) -> Result<(), StoreError>;
+}

@@ -1,0 +1,160 @@
+//! Kinds of hot state, and where an id lives: its generation and shard.
+
+use serde::{Deserialize, Serialize};
+use smol_str::{SmolStr, format_smolstr};
+use symbolon_crypto::random::{self, Random};
+use symbolon_crypto::{digest, encoding};
+use symbolon_protocol::family::FamilyId;
+use symbolon_protocol::grant::Slot;
+use symbolon_protocol::id::{IssuerId, Sid, decimal};
+use symbolon_protocol::session::SessionId;
+use symbolon_protocol::time::Timestamp;
+
+/// A kind of hot state that is split into shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Authorization codes.
+    Code,
+    /// Sessions.
+    Session,
+    /// Login and consent transactions.
+    Challenge,
+    /// Refresh-token families.
+    Refresh,
+    /// Tombstones.
+    Revocation,
+    /// Client assertions that were used.
+    Assertion,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 6] =
+        [Self::Code, Self::Session, Self::Challenge, Self::Refresh, Self::Revocation, Self::Assertion];
+
+    /// The name in settings, paths and figures.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Session => "session",
+            Self::Challenge => "challenge",
+            Self::Refresh => "refresh",
+            Self::Revocation => "revocation",
+            Self::Assertion => "assertion",
+        }
+    }
+
+    /// Reads a name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// The prefix of its ids.
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Code => "ac_",
+            Self::Session => "se_",
+            Self::Challenge => "tx_",
+            Self::Refresh => "rt_",
+            Self::Revocation => "at_",
+            Self::Assertion => "ja_",
+        }
+    }
+}
+
+/// Where an id lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Route {
+    /// The generation it was drawn in; 0 means by hash, and `shard` is then one of the 1,024 constant slots.
+    pub generation: u32,
+    /// The shard inside the generation.
+    pub shard: u32,
+}
+
+impl Route {
+    /// The route of everything that is not in our form.
+    pub fn hashed(issuer: &IssuerId, id: &str) -> Self {
+        Self { generation: 0, shard: u32::from(Slot::of(issuer, id).number()) }
+    }
+
+    /// Reads the route that an id of ours carries, `<prefix><generation>_<shard>_<rest>`; none for foreign texts.
+    /// Whether the generation exists, and has such a shard, is the store's to say.
+    pub fn of_id(kind: Kind, id: &str) -> Option<Self> {
+        let mut parts = id.strip_prefix(kind.prefix())?.splitn(3, '_');
+        let generation = decimal(parts.next()?).filter(|generation| *generation > 0)?;
+        let shard = decimal(parts.next()?)?;
+        parts.next().map(|_| Self { generation, shard })
+    }
+
+    /// Draws an id of `BYTES` random bytes that carries this route.
+    pub fn draw<const BYTES: usize>(self, kind: Kind, random: &dyn Random) -> SmolStr {
+        let tail = random::base64url::<BYTES>(random);
+        format_smolstr!("{}{}_{}_{tail}", kind.prefix(), self.generation, self.shard)
+    }
+
+    /// Draws a refresh-token family that lives here.
+    pub fn draw_family(self, random: &dyn Random) -> FamilyId {
+        let name = SmolStr::from(random::base64url::<16>(random));
+        FamilyId { generation: self.generation, shard: self.shard, name }
+    }
+}
+
+/// What a record of hot state is kept under: a digest, so that nothing at rest gives a secret away, over issuer and
+/// id, so that an id means nothing to another issuer.
+pub fn record_key(issuer: &IssuerId, id: &str) -> [u8; 16] {
+    let digest = digest::sha256(&[issuer.as_str().as_bytes(), &[0], id.as_bytes()]);
+    digest.first_chunk().copied().unwrap_or_default()
+}
+
+/// The public name of a session: where it lives, and a digest of its secret.
+pub fn sid_of(issuer: &IssuerId, id: &SessionId) -> Sid {
+    let route =
+        Route::of_id(Kind::Session, id.expose()).unwrap_or_else(|| Route::hashed(issuer, id.expose()));
+    let key = encoding::encode(&record_key(issuer, id.expose()));
+    Sid::trusted(format_smolstr!("{}_{}_{key}", route.generation, route.shard))
+}
+
+/// Reads route and record key back from a `sid` of ours.
+pub fn session_of_sid(sid: &str) -> Option<(Route, [u8; 16])> {
+    let mut parts = sid.splitn(3, '_');
+    let generation = decimal(parts.next()?)?;
+    let shard = decimal(parts.next()?)?;
+    let key = encoding::decode_array(parts.next()?).ok()?;
+    Some((Route { generation, shard }, key))
+}
+
+/// One setting of the number of shards of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generation {
+    /// Counts from 1.
+    pub generation: u32,
+    /// How many shards it has, 1 to 1,024.
+    pub shards: u32,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When the next one was opened; none for the current one.
+    pub closed_at: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_one_text() {
+        let route = Route { generation: 1, shard: 20 };
+        assert_eq!(Route::of_id(Kind::Code, "ac_1_20_x"), Some(route));
+        for other in
+            ["ac_+1_20_x", "ac_01_20_x", "ac_1_+20_x", "ac_1_020_x", "ac_0_20_x", "ac_1_20", "se_1_20_x"]
+        {
+            assert_eq!(Route::of_id(Kind::Code, other), None, "{other}");
+        }
+        assert_eq!(session_of_sid("1_20_AAAAAAAAAAAAAAAAAAAAAA"), Some((route, [0; 16])));
+        for other in
+            ["+1_20_AAAAAAAAAAAAAAAAAAAAAA", "1_020_AAAAAAAAAAAAAAAAAAAAAA", "1_20_AAAAAAAAAAAAAAAAAAAAAB"]
+        {
+            assert_eq!(session_of_sid(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Client assertions that were used: durable marks, all live ones in memory.
+
+use async_trait::async_trait;
+use symbolon_protocol::id::{ClientId, IssuerId, Jti};
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+use symbolon_store::port::{Assertions, Use};
+use symbolon_store::shard::{Route, record_key};
+use symbolon_store::{Outcome, StoreError};
+
+use crate::EmbeddedStore;
+use crate::journal::{CommitNumber, Op, Table, split_value};
+use crate::sharded::{Key, KeyMap, slot_of_key};
+
+/// The marks of one shard: until when each is needed, and the commit that made it.
+#[derive(Default)]
+pub(crate) struct AssertionShard {
+    used: KeyMap<(Timestamp, CommitNumber)>,
+}
+
+impl EmbeddedStore {
+    /// By its digest alone, so that a mark can be put back at start without knowing what it stands for.
+    fn assertion_route(key: &Key) -> Route {
+        Route { generation: 0, shard: slot_of_key(key) }
+    }
+
+    pub(crate) fn load_assertion_marks(&self) -> Result<u64, StoreError> {
+        let mut loaded = 0;
+        for record in self.journal.scan_prefix(Table::AssertionMarks, &[]) {
+            let (key, value) = record.map_err(crate::failed)?;
+            let (Some(key), Some((end, _))) = (key.first_chunk::<16>(), split_value(&value)) else {
+                return Err(StoreError::Failed("an assertion mark is cut short".into()));
+            };
+            let mark = (Timestamp::from_millis(end), CommitNumber::LOADED);
+            self.assertions.with(Self::assertion_route(key), |shard| shard.used.insert(*key, mark));
+            loaded += 1;
+        }
+        Ok(loaded)
+    }
+
+    pub(crate) async fn sweep_assertions(&self, now: Timestamp) -> u64 {
+        self.assertions
+            .each(|shard| {
+                let before = shard.used.len();
+                shard.used.retain(|_, (end, _)| *end + KEPT_AFTER_END > now);
+                let gone = (before - shard.used.len()) as u64;
+                if shard.used.capacity() > 4 * shard.used.len() + 64 {
+                    shard.used.shrink_to_fit();
+                }
+                gone
+            })
+            .await
+    }
+}
+
+#[async_trait]
+impl Assertions for EmbeddedStore {
+    async fn use_assertion(
+        &self,
+        issuer: &IssuerId,
+        client: &ClientId,
+        jti: &Jti,
+        expires_at: Timestamp,
+    ) -> Result<Outcome<Use>, StoreError> {
+        self.check_writable()?;
+        let key = record_key(issuer, &format!("{client} {jti}"));
+        let (mark, commit) = self.assertions.with(Self::assertion_route(&key), |shard| {
+            if let Some((_, commit)) = shard.used.get(&key) {
+                return (Use::Replayed, *commit);
+            }
+            let commit = self.journal.append([Op::put(Table::AssertionMarks, key, expires_at.millis(), &[])]);
+            shard.used.insert(key, (expires_at, commit));
+            (Use::First, commit)
+        });
+        Ok(self.outcome(mark, commit))
+    }
+}

@@ -1,0 +1,166 @@
+//! Backups: both engines as of one moment, in one directory; and the way back.
+//!
+//! # Why the two halves fit together
+//! The copy is taken at one moment at which neither engine is missing what the other one rests on. SQLite's thread
+//! that commits is the one that fixes what the copy sees of the database, and, before it goes on to commit anything
+//! else, takes the journal's snapshot ([`Database::snapshot_with`](crate::database::Database::snapshot_with)):
+//!
+//! * what is in the database's half was committed before the snapshot of the journal was taken, so every journal
+//!   record that was durable before that commit (a user's tombstone, before the user is deleted) is in it;
+//! * what is in the journal's half and was written because of a commit in the database (a session, after its user
+//!   was created) finds that commit, because none happened between the two.
+//!
+//! So the pair is what a crash at that moment would have left, and a start on it is a start after a crash. Both
+//! engines show durable changes only: everything acknowledged before the moment is in it, and no batch is half in it.
+//!
+//! # On disk
+//! `symbolon.db` (SQLite), `journal.records` (`records`), `backup.json` (`Manifest`) and `SHA256SUMS`, which
+//! `sha256sum -c` reads. It is written into `<target>.partial` and renamed when everything is synced. `master.key`
+//! is not in it: the backup alone opens no signing key.
+
+mod records;
+mod restore;
+mod verify;
+mod write;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use symbolon_protocol::time::Timestamp;
+
+pub use restore::{RestoreOptions, Restored, restore};
+
+use crate::database::DatabaseError;
+use crate::directory::OpenError;
+use crate::journal::JournalError;
+
+const DATABASE: &str = "symbolon.db";
+const JOURNAL: &str = "journal.records";
+const MANIFEST: &str = "backup.json";
+const SUMS: &str = "SHA256SUMS";
+
+/// Every file that the sums name.
+const FILES: [&str; 3] = [DATABASE, JOURNAL, MANIFEST];
+
+/// The version of the form that this program writes, and the newest one that it reads.
+const FORMAT: u32 = 1;
+
+/// What a backup says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Manifest {
+    format: u32,
+    /// The release that made it.
+    program: String,
+    /// Unix time in milliseconds.
+    made_at: Timestamp,
+    commit: u64,
+    records: u64,
+}
+
+/// Why a backup could not be made or restored.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum BackupFailure {
+    #[error("{} is not empty: a backup goes into a directory of its own", .0.display())]
+    TargetNotEmpty(PathBuf),
+    #[error("{} is left of a backup or a restore that did not end: remove it", .0.display())]
+    Leftover(PathBuf),
+    #[error("{} needs a name and a directory to stand in", .0.display())]
+    NoParent(PathBuf),
+    #[error("the data directory {} is not empty: a backup is restored into a fresh one", .0.display())]
+    DataNotEmpty(PathBuf),
+    #[error("{}: the backup is damaged: {what}", path.display())]
+    Damaged { path: PathBuf, what: String },
+    #[error("{}: the backup has format {found}, this program knows formats up to {FORMAT}", path.display())]
+    NewerFormat { path: PathBuf, found: u32 },
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Directory(#[from] OpenError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    #[error(transparent)]
+    Store(#[from] symbolon_store::StoreError),
+}
+
+impl BackupFailure {
+    /// Whether the caller named a directory that cannot be used.
+    fn is_the_callers(&self) -> bool {
+        matches!(self, Self::TargetNotEmpty(_) | Self::Leftover(_) | Self::NoParent(_) | Self::Io { .. })
+    }
+}
+
+/// The port does not know our engines.
+impl From<BackupFailure> for symbolon_store::backup::BackupError {
+    fn from(failure: BackupFailure) -> Self {
+        if failure.is_the_callers() {
+            return Self::Target(failure.to_string());
+        }
+        Self::Store(match failure {
+            BackupFailure::Store(error) => error,
+            other => crate::failed(other),
+        })
+    }
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupFailure {
+    let path = path.to_owned();
+    move |source| BackupFailure::Io { path, source }
+}
+
+/// Whether there is something at `path` other than an empty directory.
+fn is_taken(path: &Path) -> Result<bool, BackupFailure> {
+    match path.read_dir() {
+        Ok(mut entries) => Ok(entries.next().is_some()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(io_error(path)(error)),
+    }
+}
+
+/// A directory that becomes `target` when it is finished, and vanishes when it is not.
+struct Staging {
+    path: PathBuf,
+    target: PathBuf,
+    finished: bool,
+}
+
+impl Staging {
+    /// Makes `<target><suffix>`; nobody else can have it at the same time.
+    fn begin(target: &Path, suffix: &str) -> Result<Self, BackupFailure> {
+        use std::os::unix::fs::DirBuilderExt;
+        let name = target.file_name().ok_or_else(|| BackupFailure::NoParent(target.to_owned()))?;
+        let mut own = name.to_owned();
+        own.push(suffix);
+        let path = target.with_file_name(own);
+        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => Ok(Self { path, target: target.to_owned(), finished: false }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BackupFailure::Leftover(path)),
+            Err(error) => Err(io_error(&path)(error)),
+        }
+    }
+
+    /// Gives it its name, durably. An empty directory of that name is replaced.
+    fn finish(mut self) -> Result<(), BackupFailure> {
+        crate::directory::sync_directory(&self.path)?;
+        std::fs::rename(&self.path, &self.target).map_err(io_error(&self.target))?;
+        self.finished = true;
+        let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Ok(crate::directory::sync_directory(parent.unwrap_or_else(|| Path::new(".")))?)
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if !self.finished
+            && let Err(error) = std::fs::remove_dir_all(&self.path)
+        {
+            tracing::warn!(%error, path = %self.path.display(), "what was begun could not be removed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

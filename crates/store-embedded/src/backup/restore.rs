@@ -1,0 +1,95 @@
+//! The way back: a data directory from a backup, in a new epoch.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use symbolon_protocol::time::Timestamp;
+
+use super::{BackupFailure, DATABASE, JOURNAL, Manifest, Staging, io_error, is_taken, records, verify};
+use crate::directory::DataDirectory;
+use crate::epoch;
+use crate::journal::{Journal, JournalOptions, Op, Table, UnixMillis};
+
+/// Records that wait for the disk together.
+const RECORDS_PER_WAIT: u64 = 10_000;
+
+/// How to restore.
+pub struct RestoreOptions {
+    /// Sessions and access tokens of before the restore stay good, also those that were ended since the backup was
+    /// made: for a machine that was moved, not for one that was lost.
+    pub keep_sessions: bool,
+    /// The clock.
+    pub now: UnixMillis,
+}
+
+/// What was restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// When the backup was made.
+    pub made_at: Timestamp,
+    /// Records of the journal that were taken over.
+    pub records: u64,
+    /// Records of sessions that were left out.
+    pub left_out: u64,
+    /// The new epoch; none with [`keep_sessions`](RestoreOptions::keep_sessions). Access tokens carry whole seconds:
+    /// one that is issued within this very second is taken for an older one.
+    pub epoch: Option<Timestamp>,
+}
+
+/// Makes the data directory `data`, which must not exist or be empty, from a backup. It appears whole or not at all.
+/// Blocks, and must not be called on a thread of an asynchronous runtime.
+///
+/// # Errors
+/// [`BackupFailure`]: names the file of a damaged backup; there is something at `data`; the disk fails.
+pub fn restore(backup: &Path, data: &Path, options: &RestoreOptions) -> Result<Restored, BackupFailure> {
+    if is_taken(data)? {
+        return Err(BackupFailure::DataNotEmpty(data.to_owned()));
+    }
+    let manifest = verify::check(backup)?;
+    let staging = Staging::begin(data, ".restoring")?;
+    let restored = fill(backup, &manifest, &staging.path, options)?;
+    staging.finish()?;
+    Ok(restored)
+}
+
+fn fill(
+    backup: &Path,
+    manifest: &Manifest,
+    data: &Path,
+    options: &RestoreOptions,
+) -> Result<Restored, BackupFailure> {
+    let directory = DataDirectory::open(data)?;
+    let database = directory.database();
+    fs::copy(backup.join(DATABASE), &database).map_err(io_error(&database))?;
+    File::open(&database).and_then(|file| file.sync_all()).map_err(io_error(&database))?;
+    let journal = Journal::open(&directory.journal(), options.now.clone(), JournalOptions::default())?;
+    let (mut records, mut left_out) = (0, 0);
+    let path = backup.join(JOURNAL);
+    let found = records::read(&path, |op: Op| {
+        if !options.keep_sessions && matches!(op.table, Table::Sessions | Table::SessionsOfUser) {
+            left_out += 1;
+            return Ok(());
+        }
+        journal.append([op]);
+        records += 1;
+        if records % RECORDS_PER_WAIT == 0 { durable(&journal) } else { Ok(()) }
+    })?;
+    if found != manifest.records {
+        let what = format!("it has {found} records instead of {}", manifest.records);
+        return Err(BackupFailure::Damaged { path, what });
+    }
+    let epoch = (!options.keep_sessions).then(|| Timestamp::from_millis((options.now)()));
+    if let Some(at) = epoch {
+        journal.append([epoch::put(at)?]);
+    }
+    durable(&journal)?;
+    journal.close()?;
+    Ok(Restored { made_at: manifest.made_at, records, left_out, epoch })
+}
+
+/// Waits until everything that was appended is on disk.
+fn durable(journal: &Journal) -> Result<(), BackupFailure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.map_err(crate::failed)?.block_on(journal.flush());
+    Ok(())
+}

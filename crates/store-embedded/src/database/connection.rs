@@ -1,0 +1,81 @@
+//! How connections are set up, and the migrations.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::DatabaseError;
+use super::stats::count_on;
+
+/// One step of the schema, run once, in its own transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Migration {
+    /// 1 for the first, each one more than the one before.
+    pub number: u32,
+    /// Statements, separated by semicolons: the text of `migrations/NNNN_name.sql`.
+    pub sql: &'static str,
+}
+
+/// Statements kept prepared per connection.
+const PREPARED_STATEMENTS: usize = 256;
+
+/// The write-ahead log is cut back to this after a checkpoint.
+const LOG_KEPT_BYTES: i64 = 16 << 20;
+
+/// Opens the one connection that writes, creating the file (mode as the directory's: 0700) if need be.
+pub(super) fn open_writer(path: &Path, cache_bytes: u64, sync: bool) -> Result<Connection, DatabaseError> {
+    let mut connection = Connection::open(path)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // FULL syncs the log at every commit; NORMAL would lose the last ones in a power cut.
+    connection.pragma_update(None, "synchronous", if sync { "FULL" } else { "OFF" })?;
+    connection.pragma_update(None, "journal_size_limit", LOG_KEPT_BYTES)?;
+    set_up(&mut connection, cache_bytes)?;
+    Ok(connection)
+}
+
+/// Opens a connection that cannot write.
+pub(super) fn open_reader(path: &Path, cache_bytes: u64) -> Result<Connection, DatabaseError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    set_up(&mut connection, cache_bytes)?;
+    Ok(connection)
+}
+
+fn set_up(connection: &mut Connection, cache_bytes: u64) -> Result<(), DatabaseError> {
+    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // Negative: KiB instead of pages.
+    connection.pragma_update(None, "cache_size", format!("-{}", cache_bytes / 1024))?;
+    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    Ok(count_on(connection)?)
+}
+
+/// Brings the schema up to the last of `migrations`. The number reached is SQLite's `user_version`, which is
+/// part of the transaction.
+pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
+    for (expected, migration) in (1..).zip(migrations) {
+        if migration.number != expected {
+            return Err(DatabaseError::MigrationOrder { expected, found: migration.number });
+        }
+    }
+    let known = migrations.last().map_or(0, |migration| migration.number);
+    let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found > known {
+        return Err(DatabaseError::NewerSchema { found, known });
+    }
+    for migration in migrations.iter().filter(|migration| migration.number > found) {
+        let number = migration.number;
+        run(connection, migration).map_err(|source| DatabaseError::Migration { number, source })?;
+        tracing::info!(number, "migrated the database");
+    }
+    Ok(())
+}
+
+fn run(connection: &mut Connection, migration: &Migration) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(migration.sql)?;
+    transaction.pragma_update(None, "user_version", migration.number)?;
+    transaction.commit()
+}

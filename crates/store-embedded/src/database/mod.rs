@@ -1,0 +1,242 @@
+//! The database of what lives long: SQLite behind one group-commit writer and a few readers.
+//!
+//! [`Database::write`] hands a closure to the writer's thread. All closures that are in flight share one
+//! transaction and one sync, each in a savepoint of its own, so that one which fails is rolled back alone; every
+//! future resolves when that transaction is durable. Closures of one batch see each other's changes in their
+//! order; a caller that was refused may have seen changes that are not durable yet, which is why refusals wait for
+//! the commit as well.
+//!
+//! [`Database::read`] runs on a reader's connection and sees committed transactions only: a caller that awaited
+//! its write reads it. Several statements see one state only inside a transaction: use
+//! [`rusqlite::Connection::unchecked_transaction`].
+//!
+//! A full disk answers [`WriteError::Full`] and leaves the database usable; a failed sync ends the process.
+//! Closures must not do I/O of their own, and must be short: all writes stand behind each other. Use
+//! `prepare_cached` in them. To import, write some hundred rows per closure.
+
+mod backup;
+mod connection;
+mod error;
+mod job;
+mod readers;
+mod stats;
+mod writer;
+
+use std::fmt;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rusqlite::{Connection, Transaction};
+use tokio::sync::oneshot;
+
+pub use backup::DatabaseSnapshot;
+pub use connection::Migration;
+pub use error::{DatabaseError, ReadError, WriteError};
+pub use stats::DatabaseStats;
+
+use crate::fatal::OnFatal;
+use crate::group_commit::OpenBatch;
+use job::{Job, job};
+use readers::Queries;
+use stats::Counters;
+use writer::Writer;
+
+/// Called by the writer before each commit; an error is taken for one of the commit's.
+pub type BeforeCommit = Arc<dyn Fn() -> rusqlite::Result<()> + Send + Sync>;
+
+/// Settings of the [`Database`].
+#[derive(Clone)]
+pub struct DatabaseOptions {
+    /// How long the writer may keep a transaction open while more callers are expected; zero to never wait.
+    pub hold: Duration,
+    /// Connections that read, each with a thread; at least one is opened.
+    pub readers: usize,
+    /// Bytes of the page cache of each connection.
+    pub cache_bytes: u64,
+    /// Whether a commit waits for the disk. Without, what was acknowledged survives the process, not the machine.
+    pub sync: bool,
+    /// What to do when the disk fails.
+    pub on_fatal: OnFatal,
+    /// Runs before each commit; for tests and fault drills.
+    pub before_commit: Option<BeforeCommit>,
+}
+
+impl Default for DatabaseOptions {
+    fn default() -> Self {
+        Self {
+            hold: Duration::from_millis(1),
+            readers: 2,
+            cache_bytes: 2 << 20,
+            sync: true,
+            on_fatal: OnFatal::default(),
+            before_commit: None,
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DatabaseOptions")
+            .field("hold", &self.hold)
+            .field("readers", &self.readers)
+            .field("cache_bytes", &self.cache_bytes)
+            .field("sync", &self.sync)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The open database. To be shared behind an [`Arc`]; dropping it drains and closes it.
+pub struct Database {
+    path: PathBuf,
+    open: Arc<OpenBatch<Job>>,
+    queries: Arc<Queries>,
+    counters: Arc<Counters>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Database {
+    /// Opens or creates the database in the file `path` and brings its schema up to the last of `migrations`.
+    ///
+    /// # Errors
+    /// [`DatabaseError::NewerSchema`] if a newer program has migrated it, [`DatabaseError::Migration`] if a
+    /// migration failed, and the rest of [`DatabaseError`].
+    pub fn open(
+        path: &Path,
+        migrations: &[Migration],
+        options: DatabaseOptions,
+    ) -> Result<Self, DatabaseError> {
+        let mut connection = connection::open_writer(path, options.cache_bytes, options.sync)?;
+        connection::migrate(&mut connection, migrations)?;
+        let database = Self {
+            path: path.to_owned(),
+            open: Arc::new(OpenBatch::new(options.hold)),
+            queries: Arc::default(),
+            counters: Arc::default(),
+            threads: Mutex::default(),
+        };
+        let writer = Writer {
+            connection,
+            open: Arc::clone(&database.open),
+            counters: Arc::clone(&database.counters),
+            on_fatal: options.on_fatal,
+            before_commit: options.before_commit,
+        };
+        database.spawn("database-write", move || writer.run())?;
+        for _ in 0..options.readers.max(1) {
+            let connection = connection::open_reader(path, options.cache_bytes)?;
+            let (queries, counters) = (Arc::clone(&database.queries), Arc::clone(&database.counters));
+            database.spawn("database-read", move || readers::run(&connection, &queries, &counters))?;
+        }
+        Ok(database)
+    }
+
+    /// Runs `write` in the writer's transaction. The future resolves when its commit is durable, or when it has
+    /// been rolled back. The closure is handed over at the call, not at the first poll, and runs even if the
+    /// future is dropped.
+    pub fn write<T, E, F>(
+        &self,
+        write: F,
+    ) -> impl Future<Output = Result<T, WriteError<E>>> + Send + use<T, E, F>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&Transaction<'_>) -> Result<T, WriteError<E>> + Send + 'static,
+    {
+        let (job, answer) = job(write);
+        // After closing, the job is dropped, and with it the sender: the answer is an error.
+        self.open.add([job]);
+        async move { answer.await.unwrap_or(Err(WriteError::Unavailable)) }
+    }
+
+    /// Runs `read` on a reader's connection, which sees what is committed.
+    pub fn read<T, F>(&self, read: F) -> impl Future<Output = Result<T, ReadError>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let answer = self.query(read);
+        async move { Ok(answer.await.map_err(|_| ReadError::Closed)??) }
+    }
+
+    /// Like [`read`](Self::read), but blocks: for start-up and the command line, never on a runtime's thread.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn read_blocking<T, F>(&self, read: F) -> Result<T, ReadError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        Ok(self.query(read).blocking_recv().map_err(|_| ReadError::Closed)??)
+    }
+
+    /// Like [`write`](Self::write), but blocks: for start-up and the command line, never on a runtime's thread.
+    ///
+    /// # Errors
+    /// [`WriteError`].
+    pub fn write_blocking<T, E, F>(&self, write: F) -> Result<T, WriteError<E>>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        F: FnOnce(&Transaction<'_>) -> Result<T, WriteError<E>> + Send + 'static,
+    {
+        let (job, answer) = job(write);
+        self.open.add([job]);
+        answer.blocking_recv().unwrap_or(Err(WriteError::Unavailable))
+    }
+
+    /// Sums since it was opened.
+    pub fn stats(&self) -> DatabaseStats {
+        self.counters.read()
+    }
+
+    /// Takes no more, ends what has been handed over and closes the connections. Blocks. Dropping does the same.
+    pub fn close(&self) {
+        self.open.close();
+        self.queries.close();
+        for thread in self.threads.lock().drain(..) {
+            // A panic has been reported by its thread; its connection is closed either way.
+            drop(thread.join());
+        }
+    }
+
+    fn query<T, F>(&self, read: F) -> oneshot::Receiver<rusqlite::Result<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        self.queries.push(Box::new(move |connection| {
+            let result = read(connection);
+            let refused = result.as_ref().is_err_and(|error| *error != rusqlite::Error::QueryReturnedNoRows);
+            drop(sender.send(result));
+            refused
+        }));
+        receiver
+    }
+
+    fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), DatabaseError> {
+        let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
+        self.threads.lock().push(thread);
+        Ok(())
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

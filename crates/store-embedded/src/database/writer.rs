@@ -1,0 +1,142 @@
+//! The one thread that writes: many closures, one transaction, one sync.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::error::{is_full, is_lost_sync};
+use super::job::{Job, Outcome, Ran};
+use super::stats::{Counters, take_counted};
+use crate::fatal::OnFatal;
+use crate::free_space::monotonic_now;
+use crate::group_commit::{OpenBatch, Pace};
+
+/// What the writer's thread owns or shares.
+pub(super) struct Writer {
+    pub(super) connection: Connection,
+    pub(super) open: Arc<OpenBatch<Job>>,
+    pub(super) counters: Arc<Counters>,
+    pub(super) on_fatal: OnFatal,
+    pub(super) before_commit: Option<super::BeforeCommit>,
+}
+
+/// Why a transaction is not durable.
+enum Failure {
+    /// It was rolled back; the next one may work.
+    RolledBack(Outcome),
+    /// Nobody knows what the disk holds.
+    LostSync(rusqlite::Error),
+}
+
+impl Failure {
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::RolledBack(outcome) => *outcome,
+            Self::LostSync(_) => Outcome::Failed,
+        }
+    }
+}
+
+impl Writer {
+    /// Runs until the open batch is closed and drained, or the disk fails.
+    pub(super) fn run(mut self) {
+        let mut pace = Pace::default();
+        let mut spare = Vec::new();
+        while let Some(mut batch) = self.open.next(&mut pace, std::mem::take(&mut spare)) {
+            let queued = monotonic_now().saturating_duration_since(batch.opened);
+            Counters::add(&self.counters.queue_nanos, nanos(queued));
+            let mut jobs = batch.entries.drain(..).peekable();
+            // More than one round only if SQLite gave a transaction up half way.
+            while jobs.peek().is_some() {
+                let mut ran = Vec::new();
+                let result = self.transact(&mut jobs, &mut ran);
+                let outcome = result.as_ref().map_or_else(Failure::outcome, |()| Outcome::Committed);
+                if let Err(Failure::LostSync(error)) = result {
+                    self.open.close();
+                    self.on_fatal.call(&format!("a transaction could not be made durable: {error}"));
+                    settle(ran, outcome);
+                    return;
+                }
+                settle(ran, outcome);
+            }
+            drop(jobs);
+            spare = batch.entries;
+        }
+    }
+
+    /// Runs jobs in one transaction until there are no more, or SQLite has rolled it back by itself.
+    fn transact(&mut self, jobs: &mut impl Iterator<Item = Job>, ran: &mut Vec<Ran>) -> Result<(), Failure> {
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = match begun {
+            Ok(transaction) => transaction,
+            Err(error) => {
+                let failure = failure(error, &self.counters);
+                ran.extend(jobs.map(|job| job(None)));
+                return Err(failure);
+            }
+        };
+        let changes_before = transaction.total_changes();
+        for job in jobs {
+            let kept = run_in_savepoint(&transaction, job, &self.counters);
+            ran.push(kept.map_err(|error| failure(error, &self.counters))?);
+            if transaction.is_autocommit() {
+                // SQLite rolls the whole transaction back when it meets a full disk at the wrong moment.
+                return Err(Failure::RolledBack(Outcome::Full));
+            }
+        }
+        if let Some(before_commit) = &self.before_commit {
+            before_commit().map_err(|error| failure(error, &self.counters))?;
+        }
+        let written = transaction.total_changes() - changes_before;
+        let started = monotonic_now();
+        transaction.commit().map_err(|error| failure(error, &self.counters))?;
+        let took = nanos(monotonic_now().duration_since(started));
+        let counters = &self.counters;
+        Counters::add(&counters.commits, 1);
+        Counters::add(&counters.commit_nanos, took);
+        counters.commit_nanos_max.fetch_max(took, Ordering::Relaxed);
+        Counters::add(&counters.rows_written, written);
+        take_counted();
+        Ok(())
+    }
+}
+
+fn run_in_savepoint(transaction: &Transaction<'_>, job: Job, counters: &Counters) -> rusqlite::Result<Ran> {
+    transaction.prepare_cached("SAVEPOINT job")?.execute(())?;
+    take_counted();
+    let ran = job(Some(transaction));
+    let (queries, rows) = take_counted();
+    Counters::add(&counters.writes, 1);
+    Counters::add(&counters.write_queries, queries);
+    Counters::add(&counters.rows_read, rows);
+    if ran.failed {
+        Counters::add(&counters.errors, 1);
+    }
+    if !transaction.is_autocommit() {
+        if !ran.keep {
+            transaction.prepare_cached("ROLLBACK TO job")?.execute(())?;
+        }
+        transaction.prepare_cached("RELEASE job")?.execute(())?;
+    }
+    Ok(ran)
+}
+
+fn failure(error: rusqlite::Error, counters: &Counters) -> Failure {
+    Counters::add(&counters.errors, 1);
+    if is_lost_sync(&error) {
+        return Failure::LostSync(error);
+    }
+    tracing::error!(%error, "a transaction was rolled back");
+    Failure::RolledBack(if is_full(&error) { Outcome::Full } else { Outcome::Failed })
+}
+
+fn settle(ran: Vec<Ran>, outcome: Outcome) {
+    for ran in ran {
+        (ran.settle)(outcome);
+    }
+}
+
+fn nanos(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

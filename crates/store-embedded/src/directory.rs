@@ -1,0 +1,214 @@
+//! The data directory: one process at a time, one format version.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The version of the layout that this program writes, and the newest one that it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+const LOCK_FILE: &str = "lock";
+const FORMAT_FILE: &str = "format";
+
+/// Why a data directory could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it open.
+    #[error("the data directory {} is in use by another process", .0.display())]
+    Locked(PathBuf),
+    /// A newer program has written it.
+    #[error(
+        "the data directory {} has format {found}, this program knows formats up to {FORMAT_VERSION}: \
+         start the newer program again, or restore a backup made before the upgrade", path.display()
+    )]
+    NewerFormat {
+        /// The directory.
+        path: PathBuf,
+        /// The version in its `format` file.
+        found: u32,
+    },
+    /// The `format` file is not a number, so this may not be our directory at all.
+    #[error("{} does not hold a format version", .0.display())]
+    BadFormat(PathBuf),
+    /// The operating system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory in question.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+/// An open data directory. Holds the lock until it is dropped.
+#[derive(Debug)]
+pub struct DataDirectory {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl DataDirectory {
+    /// Opens `path`, creating it with mode 0700 if it does not exist, and locks it.
+    ///
+    /// # Errors
+    /// [`OpenError::Locked`] if another process has it, [`OpenError::NewerFormat`] if a newer program has
+    /// written it, [`OpenError::Io`] for the rest.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, OpenError> {
+        let path = path.into();
+        create_directory(&path)?;
+        let lock = take_lock(&path)?;
+        check_format(&path)?;
+        let directory = Self { path, _lock: lock };
+        create_directory(&directory.journal())?;
+        sync_directory(&directory.path)?;
+        Ok(directory)
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the [journal](crate::journal) lives.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+
+    /// The file of the [database](crate::database).
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.path.join("symbolon.db")
+    }
+
+    /// The file of the key that encrypts the other keys, unless the configuration names another.
+    #[must_use]
+    pub fn master_key(&self) -> PathBuf {
+        self.path.join("master.key")
+    }
+}
+
+/// Makes the entries of a directory durable: a new file whose name was never synced can vanish in a power cut.
+///
+/// # Errors
+/// [`OpenError::Io`] with the directory's name.
+pub fn sync_directory(path: &Path) -> Result<(), OpenError> {
+    File::open(path).and_then(|directory| directory.sync_all()).map_err(|source| io_error(path, source))
+}
+
+fn create_directory(path: &Path) -> Result<(), OpenError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        create_directory(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(source) if source.kind() != io::ErrorKind::AlreadyExists => return Err(io_error(path, source)),
+        _ => {}
+    }
+    sync_directory(parent.unwrap_or_else(|| Path::new(".")))
+}
+
+fn take_lock(directory: &Path) -> Result<File, OpenError> {
+    let path = directory.join(LOCK_FILE);
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(|source| io_error(&path, source))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked(directory.to_owned())),
+        Err(TryLockError::Error(source)) => Err(io_error(&path, source)),
+    }
+}
+
+fn check_format(directory: &Path) -> Result<(), OpenError> {
+    let path = directory.join(FORMAT_FILE);
+    let mut text = String::new();
+    match File::open(&path) {
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return write_format(directory, &path),
+        Err(source) => return Err(io_error(&path, source)),
+        Ok(mut file) => file.read_to_string(&mut text).map_err(|source| io_error(&path, source))?,
+    };
+    match text.trim().parse::<u32>() {
+        Ok(found) if found > FORMAT_VERSION => {
+            Err(OpenError::NewerFormat { path: directory.to_owned(), found })
+        }
+        Ok(1..) => Ok(()),
+        Ok(0) | Err(_) => Err(OpenError::BadFormat(path)),
+    }
+}
+
+/// Written aside and renamed, so that a power cut leaves either no version or the whole one.
+fn write_format(directory: &Path, path: &Path) -> Result<(), OpenError> {
+    let aside = path.with_extension("new");
+    let written = || -> io::Result<()> {
+        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;
+        writeln!(file, "{FORMAT_VERSION}")?;
+        file.sync_all()?;
+        fs::rename(&aside, path)
+    };
+    written().map_err(|source| io_error(path, source))?;
+    sync_directory(directory)
+}
+
+fn io_error(path: &Path, source: io::Error) -> OpenError {
+    OpenError::Io { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn creates_nested_private_directories_and_the_format_file() {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("a/b");
+        let directory = DataDirectory::open(&path).unwrap();
+        for private in [directory.path(), &directory.journal()] {
+            assert_eq!(fs::metadata(private).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+        assert_eq!(fs::read_to_string(path.join(FORMAT_FILE)).unwrap(), "1\n");
+        assert!(directory.database().ends_with("a/b/symbolon.db"));
+        assert!(directory.master_key().ends_with("a/b/master.key"));
+    }
+
+    #[test]
+    fn a_second_opener_is_refused_by_name_until_the_first_lets_go() {
+        let temporary = tempfile::tempdir().unwrap();
+        let first = DataDirectory::open(temporary.path()).unwrap();
+        let error = DataDirectory::open(temporary.path()).unwrap_err();
+        assert!(matches!(error, OpenError::Locked(_)));
+        assert!(error.to_string().contains(temporary.path().to_str().unwrap()));
+        drop(first);
+        DataDirectory::open(temporary.path()).unwrap();
+    }
+
+    #[test]
+    fn a_newer_format_is_refused_by_number() {
+        let temporary = tempfile::tempdir().unwrap();
+        fs::write(temporary.path().join(FORMAT_FILE), "2\n").unwrap();
+        let error = DataDirectory::open(temporary.path()).unwrap_err();
+        assert!(matches!(error, OpenError::NewerFormat { found: 2, .. }));
+        assert!(error.to_string().contains("format 2"));
+    }
+
+    #[test]
+    fn a_foreign_format_file_is_refused() {
+        let temporary = tempfile::tempdir().unwrap();
+        for text in ["", "0", "hello"] {
+            fs::write(temporary.path().join(FORMAT_FILE), text).unwrap();
+            assert!(matches!(DataDirectory::open(temporary.path()), Err(OpenError::BadFormat(_))));
+        }
+    }
+}

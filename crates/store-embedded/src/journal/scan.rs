@@ -1,0 +1,86 @@
+//! Reading what is durable: one record, a range, everything as of one moment.
+
+use std::ops::RangeBounds;
+
+use fjall::{Readable, Slice, Snapshot};
+
+use super::options::JournalError;
+use super::table::Table;
+use super::writer::Tables;
+use super::{CommitNumber, Journal};
+
+/// A record of a scan: its key and its value, which starts with the end time (see
+/// [`split_value`](super::split_value)).
+pub type Record = (Slice, Slice);
+
+/// Records in the order of their keys. May read the disk: not to be advanced under a lock or on a runtime's
+/// thread.
+pub struct Scan(fjall::Iter);
+
+impl Iterator for Scan {
+    type Item = Result<Record, JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.into_inner().map_err(JournalError::from))
+    }
+}
+
+/// Everything as of one commit, for backups, while writes go on. Holding it keeps overwritten versions on disk.
+pub struct JournalSnapshot {
+    snapshot: Snapshot,
+    tables: Tables,
+    commit: CommitNumber,
+}
+
+impl JournalSnapshot {
+    /// Every commit up to this one is contained; later ones may not be told apart from here, but each is
+    /// contained either whole or not at all.
+    #[must_use]
+    pub fn commit(&self) -> CommitNumber {
+        self.commit
+    }
+
+    /// All records of one table.
+    #[must_use]
+    pub fn table(&self, table: Table) -> Scan {
+        Scan(self.snapshot.iter(self.tables.get(table)))
+    }
+
+    /// All records of all tables.
+    pub fn records(&self) -> impl Iterator<Item = Result<(Table, Record), JournalError>> + '_ {
+        Table::ALL
+            .into_iter()
+            .flat_map(|table| self.table(table).map(move |record| record.map(|record| (table, record))))
+    }
+}
+
+impl Journal {
+    /// The durable value under `key`, which starts with the end time. Sees durable batches only. May read the
+    /// disk: not to be called under a lock or, where latency counts, on a runtime's thread.
+    ///
+    /// # Errors
+    /// [`JournalError::Engine`] if the disk cannot be read or holds something else than was written.
+    pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<Slice>, JournalError> {
+        Ok(self.engine.snapshot().get(self.tables.get(table), key)?)
+    }
+
+    /// Durable records whose key starts with `prefix`, in order.
+    #[must_use]
+    pub fn scan_prefix(&self, table: Table, prefix: &[u8]) -> Scan {
+        Scan(self.engine.snapshot().prefix(self.tables.get(table), prefix))
+    }
+
+    /// Durable records with keys in `range`, in order.
+    #[must_use]
+    pub fn scan(&self, table: Table, range: impl RangeBounds<Vec<u8>>) -> Scan {
+        Scan(self.engine.snapshot().range(self.tables.get(table), range))
+    }
+
+    /// Everything that is durable now, as of one commit.
+    #[must_use]
+    pub fn snapshot(&self) -> JournalSnapshot {
+        // The mark first: what it says durable is in the engine before the mark is raised.
+        let commit = CommitNumber(self.watermark.durable());
+        JournalSnapshot { snapshot: self.engine.snapshot(), tables: self.tables.clone(), commit }
+    }
+}

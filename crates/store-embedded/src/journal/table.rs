@@ -1,0 +1,93 @@
+//! The closed list of tables, and what is written to them.
+
+/// A table of the journal. Each is a keyspace of its own in fjall; a batch may touch any of them atomically.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// Sessions.
+    Sessions,
+    /// The keys of each user's sessions.
+    SessionsOfUser,
+    /// Refresh-token families.
+    Families,
+    /// Tombstones: tokens and grants by id; sessions, users, clients and issuers by time.
+    Revocations,
+    /// The `jti` of client assertions that were used.
+    AssertionMarks,
+    /// The store's own marks: the last time seen, shard generations.
+    Meta,
+}
+
+impl Table {
+    /// Every table, in the order of the declaration.
+    pub const ALL: [Self; 6] = [
+        Self::Sessions,
+        Self::SessionsOfUser,
+        Self::Families,
+        Self::Revocations,
+        Self::AssertionMarks,
+        Self::Meta,
+    ];
+
+    /// The name on disk; never changes.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sessions => "sessions",
+            Self::SessionsOfUser => "sessions_of_user",
+            Self::Families => "families",
+            Self::Revocations => "revocations",
+            Self::AssertionMarks => "assertion_marks",
+            Self::Meta => "meta",
+        }
+    }
+}
+
+/// The end time of a record that never expires.
+pub const NEVER: u64 = 0;
+
+/// The length of the end time in front of every value.
+pub const END_BYTES: usize = size_of::<u64>();
+
+/// One change of one record.
+///
+/// Values start with their end as Unix time in milliseconds, eight bytes, big-endian, [`NEVER`] if they have
+/// none: that is what [`Op::put`] writes, what [`split_value`] takes apart and what the compaction filter reads.
+/// Keep a value under 4 KiB: the journal's recovery then always recognises a batch that a power cut tore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// The table.
+    pub table: Table,
+    /// The key, at most 65,535 bytes.
+    pub key: Vec<u8>,
+    /// The end time and the record; nothing to remove it.
+    pub value: Option<Vec<u8>>,
+}
+
+impl Op {
+    /// Writes `record` under `key`. `end`: Unix milliseconds, or [`NEVER`].
+    #[must_use]
+    pub fn put(table: Table, key: impl Into<Vec<u8>>, end: u64, record: &[u8]) -> Self {
+        let mut value = Vec::with_capacity(END_BYTES + record.len());
+        value.extend_from_slice(&end.to_be_bytes());
+        value.extend_from_slice(record);
+        Self { table, key: key.into(), value: Some(value) }
+    }
+
+    /// Removes what is under `key`.
+    #[must_use]
+    pub fn remove(table: Table, key: impl Into<Vec<u8>>) -> Self {
+        Self { table, key: key.into(), value: None }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.key.len() + self.value.as_ref().map_or(0, Vec::len)) as u64
+    }
+}
+
+/// Takes a stored value apart: its end (Unix milliseconds or [`NEVER`]) and the record. Nothing if it is too
+/// short to be ours.
+#[must_use]
+pub fn split_value(value: &[u8]) -> Option<(u64, &[u8])> {
+    let (end, record) = value.split_first_chunk::<END_BYTES>()?;
+    Some((u64::from_be_bytes(*end), record))
+}

@@ -1,0 +1,248 @@
+//! Cuts a batch that a power cut tore off the end of fjall's journal.
+//!
+//! A batch that was being written when the power went may have reached the disk in any part: its end without its
+//! middle, for a disk writes sectors in the order that it likes. fjall (3.1) takes such a batch for damage and does
+//! not open. But nobody was told that this batch is durable, and there is at most one: the next is written only after
+//! the sync of the one before. So it is cut off, and only it: where a whole batch *follows* the broken one, something
+//! that was durable has been damaged, and the journal is left alone and refused.
+//!
+//! A batch on disk is a start (tag 1, number of items, sequence number), that many items (tag 2 with key and value, or
+//! tag 4) and an end (tag 3, XXH3 of the items' bytes, four bytes of magic); numbers are little-endian. A new journal
+//! is 64 MiB of zeros.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3;
+
+const START: u8 = 1;
+const ITEM: u8 = 2;
+const END: u8 = 3;
+const CLEAR: u8 = 4;
+const MAGIC: &[u8; 4] = b"FJL\x03";
+
+/// Heals the newest journal in fjall's directory; older ones were synced before they were left. Answers how many bytes
+/// that were not zero it cut off.
+///
+/// # Errors
+/// The file system's, or `InvalidData` if what was durable has been damaged.
+pub(super) fn heal(directory: &Path) -> io::Result<u64> {
+    let Some(path) = newest(directory)? else { return Ok(0) };
+    let mut file = OpenOptions::new().read(true).write(true).open(&path)?;
+    let valid = valid_bytes(&file)?;
+    file.seek(SeekFrom::Start(valid))?;
+    let mut rest = Vec::new();
+    file.read_to_end(&mut rest)?;
+    let used = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    rest.truncate(used);
+    if rest.is_empty() {
+        return Ok(0);
+    }
+    if let Some(offset) = whole_batch(&rest) {
+        let place = valid.saturating_add(offset);
+        let what = format!("{} is damaged at byte {valid}: a whole batch follows at {place}", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
+    file.set_len(valid)?;
+    file.sync_all()?;
+    Ok(u64::try_from(used).unwrap_or(u64::MAX))
+}
+
+fn newest(directory: &Path) -> io::Result<Option<PathBuf>> {
+    let mut newest: Option<(u64, PathBuf)> = None;
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if let Some(Ok(number)) = name.strip_suffix(".jnl").map(str::parse)
+            && newest.as_ref().is_none_or(|(highest, _)| number > *highest)
+        {
+            newest = Some((number, path));
+        }
+    }
+    Ok(newest.map(|(_, path)| path))
+}
+
+/// The end of the last whole batch before the first that is not.
+fn valid_bytes(file: &File) -> io::Result<u64> {
+    let length = file.metadata()?.len();
+    let mut reader = BufReader::with_capacity(256 << 10, file);
+    let mut valid = 0;
+    while let Some(bytes) = batch(&mut reader, length.saturating_sub(valid))? {
+        valid += bytes;
+    }
+    Ok(valid)
+}
+
+/// The offset of the first whole batch after the beginning.
+fn whole_batch(rest: &[u8]) -> Option<u64> {
+    (1..rest.len()).find_map(|offset| {
+        let mut tail = rest.get(offset..).filter(|tail| tail.first() == Some(&START))?;
+        let room = u64::try_from(tail.len()).ok()?;
+        batch(&mut tail, room).ok().flatten().and_then(|_| u64::try_from(offset).ok())
+    })
+}
+
+/// Reads a batch; its length if it is whole.
+fn batch(reader: &mut impl Read, room: u64) -> io::Result<Option<u64>> {
+    let mut scan = Scan { reader, read: 0, room };
+    match scan.batch() {
+        Ok(true) => Ok(Some(scan.read)),
+        Ok(false) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+struct Scan<'a, R> {
+    reader: &'a mut R,
+    read: u64,
+    room: u64,
+}
+
+impl<R: Read> Scan<'_, R> {
+    fn take<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.reader.read_exact(&mut bytes)?;
+        self.read += N as u64;
+        Ok(bytes)
+    }
+
+    fn batch(&mut self) -> io::Result<bool> {
+        if self.take::<1>()? != [START] {
+            return Ok(false);
+        }
+        let items = u32::from_le_bytes(self.take()?);
+        let _sequence: [u8; 8] = self.take()?;
+        let mut hash = Xxh3::new();
+        for _ in 0..items {
+            if !self.item(&mut hash)? {
+                return Ok(false);
+            }
+        }
+        if self.take::<1>()? != [END] {
+            return Ok(false);
+        }
+        let wanted = u64::from_le_bytes(self.take()?);
+        Ok(self.take::<4>()? == *MAGIC && wanted == hash.digest())
+    }
+
+    fn item(&mut self, hash: &mut Xxh3) -> io::Result<bool> {
+        let tag: [u8; 1] = self.take()?;
+        hash.update(&tag);
+        match tag {
+            [ITEM] => {}
+            [CLEAR] => {
+                hash.update(&self.take::<8>()?);
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        }
+        // Kind of value, compression, table.
+        hash.update(&self.take::<10>()?);
+        let key: [u8; 2] = self.take()?;
+        let plain: [u8; 4] = self.take()?;
+        let stored: [u8; 4] = self.take()?;
+        hash.update(&key);
+        hash.update(&plain);
+        hash.update(&stored);
+        // Nothing here is compressed, so that both lengths are one; a torn header may say anything.
+        let bytes = u64::from(u16::from_le_bytes(key)) + u64::from(u32::from_le_bytes(stored));
+        if plain != stored || bytes > self.room.saturating_sub(self.read) {
+            return Ok(false);
+        }
+        self.pass(bytes, hash)?;
+        Ok(true)
+    }
+
+    fn pass(&mut self, bytes: u64, hash: &mut Xxh3) -> io::Result<()> {
+        let mut chunk = [0; 4096];
+        let mut left = bytes;
+        while left > 0 {
+            let size = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
+            let Some(piece) = chunk.get_mut(..size) else { return Ok(()) };
+            self.reader.read_exact(piece)?;
+            hash.update(piece);
+            left -= size as u64;
+        }
+        self.read += bytes;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{get, open, put, wait};
+    use super::*;
+
+    const SECTOR: usize = 512;
+
+    /// A closed journal with three batches, the last of several sectors; its file and where each batch ends.
+    fn written(directory: &Path) -> (PathBuf, Vec<u64>) {
+        let journal = open(directory);
+        for (key, size) in [(1, 10), (2, 10), (3, 5_000)] {
+            wait(&journal, journal.append([put(key, &vec![7; size])]));
+        }
+        drop(journal);
+        let path = newest(directory).unwrap().unwrap();
+        let mut reader = BufReader::new(File::open(&path).unwrap());
+        let (mut ends, mut at) = (Vec::new(), 0);
+        while let Some(bytes) = batch(&mut reader, u64::MAX).unwrap() {
+            at += bytes;
+            ends.push(at);
+        }
+        // Without the 64 MiB of zeros, which only take time.
+        File::options().write(true).open(&path).unwrap().set_len(at + 1_000).unwrap();
+        (path, ends)
+    }
+
+    fn zero(path: &Path, from: usize, to: usize) {
+        let mut bytes = fs::read(path).unwrap();
+        bytes[from..to].fill(0);
+        fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn a_batch_torn_in_any_way_is_cut_off_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, ends) = written(directory.path());
+        let whole = fs::read(&path).unwrap();
+        let [.., before, end] = ends[..] else { panic!("three batches: {ends:?}") };
+        let (before, end) = (usize::try_from(before).unwrap(), usize::try_from(end).unwrap());
+        let sectors: Vec<(usize, usize)> = (before / SECTOR..=end / SECTOR)
+            .map(|sector| ((sector * SECTOR).max(before), ((sector + 1) * SECTOR).min(end)))
+            .collect();
+        // Every single sector lost, and every number of sectors lost at the end.
+        for (index, (from, to)) in sectors.iter().enumerate() {
+            for lost in [(*from, *to), (*from, end)] {
+                fs::write(&path, &whole).unwrap();
+                zero(&path, lost.0, lost.1);
+                heal(directory.path()).unwrap();
+                let journal = open(directory.path());
+                assert!(get(&journal, 1).is_some() && get(&journal, 2).is_some(), "sector {index} lost");
+                assert_eq!(get(&journal, 3), None, "sector {index} lost");
+            }
+        }
+    }
+
+    #[test]
+    fn damage_to_what_was_durable_is_refused_and_left_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, ends) = written(directory.path());
+        let at = usize::try_from(ends[ends.len() - 3]).unwrap() + 30;
+        zero(&path, at, at + 8);
+        let before = fs::read(&path).unwrap();
+        let error = heal(directory.path()).unwrap_err();
+        assert!(error.to_string().contains("is damaged at byte"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_whole_journal_stays_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, _) = written(directory.path());
+        let before = fs::read(&path).unwrap();
+        assert_eq!(heal(directory.path()).unwrap(), 0);
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+}

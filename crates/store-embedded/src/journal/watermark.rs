@@ -1,0 +1,101 @@
+//! How far the disk has come, and who waits for it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+
+/// The number of a batch. It is given when a change enters memory and counts from 1 in each process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommitNumber(pub(super) u64);
+
+impl CommitNumber {
+    /// What was on disk when the journal was opened: always durable. The number of a record that was loaded
+    /// rather than changed.
+    pub const LOADED: Self = Self(0);
+
+    /// The number, for logs.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// The youngest durable batch and the wakers of those who wait for later ones.
+#[derive(Debug, Default)]
+pub(super) struct Watermark {
+    durable: AtomicU64,
+    waiting: Mutex<Vec<(u64, Waker)>>,
+}
+
+impl Watermark {
+    pub(super) fn has_reached(&self, commit: CommitNumber) -> bool {
+        commit.0 <= self.durable.load(Ordering::Acquire)
+    }
+
+    pub(super) fn durable(&self) -> u64 {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    /// Raises the mark and wakes who waited for it. `woken` is the writer's scratch space.
+    pub(super) fn raise(&self, number: u64, woken: &mut Vec<Waker>) {
+        self.durable.store(number, Ordering::Release);
+        {
+            let mut waiting = self.waiting.lock();
+            woken.extend(waiting.extract_if(.., |(commit, _)| *commit <= number).map(|(_, waker)| waker));
+        }
+        // Outside the lock: a woken runtime on another core polls at once and would find it taken.
+        for waker in woken.drain(..) {
+            waker.wake();
+        }
+    }
+
+    /// Registers a waker unless the mark has been reached meanwhile.
+    fn register(&self, commit: CommitNumber, waker: &Waker) -> bool {
+        let mut waiting = self.waiting.lock();
+        // Under the lock, because the writer raises the mark before it takes the lock: either we see the mark,
+        // or the writer sees the waker.
+        if self.has_reached(commit) {
+            return false;
+        }
+        waiting.push((commit.0, waker.clone()));
+        true
+    }
+}
+
+/// Resolves when a commit number is durable. Polling it costs one atomic load once that is so.
+#[derive(Debug)]
+#[must_use = "nothing is acknowledged before it is durable"]
+pub struct Durable {
+    watermark: Arc<Watermark>,
+    commit: CommitNumber,
+    registered: Option<Waker>,
+}
+
+impl Durable {
+    pub(super) fn new(watermark: Arc<Watermark>, commit: CommitNumber) -> Self {
+        Self { watermark, commit, registered: None }
+    }
+}
+
+impl Future for Durable {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.watermark.has_reached(self.commit) {
+            return Poll::Ready(());
+        }
+        // A future polled again for another reason must not be listed twice.
+        if self.registered.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            return Poll::Pending;
+        }
+        if !self.watermark.register(self.commit, context.waker()) {
+            return Poll::Ready(());
+        }
+        self.registered = Some(context.waker().clone());
+        Poll::Pending
+    }
+}

@@ -1,0 +1,104 @@
+//! The one thread that writes: a batch, one sync, the watermark.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fjall::{Keyspace, PersistMode};
+
+use super::options::{BeforeSync, OnCommit, SyncMode};
+use super::stats::Counters;
+use super::table::{Op, Table};
+use super::watermark::Watermark;
+use crate::fatal::OnFatal;
+use crate::free_space::monotonic_now;
+use crate::group_commit::{Batch, OpenBatch, Pace};
+
+/// The tables of an open journal.
+#[derive(Clone)]
+pub(super) struct Tables {
+    pub(super) sessions: Keyspace,
+    pub(super) sessions_of_user: Keyspace,
+    pub(super) families: Keyspace,
+    pub(super) revocations: Keyspace,
+    pub(super) assertion_marks: Keyspace,
+    pub(super) meta: Keyspace,
+}
+
+impl Tables {
+    pub(super) fn get(&self, table: Table) -> &Keyspace {
+        match table {
+            Table::Sessions => &self.sessions,
+            Table::SessionsOfUser => &self.sessions_of_user,
+            Table::Families => &self.families,
+            Table::Revocations => &self.revocations,
+            Table::AssertionMarks => &self.assertion_marks,
+            Table::Meta => &self.meta,
+        }
+    }
+}
+
+/// What the writer's thread owns or shares.
+pub(super) struct Writer {
+    pub(super) engine: fjall::Database,
+    pub(super) tables: Tables,
+    pub(super) open: Arc<OpenBatch<Op>>,
+    pub(super) watermark: Arc<Watermark>,
+    pub(super) counters: Arc<Counters>,
+    pub(super) failed: Arc<AtomicBool>,
+    pub(super) sync: SyncMode,
+    pub(super) before_sync: Option<BeforeSync>,
+    pub(super) on_commit: Option<OnCommit>,
+    pub(super) on_fatal: OnFatal,
+}
+
+impl Writer {
+    /// Runs until the open batch is closed and drained, or the disk fails.
+    pub(super) fn run(self) {
+        let mut pace = Pace::default();
+        let mut spare = Vec::new();
+        let mut woken = Vec::new();
+        while let Some(mut batch) = self.open.next(&mut pace, std::mem::take(&mut spare)) {
+            if let Err(error) = self.commit(&mut batch) {
+                // Before the call, which returns only in tests: nobody may be told that it is durable.
+                self.failed.store(true, Ordering::Release);
+                self.open.close();
+                self.on_fatal.call(&format!("a batch of the journal could not be made durable: {error}"));
+                return;
+            }
+            self.watermark.raise(batch.number, &mut woken);
+            spare = batch.entries;
+        }
+    }
+
+    fn commit(&self, batch: &mut Batch<Op>) -> Result<(), fjall::Error> {
+        let started = monotonic_now();
+        let queued = started.saturating_duration_since(batch.opened);
+        let ops = batch.entries.len();
+        let mut bytes = 0;
+        // The batch becomes visible to readers only after its sync, so that what is read from here is durable.
+        let mut write = self.engine.batch().durability(Some(match self.sync {
+            SyncMode::Data => PersistMode::SyncData,
+            SyncMode::All => PersistMode::SyncAll,
+            // The system has it, so that the end of the process loses nothing.
+            SyncMode::Off => PersistMode::Buffer,
+        }));
+        for op in batch.entries.drain(..) {
+            bytes += op.bytes();
+            let table = self.tables.get(op.table);
+            match op.value {
+                Some(value) => write.insert(table, op.key, value),
+                None => write.remove(table, op.key),
+            }
+        }
+        if let Some(before_sync) = &self.before_sync {
+            before_sync()?;
+        }
+        write.commit()?;
+        let took = monotonic_now().duration_since(started);
+        self.counters.count(batch.appends, ops, bytes, queued, took);
+        if let Some(on_commit) = &self.on_commit {
+            on_commit(ops as u64, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        }
+        Ok(())
+    }
+}

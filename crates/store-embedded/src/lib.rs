@@ -1,0 +1,130 @@
+//! The default store: one directory, SQLite and fjall, group commit.
+//!
+//! Domain-free layers below:
+//!
+//! * [`directory`]: the directory itself, its lock and its format version;
+//! * [`journal`]: fjall behind one group-commit writer, for sessions, refresh families, revocations and
+//!   assertion marks;
+//! * [`database`]: SQLite behind one group-commit writer, for everything that lives long.
+//!
+//! On them, one module for each trait of the port: what is hot is in memory, split into shards, with the journal
+//! behind it; what lasts is in the database, with a cache before it.
+
+pub mod backup;
+pub mod database;
+pub mod directory;
+pub mod fatal;
+pub mod free_space;
+pub mod journal;
+
+mod assertion;
+mod challenge;
+mod code;
+mod epoch;
+mod generation;
+mod group_commit;
+mod open;
+mod record;
+mod refresh_token;
+mod resident;
+mod revocation;
+mod session;
+mod sharded;
+mod store;
+
+pub use open::{EmbeddedError, EmbeddedOptions, Shards};
+
+use std::sync::Arc;
+
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::figures::StoreFigures;
+use symbolon_store::{Durable, Outcome, StoreError};
+
+use crate::database::Database;
+use crate::directory::DataDirectory;
+use crate::journal::{CommitNumber, Journal, Table};
+use crate::sharded::{Key, Sharded};
+
+/// The embedded back-end of the port.
+pub struct EmbeddedStore {
+    directory: DataDirectory,
+    journal: Arc<Journal>,
+    database: Arc<Database>,
+    figures: Arc<StoreFigures>,
+    codes: Sharded<code::CodeShard>,
+    sessions: Sharded<resident::Resident<session::Live>>,
+    challenges: Sharded<challenge::ChallengeShard>,
+    families: Sharded<resident::Resident<Arc<symbolon_protocol::family::Family>>>,
+    revocations: Sharded<revocation::Tombstones>,
+    everywhere: revocation::Everywhere,
+    /// Held while generations change.
+    generations_change: tokio::sync::Mutex<()>,
+    /// Access tokens that were issued up to here are not accepted.
+    epoch: Option<Timestamp>,
+    assertions: Sharded<assertion::AssertionShard>,
+    records: Arc<record::Records>,
+}
+
+impl EmbeddedStore {
+    /// Refuses a write while there is no room for it, before memory is changed.
+    fn check_writable(&self) -> Result<(), StoreError> {
+        if self.journal.writable() {
+            return Ok(());
+        }
+        Err(StoreError::Unavailable("there is not enough room on the disk of the data directory".into()))
+    }
+
+    /// A value, and the wait for the change that it rests on.
+    fn outcome<T>(&self, value: T, commit: CommitNumber) -> Outcome<T> {
+        if self.journal.durable(commit) {
+            return Outcome::settled(value);
+        }
+        if commit.get() == u64::MAX {
+            // The journal is closed and gave out a number that never comes.
+            let closed = || async { Err(StoreError::Unavailable("the store is closed".into())) };
+            return Outcome { value, durable: Durable::after(closed()) };
+        }
+        let wait = self.journal.wait(commit);
+        let durable = Durable::after(async move {
+            wait.await;
+            Ok(())
+        });
+        Outcome { value, durable }
+    }
+
+    /// Reads one record of the journal on a thread that may block.
+    async fn read(&self, table: Table, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
+        self.blocking(move |journal| {
+            Ok(journal.get(table, &key).map_err(failed)?.map(|value| value.to_vec()))
+        })
+        .await
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Journal) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let journal = Arc::clone(&self.journal);
+        tokio::task::spawn_blocking(move || work(&journal)).await.map_err(failed)?
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Failed(error.to_string())
+}
+
+/// The form of records in the journal: a version byte, then postcard.
+const RECORD_VERSION: u8 = 1;
+
+fn encode<T: serde::Serialize>(record: &T) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::with_capacity(256);
+    bytes.push(RECORD_VERSION);
+    postcard::to_extend(record, bytes).map_err(failed)
+}
+
+fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, StoreError> {
+    match bytes.split_first() {
+        Some((&RECORD_VERSION, record)) => postcard::from_bytes(record).map_err(failed),
+        _ => Err(StoreError::Failed("a record of an unknown version".into())),
+    }
+}

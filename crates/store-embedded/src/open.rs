@@ -1,0 +1,234 @@
+//! Opening the store: directory, engines, generations, tombstones.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreFigures;
+use symbolon_store::shard::{Generation, Kind};
+
+use crate::database::{Database, DatabaseError, DatabaseOptions};
+use crate::directory::{DataDirectory, OpenError};
+use crate::journal::{
+    Journal, JournalError, JournalOptions, NEVER, OnCommit, Op, Table, UnixMillis, split_value,
+};
+use crate::record::Records;
+use crate::revocation::Everywhere;
+use crate::sharded::Sharded;
+use crate::{EmbeddedStore, decode, encode, generation};
+
+/// How far the clock may be behind the last time that the store saw.
+const CLOCK_BEHIND: Duration = Duration::from_secs(15 * 60);
+
+const TIME_MARK: &[u8] = b"time";
+
+/// The number of shards per kind at the first start; afterwards the stored number wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each field is the kind of the same name")]
+pub struct Shards {
+    pub code: u32,
+    pub session: u32,
+    pub challenge: u32,
+    pub refresh: u32,
+    pub revocation: u32,
+    pub assertion: u32,
+}
+
+impl Shards {
+    const fn of(self, kind: Kind) -> u32 {
+        match kind {
+            Kind::Code => self.code,
+            Kind::Session => self.session,
+            Kind::Challenge => self.challenge,
+            Kind::Refresh => self.refresh,
+            Kind::Revocation => self.revocation,
+            Kind::Assertion => self.assertion,
+        }
+    }
+}
+
+impl Default for Shards {
+    fn default() -> Self {
+        Self { code: 64, session: 64, challenge: 64, refresh: 64, revocation: 64, assertion: 64 }
+    }
+}
+
+/// How to open the store.
+pub struct EmbeddedOptions {
+    /// The data directory; made where it is not there.
+    pub path: PathBuf,
+    /// Shards at the first start.
+    pub shards: Shards,
+    /// The journal's own options.
+    pub journal: JournalOptions,
+    /// The database's own options.
+    pub database: DatabaseOptions,
+    /// The clock.
+    pub now: UnixMillis,
+    /// Take the clock as it is, though it is far behind the time that the store saw last.
+    pub accept_clock: bool,
+}
+
+/// Why the store could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum EmbeddedError {
+    #[error(transparent)]
+    Directory(#[from] OpenError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(
+        "the clock says {now} ms but this data directory has seen {seen} ms, which is {behind} s later: set the clock, \
+         or run `symbolon serve --accept-clock` if the clock is right now"
+    )]
+    ClockBehind { now: u64, seen: u64, behind: u64 },
+}
+
+impl EmbeddedStore {
+    /// Opens the store and loads every live tombstone. Blocks.
+    ///
+    /// # Errors
+    /// [`EmbeddedError`]: the directory is held by another process or of a newer format, an engine cannot read its
+    /// files, or the clock is more than 15 minutes behind the last time seen.
+    pub fn open(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
+        let now = Timestamp::from_millis((options.now)());
+        let directory = DataDirectory::open(options.path)?;
+        let figures = Arc::new(StoreFigures::new());
+        let counted = Arc::clone(&figures);
+        let on_commit: OnCommit =
+            Arc::new(move |operations, nanos| counted.commit().batch(operations, nanos));
+        let journal_options = JournalOptions { on_commit: Some(on_commit), ..options.journal };
+        let journal = Arc::new(Journal::open(&directory.journal(), options.now, journal_options)?);
+        if !options.accept_clock {
+            check_clock(&journal, now)?;
+        }
+        let database =
+            Arc::new(Database::open(&directory.database(), crate::record::MIGRATIONS, options.database)?);
+        let lists = Kind::ALL.map(|kind| generations(&journal, kind, options.shards.of(kind), now));
+        let [code, session, challenge, refresh, revocation, assertion] = lists;
+        let store = Self {
+            codes: Sharded::new(Kind::Code, Arc::clone(&figures), &code?),
+            sessions: Sharded::new(Kind::Session, Arc::clone(&figures), &session?),
+            challenges: Sharded::new(Kind::Challenge, Arc::clone(&figures), &challenge?),
+            families: Sharded::new(Kind::Refresh, Arc::clone(&figures), &refresh?),
+            revocations: Sharded::new(Kind::Revocation, Arc::clone(&figures), &revocation?),
+            assertions: Sharded::new(Kind::Assertion, Arc::clone(&figures), &assertion?),
+            everywhere: Everywhere::default(),
+            generations_change: tokio::sync::Mutex::default(),
+            epoch: crate::epoch::stored(&journal)?,
+            records: Records::new(Arc::clone(&database), Arc::clone(&journal), &figures),
+            directory,
+            journal,
+            database,
+            figures,
+        };
+        store.load_tombstones()?;
+        store.load_assertion_marks()?;
+        Ok(store)
+    }
+
+    /// The data directory.
+    pub fn directory(&self) -> &DataDirectory {
+        &self.directory
+    }
+
+    /// Notes the time, so that a later start can tell that its clock is behind.
+    pub(crate) fn mark_time(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.journal.append([Op::put(Table::Meta, TIME_MARK, NEVER, &encode(&now)?)]);
+        Ok(())
+    }
+}
+
+fn check_clock(journal: &Journal, now: Timestamp) -> Result<(), EmbeddedError> {
+    let Some(value) = journal.get(Table::Meta, TIME_MARK)? else { return Ok(()) };
+    let Some((_, record)) = split_value(&value) else { return Ok(()) };
+    let seen: Timestamp = decode(record)?;
+    let behind = seen.since(now);
+    if behind > CLOCK_BEHIND {
+        return Err(EmbeddedError::ClockBehind {
+            now: now.millis(),
+            seen: seen.millis(),
+            behind: behind.as_secs(),
+        });
+    }
+    Ok(())
+}
+
+/// The stored generations of a kind, or the first one.
+fn generations(
+    journal: &Journal,
+    kind: Kind,
+    shards: u32,
+    now: Timestamp,
+) -> Result<Vec<Generation>, StoreError> {
+    if let Some(stored) = generation::stored(journal, kind)? {
+        // Codes, challenges and the like did not survive: their ids of before the restart must find nothing.
+        return Ok(stored);
+    }
+    let (first, _) = generation::opened(&[], shards, now);
+    journal.append([generation::put(kind, &first)?]);
+    Ok(first)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use symbolon_protocol::grant::Slot;
+    use symbolon_protocol::id::IssuerId;
+    use symbolon_protocol::revocation::{Target, Tombstone};
+    use symbolon_store::Store;
+    use symbolon_store::port::Revocations;
+
+    use super::*;
+
+    const NOW: u64 = 1_800_000_000_000;
+
+    pub(crate) fn options(path: &Path) -> EmbeddedOptions {
+        EmbeddedOptions {
+            path: path.to_owned(),
+            shards: Shards::default(),
+            journal: JournalOptions::default(),
+            database: DatabaseOptions::default(),
+            now: Arc::new(|| NOW),
+            accept_clock: false,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_far_behind_is_refused_until_it_is_accepted() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(options(directory.path())).unwrap();
+        store.sweep(Timestamp::from_millis(NOW)).await.unwrap();
+        store.close().await.unwrap();
+        drop(store);
+        let at = |millis: u64, accept_clock| {
+            let now = Arc::new(move || millis);
+            EmbeddedStore::open(EmbeddedOptions { now, accept_clock, ..options(directory.path()) }).map(drop)
+        };
+        let quarter = 15 * 60 * 1_000;
+        at(NOW - quarter, false).unwrap();
+        let error = at(NOW - quarter - 1, false).unwrap_err();
+        assert!(matches!(error, EmbeddedError::ClockBehind { behind: 900, .. }));
+        assert!(error.to_string().contains("--accept-clock"));
+        at(NOW - quarter - 1, true).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_closed_store_says_so_instead_of_waiting_for_ever() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(options(directory.path())).unwrap();
+        store.close().await.unwrap();
+        let issuer = IssuerId::default_issuer();
+        let now = Timestamp::from_millis(NOW);
+        let tombstone = Tombstone::up_to(Target::Issuer, Slot::new(0), now, now);
+        let outcome = store.revoke(&issuer, &[tombstone]).await.unwrap();
+        assert!(matches!(outcome.durable.wait().await, Err(StoreError::Unavailable(_))));
+    }
+}

@@ -1,0 +1,101 @@
+//! The audit log.
+
+use async_trait::async_trait;
+use rusqlite::params;
+use symbolon_protocol::event::AuditRecord;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Audit, AuditFilter, Page, PageRequest};
+
+use super::listing::{Listing, page_of};
+use super::statement::Statements;
+use super::{millis, to_document};
+use crate::EmbeddedStore;
+
+/// Records that one closure writes: the pages of the indexes are written once for all of them.
+const ROWS_WRITTEN: usize = 2_000;
+
+/// Records that one closure deletes: every other write stands behind it.
+const TRIMMED_PER_WRITE: i64 = 2_000;
+
+#[async_trait]
+impl Audit for EmbeddedStore {
+    async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
+        for some in records.chunks(ROWS_WRITTEN) {
+            let row = |(issuer, record): &(IssuerId, AuditRecord)| {
+                Ok((issuer.clone(), record.clone(), to_document(record)?))
+            };
+            let rows = some.iter().map(row).collect::<Result<Vec<_>, StoreError>>()?;
+            let write = move |statements: &Statements<'_>| {
+                for (issuer, record, document) in &rows {
+                    statements.change(
+                        "INSERT INTO audit (issuer, at, event, user, client, document)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                        params![
+                            issuer.as_str(),
+                            millis(record.at),
+                            record.event.name(),
+                            record.user.as_ref().map(|user| user.as_str()),
+                            record.client.as_ref().map(|client| client.as_str()),
+                            document
+                        ],
+                    )?;
+                }
+                Ok(())
+            };
+            self.records.write(StoreKind::Audit, write).await?;
+        }
+        Ok(())
+    }
+
+    async fn search_audit(
+        &self,
+        issuer: &IssuerId,
+        filter: &AuditFilter,
+        page: &PageRequest,
+    ) -> Result<Page<AuditRecord>, StoreError> {
+        let mut listing = Listing::of("audit", "at DESC, sequence DESC", issuer);
+        if let Some(event) = filter.event {
+            listing = listing.only("event = ?", event.name().to_owned());
+        }
+        if let Some(user) = &filter.user {
+            listing = listing.only("user = ?", user.as_str().to_owned());
+        }
+        if let Some(client) = &filter.client {
+            listing = listing.only("client = ?", client.as_str().to_owned());
+        }
+        if let Some(from) = filter.from {
+            listing = listing.only("at >= ?", millis(from));
+        }
+        if let Some(to) = filter.to {
+            listing = listing.only("at < ?", millis(to));
+        }
+        let listing = listing.searched("instr(lower(document), ?) > 0", page);
+        let (number, limit) = (page.page, page.limit);
+        let documents = self
+            .records
+            .read(StoreKind::Audit, move |statements| listing.read(statements, number, limit))
+            .await?;
+        page_of(documents, |record| record)
+    }
+
+    async fn trim_audit(&self, issuer: &IssuerId, before: Timestamp) -> Result<u64, StoreError> {
+        let mut trimmed = 0;
+        loop {
+            let issuer = issuer.clone();
+            let trim = move |statements: &Statements<'_>| {
+                Ok(statements.change(
+                    "DELETE FROM audit WHERE sequence IN
+                         (SELECT sequence FROM audit WHERE issuer = ?1 AND at < ?2 ORDER BY at LIMIT ?3)",
+                    params![issuer.as_str(), millis(before), TRIMMED_PER_WRITE],
+                )? as u64)
+            };
+            match self.records.write(StoreKind::Audit, trim).await? {
+                0 => return Ok(trimmed),
+                some => trimmed += some,
+            }
+        }
+    }
+}

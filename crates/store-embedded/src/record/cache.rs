@@ -1,0 +1,131 @@
+//! A read-through cache of records that is never stale.
+//!
+//! A write drops the entry after its commit. A reader that asked the database before that commit may come with the
+//! older record after the drop: so a reader notes the epoch of its entry before it asks, a drop moves the epoch on,
+//! and a record is put only while its epoch still stands.
+
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use quick_cache::Equivalent;
+use quick_cache::sync::Cache;
+use smol_str::SmolStr;
+use symbolon_protocol::id::IssuerId;
+use symbolon_store::figures::CacheFigures;
+
+/// Epochs that all entries share. A drop in vain costs one reader one entry.
+const EPOCHS: usize = 64;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Name {
+    issuer: IssuerId,
+    id: SmolStr,
+}
+
+/// A [`Name`] to look up, without owning it.
+#[derive(Hash)]
+struct Probe<'a> {
+    issuer: &'a IssuerId,
+    id: &'a str,
+}
+
+impl Equivalent<Name> for Probe<'_> {
+    fn equivalent(&self, name: &Name) -> bool {
+        self.id == name.id && *self.issuer == name.issuer
+    }
+}
+
+/// What a reader must bring back with the record that it read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Epoch(u64);
+
+/// Records of one kind, by issuer and id.
+pub(super) struct RecordCache<T> {
+    entries: Cache<Name, Arc<T>>,
+    epochs: [Mutex<u64>; EPOCHS],
+    hasher: std::hash::RandomState,
+    figures: Arc<CacheFigures>,
+}
+
+impl<T> RecordCache<T> {
+    pub(super) fn new(capacity: usize, figures: Arc<CacheFigures>) -> Self {
+        Self {
+            entries: Cache::new(capacity),
+            epochs: std::array::from_fn(|_| Mutex::default()),
+            hasher: std::hash::RandomState::new(),
+            figures,
+        }
+    }
+
+    /// The record, or the epoch under which to put it once it has been read.
+    pub(super) fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Epoch> {
+        let probe = Probe { issuer, id };
+        if let Some(record) = self.entries.get(&probe) {
+            self.figures.hit();
+            return Ok(record);
+        }
+        self.figures.miss();
+        Err(Epoch(*self.epoch(&probe).lock()))
+    }
+
+    /// Puts what the database said, unless the entry was dropped since `epoch`.
+    pub(super) fn put(&self, issuer: &IssuerId, id: &str, record: Arc<T>, epoch: Epoch) {
+        // Held over the insertion: a drop comes either before, and is seen, or after, and finds the entry.
+        let current = self.epoch(&Probe { issuer, id }).lock();
+        if *current == epoch.0 {
+            self.entries.insert(Name { issuer: issuer.clone(), id: SmolStr::new(id) }, record);
+        }
+    }
+
+    /// Drops an entry, and whatever is being read for it.
+    pub(super) fn drop_entry(&self, issuer: &IssuerId, id: &str) {
+        let probe = Probe { issuer, id };
+        let mut current = self.epoch(&probe).lock();
+        *current += 1;
+        self.entries.remove(&probe);
+    }
+
+    fn epoch(&self, probe: &Probe<'_>) -> &Mutex<u64> {
+        let index = self.hasher.hash_one(probe) as usize % EPOCHS;
+        // There are EPOCHS of them.
+        #[allow(clippy::indexing_slicing, reason = "the remainder is below the length, a constant above 0")]
+        &self.epochs[index]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use symbolon_store::figures::StoreFigures;
+
+    use super::*;
+
+    fn cache() -> (RecordCache<&'static str>, Arc<StoreFigures>, IssuerId) {
+        let figures = Arc::new(StoreFigures::new());
+        (RecordCache::new(100, figures.cache("test")), figures, IssuerId::default_issuer())
+    }
+
+    #[test]
+    fn a_record_read_before_a_drop_is_not_put_after_it() {
+        let (cache, figures, issuer) = cache();
+        let before = cache.get(&issuer, "a").unwrap_err();
+        cache.drop_entry(&issuer, "a");
+        cache.put(&issuer, "a", Arc::new("older"), before);
+        let after = cache.get(&issuer, "a").unwrap_err();
+        cache.put(&issuer, "a", Arc::new("newer"), after);
+        assert_eq!(*cache.get(&issuer, "a").unwrap(), "newer");
+        let seen = figures.snapshot().caches[0];
+        assert_eq!((seen.hits, seen.misses), (1, 2));
+    }
+
+    #[test]
+    fn issuers_do_not_share_entries() {
+        let (cache, _, issuer) = cache();
+        let other = IssuerId::parse("other").unwrap();
+        let epoch = cache.get(&issuer, "a").unwrap_err();
+        cache.put(&issuer, "a", Arc::new("mine"), epoch);
+        assert!(cache.get(&other, "a").is_err());
+        cache.drop_entry(&other, "a");
+        assert!(cache.get(&issuer, "a").is_ok());
+    }
+}

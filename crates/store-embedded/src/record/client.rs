@@ -1,0 +1,151 @@
+//! Clients.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rusqlite::params;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
+
+use super::listing::{Listing, page_of};
+use super::statement::{Statements, document};
+use super::{ROWS_PER_WRITE, from_document, millis, refuse, to_document};
+use crate::EmbeddedStore;
+
+struct Row {
+    id: String,
+    search: String,
+    created_at: i64,
+    updated_at: i64,
+    document: String,
+}
+
+impl Row {
+    fn of(client: &Client) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: client.client_id.as_str().to_owned(),
+            search: format!("{}\n{}", client.client_id, client.client_name).to_lowercase(),
+            created_at: millis(client.created_at),
+            updated_at: millis(client.updated_at),
+            document: to_document(client)?,
+        })
+    }
+
+    fn insert(&self, issuer: &IssuerId, statements: &Statements<'_>) -> rusqlite::Result<Created> {
+        let written = statements.change(
+            "INSERT INTO clients (issuer, id, search, created_at, updated_at, document)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+            params![issuer.as_str(), self.id, self.search, self.created_at, self.updated_at, self.document],
+        )?;
+        Ok(if written == 1 { Created::Created } else { Created::Exists })
+    }
+}
+
+#[async_trait]
+impl Clients for EmbeddedStore {
+    async fn create_client(&self, issuer: &IssuerId, client: Client) -> Result<Created, StoreError> {
+        let created = self.create_clients(issuer, vec![client]).await?;
+        Ok(created.into_iter().next().unwrap_or(Created::Exists))
+    }
+
+    async fn create_clients(
+        &self,
+        issuer: &IssuerId,
+        clients: Vec<Client>,
+    ) -> Result<Vec<Created>, StoreError> {
+        let mut created = Vec::with_capacity(clients.len());
+        for some in clients.chunks(ROWS_PER_WRITE) {
+            let rows = some.iter().map(Row::of).collect::<Result<Vec<_>, _>>()?;
+            let issuer = issuer.clone();
+            let written = self.records.write(StoreKind::Client, move |statements| {
+                Ok(rows.iter().map(|row| row.insert(&issuer, statements)).collect::<Result<Vec<_>, _>>()?)
+            });
+            created.extend(written.await?);
+        }
+        Ok(created)
+    }
+
+    async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        let timer = self.figures.kind(StoreKind::Client).start(0);
+        let epoch = match self.records.clients.get(issuer, id.as_str()) {
+            Ok(client) => {
+                timer.finish(true);
+                return Ok(Some(client));
+            }
+            // The read below counts itself.
+            Err(epoch) => epoch,
+        };
+        drop(timer);
+        let key = (issuer.clone(), id.clone());
+        let read = self.records.read(StoreKind::Client, move |statements| {
+            let (issuer, id) = (key.0.as_str(), key.1.as_str());
+            statements.first(
+                "SELECT document FROM clients WHERE issuer = ?1 AND id = ?2",
+                [issuer, id],
+                document,
+            )
+        });
+        let Some(found) = read.await? else { return Ok(None) };
+        let client = Arc::new(from_document::<Client>(&found)?);
+        self.records.clients.put(issuer, id.as_str(), Arc::clone(&client), epoch);
+        Ok(Some(client))
+    }
+
+    async fn update_client(
+        &self,
+        issuer: &IssuerId,
+        client: Client,
+        seen: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let row = Row::of(&client)?;
+        let changed = Changed::Client(issuer.clone(), client.client_id.clone());
+        let (issuer, seen) = (issuer.clone(), millis(seen));
+        let update = move |statements: &Statements<'_>| {
+            let written = statements.change(
+                "UPDATE clients SET search = ?4, updated_at = ?5, document = ?6
+                 WHERE issuer = ?1 AND id = ?2 AND updated_at = ?3",
+                params![issuer.as_str(), row.id, seen, row.search, row.updated_at, row.document],
+            )?;
+            if written == 1 {
+                return Ok(true);
+            }
+            let there = statements.first(
+                "SELECT 1 FROM clients WHERE issuer = ?1 AND id = ?2",
+                [issuer.as_str(), &row.id],
+                |_| Ok(()),
+            )?;
+            if there.is_some() { refuse(StoreError::Conflict) } else { Ok(false) }
+        };
+        self.records.change(StoreKind::Client, changed, update).await
+    }
+
+    async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError> {
+        let changed = Changed::Client(issuer.clone(), id.clone());
+        let (issuer, id) = (issuer.clone(), id.clone());
+        let delete = move |statements: &Statements<'_>| {
+            let key = [issuer.as_str(), id.as_str()];
+            statements.change("DELETE FROM consents WHERE issuer = ?1 AND client = ?2", key)?;
+            Ok(statements.change("DELETE FROM clients WHERE issuer = ?1 AND id = ?2", key)? == 1)
+        };
+        self.records.change(StoreKind::Client, changed, delete).await
+    }
+
+    async fn list_clients(
+        &self,
+        issuer: &IssuerId,
+        page: &PageRequest,
+    ) -> Result<Page<Arc<Client>>, StoreError> {
+        let listing = Listing::of("clients", "created_at DESC, rowid DESC", issuer)
+            .searched("instr(search, ?) > 0", page);
+        let (number, limit) = (page.page, page.limit);
+        let documents = self
+            .records
+            .read(StoreKind::Client, move |statements| listing.read(statements, number, limit))
+            .await?;
+        page_of(documents, Arc::new)
+    }
+}

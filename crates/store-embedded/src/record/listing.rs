@@ -1,0 +1,74 @@
+//! Pages of records, newest first.
+
+use rusqlite::params_from_iter;
+use rusqlite::types::Value;
+use serde::de::DeserializeOwned;
+use symbolon_protocol::id::IssuerId;
+use symbolon_store::StoreError;
+use symbolon_store::port::{Page, PageRequest};
+
+use super::from_document;
+use super::statement::{Statements, document};
+
+/// Which records of a table are wanted.
+pub(super) struct Listing {
+    table: &'static str,
+    order: &'static str,
+    conditions: String,
+    values: Vec<Value>,
+}
+
+/// Documents of one page, and how many records match in all.
+pub(super) type Documents = (Vec<String>, u64);
+
+impl Listing {
+    /// All records of an issuer in a table.
+    pub(super) fn of(table: &'static str, order: &'static str, issuer: &IssuerId) -> Self {
+        let values = vec![Value::Text(issuer.as_str().to_owned())];
+        Self { table, order, conditions: "issuer = ?".to_owned(), values }
+    }
+
+    /// Only those that meet `condition`, which has one parameter: a text of the program, never of a request.
+    pub(super) fn only(mut self, condition: &'static str, value: impl Into<Value>) -> Self {
+        self.conditions.push_str(" AND ");
+        self.conditions.push_str(condition);
+        self.values.push(value.into());
+        self
+    }
+
+    /// Only those whose `column`, kept in lower case, contains the text searched for.
+    pub(super) fn searched(self, condition: &'static str, page: &PageRequest) -> Self {
+        match page.search.as_deref().map(str::trim).filter(|search| !search.is_empty()) {
+            Some(search) => self.only(condition, search.to_lowercase()),
+            None => self,
+        }
+    }
+
+    /// Reads a page.
+    pub(super) fn read(
+        &self,
+        statements: &Statements<'_>,
+        page: u32,
+        limit: u32,
+    ) -> rusqlite::Result<Documents> {
+        let Self { table, order, conditions, values } = self;
+        let count = format!("SELECT count(*) FROM {table} WHERE {conditions}");
+        let total: Option<i64> = statements.first(&count, params_from_iter(values), |row| row.get(0))?;
+        let limit = limit.clamp(1, 1_000);
+        let skipped = i64::from(page.max(1) - 1) * i64::from(limit);
+        let select = format!(
+            "SELECT document FROM {table} WHERE {conditions} ORDER BY {order} LIMIT {limit} OFFSET {skipped}"
+        );
+        let documents = statements.all(&select, params_from_iter(values), document)?;
+        Ok((documents, total.and_then(|total| u64::try_from(total).ok()).unwrap_or(0)))
+    }
+}
+
+/// Reads the documents back.
+pub(super) fn page_of<T: DeserializeOwned, U>(
+    (documents, total): Documents,
+    wrap: impl Fn(T) -> U,
+) -> Result<Page<U>, StoreError> {
+    let items = documents.iter().map(|document| from_document(document).map(&wrap));
+    Ok(Page { items: items.collect::<Result<_, _>>()?, total })
+}

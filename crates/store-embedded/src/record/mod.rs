@@ -1,0 +1,212 @@
+//! What lasts, in the database: issuers, keys, settings, clients, users, consents and the audit log.
+//!
+//! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients and users are read
+//! through a [cache](cache) that a write drops after its commit.
+
+mod audit;
+mod cache;
+mod client;
+mod consent;
+mod issuer;
+mod listing;
+mod reseal;
+mod statement;
+mod user;
+
+#[cfg(test)]
+mod tests;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::User;
+use symbolon_store::StoreError;
+use symbolon_store::figures::{StoreFigures, StoreKind};
+use symbolon_store::port::Changed;
+
+use crate::database::{Database, Migration, ReadError, WriteError};
+use crate::failed;
+use crate::journal::Journal;
+use cache::RecordCache;
+use statement::Statements;
+
+/// The schema, step by step.
+pub(crate) const MIGRATIONS: &[Migration] =
+    &[Migration { number: 1, sql: include_str!("../../migrations/0001_init.sql") }];
+
+/// Rows that one closure of a bulk creation writes: every other write stands behind it.
+const ROWS_PER_WRITE: usize = 500;
+
+/// Clients kept in memory.
+const CLIENTS_CACHED: usize = 10_000;
+
+/// Users kept in memory.
+const USERS_CACHED: usize = 100_000;
+
+type Listener = Box<dyn Fn(&Changed) + Send + Sync>;
+
+/// The result of a closure that writes: a refusal by the port's own error rolls its changes back.
+type Written<T> = Result<T, WriteError<StoreError>>;
+
+/// The database with the caches before it.
+pub(crate) struct Records {
+    database: Arc<Database>,
+    /// Knows how much room there is on the disk.
+    journal: Arc<Journal>,
+    figures: Arc<StoreFigures>,
+    clients: RecordCache<Client>,
+    users: RecordCache<User>,
+    listeners: RwLock<Vec<Listener>>,
+}
+
+impl Records {
+    pub(crate) fn new(
+        database: Arc<Database>,
+        journal: Arc<Journal>,
+        figures: &Arc<StoreFigures>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            database,
+            journal,
+            figures: Arc::clone(figures),
+            clients: RecordCache::new(CLIENTS_CACHED, figures.cache("client")),
+            users: RecordCache::new(USERS_CACHED, figures.cache("user")),
+            listeners: RwLock::default(),
+        })
+    }
+
+    pub(crate) fn on_change(&self, listener: Listener) {
+        self.listeners.write().push(listener);
+    }
+
+    /// Drops what is cached of a record and tells the listeners.
+    fn announce(&self, changed: &Changed) {
+        match changed {
+            Changed::Client(issuer, id) => self.clients.drop_entry(issuer, id.as_str()),
+            Changed::User(issuer, id) => self.users.drop_entry(issuer, id.as_str()),
+            _ => {}
+        }
+        for listener in self.listeners.read().iter() {
+            listener(changed);
+        }
+    }
+
+    /// Counts an operation of a kind and its time, whatever the caller does meanwhile.
+    async fn measured<T>(
+        &self,
+        kind: StoreKind,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let timer = self.figures.kind(kind).start(0);
+        let result = work.await;
+        timer.finish(matches!(result, Ok(_) | Err(StoreError::Conflict)));
+        result
+    }
+
+    /// Reads on a reader's connection.
+    async fn read<T: Send + 'static>(
+        &self,
+        kind: StoreKind,
+        work: impl FnOnce(&Statements<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let figures = Arc::clone(&self.figures);
+        let read =
+            self.database.read(move |connection| work(&Statements::new(connection, figures.database())));
+        self.measured(kind, async { read.await.map_err(read_error) }).await
+    }
+
+    /// Writes what no cache knows of. Durable when it answers.
+    async fn write<T: Send + 'static>(
+        &self,
+        kind: StoreKind,
+        work: impl FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.written(kind, self.hand_over(work)).await
+    }
+
+    /// Waits for a write that was handed over.
+    async fn written<T>(
+        &self,
+        kind: StoreKind,
+        write: impl Future<Output = Written<T>>,
+    ) -> Result<T, StoreError> {
+        self.measured(kind, async { write.await.map_err(write_error) }).await
+    }
+
+    /// Writes, and announces the change once it is durable, even if the caller is gone by then: the write stands
+    /// whether or not anybody waits for it, and so must the word of it.
+    async fn change<T: Send + 'static>(
+        self: &Arc<Self>,
+        kind: StoreKind,
+        changed: Changed,
+        work: impl FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let write = self.hand_over(work);
+        let records = Arc::clone(self);
+        let task = tokio::spawn(async move {
+            let result = write.await;
+            if !matches!(result, Err(WriteError::Rejected(_))) {
+                records.announce(&changed);
+            }
+            result.map_err(write_error)
+        });
+        self.measured(kind, async { task.await.map_err(failed)? }).await
+    }
+
+    /// Gives a closure to the writer, at once; the future ends when its commit is durable.
+    ///
+    /// Not on a full disk: SQLite would cope with it, but what it wrote would come out of the journal's reserve.
+    fn hand_over<T: Send + 'static, F>(&self, work: F) -> impl Future<Output = Written<T>> + Send + use<T, F>
+    where
+        F: FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
+    {
+        let figures = Arc::clone(&self.figures);
+        let write = self.journal.writable().then(|| {
+            self.database.write(move |transaction| work(&Statements::new(transaction, figures.database())))
+        });
+        async move {
+            match write {
+                Some(write) => write.await,
+                None => Err(WriteError::Full),
+            }
+        }
+    }
+}
+
+fn read_error(error: ReadError) -> StoreError {
+    match error {
+        ReadError::Closed => StoreError::Unavailable(error.to_string()),
+        ReadError::Sqlite(_) => failed(error),
+    }
+}
+
+fn write_error(error: WriteError<StoreError>) -> StoreError {
+    match error {
+        WriteError::Rejected(refusal) => refusal,
+        WriteError::Full | WriteError::Unavailable => StoreError::Unavailable(error.to_string()),
+        WriteError::Sqlite(_) => failed(error),
+    }
+}
+
+/// A refusal that rolls the closure's changes back.
+fn refuse<T>(error: StoreError) -> Written<T> {
+    Err(WriteError::Rejected(error))
+}
+
+fn to_document<T: Serialize>(record: &T) -> Result<String, StoreError> {
+    serde_json::to_string(record).map_err(failed)
+}
+
+fn from_document<T: DeserializeOwned>(document: &str) -> Result<T, StoreError> {
+    serde_json::from_str(document).map_err(failed)
+}
+
+/// Milliseconds as SQLite's integer; times beyond its range are as good as for ever.
+fn millis(at: Timestamp) -> i64 {
+    i64::try_from(at.millis()).unwrap_or(i64::MAX)
+}

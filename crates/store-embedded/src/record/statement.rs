@@ -1,0 +1,53 @@
+//! Prepared statements, counted.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+use symbolon_store::figures::DatabaseFigures;
+
+/// A connection whose statements are prepared once and counted each time.
+pub(super) struct Statements<'a> {
+    connection: &'a Connection,
+    figures: &'a DatabaseFigures,
+}
+
+impl<'a> Statements<'a> {
+    pub(super) fn new(connection: &'a Connection, figures: &'a DatabaseFigures) -> Self {
+        Self { connection, figures }
+    }
+
+    /// The first row, if there is one.
+    pub(super) fn first<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        let found = self.connection.prepare_cached(sql)?.query_row(params, map).optional()?;
+        self.figures.read(u64::from(found.is_some()));
+        Ok(found)
+    }
+
+    /// Every row.
+    pub(super) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_map(params, map)?.collect::<Result<Vec<_>, _>>()?;
+        self.figures.read(found.len() as u64);
+        Ok(found)
+    }
+
+    /// Changes rows; how many.
+    pub(super) fn change(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+        let changed = self.connection.prepare_cached(sql)?.execute(params)?;
+        self.figures.write(changed as u64);
+        Ok(changed)
+    }
+}
+
+/// The first column, as text: a document.
+pub(super) fn document(row: &Row<'_>) -> rusqlite::Result<String> {
+    row.get(0)
+}

@@ -1,0 +1,105 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::{Profile, User};
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Created, Store, Users};
+
+use crate::EmbeddedStore;
+use crate::open::tests::options;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+fn user(id: &str) -> User {
+    User {
+        id: UserId::parse(id).unwrap(),
+        email: Some(format!("{id}@example.com")),
+        email_verified: true,
+        profile: Profile::default(),
+        active: true,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+#[tokio::test]
+async fn a_hit_asks_no_database_and_is_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(options(directory.path())).unwrap();
+    let (issuer, ann) = (IssuerId::default_issuer(), user("ann"));
+    assert_eq!(store.create_user(&issuer, ann.clone(), None).await.unwrap(), Created::Created);
+    assert!(store.user(&issuer, &UserId::parse("nobody").unwrap()).await.unwrap().is_none());
+    store.user(&issuer, &ann.id).await.unwrap();
+    let before = store.figures().snapshot();
+    assert_eq!((before.database.write_queries, before.database.rows_written), (1, 1));
+    assert_eq!((before.database.read_queries, before.database.rows_read), (2, 1));
+    for _ in 0..100 {
+        assert_eq!(store.user(&issuer, &ann.id).await.unwrap().as_deref(), Some(&ann));
+    }
+    let after = store.figures().snapshot();
+    assert_eq!(after.database.read_queries, 2);
+    let cache = after.caches.iter().find(|cache| cache.name == "user").unwrap();
+    assert_eq!((cache.hits, cache.misses), (100, 2));
+    let users = after.kinds.iter().find(|kind| kind.kind == StoreKind::User).unwrap();
+    assert_eq!(users.shards[0].operations, 103);
+}
+
+/// A request may be abandoned while its change is on its way: the change is made, so the cache must hear of it.
+#[tokio::test]
+async fn an_abandoned_change_still_drops_the_cached_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(options(directory.path())).unwrap();
+    let (issuer, ann) = (IssuerId::default_issuer(), user("ann"));
+    store.create_user(&issuer, ann.clone(), None).await.unwrap();
+    store.user(&issuer, &ann.id).await.unwrap();
+    let heard = Arc::new(tokio::sync::Notify::new());
+    let notify = Arc::clone(&heard);
+    store.on_change(Box::new(move |_| notify.notify_one()));
+    let changed = User { updated_at: NOW + Duration::from_millis(1), ..ann.clone() };
+    tokio::select! {
+        biased;
+        _ = store.update_user(&issuer, changed.clone(), NOW) => panic!("it waits for the disk"),
+        () = std::future::ready(()) => {}
+    }
+    heard.notified().await;
+    assert_eq!(store.user(&issuer, &ann.id).await.unwrap().as_deref(), Some(&changed));
+}
+
+#[tokio::test]
+async fn rows_beyond_one_write_are_answered_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(options(directory.path())).unwrap();
+    let issuer = IssuerId::default_issuer();
+    store.create_user(&issuer, user("u-777"), None).await.unwrap();
+    let users = (0..1_800).map(|n| (user(&format!("u-{n}")), None)).collect();
+    let created = store.create_users(&issuer, users).await.unwrap();
+    let existing: Vec<usize> = (0..created.len()).filter(|n| created[*n] == Created::Exists).collect();
+    assert_eq!((created.len(), existing), (1_800, vec![777]));
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_records_too_and_reads_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let free = Arc::new(AtomicU64::new(u64::MAX));
+    let probe = Arc::clone(&free);
+    let mut options = options(directory.path());
+    options.journal.free_bytes = Some(Arc::new(move || Some(probe.load(Ordering::Relaxed))));
+    let store = EmbeddedStore::open(options).unwrap();
+    let (issuer, ann, bob) = (IssuerId::default_issuer(), user("ann"), user("bob"));
+    store.create_user(&issuer, ann.clone(), None).await.unwrap();
+
+    free.store(0, Ordering::Relaxed);
+    store.journal.look_at_the_disk();
+    let refused = store.create_user(&issuer, bob.clone(), None).await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    assert!(store.user(&issuer, &ann.id).await.unwrap().is_some());
+
+    free.store(u64::MAX, Ordering::Relaxed);
+    store.journal.look_at_the_disk();
+    assert!(store.user(&issuer, &bob.id).await.unwrap().is_none());
+    assert_eq!(store.create_user(&issuer, bob, None).await.unwrap(), Created::Created);
+}

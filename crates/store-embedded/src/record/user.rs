@@ -1,0 +1,297 @@
+//! Users and their passwords.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rusqlite::params;
+use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::{PasswordHash, User};
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Changed, Created, Page, PageRequest, UserFilter, Users};
+
+use super::listing::{Listing, page_of};
+use super::statement::{Statements, document};
+use super::{ROWS_PER_WRITE, Written, from_document, millis, refuse, to_document};
+use crate::EmbeddedStore;
+use crate::database::WriteError;
+
+/// Closures of one bulk creation that are on their way: the next one is prepared while one is written.
+const WRITES_IN_FLIGHT: usize = 2;
+
+struct Row {
+    id: String,
+    email: Option<String>,
+    username: Option<String>,
+    verified: bool,
+    search: String,
+    created_at: i64,
+    updated_at: i64,
+    document: String,
+}
+
+impl Row {
+    fn of(user: &User) -> Result<Self, StoreError> {
+        let email = user.email.as_deref().map(str::to_lowercase);
+        let username = user.profile.preferred_username.as_deref().map(str::to_lowercase);
+        let names = [user.profile.name.as_deref(), email.as_deref(), username.as_deref()];
+        let names = names.into_iter().flatten().fold(user.id.to_string(), |text, name| text + "\n" + name);
+        Ok(Self {
+            id: user.id.as_str().to_owned(),
+            search: names.to_lowercase(),
+            email,
+            username,
+            verified: user.email_verified,
+            created_at: millis(user.created_at),
+            updated_at: millis(user.updated_at),
+            document: to_document(user)?,
+        })
+    }
+
+    fn insert(
+        &self,
+        issuer: &IssuerId,
+        password: Option<&PasswordHash>,
+        statements: &Statements<'_>,
+    ) -> rusqlite::Result<Created> {
+        let written = statements.change(
+            "INSERT INTO users (issuer, id, email_lower, username_lower, verified, search, created_at, updated_at,
+                                document)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+            params![
+                issuer.as_str(),
+                self.id,
+                self.email,
+                self.username,
+                self.verified,
+                self.search,
+                self.created_at,
+                self.updated_at,
+                self.document
+            ],
+        )?;
+        if written == 0 {
+            return Ok(Created::Exists);
+        }
+        if let Some(password) = password {
+            put_password(issuer, &self.id, password, statements)?;
+        }
+        Ok(Created::Created)
+    }
+
+    /// Whether there was such a user, still as it was seen.
+    fn update(&self, issuer: &IssuerId, seen: i64, statements: &Statements<'_>) -> Written<bool> {
+        let written = statements.change(
+            "UPDATE users SET email_lower = ?4, username_lower = ?5, verified = ?6, search = ?7, updated_at = ?8,
+                              document = ?9
+             WHERE issuer = ?1 AND id = ?2 AND updated_at = ?3",
+            params![
+                issuer.as_str(),
+                self.id,
+                seen,
+                self.email,
+                self.username,
+                self.verified,
+                self.search,
+                self.updated_at,
+                self.document
+            ],
+        );
+        match written {
+            Ok(1) => Ok(true),
+            Ok(_) if exists(issuer, &self.id, statements)? => refuse(StoreError::Conflict),
+            Ok(_) => Ok(false),
+            // Only the e-mail address can be another user's.
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
+                refuse(StoreError::Conflict)
+            }
+            Err(error) => Err(WriteError::from(error)),
+        }
+    }
+}
+
+fn put_password(
+    issuer: &IssuerId,
+    user: &str,
+    password: &PasswordHash,
+    statements: &Statements<'_>,
+) -> rusqlite::Result<usize> {
+    statements.change(
+        "INSERT INTO passwords (issuer, user, hash) VALUES (?1, ?2, ?3)
+         ON CONFLICT (issuer, user) DO UPDATE SET hash = excluded.hash",
+        [issuer.as_str(), user, password.expose()],
+    )
+}
+
+fn delete_password(issuer: &IssuerId, user: &str, statements: &Statements<'_>) -> rusqlite::Result<usize> {
+    statements.change("DELETE FROM passwords WHERE issuer = ?1 AND user = ?2", [issuer.as_str(), user])
+}
+
+fn exists(issuer: &IssuerId, user: &str, statements: &Statements<'_>) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM users WHERE issuer = ?1 AND id = ?2";
+    Ok(statements.first(sql, [issuer.as_str(), user], |_| Ok(()))?.is_some())
+}
+
+/// An address before a name, so that nobody catches another's sign-in by a name that looks like an address. Names
+/// are not unique: the oldest user has it.
+const BY_LOGIN: [&str; 2] = [
+    "SELECT u.document, p.hash FROM users u LEFT JOIN passwords p ON p.issuer = u.issuer AND p.user = u.id
+     WHERE u.issuer = ?1 AND u.email_lower = ?2",
+    "SELECT u.document, p.hash FROM users u LEFT JOIN passwords p ON p.issuer = u.issuer AND p.user = u.id
+     WHERE u.issuer = ?1 AND u.username_lower = ?2 ORDER BY u.created_at, u.rowid LIMIT 1",
+];
+
+#[async_trait]
+impl Users for EmbeddedStore {
+    async fn create_user(
+        &self,
+        issuer: &IssuerId,
+        user: User,
+        password: Option<PasswordHash>,
+    ) -> Result<Created, StoreError> {
+        let created = self.create_users(issuer, vec![(user, password)]).await?;
+        Ok(created.into_iter().next().unwrap_or(Created::Exists))
+    }
+
+    async fn create_users(
+        &self,
+        issuer: &IssuerId,
+        users: Vec<(User, Option<PasswordHash>)>,
+    ) -> Result<Vec<Created>, StoreError> {
+        let mut created = Vec::with_capacity(users.len());
+        let mut in_flight = VecDeque::new();
+        for some in users.chunks(ROWS_PER_WRITE) {
+            let row =
+                |(user, password): &(User, Option<PasswordHash>)| Ok((Row::of(user)?, password.clone()));
+            let rows = some.iter().map(row).collect::<Result<Vec<_>, StoreError>>()?;
+            let issuer = issuer.clone();
+            in_flight.push_back(self.records.hand_over(move |statements| {
+                let insert = |(row, password): &(Row, Option<PasswordHash>)| {
+                    row.insert(&issuer, password.as_ref(), statements)
+                };
+                Ok(rows.iter().map(insert).collect::<Result<Vec<_>, _>>()?)
+            }));
+            if in_flight.len() >= WRITES_IN_FLIGHT
+                && let Some(oldest) = in_flight.pop_front()
+            {
+                created.extend(self.records.written(StoreKind::User, oldest).await?);
+            }
+        }
+        for write in in_flight {
+            created.extend(self.records.written(StoreKind::User, write).await?);
+        }
+        Ok(created)
+    }
+
+    async fn user(&self, issuer: &IssuerId, id: &UserId) -> Result<Option<Arc<User>>, StoreError> {
+        let timer = self.figures.kind(StoreKind::User).start(0);
+        let epoch = match self.records.users.get(issuer, id.as_str()) {
+            Ok(user) => {
+                timer.finish(true);
+                return Ok(Some(user));
+            }
+            // The read below counts itself.
+            Err(epoch) => epoch,
+        };
+        drop(timer);
+        let key = (issuer.clone(), id.clone());
+        let read = self.records.read(StoreKind::User, move |statements| {
+            let (issuer, id) = (key.0.as_str(), key.1.as_str());
+            statements.first(
+                "SELECT document FROM users WHERE issuer = ?1 AND id = ?2",
+                [issuer, id],
+                document,
+            )
+        });
+        let Some(found) = read.await? else { return Ok(None) };
+        let user = Arc::new(from_document::<User>(&found)?);
+        self.records.users.put(issuer, id.as_str(), Arc::clone(&user), epoch);
+        Ok(Some(user))
+    }
+
+    async fn user_by_login(
+        &self,
+        issuer: &IssuerId,
+        login: &str,
+    ) -> Result<Option<(Arc<User>, Option<PasswordHash>)>, StoreError> {
+        let (issuer, login) = (issuer.clone(), login.to_lowercase());
+        let read = self.records.read(StoreKind::User, move |statements| {
+            for sql in BY_LOGIN {
+                let found = statements.first(sql, [issuer.as_str(), &login], |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
+                })?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+            Ok(None)
+        });
+        let Some((document, hash)) = read.await? else { return Ok(None) };
+        Ok(Some((Arc::new(from_document(&document)?), hash.map(PasswordHash::new))))
+    }
+
+    async fn update_user(&self, issuer: &IssuerId, user: User, seen: Timestamp) -> Result<bool, StoreError> {
+        let row = Row::of(&user)?;
+        let changed = Changed::User(issuer.clone(), user.id);
+        let (issuer, seen) = (issuer.clone(), millis(seen));
+        let update = move |statements: &Statements<'_>| row.update(&issuer, seen, statements);
+        self.records.change(StoreKind::User, changed, update).await
+    }
+
+    async fn set_password(
+        &self,
+        issuer: &IssuerId,
+        id: &UserId,
+        password: Option<PasswordHash>,
+    ) -> Result<bool, StoreError> {
+        let changed = Changed::User(issuer.clone(), id.clone());
+        let (issuer, id) = (issuer.clone(), id.clone());
+        let set = move |statements: &Statements<'_>| {
+            if !exists(&issuer, id.as_str(), statements)? {
+                return Ok(false);
+            }
+            match password {
+                Some(password) => put_password(&issuer, id.as_str(), &password, statements)?,
+                None => delete_password(&issuer, id.as_str(), statements)?,
+            };
+            Ok(true)
+        };
+        self.records.change(StoreKind::User, changed, set).await
+    }
+
+    async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError> {
+        let changed = Changed::User(issuer.clone(), id.clone());
+        let (issuer, id) = (issuer.clone(), id.clone());
+        let delete = move |statements: &Statements<'_>| {
+            let key = [issuer.as_str(), id.as_str()];
+            delete_password(&issuer, id.as_str(), statements)?;
+            statements.change("DELETE FROM consents WHERE issuer = ?1 AND user = ?2", key)?;
+            Ok(statements.change("DELETE FROM users WHERE issuer = ?1 AND id = ?2", key)? == 1)
+        };
+        self.records.change(StoreKind::User, changed, delete).await
+    }
+
+    async fn list_users(
+        &self,
+        issuer: &IssuerId,
+        filter: &UserFilter,
+        page: &PageRequest,
+    ) -> Result<Page<Arc<User>>, StoreError> {
+        let mut listing = Listing::of("users", "created_at DESC, rowid DESC", issuer);
+        if let Some(email) = &filter.email {
+            listing = listing.only("email_lower = ?", email.to_lowercase());
+        }
+        if let Some(verified) = filter.verified {
+            listing = listing.only("verified = ?", i64::from(verified));
+        }
+        let listing = listing.searched("instr(search, ?) > 0", page);
+        let (number, limit) = (page.page, page.limit);
+        let documents = self
+            .records
+            .read(StoreKind::User, move |statements| listing.read(statements, number, limit))
+            .await?;
+        page_of(documents, Arc::new)
+    }
+}

@@ -1,0 +1,241 @@
+//! Refresh-token families: memory in front of the journal, rotated under the shard's lock.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::family::{self, Family, FamilyId, Rotation, RotationRequest, Step};
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::revocation::Tombstone;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+use symbolon_store::port::{Created, RefreshTokens};
+use symbolon_store::shard::{Route, record_key};
+use symbolon_store::{Outcome, StoreError};
+
+use crate::journal::{CommitNumber, Op, Table, split_value};
+use crate::resident::Known;
+use crate::sharded::{Key, slot_of_key};
+use crate::{EmbeddedStore, decode, encode};
+
+/// Families that one shard keeps in memory; more are read from the disk when asked for.
+const MOST_PER_SHARD: usize = 8_192;
+
+fn put(key: &Key, family: &Family) -> Result<Op, StoreError> {
+    let end = family.expires_at.min(family.idle_expires_at);
+    Ok(Op::put(Table::Families, *key, end.millis(), &encode(family)?))
+}
+
+/// What became of an attempt to begin a family.
+enum Begun {
+    /// It began.
+    Now(CommitNumber),
+    /// Its name is taken, or was until this change.
+    Taken(CommitNumber),
+    /// Only the disk can tell; come back with what it said under this epoch.
+    AskDisk(u64),
+}
+
+impl EmbeddedStore {
+    /// A family lives where its id says, or in its slot if that generation is gone or was never ours.
+    fn family_route(&self, issuer: &IssuerId, id: &FamilyId) -> (Route, Key) {
+        let said = Route { generation: id.generation, shard: id.shard };
+        let key = record_key(issuer, &id.name);
+        let slot = Route { generation: 0, shard: slot_of_key(&key) };
+        (if self.families.exists(said) { said } else { slot }, key)
+    }
+
+    /// Brings a family into memory if the disk has it. False: there is none.
+    async fn load_family(&self, route: Route, key: Key, epoch: u64) -> Result<bool, StoreError> {
+        let Some(value) = self.read(Table::Families, key).await? else { return Ok(false) };
+        let (_, record) =
+            split_value(&value).ok_or_else(|| StoreError::Failed("a family is cut short".into()))?;
+        let family: Family = decode(record)?;
+        let used_at = family.rotated_at;
+        self.families.with(route, |shard| {
+            shard.loaded(key, Arc::new(family), epoch, used_at);
+            // Afterwards, because it may move the epoch on.
+            shard.make_room(MOST_PER_SHARD + 1, |commit| self.journal.durable(commit));
+        });
+        Ok(true)
+    }
+
+    /// Begins a family that memory does not know. `absent`: the epoch under which the disk was found not to know it;
+    /// none for a name that was drawn, which cannot be on the disk already.
+    fn begin(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+        family: &Family,
+        absent: Option<u64>,
+    ) -> Result<Begun, StoreError> {
+        let (route, key) = self.family_route(issuer, id);
+        let op = put(&key, family)?;
+        Ok(self.families.with(route, |shard| {
+            match shard.get(&key) {
+                Known::Live(entry) => return Begun::Taken(entry.commit),
+                Known::Ended(commit) => return Begun::Taken(commit),
+                Known::Absent(epoch) if id.generation == 0 && absent != Some(epoch) => {
+                    return Begun::AskDisk(epoch);
+                }
+                Known::Absent(_) => {}
+            }
+            shard.make_room(MOST_PER_SHARD, |commit| self.journal.durable(commit));
+            let commit = self.journal.append([op]);
+            shard.put(key, Arc::new(family.clone()), commit, family.rotated_at);
+            Begun::Now(commit)
+        }))
+    }
+
+    /// Begins a family wherever its name may be known already.
+    async fn begin_anywhere(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+        family: &Family,
+    ) -> Result<(Created, CommitNumber), StoreError> {
+        let (route, key) = self.family_route(issuer, id);
+        let mut absent = None;
+        loop {
+            match self.begin(issuer, id, family, absent)? {
+                Begun::Now(commit) => return Ok((Created::Created, commit)),
+                Begun::Taken(commit) => return Ok((Created::Exists, commit)),
+                Begun::AskDisk(epoch) if self.load_family(route, key, epoch).await? => {}
+                Begun::AskDisk(epoch) => absent = Some(epoch),
+            }
+        }
+    }
+
+    /// One step of a family that is in memory, under its shard's lock.
+    fn rotate_resident(
+        &self,
+        issuer: &IssuerId,
+        route: Route,
+        key: Key,
+        request: &RotationRequest,
+    ) -> Result<Result<(Rotation, CommitNumber), u64>, StoreError> {
+        self.families.with(route, |shard| {
+            let entry = match shard.get(&key) {
+                Known::Absent(epoch) => return Ok(Err(epoch)),
+                Known::Ended(commit) => return Ok(Ok((Rotation::Unknown, commit))),
+                Known::Live(entry) => entry,
+            };
+            let Some(family) = &mut entry.value else { return Ok(Ok((Rotation::Unknown, entry.commit))) };
+            entry.used_at = request.now;
+            let mut next = (**family).clone();
+            match family::rotate(&mut next, request) {
+                Step::Moved => {
+                    entry.commit = self.journal.append([put(&key, &next)?]);
+                    *family = Arc::new(next.clone());
+                    Ok(Ok((Rotation::Rotated(next), entry.commit)))
+                }
+                Step::Retry => Ok(Ok((Rotation::Retry(next), entry.commit))),
+                Step::Unknown => Ok(Ok((Rotation::Unknown, entry.commit))),
+                Step::Reused => {
+                    let tombstone = Tombstone::grant(next.grant.clone(), request.tombstone_until);
+                    let ended = self.bury(issuer, &tombstone, [Op::remove(Table::Families, key)])?;
+                    shard.end(&key, ended);
+                    Ok(Ok((Rotation::Reused(next), ended)))
+                }
+            }
+        })
+    }
+
+    pub(crate) async fn sweep_families(&self, now: Timestamp) -> u64 {
+        self.families
+            .each(|shard| {
+                shard.sweep(
+                    |commit| self.journal.durable(commit),
+                    |family| family.expires_at.min(family.idle_expires_at) + KEPT_AFTER_END <= now,
+                )
+            })
+            .await
+    }
+}
+
+#[async_trait]
+impl RefreshTokens for EmbeddedStore {
+    async fn begin_family(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+        family: Family,
+    ) -> Result<Outcome<Created>, StoreError> {
+        self.check_writable()?;
+        let (created, commit) = self.begin_anywhere(issuer, id, &family).await?;
+        Ok(self.outcome(created, commit))
+    }
+
+    async fn begin_families(
+        &self,
+        issuer: &IssuerId,
+        families: Vec<(FamilyId, Family)>,
+    ) -> Result<Outcome<()>, StoreError> {
+        self.check_writable()?;
+        let mut last = CommitNumber::LOADED;
+        for (id, family) in families {
+            let (_, commit) = self.begin_anywhere(issuer, &id, &family).await?;
+            last = last.max(commit);
+        }
+        Ok(self.outcome((), last))
+    }
+
+    async fn family(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+    ) -> Result<Outcome<Option<Arc<Family>>>, StoreError> {
+        let (route, key) = self.family_route(issuer, id);
+        loop {
+            let step = self.families.with(route, |shard| match shard.get(&key) {
+                Known::Absent(epoch) => Err(epoch),
+                Known::Ended(commit) => Ok((None, commit)),
+                Known::Live(entry) => Ok((entry.value.clone(), entry.commit)),
+            });
+            match step {
+                Ok((family, commit)) => return Ok(self.outcome(family, commit)),
+                Err(epoch) if self.load_family(route, key, epoch).await? => {}
+                Err(_) => return Ok(Outcome::settled(None)),
+            }
+        }
+    }
+
+    async fn rotate(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+        request: &RotationRequest,
+    ) -> Result<Outcome<Rotation>, StoreError> {
+        self.check_writable()?;
+        let (route, key) = self.family_route(issuer, id);
+        loop {
+            match self.rotate_resident(issuer, route, key, request)? {
+                Ok((rotation, commit)) => return Ok(self.outcome(rotation, commit)),
+                Err(epoch) if self.load_family(route, key, epoch).await? => {}
+                Err(_) => return Ok(Outcome::settled(Rotation::Unknown)),
+            }
+        }
+    }
+
+    async fn end_family(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+    ) -> Result<Outcome<Option<Arc<Family>>>, StoreError> {
+        self.check_writable()?;
+        let (route, key) = self.family_route(issuer, id);
+        loop {
+            let step = self.families.with(route, |shard| match shard.get(&key) {
+                Known::Absent(epoch) => Err(epoch),
+                Known::Ended(commit) => Ok((None, commit)),
+                Known::Live(_) => {
+                    let commit = self.journal.append([Op::remove(Table::Families, key)]);
+                    Ok((shard.end(&key, commit), commit))
+                }
+            });
+            match step {
+                Ok((family, commit)) => return Ok(self.outcome(family, commit)),
+                Err(epoch) if self.load_family(route, key, epoch).await? => {}
+                Err(_) => return Ok(Outcome::settled(None)),
+            }
+        }
+    }
+}

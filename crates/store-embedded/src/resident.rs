@@ -1,0 +1,202 @@
+//! Records in memory in front of the journal: loaded on demand, changed under the shard's lock, ended with a marker.
+
+use std::collections::VecDeque;
+
+use symbolon_protocol::time::Timestamp;
+
+use crate::journal::CommitNumber;
+use crate::sharded::{Key, KeyMap};
+
+/// Entries looked at when one must make room.
+const CANDIDATES: usize = 8;
+
+/// Counters that the keys of a shard share: the more, the rarer a removal disturbs the loading of another record.
+const EPOCHS: usize = 16;
+
+/// A record, and what its readers must wait for.
+pub(crate) struct Entry<V> {
+    /// The record; none once it ended, until that is durable and the disk no longer answers with it.
+    pub(crate) value: Option<V>,
+    /// The last change: no answer that rests on it leaves before this is durable.
+    pub(crate) commit: CommitNumber,
+    /// When it was last used.
+    pub(crate) used_at: Timestamp,
+}
+
+/// The records of one shard.
+pub(crate) struct Resident<V> {
+    entries: KeyMap<Entry<V>>,
+    /// Every key of `entries`, once or more, and some that have left, in the order in which room is made.
+    order: VecDeque<Key>,
+    /// Count removals from memory: what was read from the disk before one may be older than what was removed.
+    epochs: [u64; EPOCHS],
+}
+
+impl<V> Default for Resident<V> {
+    fn default() -> Self {
+        Self { entries: KeyMap::default(), order: VecDeque::new(), epochs: [0; EPOCHS] }
+    }
+}
+
+/// What memory knows of a key.
+pub(crate) enum Known<'a, V> {
+    /// It is here.
+    Live(&'a mut Entry<V>),
+    /// It ended: the change to wait for.
+    Ended(CommitNumber),
+    /// Only the disk can tell; put what it says with this epoch.
+    Absent(u64),
+}
+
+impl<V> Resident<V> {
+    pub(crate) fn get(&mut self, key: &Key) -> Known<'_, V> {
+        let epoch = *self.epoch(key);
+        match self.entries.get_mut(key) {
+            None => Known::Absent(epoch),
+            Some(entry) if entry.value.is_none() => Known::Ended(entry.commit),
+            Some(entry) => Known::Live(entry),
+        }
+    }
+
+    /// Puts a changed or new record.
+    pub(crate) fn put(&mut self, key: Key, value: V, commit: CommitNumber, now: Timestamp) {
+        if self.entries.insert(key, Entry { value: Some(value), commit, used_at: now }).is_none() {
+            self.order.push_back(key);
+        }
+    }
+
+    /// Ends a record that is here; the marker keeps the disk's older word from coming back.
+    pub(crate) fn end(&mut self, key: &Key, commit: CommitNumber) -> Option<V> {
+        let entry = self.entries.get_mut(key)?;
+        entry.commit = commit;
+        entry.value.take()
+    }
+
+    /// Puts what the disk said, unless it is known already, or something was removed since `epoch`: then the disk
+    /// may have been asked too early, and the caller, who looks again, will ask once more.
+    pub(crate) fn loaded(&mut self, key: Key, value: V, epoch: u64, now: Timestamp) {
+        if !self.entries.contains_key(&key) && *self.epoch(&key) == epoch {
+            self.put(key, value, CommitNumber::LOADED, now);
+        }
+    }
+
+    /// Drops durable markers, and records that `over` says have ended long ago; how many went.
+    pub(crate) fn sweep(&mut self, durable: impl Fn(CommitNumber) -> bool, over: impl Fn(&V) -> bool) -> u64 {
+        let Self { entries, order, epochs } = self;
+        let before = entries.len();
+        entries.retain(|key, entry| {
+            let stays = !durable(entry.commit) || entry.value.as_ref().is_some_and(|value| !over(value));
+            if !stays {
+                *epoch_of(epochs, key) += 1;
+            }
+            stays
+        });
+        let gone = (before - entries.len()) as u64;
+        if order.len() > 2 * entries.len() + 64 {
+            order.clear();
+            order.extend(entries.keys());
+            order.shrink_to_fit();
+        }
+        if entries.capacity() > 4 * entries.len() + 64 {
+            entries.shrink_to_fit();
+        }
+        gone
+    }
+
+    /// Where there are `most` records or more, drops the least used of a few that the disk has too: those that have
+    /// been here longest, or were looked at longest ago. To be called before a record is put, never between reading
+    /// the disk and [`loaded`](Self::loaded).
+    pub(crate) fn make_room(&mut self, most: usize, durable: impl Fn(CommitNumber) -> bool) {
+        if self.entries.len() < most {
+            return;
+        }
+        let mut least: Option<(Timestamp, Key)> = None;
+        for _ in 0..CANDIDATES {
+            let Some(key) = self.order.pop_front() else { break };
+            let Some(entry) = self.entries.get(&key) else { continue };
+            let evictable = durable(entry.commit);
+            match least {
+                Some((used_at, _)) if !evictable || entry.used_at >= used_at => self.order.push_back(key),
+                None if !evictable => self.order.push_back(key),
+                previous => {
+                    self.order.extend(previous.map(|(_, key)| key));
+                    least = Some((entry.used_at, key));
+                }
+            }
+        }
+        if let Some((_, key)) = least {
+            self.entries.remove(&key);
+            *self.epoch(&key) += 1;
+        }
+    }
+
+    fn epoch(&mut self, key: &Key) -> &mut u64 {
+        epoch_of(&mut self.epochs, key)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+/// By the key's last byte: the first ones choose its place in the map.
+fn epoch_of<'a>(epochs: &'a mut [u64; EPOCHS], key: &Key) -> &'a mut u64 {
+    let [.., last] = key;
+    #[allow(clippy::indexing_slicing, reason = "the remainder is below the length, a constant above 0")]
+    &mut epochs[usize::from(*last) % EPOCHS]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1);
+
+    #[test]
+    fn a_record_read_before_an_eviction_is_not_put() {
+        let mut shard = Resident::default();
+        let Known::Absent(epoch) = shard.get(&[1; 16]) else { panic!("nothing is here yet") };
+        shard.put([1; 16], "newer", CommitNumber::LOADED, NOW);
+        shard.make_room(1, |_| true);
+        assert_eq!(shard.len(), 0);
+        shard.loaded([1; 16], "older", epoch, NOW);
+        assert!(matches!(shard.get(&[1; 16]), Known::Absent(_)));
+    }
+
+    #[test]
+    fn a_record_is_loaded_into_a_full_shard_and_the_least_used_makes_room() {
+        let mut shard = Resident::default();
+        for n in 0..8_u8 {
+            let used_at = Timestamp::from_millis(if n == 5 { 1 } else { 10 + u64::from(n) });
+            shard.put([n; 16], "here", CommitNumber::LOADED, used_at);
+        }
+        let Known::Absent(_) = shard.get(&[9; 16]) else { panic!("nothing is here yet") };
+        shard.make_room(8, |_| true);
+        let Known::Absent(epoch) = shard.get(&[9; 16]) else { panic!("nothing is here yet") };
+        shard.loaded([9; 16], "loaded", epoch, NOW);
+        assert!(matches!(shard.get(&[9; 16]), Known::Live(_)));
+        assert!(matches!(shard.get(&[5; 16]), Known::Absent(_)));
+        assert_eq!(shard.len(), 8);
+        // What is not durable stays, however old.
+        shard.make_room(8, |_| false);
+        assert_eq!(shard.len(), 8);
+        for _ in 0..8 {
+            shard.make_room(1, |_| true);
+        }
+        assert_eq!(shard.len(), 0);
+    }
+
+    #[test]
+    fn an_ended_record_is_not_loaded_again() {
+        let mut shard = Resident::default();
+        shard.put([1; 16], "live", CommitNumber::LOADED, NOW);
+        let Known::Live(_) = shard.get(&[1; 16]) else { panic!("it is here") };
+        assert_eq!(shard.end(&[1; 16], CommitNumber::LOADED), Some("live"));
+        shard.loaded([1; 16], "from disk", 0, NOW);
+        assert!(matches!(shard.get(&[1; 16]), Known::Ended(_)));
+        shard.sweep(|_| true, |_| false);
+        shard.loaded([1; 16], "from disk", 0, NOW);
+        assert!(matches!(shard.get(&[1; 16]), Known::Absent(_)));
+    }
+}

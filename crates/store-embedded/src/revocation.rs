@@ -1,0 +1,227 @@
+//! Tombstones: all live ones are in memory, so a look-up that misses never reads the disk.
+
+use async_trait::async_trait;
+use hashbrown::{Equivalent, HashMap};
+use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use symbolon_protocol::grant::Lineage;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::revocation::{Target, Tombstone};
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+use symbolon_store::port::Revocations;
+use symbolon_store::shard::Route;
+use symbolon_store::{Outcome, StoreError};
+
+use crate::journal::{CommitNumber, Op, Table, split_value};
+use crate::{EmbeddedStore, decode, encode};
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+enum TargetKind {
+    Token = b't',
+    Grant = b'g',
+    Session = b's',
+    User = b'u',
+    Client = b'c',
+    Issuer = b'i',
+}
+
+fn split(target: &Target) -> (TargetKind, &str) {
+    match target {
+        Target::Token(jti) => (TargetKind::Token, jti.as_str()),
+        Target::Grant(grant) => (TargetKind::Grant, grant.as_str()),
+        Target::Session(sid) => (TargetKind::Session, sid.as_str()),
+        Target::User(user) => (TargetKind::User, user.as_str()),
+        Target::Client(client) => (TargetKind::Client, client.as_str()),
+        Target::Issuer => (TargetKind::Issuer, ""),
+    }
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Name {
+    kind: TargetKind,
+    issuer: IssuerId,
+    id: SmolStr,
+}
+
+/// A [`Name`] to look up, without owning it.
+#[derive(Hash)]
+struct Probe<'a> {
+    kind: TargetKind,
+    issuer: &'a IssuerId,
+    id: &'a str,
+}
+
+impl Equivalent<Name> for Probe<'_> {
+    fn equivalent(&self, name: &Name) -> bool {
+        self.kind == name.kind && self.id == name.id && *self.issuer == name.issuer
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Mark {
+    not_before: Timestamp,
+    expires_at: Timestamp,
+    commit: CommitNumber,
+}
+
+/// The tombstones of one shard, or the ones that concern every slot.
+#[derive(Default)]
+pub(crate) struct Tombstones {
+    marks: HashMap<Name, Mark>,
+}
+
+impl Tombstones {
+    /// What a tombstone becomes together with the one that is here: a second one only ever ends more, for longer.
+    fn joined(&self, issuer: &IssuerId, tombstone: &Tombstone) -> Tombstone {
+        let (kind, id) = split(&tombstone.target);
+        let mut joined = tombstone.clone();
+        if let Some(mark) = self.marks.get(&Probe { kind, issuer, id }) {
+            joined.not_before = joined.not_before.max(mark.not_before);
+            joined.expires_at = joined.expires_at.max(mark.expires_at);
+        }
+        joined
+    }
+
+    /// Puts a tombstone that is [joined](Self::joined) already.
+    fn put(&mut self, issuer: &IssuerId, tombstone: &Tombstone, commit: CommitNumber) {
+        let (kind, id) = split(&tombstone.target);
+        let name = Name { kind, issuer: issuer.clone(), id: SmolStr::new(id) };
+        let Tombstone { not_before, expires_at, .. } = *tombstone;
+        self.marks.insert(name, Mark { not_before, expires_at, commit });
+    }
+
+    /// The mark that ends what was born at `born`, if there is one.
+    fn find(&self, kind: TargetKind, issuer: &IssuerId, id: &str, born: Timestamp) -> Option<CommitNumber> {
+        let mark = self.marks.get(&Probe { kind, issuer, id })?;
+        (born <= mark.not_before).then_some(mark.commit)
+    }
+
+    fn sweep(&mut self, now: Timestamp) -> u64 {
+        let before = self.marks.len();
+        self.marks.retain(|_, mark| mark.expires_at + KEPT_AFTER_END > now);
+        if self.marks.capacity() > 4 * self.marks.len() + 64 {
+            self.marks.shrink_to_fit();
+        }
+        (before - self.marks.len()) as u64
+    }
+}
+
+/// The tombstones of clients and issuers, which concern every slot and are few.
+pub(crate) type Everywhere = RwLock<Tombstones>;
+
+fn concerns_every_slot(target: &Target) -> bool {
+    matches!(target, Target::Client(_) | Target::Issuer)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    issuer: IssuerId,
+    tombstone: Tombstone,
+}
+
+fn put(issuer: &IssuerId, tombstone: &Tombstone) -> Result<Op, StoreError> {
+    let (kind, id) = split(&tombstone.target);
+    let key = [&[kind as u8], issuer.as_str().as_bytes(), &[0], id.as_bytes()].concat();
+    let record = encode(&Stored { issuer: issuer.clone(), tombstone: tombstone.clone() })?;
+    Ok(Op::put(Table::Revocations, key, tombstone.expires_at.millis(), &record))
+}
+
+impl EmbeddedStore {
+    /// Writes a tombstone, and whatever else must be written in the same batch. The caller may hold the lock of a
+    /// family's shard; the order of locks is family, revocation, journal.
+    pub(crate) fn bury(
+        &self,
+        issuer: &IssuerId,
+        tombstone: &Tombstone,
+        with: impl IntoIterator<Item = Op>,
+    ) -> Result<CommitNumber, StoreError> {
+        // Joined and written under one lock, so that the disk ends up with what memory says.
+        self.with_tombstones(tombstone, |tombstones| {
+            let joined = tombstones.joined(issuer, tombstone);
+            let commit = self.journal.append([put(issuer, &joined)?].into_iter().chain(with));
+            tombstones.put(issuer, &joined, commit);
+            Ok(commit)
+        })
+    }
+
+    /// Runs `work` on the tombstones among which this one lives, under their lock.
+    fn with_tombstones<R>(&self, tombstone: &Tombstone, work: impl FnOnce(&mut Tombstones) -> R) -> R {
+        if concerns_every_slot(&tombstone.target) {
+            work(&mut self.everywhere.write())
+        } else {
+            let route = Route { generation: 0, shard: u32::from(tombstone.slot) };
+            self.revocations.with(route, work)
+        }
+    }
+
+    /// Brings every live tombstone into memory; how many there are. Until it is done, the store is not ready.
+    pub(crate) fn load_tombstones(&self) -> Result<u64, StoreError> {
+        let mut loaded = 0;
+        for record in self.journal.scan_prefix(Table::Revocations, &[]) {
+            let (_, value) = record.map_err(crate::failed)?;
+            let Some((_, record)) = split_value(&value) else {
+                return Err(StoreError::Failed("a tombstone is cut short".into()));
+            };
+            let Stored { issuer, tombstone } = decode(record)?;
+            self.with_tombstones(&tombstone, |all| all.put(&issuer, &tombstone, CommitNumber::LOADED));
+            loaded += 1;
+        }
+        Ok(loaded)
+    }
+
+    pub(crate) async fn sweep_tombstones(&self, now: Timestamp) -> u64 {
+        let everywhere = self.everywhere.write().sweep(now);
+        everywhere + self.revocations.each(|shard| shard.sweep(now)).await
+    }
+
+    fn ended_in_slot(&self, issuer: &IssuerId, lineage: &Lineage) -> Option<CommitNumber> {
+        let route = Route { generation: 0, shard: u32::from(lineage.slot.number()) };
+        self.revocations.with(route, |shard| {
+            if shard.marks.is_empty() {
+                return None;
+            }
+            let born = lineage.born;
+            let find = |kind, id: &str| shard.find(kind, issuer, id, born);
+            lineage
+                .tokens
+                .iter()
+                .find_map(|jti| find(TargetKind::Token, jti.as_str()))
+                .or_else(|| find(TargetKind::Grant, lineage.grant.as_ref()?.as_str()))
+                .or_else(|| find(TargetKind::Session, lineage.session.as_ref()?.as_str()))
+                .or_else(|| find(TargetKind::User, lineage.user.as_ref()?.as_str()))
+        })
+    }
+
+    fn ended_everywhere(&self, issuer: &IssuerId, lineage: &Lineage) -> Option<CommitNumber> {
+        let everywhere = self.everywhere.read();
+        if everywhere.marks.is_empty() {
+            return None;
+        }
+        let client = lineage.client.as_ref();
+        client
+            .and_then(|client| everywhere.find(TargetKind::Client, issuer, client.as_str(), lineage.born))
+            .or_else(|| everywhere.find(TargetKind::Issuer, issuer, "", lineage.born))
+    }
+}
+
+#[async_trait]
+impl Revocations for EmbeddedStore {
+    async fn revoke(&self, issuer: &IssuerId, tombstones: &[Tombstone]) -> Result<Outcome<()>, StoreError> {
+        self.check_writable()?;
+        let mut last = CommitNumber::LOADED;
+        for tombstone in tombstones {
+            last = last.max(self.bury(issuer, tombstone, [])?);
+        }
+        Ok(self.outcome((), last))
+    }
+
+    async fn revoked(&self, issuer: &IssuerId, lineage: &Lineage) -> Result<Outcome<bool>, StoreError> {
+        if lineage.issued.is_some_and(|issued| self.epoch.is_some_and(|epoch| issued <= epoch)) {
+            return Ok(Outcome::settled(true));
+        }
+        let ended = self.ended_in_slot(issuer, lineage).or_else(|| self.ended_everywhere(issuer, lineage));
+        Ok(ended.map_or(Outcome::settled(false), |commit| self.outcome(true, commit)))
+    }
+}

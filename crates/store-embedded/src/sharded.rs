@@ -1,0 +1,229 @@
+//! Hot state in memory, split into shards by kind, with generations that can be added while running.
+//!
+//! A shard is a lock domain. Ids of ours carry generation and shard; everything else is found under one of the
+//! 1,024 constant slots, which share the locks of generation 0.
+
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use symbolon_protocol::grant::SLOTS;
+use symbolon_protocol::id::IssuerId;
+use symbolon_store::figures::{ShardFigures, StoreFigures, StoreKind};
+use symbolon_store::shard::{Generation, Kind, Route};
+
+/// The locks that the 1,024 constant slots share.
+const HASHED_LOCKS: u32 = 64;
+
+/// A record's key: a digest, uniform in every bit.
+pub(crate) type Key = [u8; 16];
+
+/// Takes the first eight bytes of a [`Key`] as its hash: a digest needs no hashing again.
+#[derive(Default)]
+pub(crate) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(chunk) = bytes.first_chunk::<8>() {
+            self.0 = u64::from_ne_bytes(*chunk);
+        }
+    }
+
+    /// `[u8; 16]` hashes as a slice: its length comes first and says nothing.
+    fn write_usize(&mut self, _length: usize) {}
+}
+
+/// The constant slot of a record that is found by its key alone.
+pub(crate) fn slot_of_key(key: &Key) -> u32 {
+    let [high, low, ..] = *key;
+    u32::from(u16::from_be_bytes([high, low]) % SLOTS)
+}
+
+/// A map from digests.
+pub(crate) type KeyMap<V> = hashbrown::HashMap<Key, V, BuildHasherDefault<KeyHasher>>;
+
+/// The shards of one generation. The description may change (a generation is closed), the state stays.
+struct Shards<T> {
+    generation: Generation,
+    shards: Arc<[Mutex<T>]>,
+}
+
+impl<T: Default> Shards<T> {
+    fn new(generation: Generation) -> Self {
+        let shards = (0..generation.shards.max(1)).map(|_| Mutex::default()).collect();
+        Self { generation, shards }
+    }
+}
+
+/// All shards of one kind.
+pub(crate) struct Sharded<T> {
+    kind: Kind,
+    figures: Arc<StoreFigures>,
+    hashed: Box<[Mutex<T>]>,
+    generations: ArcSwap<Vec<Shards<T>>>,
+    next: AtomicU32,
+}
+
+impl<T: Default> Sharded<T> {
+    /// Makes the shards of the given generations, the current one last.
+    pub(crate) fn new(kind: Kind, figures: Arc<StoreFigures>, generations: &[Generation]) -> Self {
+        let hashed = (0..HASHED_LOCKS).map(|_| Mutex::default()).collect();
+        let sharded = Self {
+            kind,
+            figures,
+            hashed,
+            generations: ArcSwap::from_pointee(generations.iter().copied().map(Shards::new).collect()),
+            next: AtomicU32::new(0),
+        };
+        sharded.figures().set_shards(generations.last().map_or(1, |current| current.shards));
+        sharded
+    }
+
+    fn figures(&self) -> &ShardFigures {
+        self.figures.kind(match self.kind {
+            Kind::Code => StoreKind::Code,
+            Kind::Session => StoreKind::Session,
+            Kind::Challenge => StoreKind::Challenge,
+            Kind::Refresh => StoreKind::Refresh,
+            Kind::Revocation => StoreKind::Revocation,
+            Kind::Assertion => StoreKind::Assertion,
+        })
+    }
+
+    /// Where a new id should live: the shards of the current generation in turn.
+    pub(crate) fn place(&self) -> Route {
+        let generations = self.generations.load();
+        let Some(current) = generations.last() else { return Route { generation: 0, shard: 0 } };
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        Route {
+            generation: current.generation.generation,
+            shard: turn.checked_rem(current.generation.shards).unwrap_or(0),
+        }
+    }
+
+    /// Where an id lives: by what it says if that generation exists here, else by hash.
+    pub(crate) fn route(&self, issuer: &IssuerId, id: &str) -> Route {
+        Route::of_id(self.kind, id)
+            .filter(|route| self.exists(*route))
+            .unwrap_or_else(|| Route::hashed(issuer, id))
+    }
+
+    /// Whether a route names a shard of a live generation, or a slot.
+    pub(crate) fn exists(&self, route: Route) -> bool {
+        let generations = self.generations.load();
+        generations
+            .iter()
+            .any(|g| g.generation.generation == route.generation && route.shard < g.generation.shards)
+    }
+
+    /// The live generations, the current one last.
+    pub(crate) fn generations(&self) -> Vec<Generation> {
+        self.generations.load().iter().map(|shards| shards.generation).collect()
+    }
+
+    /// Replaces the list of generations; those that stay keep their state.
+    pub(crate) fn set_generations(&self, generations: &[Generation]) {
+        self.generations.rcu(|old| {
+            let keep = |wanted: &Generation| {
+                let found = old.iter().find(|shards| shards.generation.generation == wanted.generation);
+                match found {
+                    Some(known) => Shards { generation: *wanted, shards: Arc::clone(&known.shards) },
+                    None => Shards::new(*wanted),
+                }
+            };
+            generations.iter().map(keep).collect::<Vec<_>>()
+        });
+        self.figures().set_shards(generations.last().map_or(1, |current| current.shards));
+    }
+
+    /// Runs `work` on the shard of a route, under its lock and measured.
+    pub(crate) fn with<R>(&self, route: Route, work: impl FnOnce(&mut T) -> R) -> R {
+        let generations = self.generations.load();
+        let found = generations
+            .iter()
+            .rev()
+            .find(|shards| shards.generation.generation == route.generation)
+            .and_then(|shards| Some((shards.shards.get(route.shard as usize)?, route.shard)));
+        let (lock, number) = found.unwrap_or_else(|| self.by_slot(route.shard));
+        let mut timer = self.figures().start(number);
+        let mut shard = match lock.try_lock() {
+            Some(shard) => shard,
+            None => {
+                let shard = lock.lock();
+                timer.admitted();
+                shard
+            }
+        };
+        let result = work(&mut shard);
+        drop(shard);
+        timer.finish(true);
+        result
+    }
+
+    /// The lock and the figure of a constant slot.
+    fn by_slot(&self, slot: u32) -> (&Mutex<T>, u32) {
+        let current = self.generations.load().last().map_or(1, |shards| shards.generation.shards.max(1));
+        let index = slot.checked_rem(HASHED_LOCKS).unwrap_or(0) as usize;
+        // There are HASHED_LOCKS of them, so the first is there.
+        #[allow(
+            clippy::indexing_slicing,
+            reason = "the remainder is below the length, which is a constant above 0"
+        )]
+        let lock = &self.hashed[index];
+        (lock, slot % current)
+    }
+
+    /// Runs `work` on every shard in turn, one lock at a time, and adds up what it answers. Whoever else is on the
+    /// caller's thread has a turn after each.
+    pub(crate) async fn each(&self, mut work: impl FnMut(&mut T) -> u64 + Send) -> u64
+    where
+        T: Send,
+    {
+        let mut sum = 0;
+        for lock in &self.hashed {
+            sum += work(&mut lock.lock());
+            tokio::task::yield_now().await;
+        }
+        let generations: Vec<Arc<[Mutex<T>]>> =
+            self.generations.load().iter().map(|shards| Arc::clone(&shards.shards)).collect();
+        for lock in generations.iter().flat_map(|shards| shards.iter()) {
+            sum += work(&mut lock.lock());
+            tokio::task::yield_now().await;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use symbolon_protocol::time::Timestamp;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn others_have_a_turn_between_the_shards() {
+        let opened_at = Timestamp::from_millis(1);
+        let generation = Generation { generation: 1, shards: 8, opened_at, closed_at: None };
+        let sharded = Sharded::<u64>::new(Kind::Code, Arc::new(StoreFigures::new()), &[generation]);
+        let turns = Arc::new(AtomicU64::new(0));
+        let of_task = Arc::clone(&turns);
+        let other = tokio::spawn(async move {
+            loop {
+                of_task.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        });
+        let shards = sharded.each(|_| 1).await;
+        other.abort();
+        assert_eq!(shards, u64::from(HASHED_LOCKS) + 8);
+        assert!(turns.load(Ordering::Relaxed) >= shards / 2, "{turns:?} of {shards}");
+    }
+}

@@ -1,0 +1,66 @@
+//! The port as a whole: readiness, sweeping, closing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::key::KeyRecord;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::backup::{BackupError, BackupReport};
+use symbolon_store::figures::StoreFigures;
+use symbolon_store::port::{Changed, Store};
+
+use crate::EmbeddedStore;
+
+#[async_trait]
+impl Store for EmbeddedStore {
+    fn on_change(&self, listener: Box<dyn Fn(&Changed) + Send + Sync>) {
+        self.records.on_change(listener);
+    }
+
+    fn figures(&self) -> &Arc<StoreFigures> {
+        &self.figures
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.check_writable()
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let gone = self.sweep_codes(now).await
+            + self.sweep_challenges(now).await
+            + self.sweep_sessions(now).await
+            + self.sweep_families(now).await
+            + self.sweep_tombstones(now).await
+            + self.sweep_assertions(now).await;
+        if self.journal.writable() {
+            self.sweep_generations(now).await?;
+            self.mark_time(now)?;
+        }
+        Ok(gone)
+    }
+
+    async fn reseal(
+        &self,
+        seen: &[(Issuer, Vec<KeyRecord>)],
+        sealed: &[(Issuer, Vec<KeyRecord>)],
+    ) -> Result<(), StoreError> {
+        self.records.reseal(seen, sealed).await
+    }
+
+    async fn backup(&self, target: &Path, now: Timestamp) -> Result<BackupReport, BackupError> {
+        Ok(Self::backup(self, target, now).await?)
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        let (journal, database) = (Arc::clone(&self.journal), Arc::clone(&self.database));
+        tokio::task::spawn_blocking(move || {
+            database.close();
+            journal.close().map_err(crate::failed)
+        })
+        .await
+        .map_err(crate::failed)?
+    }
+}

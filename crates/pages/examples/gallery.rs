@@ -1,0 +1,155 @@
+//! Writes every page, with made-up data, and every asset to a directory: `cargo run -p symbolon-pages --example
+//! gallery -- DIR`, then serve DIR by any file server.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use symbolon_pages::{
+    ConsentPage, ErrorPage, FormPostPage, IndexPage, Language, LoggedOutPage, LoginError, LoginPage,
+    LogoutPage, RenderError, ScopeView, SilentCallbackPage, WalkThroughPage, assets,
+};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let directory = PathBuf::from(std::env::args().nth(1).ok_or("usage: gallery DIR")?);
+    for asset in assets() {
+        write(&directory, asset.path.trim_start_matches('/'), &asset.body)?;
+    }
+    for (name, html) in pages() {
+        write(&directory, &format!("{name}.html"), &html?)?;
+    }
+    Ok(())
+}
+
+fn write(directory: &Path, name: &str, content: &str) -> std::io::Result<()> {
+    let path = directory.join(name);
+    fs::create_dir_all(path.parent().unwrap_or(directory))?;
+    fs::write(path, content)
+}
+
+fn pages() -> Vec<(&'static str, Result<String, RenderError>)> {
+    let wait = LoginError::TooManyAttempts { retry_after_seconds: 90 };
+    vec![
+        ("login", login(None, None).render()),
+        ("login-rejected", login(Some("ada@example.com"), Some(LoginError::InvalidCredentials)).render()),
+        ("login-wait", login(Some("ada@example.com"), Some(wait)).render()),
+        ("login-busy", login(Some("ada@example.com"), Some(LoginError::Busy)).render()),
+        ("login-expired", login(None, Some(LoginError::Expired)).render()),
+        ("consent", consent().render()),
+        ("logout", logout().render()),
+        ("logged-out", logged_out(None).render()),
+        ("logged-out-return", logged_out(Some("https://app.example/")).render()),
+        ("error", error().render()),
+        ("form-post", form_post().render()),
+        ("index", index().render()),
+        ("walkthrough", walkthrough().render()),
+        ("silent-callback", SilentCallbackPage { language: Language::English }.render()),
+    ]
+}
+
+fn login(hint: Option<&str>, error: Option<LoginError>) -> LoginPage {
+    LoginPage {
+        language: Language::English,
+        issuer_name: "Symbolon".into(),
+        client_name: "Pottery Atlas".into(),
+        client_uri: hint.map(|_| "https://app.example/".into()),
+        client_logo: None,
+        action: "/login".into(),
+        cancel_action: "/login/cancel".into(),
+        transaction: "t-1".into(),
+        csrf: "c-1".into(),
+        login_hint: hint.map(Into::into),
+        error,
+    }
+}
+
+fn consent() -> ConsentPage {
+    let scope =
+        |name: &str, description: &str| ScopeView { name: name.into(), description: description.into() };
+    ConsentPage {
+        language: Language::English,
+        issuer_name: "Symbolon".into(),
+        client_name: "Pottery Atlas".into(),
+        client_uri: None,
+        client_logo: None,
+        redirect_host: Some("app.example".into()),
+        user_name: "ada@example.com".into(),
+        scopes: vec![
+            scope("openid", ""),
+            scope("profile", ""),
+            scope("email", ""),
+            scope("offline_access", ""),
+            scope("shards:read", "See the shards in your collection"),
+            scope("kiln.fire", ""),
+        ],
+        action: "/consent".into(),
+        transaction: "t-1".into(),
+        csrf: "c-1".into(),
+    }
+}
+
+fn logout() -> LogoutPage {
+    LogoutPage {
+        language: Language::English,
+        issuer_name: "Symbolon".into(),
+        user_name: Some("ada@example.com".into()),
+        client_name: Some("Pottery Atlas".into()),
+        action: "/logout".into(),
+        transaction: "t-1".into(),
+        csrf: "c-1".into(),
+    }
+}
+
+fn logged_out(return_uri: Option<&str>) -> LoggedOutPage {
+    LoggedOutPage {
+        language: Language::English,
+        issuer_name: "Symbolon".into(),
+        return_uri: return_uri.map(Into::into),
+        client_name: Some("Pottery Atlas".into()),
+    }
+}
+
+fn error() -> ErrorPage {
+    ErrorPage {
+        language: Language::English,
+        issuer_name: Some("Symbolon".into()),
+        status: 400,
+        error: "invalid_request".into(),
+        description: "The redirect_uri is not registered for this client.".into(),
+        request_id: "01JD4V2M8QK3W6".into(),
+        hint: Some(
+            "If you are the developer: register the exact redirect URI, character for character.".into(),
+        ),
+    }
+}
+
+fn form_post() -> FormPostPage {
+    FormPostPage {
+        language: Language::English,
+        action: "https://app.example/callback".into(),
+        parameters: vec![("code".into(), "c0de".into()), ("state".into(), "st4te".into())],
+    }
+}
+
+fn index() -> IndexPage {
+    IndexPage {
+        language: Language::English,
+        issuer_name: "Symbolon".into(),
+        issuer: "https://id.example".into(),
+        discovery_uri: "/.well-known/openid-configuration".into(),
+    }
+}
+
+fn walkthrough() -> WalkThroughPage {
+    WalkThroughPage {
+        language: Language::English,
+        issuer_name: "Symbolon".into(),
+        issuer: "http://localhost:8080".into(),
+        client_id: "demo".into(),
+        scope: "openid profile email offline_access".into(),
+        other_site: "http://127.0.0.1:8080".into(),
+        exchange_path: "/demo/token-exchange".into(),
+        demo_username: "demo".into(),
+        demo_password: "correct-horse-battery".into(),
+    }
+}

@@ -1,0 +1,86 @@
+//! The files that pages load, under paths that carry a fingerprint of their content.
+
+use std::sync::LazyLock;
+
+/// A static file that pages load. Its path changes whenever its content does, so it may be served with
+/// `Cache-Control: public, max-age=31536000, immutable`.
+#[derive(Debug, Clone)]
+pub struct Asset {
+    /// The absolute path that pages ask for, such as `/assets/style.<fingerprint>.css`.
+    pub path: String,
+    /// The value of the `Content-Type` header.
+    pub content_type: &'static str,
+    /// The file's content.
+    pub body: String,
+    /// The value of the `ETag` header, quotes included (RFC 9110 section 8.8.3).
+    pub etag: String,
+}
+
+impl Asset {
+    fn new(stem: &str, extension: &str, content_type: &'static str, body: String) -> Self {
+        let fingerprint = fingerprint(body.as_bytes());
+        Self {
+            path: format!("/assets/{stem}.{fingerprint:016x}.{extension}"),
+            content_type,
+            etag: format!("\"{fingerprint:016x}\""),
+            body,
+        }
+    }
+
+    fn script(stem: &str, body: String) -> Self {
+        Self::new(stem, "js", "text/javascript; charset=utf-8", body)
+    }
+}
+
+/// 64-bit FNV-1a. It only tells versions of our own files apart, so it need not withstand an attacker.
+fn fingerprint(body: &[u8]) -> u64 {
+    body.iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Where each file is found in [`assets`], by name, for templates.
+pub(crate) struct Files {
+    pub(crate) style: Asset,
+    pub(crate) mark: String,
+    pub(crate) form_post: String,
+    pub(crate) walkthrough: String,
+    pub(crate) silent_callback: String,
+    all: Vec<Asset>,
+}
+
+static FILES: LazyLock<Files> = LazyLock::new(|| {
+    let style =
+        Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../assets/style.css").into());
+    let mark = Asset::new("mark", "svg", "image/svg+xml", include_str!("../assets/mark.svg").into());
+    let form_post = Asset::script("form-post", include_str!("../assets/form-post.js").into());
+    let silent_callback =
+        Asset::script("silent-callback", include_str!("../assets/silent-callback.js").into());
+    // A module names the modules that it imports by their fingerprinted paths, so its own fingerprint covers them.
+    let oidc = Asset::script("oidc", include_str!("../assets/oidc.js").into());
+    let walkthrough = Asset::script(
+        "walkthrough",
+        include_str!("../assets/walkthrough.js").replace("\"./oidc.js\"", &format!("\"{}\"", oidc.path)),
+    );
+    Files {
+        style: style.clone(),
+        mark: mark.path.clone(),
+        form_post: form_post.path.clone(),
+        walkthrough: walkthrough.path.clone(),
+        silent_callback: silent_callback.path.clone(),
+        all: vec![style, mark, form_post, silent_callback, oidc, walkthrough],
+    }
+});
+
+pub(crate) fn files() -> &'static Files {
+    &FILES
+}
+
+/// Every file that pages load. Serve each at its path.
+pub fn assets() -> &'static [Asset] {
+    &FILES.all
+}
+
+/// The style sheet of all pages, for pages made elsewhere.
+pub fn stylesheet() -> &'static Asset {
+    &FILES.style
+}

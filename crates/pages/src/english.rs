@@ -1,0 +1,59 @@
+//! The texts in English.
+
+use crate::language::{Phrase, Texts};
+
+pub(crate) static ENGLISH: Texts = Texts {
+    login_title: "Sign in",
+    login_continue: Phrase("to continue to {}"),
+    username: "Username",
+    password: "Password",
+    sign_in: "Sign in",
+    cancel: "Cancel",
+    login_invalid_credentials: "Username or password is incorrect.",
+    login_too_many_attempts: Phrase("Too many attempts. Try again in {}."),
+    login_busy: "We are busy at the moment. Please try again in a few seconds.",
+    login_expired: "This sign-in has expired. Please sign in again.",
+    one_second: "1 second",
+    seconds: Phrase("{} seconds"),
+    minutes: Phrase("{} minutes"),
+
+    consent_title: Phrase("Allow {}?"),
+    consent_asks: Phrase("{} would like to:"),
+    consent_signed_in: Phrase("Signed in as {}"),
+    consent_redirect: Phrase("You will be taken to {}."),
+    consent_allow: "Allow",
+    consent_deny: "Deny",
+    scope_openid: "Know who you are",
+    scope_profile: "See your name and profile",
+    scope_email: "See your email address",
+    scope_address: "See your postal address",
+    scope_phone: "See your phone number",
+    scope_offline_access: "Keep its access while you are away",
+
+    logout_title: "Sign out?",
+    logout_question: "You will need to sign in again the next time.",
+    logout_client: Phrase("{} asks to sign you out."),
+    logout_signed_in: Phrase("Signed in as {}"),
+    logout_confirm: "Sign out",
+    logout_cancel: "Stay signed in",
+    logged_out_title: "You are signed out",
+    logged_out_text: "It is safe to close this window.",
+    logged_out_return: Phrase("Return to {}"),
+
+    error_request: "This request cannot be completed",
+    error_not_found: "There is nothing here",
+    error_busy: "Please try again in a moment",
+    error_server: "Something went wrong on our side",
+    error_code: "Error",
+    error_request_id: "Request",
+
+    form_post_title: "One moment",
+    form_post_text: "Taking you back to the application.",
+    form_post_button: "Continue",
+
+    index_text: "This is an OpenID Connect provider. Applications send you here to sign in.",
+    index_issuer: "Issuer",
+    index_discovery: "Discovery document",
+
+    silent_title: "Silent renewal",
+};

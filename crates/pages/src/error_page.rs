@@ -1,0 +1,46 @@
+//! The page for an error that must not, or cannot, be redirected to a client.
+
+use askama::Template;
+
+use crate::Language;
+use crate::page::page;
+
+/// An error shown to the person in front of the browser (RFC 6749 section 4.1.2.1: an invalid client or redirect
+/// URI is told to the resource owner and never redirected).
+#[derive(Template)]
+#[template(path = "error.html")]
+pub struct ErrorPage {
+    /// The language of the page.
+    pub language: Language,
+    /// The provider's name, where the issuer is known.
+    pub issuer_name: Option<String>,
+    /// The HTTP status of the answer.
+    pub status: u16,
+    /// The error code, such as `invalid_request`.
+    pub error: String,
+    /// What is wrong, in a sentence.
+    pub description: String,
+    /// What finds the request in the log; empty where it has no id.
+    pub request_id: String,
+    /// What may be done about it.
+    pub hint: Option<String>,
+}
+
+impl ErrorPage {
+    fn title(&self) -> &'static str {
+        let texts = self.t();
+        match self.status {
+            404 => texts.error_not_found,
+            429 | 503 => texts.error_busy,
+            500.. => texts.error_server,
+            _ => texts.error_request,
+        }
+    }
+
+    /// Whether the description only repeats the title.
+    fn says_the_title(&self) -> bool {
+        self.description.eq_ignore_ascii_case(self.title())
+    }
+}
+
+page!(ErrorPage);

@@ -1,0 +1,112 @@
+//! The languages of the pages and the table of their texts.
+
+use crate::english::ENGLISH;
+
+/// A language that pages are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Language {
+    /// English.
+    #[default]
+    English,
+}
+
+impl Language {
+    /// The language tag (RFC 5646), for the `lang` attribute.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+        }
+    }
+
+    /// The direction of its writing, for the `dir` attribute.
+    pub fn direction(self) -> &'static str {
+        match self {
+            Self::English => "ltr",
+        }
+    }
+
+    /// The texts of the pages.
+    pub fn texts(self) -> &'static Texts {
+        match self {
+            Self::English => &ENGLISH,
+        }
+    }
+}
+
+/// A text with one gap, written `{}`, that a name or a number fills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phrase(pub &'static str);
+
+impl Phrase {
+    /// What stands before the gap.
+    pub fn before(&self) -> &'static str {
+        self.0.split_once("{}").map_or(self.0, |(before, _)| before)
+    }
+
+    /// What stands after the gap.
+    pub fn after(&self) -> &'static str {
+        self.0.split_once("{}").map_or("", |(_, after)| after)
+    }
+
+    /// The text with its gap filled.
+    pub fn with(&self, value: &str) -> String {
+        format!("{}{value}{}", self.before(), self.after())
+    }
+}
+
+/// Declares the table, whose fields need no words beyond their names and their English text.
+macro_rules! texts {
+    ($($kind:ty { $($name:ident),+ $(,)? })+) => {
+        /// The texts of the pages in one language. The names of the fields say where each is shown; a
+        /// [`Phrase`] has one gap.
+        #[derive(Debug)]
+        pub struct Texts {
+            $($(#[allow(missing_docs, reason = "the English text is the documentation")] pub $name: $kind,)+)+
+        }
+
+        impl Texts {
+            /// Every text with its name, for checks of a translation.
+            pub fn entries(&self) -> Vec<(&'static str, &'static str)> {
+                vec![$($((stringify!($name), Text::text(&self.$name)),)+)+]
+            }
+        }
+    };
+}
+
+/// Both kinds of table entries, read alike.
+trait Text {
+    fn text(&self) -> &'static str;
+}
+
+impl Text for &'static str {
+    fn text(&self) -> &'static str {
+        self
+    }
+}
+
+impl Text for Phrase {
+    fn text(&self) -> &'static str {
+        self.0
+    }
+}
+
+texts! {
+    &'static str {
+        login_title, username, password, sign_in, cancel,
+        login_invalid_credentials, login_busy, login_expired, one_second,
+        consent_allow, consent_deny,
+        scope_openid, scope_profile, scope_email, scope_address, scope_phone, scope_offline_access,
+        logout_title, logout_question, logout_confirm, logout_cancel,
+        logged_out_title, logged_out_text,
+        error_request, error_not_found, error_busy, error_server, error_code, error_request_id,
+        form_post_title, form_post_text, form_post_button,
+        index_text, index_issuer, index_discovery,
+        silent_title,
+    }
+    Phrase {
+        login_continue, login_too_many_attempts, seconds, minutes,
+        consent_title, consent_asks, consent_signed_in, consent_redirect,
+        logout_client, logout_signed_in, logged_out_return,
+    }
+}

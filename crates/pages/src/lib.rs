@@ -1,0 +1,48 @@
+//! View data to HTML: login, consent, logout, error and walk-through pages. No I/O.
+//!
+//! Every page is a plain struct with a `render` method that answers a whole HTML document. The caller decides
+//! everything (URLs, hidden fields, names, errors); a page only escapes and lays out. Pages carry no inline
+//! style and no inline script, so a strict Content-Security-Policy holds. What each page needs beyond
+//! `default-src 'none'; base-uri 'none'`:
+//!
+//! | page | directives |
+//! |---|---|
+//! | all | `style-src 'self'; img-src 'self' data:` |
+//! | all but [`SilentCallbackPage`] | `frame-ancestors 'none'` |
+//! | [`LoginPage`], [`ConsentPage`], [`LogoutPage`] | `form-action 'self'` and the origin of the redirect URI, because browsers apply `form-action` to the redirects after a form too |
+//! | [`FormPostPage`] | `script-src 'self'; form-action` origin of the redirect URI |
+//! | [`WalkThroughPage`] | `script-src 'self'; connect-src 'self' ISSUER; frame-src 'self' ISSUER` |
+//! | [`SilentCallbackPage`] | `script-src 'self'; frame-ancestors 'self'` |
+//!
+//! `Referrer-Policy: strict-origin` suits them: `no-referrer` and `same-origin` make browsers send `Origin: null`
+//! with forms, to this server or to clients.
+//!
+//! The walk-through on the other site reads discovery, JWKS, the token endpoint and UserInfo across origins, so
+//! these need CORS (UserInfo with a preflight for `Authorization`, and `WWW-Authenticate` exposed).
+//!
+//! The files that pages load are [`assets`]; their paths carry a fingerprint of their content, so they may be
+//! cached for ever.
+
+mod asset;
+mod english;
+mod error_page;
+mod form_post;
+mod index_page;
+mod language;
+mod page;
+mod sign_in;
+mod sign_out;
+mod walkthrough;
+
+#[cfg(test)]
+mod tests;
+
+pub use asset::{Asset, assets, stylesheet};
+pub use error_page::ErrorPage;
+pub use form_post::FormPostPage;
+pub use index_page::IndexPage;
+pub use language::{Language, Phrase, Texts};
+pub use page::RenderError;
+pub use sign_in::{ConsentPage, LoginError, LoginPage, ScopeView};
+pub use sign_out::{LoggedOutPage, LogoutPage};
+pub use walkthrough::{SilentCallbackPage, WalkThroughPage};

@@ -1,0 +1,161 @@
+//! The login page and the consent page.
+
+use askama::Template;
+
+use crate::page::{is_linkable, is_own_image, page};
+use crate::{Language, Texts};
+
+/// Why the last attempt to sign in failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginError {
+    /// The user name or the password is wrong; the page never says which.
+    InvalidCredentials,
+    /// Too many failed attempts for this account or address.
+    TooManyAttempts {
+        /// Seconds until the next attempt is allowed.
+        retry_after_seconds: u64,
+    },
+    /// The server has too many passwords to check at the moment.
+    Busy,
+    /// The login took too long, or its form was sent twice.
+    Expired,
+}
+
+impl LoginError {
+    fn text(&self, texts: &Texts) -> String {
+        match *self {
+            Self::InvalidCredentials => texts.login_invalid_credentials.into(),
+            Self::TooManyAttempts { retry_after_seconds } => {
+                texts.login_too_many_attempts.with(&wait(retry_after_seconds, texts))
+            }
+            Self::Busy => texts.login_busy.into(),
+            Self::Expired => texts.login_expired.into(),
+        }
+    }
+}
+
+/// A wait in words: seconds below two minutes, then minutes rounded up.
+fn wait(seconds: u64, texts: &Texts) -> String {
+    match seconds {
+        0 | 1 => texts.one_second.into(),
+        2..=119 => texts.seconds.with(&seconds.to_string()),
+        longer => texts.minutes.with(&longer.div_ceil(60).to_string()),
+    }
+}
+
+/// Asks for user name and password (`POST action` with the fields `username`, `password`, `transaction`,
+/// `csrf_token`). Cancel is a form of its own (`POST cancel_action` with `cancel=true`, `transaction`,
+/// `csrf_token`), so that it never sends a password.
+#[derive(Template)]
+#[template(path = "login.html")]
+pub struct LoginPage {
+    /// The language of the page.
+    pub language: Language,
+    /// The provider's name.
+    pub issuer_name: String,
+    /// The name of the client that asked for the login.
+    pub client_name: String,
+    /// The client's home page; linked only if it is an absolute URL.
+    pub client_uri: Option<String>,
+    /// The client's logo: a `data:image/` URI or a path on this origin, else it is not shown.
+    pub client_logo: Option<String>,
+    /// Where the form is posted.
+    pub action: String,
+    /// Where the cancel form is posted.
+    pub cancel_action: String,
+    /// The hidden field `transaction`.
+    pub transaction: String,
+    /// The hidden field `csrf_token`.
+    pub csrf: String,
+    /// What the user name field holds at first (`login_hint`, or what was typed before an error).
+    pub login_hint: Option<String>,
+    /// Why the last attempt failed.
+    pub error: Option<LoginError>,
+}
+
+/// One scope that a client asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeView {
+    /// The scope token (RFC 6749 section 3.3).
+    pub name: String,
+    /// What it allows, in the words of the user; if empty, the page describes the standard scopes of OpenID
+    /// Connect Core section 5.4 itself.
+    pub description: String,
+}
+
+impl ScopeView {
+    /// The words for this scope, and nothing where neither the caller nor the page has any.
+    fn words(&self, texts: &'static Texts) -> &str {
+        if !self.description.is_empty() {
+            return &self.description;
+        }
+        match self.name.as_str() {
+            "openid" => texts.scope_openid,
+            "profile" => texts.scope_profile,
+            "email" => texts.scope_email,
+            "address" => texts.scope_address,
+            "phone" => texts.scope_phone,
+            "offline_access" => texts.scope_offline_access,
+            _ => "",
+        }
+    }
+}
+
+/// Asks whether a client may have what it asks for (`POST action` with `decision` = `allow` or `deny`,
+/// `transaction`, `csrf_token`).
+#[derive(Template)]
+#[template(path = "consent.html")]
+pub struct ConsentPage {
+    /// The language of the page.
+    pub language: Language,
+    /// The provider's name.
+    pub issuer_name: String,
+    /// The name of the client that asks.
+    pub client_name: String,
+    /// The client's home page; linked only if it is an absolute URL.
+    pub client_uri: Option<String>,
+    /// The client's logo: a `data:image/` URI or a path on this origin, else it is not shown.
+    pub client_logo: Option<String>,
+    /// The host that the answer is sent to, so that the user sees where they will be taken.
+    pub redirect_host: Option<String>,
+    /// Who is signed in.
+    pub user_name: String,
+    /// What the client asks for.
+    pub scopes: Vec<ScopeView>,
+    /// Where the form is posted.
+    pub action: String,
+    /// The hidden field `transaction`.
+    pub transaction: String,
+    /// The hidden field `csrf_token`.
+    pub csrf: String,
+}
+
+impl LoginPage {
+    fn client_link(&self) -> Option<&str> {
+        self.client_uri.as_deref().filter(|uri| is_linkable(uri))
+    }
+
+    fn logo(&self) -> Option<&str> {
+        self.client_logo.as_deref().filter(|uri| is_own_image(uri))
+    }
+
+    fn hint(&self) -> &str {
+        self.login_hint.as_deref().unwrap_or_default()
+    }
+
+    fn rejected(&self) -> bool {
+        self.error == Some(LoginError::InvalidCredentials)
+    }
+}
+
+impl ConsentPage {
+    fn client_link(&self) -> Option<&str> {
+        self.client_uri.as_deref().filter(|uri| is_linkable(uri))
+    }
+
+    fn logo(&self) -> Option<&str> {
+        self.client_logo.as_deref().filter(|uri| is_own_image(uri))
+    }
+}
+
+page!(LoginPage, ConsentPage);

@@ -1,0 +1,376 @@
+//! What must hold on every page: hostile text stays text, nothing is inline, forms carry their hidden fields.
+
+use crate::*;
+
+mod contrast;
+
+/// Breaks out of text, of attributes in either quote, and of elements.
+const HOSTILE: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;";
+
+fn login(error: Option<LoginError>) -> LoginPage {
+    LoginPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        client_name: HOSTILE.into(),
+        client_uri: Some(format!("https://app.example/{HOSTILE}")),
+        client_logo: Some(format!("data:image/png;base64,{HOSTILE}")),
+        action: "/login".into(),
+        cancel_action: "/login/cancel".into(),
+        transaction: HOSTILE.into(),
+        csrf: HOSTILE.into(),
+        login_hint: Some(HOSTILE.into()),
+        error,
+    }
+}
+
+fn consent() -> ConsentPage {
+    ConsentPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        client_name: HOSTILE.into(),
+        client_uri: None,
+        client_logo: None,
+        redirect_host: Some(HOSTILE.into()),
+        user_name: HOSTILE.into(),
+        scopes: vec![
+            ScopeView { name: HOSTILE.into(), description: HOSTILE.into() },
+            ScopeView { name: "openid".into(), description: String::new() },
+        ],
+        action: HOSTILE.into(),
+        transaction: HOSTILE.into(),
+        csrf: HOSTILE.into(),
+    }
+}
+
+fn logout() -> LogoutPage {
+    LogoutPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        user_name: Some(HOSTILE.into()),
+        client_name: Some(HOSTILE.into()),
+        action: "/logout".into(),
+        transaction: HOSTILE.into(),
+        csrf: HOSTILE.into(),
+    }
+}
+
+fn logged_out(return_uri: &str) -> LoggedOutPage {
+    LoggedOutPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        return_uri: Some(return_uri.into()),
+        client_name: None,
+    }
+}
+
+fn form_post(action: &str) -> FormPostPage {
+    FormPostPage {
+        language: Language::English,
+        action: action.into(),
+        parameters: vec![("state".into(), HOSTILE.into()), (HOSTILE.into(), "code".into())],
+    }
+}
+
+fn walkthrough() -> WalkThroughPage {
+    WalkThroughPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        issuer: HOSTILE.into(),
+        client_id: HOSTILE.into(),
+        scope: HOSTILE.into(),
+        other_site: HOSTILE.into(),
+        exchange_path: HOSTILE.into(),
+        demo_username: HOSTILE.into(),
+        demo_password: HOSTILE.into(),
+    }
+}
+
+/// Every page, each field hostile, by name.
+fn pages() -> Vec<(&'static str, String)> {
+    let error = ErrorPage {
+        language: Language::English,
+        issuer_name: Some(HOSTILE.into()),
+        status: 400,
+        error: HOSTILE.into(),
+        description: HOSTILE.into(),
+        request_id: HOSTILE.into(),
+        hint: Some(HOSTILE.into()),
+    };
+    let index = IndexPage {
+        language: Language::English,
+        issuer_name: HOSTILE.into(),
+        issuer: HOSTILE.into(),
+        discovery_uri: HOSTILE.into(),
+    };
+    vec![
+        ("login", login(Some(LoginError::InvalidCredentials)).render().unwrap()),
+        ("consent", consent().render().unwrap()),
+        ("logout", logout().render().unwrap()),
+        ("logged-out", logged_out(&format!("https://app.example/{HOSTILE}")).render().unwrap()),
+        ("error", error.render().unwrap()),
+        ("form-post", form_post(&format!("https://app.example/{HOSTILE}")).render().unwrap()),
+        ("index", index.render().unwrap()),
+        ("walkthrough", walkthrough().render().unwrap()),
+        ("silent-callback", SilentCallbackPage { language: Language::English }.render().unwrap()),
+    ]
+}
+
+/// The tags of a document with their attributes, read as a browser would: `<` outside a tag opens one, quotes
+/// hide `>` inside one.
+fn tags(html: &str) -> Vec<String> {
+    let mut tags = Vec::new();
+    let mut open: Option<(String, Option<char>)> = None;
+    for character in html.chars() {
+        match &mut open {
+            None if character == '<' => open = Some((String::new(), None)),
+            None => {}
+            Some((tag, None)) if character == '>' => {
+                tags.push(std::mem::take(tag));
+                open = None;
+            }
+            Some((tag, quote)) => {
+                match *quote {
+                    None if matches!(character, '"' | '\'') => *quote = Some(character),
+                    Some(quoted) if quoted == character => *quote = None,
+                    _ => {}
+                }
+                tag.push(character);
+            }
+        }
+    }
+    assert!(open.is_none(), "a tag never ends");
+    tags
+}
+
+fn is(tag: &str, name: &str) -> bool {
+    tag.split([' ', '\n']).next() == Some(name)
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    for (name, html) in pages() {
+        assert!(!html.contains("<img src=x") && !html.contains("alert(1)</script>"), "{name} lets markup in");
+        assert!(!html.contains("\"'>"), "{name} lets quotes in");
+        for tag in tags(&html) {
+            let unquoted: String = tag.split('"').step_by(2).collect();
+            assert!(!unquoted.contains("alert") && !unquoted.contains("onerror"), "{name}: <{tag}>");
+        }
+    }
+}
+
+#[test]
+fn hostile_text_is_shown_as_it_is() {
+    let escaped = "&#34;&#39;&#62;&#60;script&#62;alert(1)&#60;/script&#62;";
+    for (name, html) in pages().into_iter().filter(|(name, _)| *name != "silent-callback") {
+        assert!(html.contains(escaped), "{name} loses the text");
+    }
+}
+
+#[test]
+fn nothing_is_inline() {
+    for (name, html) in pages() {
+        let tags = tags(&html);
+        assert!(
+            !tags.iter().any(|tag| is(tag, "style") || is(tag, "base")),
+            "{name} has an inline style or a base"
+        );
+        for tag in &tags {
+            assert!(!tag.contains(" style="), "{name}: <{tag}>");
+            let attributes = tag.split('"').step_by(2);
+            assert!(
+                !attributes.into_iter().any(|part| part.trim_start().starts_with("on")),
+                "{name}: <{tag}>"
+            );
+            assert!(!is(tag, "script") || tag.contains(" src=\"/assets/"), "{name}: <{tag}>");
+        }
+        for script in html.split("<script").skip(1) {
+            assert!(script.split_once('>').is_some_and(|(_, rest)| rest.starts_with("</script>")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_file_that_a_page_loads_is_an_asset() {
+    for (name, html) in pages() {
+        for path in html.split('"').filter(|part| part.starts_with("/assets/")) {
+            assert!(assets().iter().any(|asset| asset.path == path), "{name} asks for {path}");
+        }
+    }
+    for asset in assets() {
+        for path in
+            asset.body.split('"').filter(|part| part.starts_with("/assets/") || part.starts_with("./"))
+        {
+            assert!(assets().iter().any(|other| other.path == path), "{} imports {path}", asset.path);
+        }
+        assert!(
+            !asset.body.contains("https://") && !asset.body.contains("@import"),
+            "{} is not alone",
+            asset.path
+        );
+    }
+}
+
+#[test]
+fn every_form_of_ours_carries_transaction_and_csrf_token() {
+    let mut forms = 0;
+    for (name, html) in pages().into_iter().filter(|(name, _)| *name != "form-post") {
+        for form in html.split("<form").skip(1) {
+            let form = form.split("</form>").next().unwrap();
+            for field in ["transaction", "csrf_token"] {
+                assert!(
+                    form.contains(&format!("type=\"hidden\" name=\"{field}\" value=\"&#34;")),
+                    "{name}: {field}"
+                );
+            }
+            assert!(form.contains("method=\"post\""), "{name} puts a form into the address bar");
+            forms += 1;
+        }
+    }
+    assert_eq!(forms, 4, "login, cancel, consent, logout");
+}
+
+#[test]
+fn a_form_post_sends_the_parameters_and_nothing_else() {
+    let html = form_post("https://app.example/callback?a=1&b=2").render().unwrap();
+    let inputs = tags(&html).into_iter().filter(|tag| is(tag, "input")).count();
+    assert_eq!(inputs, 2);
+    assert!(html.contains("action=\"https://app.example/callback?a=1&#38;b=2\""));
+    assert!(html.contains("<button") && !html.contains("<noscript"), "the button is always there");
+    assert!(
+        tags(&html).iter().all(|tag| !is(tag, "button") || !tag.contains(" name=")),
+        "the button adds nothing"
+    );
+}
+
+#[test]
+fn a_form_post_goes_to_web_pages_only() {
+    for action in
+        ["javascript:alert(1)", "JavaScript:alert(1)", " javascript:x", "data:text/html,x", "/here", ""]
+    {
+        assert!(matches!(form_post(action).render(), Err(RenderError::UnsafeAction)), "{action}");
+    }
+    assert!(form_post("http://127.0.0.1:9000/callback").render().is_ok());
+}
+
+#[test]
+fn only_web_pages_and_apps_are_linked() {
+    for uri in
+        ["javascript:alert(1)", "JAVASCRIPT:alert(1)", "\tjavascript:x", "data:text/html,x", "vbscript:x"]
+    {
+        let tags = tags(&logged_out(uri).render().unwrap());
+        assert!(!tags.iter().any(|tag| is(tag, "a")), "{uri}");
+        let mut page = login(None);
+        page.client_uri = Some(uri.into());
+        assert!(!page.render().unwrap().contains(uri), "{uri}");
+    }
+    for uri in ["https://app.example/", "com.example.app:/signed-out"] {
+        assert!(logged_out(uri).render().unwrap().contains(&format!("href=\"{uri}\"")), "{uri}");
+    }
+}
+
+#[test]
+fn a_logo_from_elsewhere_is_not_loaded() {
+    for uri in [
+        "https://tracker.example/logo.png",
+        "//tracker.example/logo.png",
+        "/\\tracker.example",
+        "data:text/html,x",
+    ] {
+        let mut page = login(None);
+        page.client_logo = Some(uri.into());
+        assert!(!tags(&page.render().unwrap()).iter().any(|tag| is(tag, "img")), "{uri}");
+    }
+    let mut page = login(None);
+    page.client_logo = Some("/logos/1.png".into());
+    assert!(page.render().unwrap().contains("src=\"/logos/1.png\""));
+}
+
+#[test]
+fn every_visible_field_has_a_label_and_names_are_stable() {
+    let html = login(None).render().unwrap();
+    for (name, autocomplete) in [("username", "username"), ("password", "current-password")] {
+        assert!(html.contains(&format!("<label for=\"{name}\">")));
+        let field = tags(&html).into_iter().find(|tag| tag.contains(&format!("name=\"{name}\""))).unwrap();
+        assert!(
+            field.contains(&format!("id=\"{name}\""))
+                && field.contains(&format!("autocomplete=\"{autocomplete}\""))
+        );
+    }
+}
+
+#[test]
+fn a_login_error_is_announced_and_a_wait_is_in_words() {
+    let wait = |seconds| {
+        let error = LoginError::TooManyAttempts { retry_after_seconds: seconds };
+        login(Some(error)).render().unwrap()
+    };
+    assert!(!login(None).render().unwrap().contains("role=\"alert\""));
+    for (seconds, words) in [(0, "1 second"), (1, "1 second"), (45, "45 seconds"), (121, "3 minutes")] {
+        let html = wait(seconds);
+        assert!(html.contains("role=\"alert\"") && html.contains(&format!("in {words}.")), "{seconds}");
+        assert!(!html.contains("aria-invalid"), "the fields are not at fault");
+    }
+    let rejected = login(Some(LoginError::InvalidCredentials)).render().unwrap();
+    assert_eq!(rejected.matches("aria-describedby=\"login-error\"").count(), 2);
+}
+
+#[test]
+fn a_scope_is_described_by_the_caller_first() {
+    let html = consent().render().unwrap();
+    assert!(html.contains(Language::English.texts().scope_openid));
+    let mut page = consent();
+    page.scopes = vec![ScopeView { name: "openid".into(), description: "Ours".into() }];
+    let html = page.render().unwrap();
+    assert!(html.contains("Ours") && !html.contains(Language::English.texts().scope_openid));
+}
+
+#[test]
+fn no_text_is_missing_and_pages_name_their_language() {
+    for (name, text) in Language::English.texts().entries() {
+        assert!(!text.trim().is_empty(), "{name}");
+    }
+    for (name, html) in pages() {
+        assert!(html.starts_with("<!doctype html>\n<html lang=\"en\" dir=\"ltr\">"), "{name}");
+    }
+}
+
+#[test]
+fn a_fingerprint_is_part_of_path_and_etag() {
+    let style = stylesheet();
+    let fingerprint = style.etag.trim_matches('"');
+    assert_eq!(style.path, format!("/assets/style.{fingerprint}.css"));
+    assert_eq!(fingerprint.len(), 16);
+    let mut paths: Vec<_> = assets().iter().map(|asset| &asset.path).collect();
+    paths.sort();
+    paths.dedup();
+    assert_eq!(paths.len(), assets().len());
+}
+
+#[test]
+fn the_walk_through_has_the_ids_that_its_script_asks_for() {
+    let html = walkthrough().render().unwrap();
+    let script = assets().iter().find(|asset| asset.path.contains("/walkthrough.")).unwrap();
+    let asked = script.body.split("$(\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let tested = ["sign-in", "userinfo", "silent", "refresh", "exchange", "sign-out", "error"];
+    let results = ["result-userinfo", "result-silent", "result-refresh", "result-exchange"];
+    for id in asked.chain(tested).chain(results) {
+        assert_eq!(html.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
+    }
+    assert!(html.contains("data-state=\"signed-out\""));
+}
+
+#[test]
+fn an_error_says_nothing_twice_and_nothing_empty() {
+    let page = |description: &str, request_id: &str| {
+        let (description, request_id) = (description.to_owned(), request_id.to_owned());
+        let error = "not_found".to_owned();
+        let language = Language::English;
+        ErrorPage { language, issuer_name: None, status: 404, error, description, request_id, hint: None }
+            .render()
+            .unwrap()
+    };
+    let bare = page("there is nothing here", "");
+    assert!(!bare.contains("id=\"description\"") && !bare.contains("id=\"request-id\""));
+    let full = page("the transaction is over", "48d5a9692ab8288411319384");
+    assert!(full.contains("the transaction is over") && full.contains("48d5a9692ab8288411319384"));
+}

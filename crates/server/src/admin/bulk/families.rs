@@ -1,0 +1,92 @@
+//! Refresh-token families in bulk.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use symbolon_protocol::client::{Client, GrantType};
+use symbolon_protocol::event::Event;
+use symbolon_protocol::family::{Family, FamilyId};
+use symbolon_protocol::grant::GrantId;
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::session::{Amr, AuthenticationMethod};
+use symbolon_protocol::token::refresh_token;
+use symbolon_store::shard::Kind;
+
+use super::super::call::{Call, Payload};
+use super::super::error::{AdminError, Answer};
+use super::lines::Line;
+use super::stream::{self, Batch, Done, Pace};
+use super::{Known, scope};
+
+const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Event::FamilyBegun };
+
+/// `POST /refresh-tokens/bulk`.
+pub(super) async fn begin(call: Call, payload: Payload) -> Answer {
+    let known = Known::new(&call);
+    stream::answer(call, payload, PACE, move |chunk| chunk_of(Arc::clone(&known), chunk))
+}
+
+/// A family that begins now, as if the user had signed in and allowed `offline_access`.
+pub(super) fn family(call: &Call, client: &Client, user: UserId, scope: Scope) -> Family {
+    let now = call.now();
+    let lifetimes = call.issuer.settings.load().lifetimes_for(&client.settings);
+    Family {
+        grant: GrantId::draw(call.id(), user.as_str(), now, &*call.app.random),
+        client: client.client_id.clone(),
+        user,
+        sid: None,
+        scope,
+        auth_time: now,
+        amr: Amr::of(AuthenticationMethod::AdminApi),
+        version: 1,
+        created_at: now,
+        rotated_at: now,
+        idle_expires_at: now + lifetimes.refresh_token_idle,
+        expires_at: now + lifetimes.refresh_token_absolute,
+        binding: None,
+    }
+}
+
+async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut batch = Batch::new();
+    for line in chunk {
+        batch.push(new(&known, line).await);
+    }
+    let call = &known.call;
+    let families: Vec<(FamilyId, Family)> = batch.take();
+    let told: Vec<_> = families
+        .iter()
+        .map(|(id, family)| {
+            let token = refresh_token::mint(call.id(), id, family.version, &call.issuer.refresh_token_key);
+            Ok(json!({
+                "refresh_token": token.expose(),
+                "user_id": family.user,
+                "client_id": family.client,
+                "expires_at": family.expires_at,
+            }))
+        })
+        .collect();
+    let begun = begun(call, families).await;
+    batch.settle(begun.map(|()| told))
+}
+
+/// Begins them, durable when it returns.
+async fn begun(call: &Call, families: Vec<(FamilyId, Family)>) -> Result<(), AdminError> {
+    if !families.is_empty() {
+        call.app.store.begin_families(call.id(), families).await?.durable.wait().await?;
+    }
+    Ok(())
+}
+
+async fn new(known: &Known, line: Line) -> Result<(FamilyId, Family), AdminError> {
+    let mut fields = stream::fields(line)?;
+    let client = known.client(&mut fields).await?;
+    if !client.may_use(GrantType::RefreshToken) {
+        return Err(AdminError::invalid("client_id names a client without the grant type refresh_token"));
+    }
+    let user = known.user(&mut fields).await?;
+    let scope = scope(&mut fields, &client)?;
+    let id = known.call.app.store.place(Kind::Refresh).draw_family(&*known.call.app.random);
+    Ok((id, family(&known.call, &client, user, scope)))
+}

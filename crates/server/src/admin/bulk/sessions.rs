@@ -1,0 +1,61 @@
+//! Sessions in bulk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::session::{Session, SessionId};
+
+use super::super::call::{Call, Payload};
+use super::super::error::{AdminError, Answer};
+use super::super::test_endpoints::{MAX_TTL, new_session};
+use super::Known;
+use super::lines::Line;
+use super::stream::{self, Batch, Done, Pace};
+
+/// Several chunks at once, so that users of one are looked up while another becomes durable.
+const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Event::SessionCreated };
+
+/// `POST /sessions/bulk`.
+pub(super) async fn open(call: Call, payload: Payload) -> Answer {
+    let known = Known::new(&call);
+    stream::answer(call, payload, PACE, move |chunk| chunk_of(Arc::clone(&known), chunk))
+}
+
+async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut batch = Batch::new();
+    for line in chunk {
+        batch.push(new(&known, line).await);
+    }
+    let sessions: Vec<(SessionId, Session)> = batch.take();
+    let told: Vec<_> = sessions
+        .iter()
+        .map(|(id, session)| {
+            Ok(json!({
+                "session_id": id.expose(),
+                "sid": session.sid,
+                "user_id": session.user,
+                "expires_at": session.expires_at,
+            }))
+        })
+        .collect();
+    let opened = opened(&known.call, sessions).await;
+    batch.settle(opened.map(|()| told))
+}
+
+/// Opens them, durable when it returns.
+async fn opened(call: &Call, sessions: Vec<(SessionId, Session)>) -> Result<(), AdminError> {
+    if !sessions.is_empty() {
+        call.app.store.open_sessions(call.id(), sessions).await?.durable.wait().await?;
+    }
+    Ok(())
+}
+
+async fn new(known: &Known, line: Line) -> Result<(SessionId, Session), AdminError> {
+    let mut fields = stream::fields(line)?;
+    let user = known.user(&mut fields).await?;
+    let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?;
+    let ttl = ttl.map_or_else(|| known.call.issuer.settings.load().lifetimes.session, Duration::from_secs);
+    Ok(new_session(&known.call, user, ttl))
+}

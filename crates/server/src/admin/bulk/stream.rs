@@ -1,0 +1,261 @@
+//! NDJSON through: lines in, chunks to whoever works on them, answers out in the order of the lines. Memory is bounded
+//! by what is in flight and by [`BUFFERED`] chunks of answers that nobody has read yet.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderValue, header};
+use http_body_util::BodyExt;
+use hyper::body::Frame;
+use serde_json::{Map, Value, json};
+use symbolon_protocol::event::Event;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::super::call::{Call, Concerns, Payload, parse_object};
+use super::super::error::{AdminError, Answer};
+use super::super::fields::Fields;
+use super::lines::{Line, Lines};
+use crate::http::no_store;
+
+/// Chunks of answers that may wait for the reader, so that a client that reads only once it has written everything
+/// gets a hundred thousand lines through.
+const BUFFERED: usize = 256;
+
+/// What became of one line.
+pub(super) type Done = Result<Value, AdminError>;
+
+/// How a stream is cut up.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// Lines of a chunk.
+    pub(super) chunk: usize,
+    /// Chunks that are worked on at once.
+    pub(super) in_flight: usize,
+    /// What the audit log calls it: once per stream, with counts.
+    pub(super) event: Event,
+}
+
+/// Answers a stream of lines by `work`, which gives one result per line, in order.
+///
+/// # Errors
+/// 415 where the body is not NDJSON.
+pub(super) fn answer<W, Fut>(call: Call, payload: Payload, pace: Pace, work: W) -> Answer
+where
+    W: Fn(Vec<Line>) -> Fut + Send + 'static,
+    Fut: Future<Output = Vec<Done>> + Send + 'static,
+{
+    const ACCEPTED: [&str; 4] =
+        ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
+    payload.expect("application/x-ndjson", &ACCEPTED)?;
+    let (sender, receiver) = mpsc::channel(BUFFERED);
+    tokio::spawn(async move {
+        let counts = run(payload.body, pace, work, sender).await;
+        let detail = json!({ "bulk": true, "done": counts.done, "refused": counts.refused });
+        call.audit(pace.event, Concerns { detail, ..Concerns::default() });
+    });
+    Ok(response(receiver))
+}
+
+/// What a stream came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    done: u64,
+    refused: u64,
+}
+
+struct Chunk {
+    numbers: Vec<u64>,
+    running: JoinHandle<Vec<Done>>,
+}
+
+/// Reads, hands out and writes until the input ends or the reader is gone.
+async fn run<W, Fut>(mut body: Body, pace: Pace, work: W, sender: mpsc::Sender<io::Result<Bytes>>) -> Counts
+where
+    W: Fn(Vec<Line>) -> Fut,
+    Fut: Future<Output = Vec<Done>> + Send + 'static,
+{
+    let (mut lines, mut waiting) = (Lines::default(), VecDeque::new());
+    let (mut running, mut counts) = (VecDeque::new(), Counts::default());
+    loop {
+        let arrived = body.frame().await;
+        let over = match &arrived {
+            Some(Ok(frame)) => {
+                lines.push(frame.data_ref().map_or(&[][..], |data| data), |line| waiting.push_back(line));
+                false
+            }
+            Some(Err(_)) | None => {
+                lines.finish(|line| waiting.push_back(line));
+                true
+            }
+        };
+        while waiting.len() >= pace.chunk || (over && !waiting.is_empty()) {
+            let chunk: Vec<Line> = waiting.drain(..pace.chunk.min(waiting.len())).collect();
+            let numbers = chunk.iter().map(|line| line.number).collect();
+            running.push_back(Chunk { numbers, running: tokio::spawn(work(chunk)) });
+            if running.len() >= pace.in_flight && !settle(&mut running, &mut counts, &sender).await {
+                return counts;
+            }
+        }
+        if over {
+            while !running.is_empty() {
+                if !settle(&mut running, &mut counts, &sender).await {
+                    return counts;
+                }
+            }
+            if matches!(arrived, Some(Err(_))) {
+                let broken = AdminError::invalid("the body could not be read to its end");
+                let mut text = Vec::new();
+                write_line(&mut text, lines.current(), Err(broken));
+                let _ = sender.send(Ok(text.into())).await;
+            }
+            return counts;
+        }
+    }
+}
+
+/// Waits for the oldest chunk and sends its answers; false where nobody reads any more. Chunks that are under way then
+/// still come to their end.
+async fn settle(
+    running: &mut VecDeque<Chunk>,
+    counts: &mut Counts,
+    sender: &mpsc::Sender<io::Result<Bytes>>,
+) -> bool {
+    let Some(Chunk { numbers, running }) = running.pop_front() else { return true };
+    let mut results = match running.await {
+        Ok(results) => results.into_iter(),
+        Err(error) => {
+            tracing::error!(target: "symbolon::request", %error, "a chunk of a bulk request failed inside");
+            Vec::new().into_iter()
+        }
+    };
+    let mut text = Vec::with_capacity(numbers.len() * 128);
+    for number in numbers {
+        let result = results.next().unwrap_or_else(|| Err(AdminError::internal("a line without a result")));
+        if result.is_ok() {
+            counts.done += 1
+        } else {
+            counts.refused += 1
+        }
+        write_line(&mut text, number, result);
+    }
+    sender.send(Ok(text.into())).await.is_ok()
+}
+
+fn write_line(text: &mut Vec<u8>, number: u64, result: Done) {
+    let line = result.unwrap_or_else(|error| {
+        let (code, description) = error.told();
+        json!({ "error": code, "error_description": description, "line": number })
+    });
+    // Writing a value into memory cannot fail.
+    let _ = serde_json::to_writer(&mut *text, &line);
+    text.push(b'\n');
+}
+
+/// The members of a line.
+///
+/// # Errors
+/// 400 where it is too long or no JSON object.
+pub(super) fn object(line: Line) -> Result<Map<String, Value>, AdminError> {
+    match line.bytes {
+        Some(bytes) => parse_object(&bytes),
+        None => Err(AdminError::invalid("the line is longer than 65536 bytes")),
+    }
+}
+
+/// The members of a line, to be taken apart.
+///
+/// # Errors
+/// As [`object`].
+pub(super) fn fields(line: Line) -> Result<Fields, AdminError> {
+    object(line).map(Fields::new)
+}
+
+/// The lines of a chunk on their way through the store: those that were refused before, and the rest in one batch.
+pub(super) struct Batch<T> {
+    results: Vec<Option<Done>>,
+    items: Vec<T>,
+}
+
+impl<T> Batch<T> {
+    /// Nothing yet.
+    pub(super) const fn new() -> Self {
+        Self { results: Vec::new(), items: Vec::new() }
+    }
+
+    /// Takes the next line.
+    pub(super) fn push(&mut self, line: Result<T, AdminError>) {
+        match line {
+            Ok(item) => {
+                self.items.push(item);
+                self.results.push(None);
+            }
+            Err(error) => self.results.push(Some(Err(error))),
+        }
+    }
+
+    /// What goes to the store.
+    pub(super) fn take(&mut self) -> Vec<T> {
+        std::mem::take(&mut self.items)
+    }
+
+    /// The results of all lines; `rest` are those of the batch, in order. Where the batch failed, its error is that of
+    /// each of its lines.
+    pub(super) fn settle(self, rest: Result<impl IntoIterator<Item = Done>, AdminError>) -> Vec<Done> {
+        let (mut rest, failed) = match rest {
+            Ok(rest) => (Some(rest.into_iter()), None),
+            Err(error) => (None, Some(Arc::new(error))),
+        };
+        if let Some(AdminError::Failure(failure)) = failed.as_deref() {
+            tracing::error!(target: "symbolon::request", ?failure, "a chunk of a bulk request failed");
+        }
+        let mut next = || match (&mut rest, &failed) {
+            (Some(rest), _) => {
+                rest.next().unwrap_or_else(|| Err(AdminError::internal("a line without a result")))
+            }
+            (None, Some(error)) => Err(error.again()),
+            (None, None) => Err(AdminError::internal("a batch without a result")),
+        };
+        self.results.into_iter().map(|result| result.unwrap_or_else(&mut next)).collect()
+    }
+}
+
+struct Streamed(mpsc::Receiver<io::Result<Bytes>>);
+
+impl hyper::body::Body for Streamed {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.0.poll_recv(context).map(|next| next.map(|data| data.map(Frame::data)))
+    }
+}
+
+/// An answer that is written as its parts come.
+pub(super) fn response(parts: mpsc::Receiver<io::Result<Bytes>>) -> Response {
+    let mut response = no_store(Response::new(Body::new(Streamed(parts))));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    response
+}
+
+/// One line of each value.
+pub(super) fn written(values: impl IntoIterator<Item = Value>) -> Bytes {
+    let mut text = Vec::new();
+    for value in values {
+        write_line(&mut text, 0, Ok(value));
+    }
+    text.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Access tokens in bulk, signed on every core.
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use serde_json::json;
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::jws;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::token::access_token::AccessToken;
+use symbolon_protocol::token::{Context, refresh_token};
+use tokio::runtime::Handle;
+
+use super::super::call::{Call, Payload};
+use super::super::error::{AdminError, Answer};
+use super::super::signing_keys;
+use super::super::test_endpoints::MAX_TTL;
+use super::families::family;
+use super::lines::Line;
+use super::stream::{self, Batch, Done, Pace};
+use super::{Known, scope};
+use crate::issuer::TokenType;
+
+/// `POST /tokens/bulk`.
+pub(super) async fn sign(call: Call, payload: Payload) -> Answer {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    // Small chunks, so that the last ones of a stream are spread as well; twice the cores, so that none waits for
+    // lines to be read.
+    let pace = Pace { chunk: 64, in_flight: 2 * cores, event: Event::GrantBegun };
+    let known = Known::new(&call);
+    stream::answer(call, payload, pace, move |chunk| chunk_of(Arc::clone(&known), chunk))
+}
+
+/// Claims and what signs them.
+type Unsigned = (AccessToken, Algorithm);
+
+async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut batch = Batch::new();
+    for line in chunk {
+        batch.push(new(&known, line).await);
+    }
+    let (unsigned, call): (Vec<Unsigned>, _) = (batch.take(), known.call.clone());
+    let runtime = Handle::current();
+    let signed = tokio::task::spawn_blocking(move || {
+        unsigned.into_iter().map(|token| runtime.block_on(signed(&call, token))).collect::<Vec<Done>>()
+    });
+    batch.settle(signed.await.map_err(AdminError::internal))
+}
+
+async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
+    let (mut fields, call) = (stream::fields(line)?, &known.call);
+    let client = known.client(&mut fields).await?;
+    let user = known.user(&mut fields).await?;
+    let scope = scope(&mut fields, &client)?;
+    let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?;
+    let settings = call.issuer.settings.load();
+    let context = Context {
+        issuer: &call.issuer.record,
+        settings: &settings,
+        client: &client,
+        now: call.now(),
+        random: &*call.app.random,
+    };
+    let algorithm = context.access_token_algorithm();
+    // The token that a refresh would give, in a grant of its own.
+    let family = family(call, &client, user, scope.clone());
+    let mut token = refresh_token::issue(&context, &family, scope).access;
+    if let Some(ttl) = ttl {
+        token.exp = token.iat.saturating_add(ttl);
+    }
+    drop(settings);
+    signing_keys::ensure(call, std::iter::once(algorithm)).await?;
+    Ok((token, algorithm))
+}
+
+async fn signed(call: &Call, (token, algorithm): Unsigned) -> Done {
+    let ring = call.issuer.keys.load_full();
+    let active =
+        ring.signing(algorithm).ok_or_else(|| AdminError::internal("no key of the algorithm is active"))?;
+    let header = active.header(TokenType::AccessToken);
+    let text = jws::sign_compact(&*call.app.signer, &active.key, header, &token.to_json()).await;
+    let text = text.map_err(AdminError::internal)?;
+    if let Some(place) = PLACES.iter().position(|own| *own == algorithm) {
+        call.app.signatures.increment(place);
+    }
+    Ok(json!({ "access_token": text, "jti": token.jti, "user_id": token.sub, "exp": token.exp }))
+}
+
+/// The places of the algorithms in the signatures' counters.
+const PLACES: [Algorithm; 4] = [Algorithm::Rs256, Algorithm::Ps256, Algorithm::Es256, Algorithm::EdDsa];

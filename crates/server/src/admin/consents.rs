@@ -1,0 +1,72 @@
+//! What users allowed clients.
+
+use http::Method;
+use serde_json::{Value, json};
+use symbolon_protocol::consent::Consent;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::ClientId;
+use symbolon_store::port::PageRequest;
+
+use super::call::{Call, Concerns, done, ok};
+use super::error::{AdminError, Answer};
+use super::operation::{Operation, reference, wrapped};
+use super::users;
+
+pub(super) fn operations() -> Vec<Operation> {
+    const ONE: &str = "/users/{user_id}/consents/{client_id}";
+    let list_of = json!({
+        "type": "object",
+        "required": ["consents"],
+        "properties": { "consents": { "type": "array", "items": reference("Consent") } },
+    });
+    vec![
+        Operation::get("/users/{user_id}/consents", "Lists what a user allowed", list).answers(200, list_of),
+        Operation::get(ONE, "Shows what a user allowed a client", show)
+            .answers(200, wrapped("consent", "Consent")),
+        Operation::plain(Method::DELETE, ONE, "Takes a consent back", withdraw).answers(204, Value::Null),
+    ]
+}
+
+fn view(client: &ClientId, consent: &Consent) -> Value {
+    json!({ "client_id": client, "scope": consent.scope, "granted_at": consent.granted_at })
+}
+
+async fn list(call: Call) -> Answer {
+    let user = users::load(&call).await?;
+    let mut consents = Vec::new();
+    let mut page = PageRequest { page: 1, limit: 1000, search: None };
+    loop {
+        let clients = call.app.store.list_clients(call.id(), &page).await?.items;
+        for client in &clients {
+            if let Some(consent) = call.app.store.consent(call.id(), &user.id, &client.client_id).await? {
+                consents.push(view(&client.client_id, &consent));
+            }
+        }
+        if clients.len() < 1000 {
+            return Ok(ok(&json!({ "consents": consents })));
+        }
+        page.page += 1;
+    }
+}
+
+async fn show(call: Call) -> Answer {
+    let user = users::load(&call).await?;
+    let client: ClientId = call.path("client_id")?;
+    let consent = call.app.store.consent(call.id(), &user.id, &client).await?.ok_or_else(unknown)?;
+    Ok(ok(&json!({ "consent": view(&client, &consent) })))
+}
+
+async fn withdraw(call: Call) -> Answer {
+    let user = users::load(&call).await?;
+    let client: ClientId = call.path("client_id")?;
+    if !call.app.store.withdraw(call.id(), &user.id, &client).await? {
+        return Err(unknown());
+    }
+    let detail = json!({ "consent": "withdrawn" });
+    call.audit(Event::UserUpdated, Concerns { user: Some(&user.id), client: Some(&client), detail });
+    Ok(done())
+}
+
+fn unknown() -> AdminError {
+    AdminError::not_found("the user has not allowed this client anything")
+}

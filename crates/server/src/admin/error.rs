@@ -1,0 +1,145 @@
+//! Refusals of the admin API as JSON: `{"error","error_description"}`, each with a status that fits.
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+use symbolon_protocol::error::OAuthError;
+use symbolon_store::StoreError;
+
+use crate::http::{Failure, json, no_store};
+use crate::issuer::IssuerError;
+use crate::telemetry::RequestFacts;
+
+/// Why the admin API does not do what it was asked.
+#[derive(Debug)]
+pub(super) enum AdminError {
+    /// What was asked cannot be done; the caller is told why.
+    Refused { status: StatusCode, code: &'static str, description: Cow<'static, str> },
+    /// What every endpoint maps alike: too long, too many, unavailable, our own fault.
+    Failure(Failure),
+}
+
+/// What a handler gives.
+pub(super) type Answer = Result<Response, AdminError>;
+
+impl AdminError {
+    fn refused(status: StatusCode, code: &'static str, description: impl Into<Cow<'static, str>>) -> Self {
+        Self::Refused { status, code, description: description.into() }
+    }
+
+    /// 400: the request is malformed; `description` names the member or line.
+    pub(super) fn invalid(description: impl Into<Cow<'static, str>>) -> Self {
+        Self::refused(StatusCode::BAD_REQUEST, "invalid_request", description)
+    }
+
+    /// 401 (RFC 6750 3.1).
+    pub(super) fn unauthenticated() -> Self {
+        Self::refused(
+            StatusCode::UNAUTHORIZED,
+            "invalid_token",
+            "the admin secret is needed as a bearer token",
+        )
+    }
+
+    /// 403: switched off.
+    pub(super) fn access_denied(description: &'static str) -> Self {
+        Self::refused(StatusCode::FORBIDDEN, "access_denied", description)
+    }
+
+    /// 404: there is no such thing.
+    pub(super) fn not_found(description: impl Into<Cow<'static, str>>) -> Self {
+        Self::refused(StatusCode::NOT_FOUND, "not_found", description)
+    }
+
+    /// 405.
+    pub(super) fn method_not_allowed() -> Self {
+        Self::refused(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this path does not take the method")
+    }
+
+    /// 409: another one has the same id or address.
+    pub(super) fn conflict(description: impl Into<Cow<'static, str>>) -> Self {
+        Self::refused(StatusCode::CONFLICT, "conflict", description)
+    }
+
+    /// 415.
+    pub(super) fn media_type(wanted: &'static str) -> Self {
+        Self::refused(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "invalid_request",
+            format!("the body must be {wanted}"),
+        )
+    }
+
+    /// 500: our own fault; the reason is logged and never told.
+    pub(super) fn internal(reason: impl std::fmt::Display) -> Self {
+        Self::Failure(Failure::Internal(reason.to_string()))
+    }
+
+    /// The same once more, for another line of the same batch. Why it happened stays with the first.
+    pub(super) fn again(&self) -> Self {
+        let (code, description) = self.told();
+        Self::Refused { status: StatusCode::INTERNAL_SERVER_ERROR, code, description }
+    }
+
+    /// Code and description, for a line of a bulk answer.
+    pub(super) fn told(&self) -> (&'static str, Cow<'static, str>) {
+        match self {
+            Self::Refused { code, description, .. } => (code, description.clone()),
+            Self::Failure(Failure::OAuth(error)) => (error.code.as_str(), error.description.clone()),
+            Self::Failure(Failure::Unavailable { .. } | Failure::TooMany { .. }) => {
+                ("temporarily_unavailable", Cow::Borrowed("try again in a moment"))
+            }
+            Self::Failure(_) => ("server_error", Cow::Borrowed("something went wrong on our side")),
+        }
+    }
+}
+
+impl From<OAuthError> for AdminError {
+    fn from(error: OAuthError) -> Self {
+        let status = StatusCode::from_u16(error.code.status()).unwrap_or(StatusCode::BAD_REQUEST);
+        Self::Refused { status, code: error.code.as_str(), description: error.description }
+    }
+}
+
+impl From<StoreError> for AdminError {
+    fn from(error: StoreError) -> Self {
+        Self::Failure(error.into())
+    }
+}
+
+impl From<IssuerError> for AdminError {
+    fn from(error: IssuerError) -> Self {
+        match error {
+            IssuerError::Store(error) => error.into(),
+            other => Self::internal(other),
+        }
+    }
+}
+
+impl From<Failure> for AdminError {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl IntoResponse for AdminError {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Failure(failure) => failure.into_json(),
+            Self::Refused { status, code, description } => {
+                let body = json!({ "error": code, "error_description": description });
+                let mut response = no_store(json(status, body.to_string()));
+                if status == StatusCode::UNAUTHORIZED {
+                    // RFC 6750 3: a 401 names the scheme.
+                    let challenge =
+                        HeaderValue::from_static("Bearer realm=\"symbolon admin\", error=\"invalid_token\"");
+                    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+                }
+                RequestFacts::new().oauth_error(code).attach(&mut response);
+                response
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Issuers of the installation.
+
+use http::Method;
+use serde_json::{Value, json};
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::issuer::Issuer;
+use symbolon_store::port::{Changed, Created};
+use url::Url;
+
+use super::call::{Call, Concerns, Payload, created, ok};
+use super::error::{AdminError, Answer};
+use super::operation::{Operation, reference, wrapped};
+
+pub(super) fn operations() -> Vec<Operation> {
+    let list_of = json!({
+        "type": "object",
+        "required": ["issuers"],
+        "properties": { "issuers": { "type": "array", "items": reference("Issuer") } },
+    });
+    vec![
+        Operation::get("/issuers", "Lists the issuers", list).answers(200, list_of).global(),
+        Operation::taking(
+            Method::POST,
+            "/issuers",
+            "NewIssuer",
+            "Creates an issuer with a key of its own",
+            create,
+        )
+        .answers(201, wrapped("issuer", "Issuer"))
+        .global(),
+        Operation::get("/issuers/{issuer}", "Shows an issuer", show)
+            .answers(200, wrapped("issuer", "Issuer"))
+            .global(),
+    ]
+}
+
+fn view(issuer: &Issuer) -> Value {
+    json!({ "id": issuer.id, "url": issuer.url, "created_at": issuer.created_at })
+}
+
+async fn list(call: Call) -> Answer {
+    let issuers = call.app.store.issuers().await?;
+    Ok(ok(&json!({ "issuers": issuers.iter().map(view).collect::<Vec<_>>() })))
+}
+
+async fn show(call: Call) -> Answer {
+    let id: IssuerId = call.path("issuer")?;
+    let issuers = call.app.store.issuers().await?;
+    let found = issuers.iter().find(|issuer| issuer.id == id);
+    let issuer = found.ok_or_else(|| AdminError::not_found("there is no such issuer"))?;
+    Ok(ok(&json!({ "issuer": view(issuer) })))
+}
+
+async fn create(call: Call, payload: Payload) -> Answer {
+    let mut fields = payload.fields().await?;
+    let (id, url): (IssuerId, String) = (fields.require("id")?, fields.require("url")?);
+    fields.finish()?;
+    check_url(&url).map_err(|why| AdminError::invalid(format!("url {why}")))?;
+    let before = call.app.store.issuers().await?;
+    if before.iter().any(|issuer| same_place(&issuer.url, &url)) {
+        return Err(AdminError::conflict("there is an issuer of this url"));
+    }
+    if call.app.create_issuer(id.clone(), &url).await? == Created::Exists {
+        return Err(AdminError::conflict("there is an issuer of this id"));
+    }
+    call.app.follow(&Changed::Issuers).await?;
+    let detail = json!({ "issuer": id, "url": url });
+    call.audit(Event::IssuerCreated, Concerns { detail, ..Concerns::default() });
+    let made = call.app.store.issuers().await?.into_iter().find(|issuer| issuer.id == id);
+    let made = made.ok_or_else(|| AdminError::internal("a new issuer is not among the issuers"))?;
+    Ok(created(&json!({ "issuer": view(&made) })))
+}
+
+/// Requests are told apart by host and path, so two issuers must differ in more than their scheme.
+fn same_place(one: &str, other: &str) -> bool {
+    let place =
+        |url: &str| url.split_once("://").map_or(url.to_owned(), |(_, rest)| rest.to_ascii_lowercase());
+    place(one) == place(other)
+}
+
+/// OpenID Connect Discovery 3 and RFC 8414 2: a URL without query and fragment. It is compared as text, so only one
+/// spelling is let in.
+fn check_url(text: &str) -> Result<(), String> {
+    let url = Url::parse(text).map_err(|_| "is not a URL".to_owned())?;
+    if !matches!(url.scheme(), "https" | "http") {
+        return Err("must be http or https".to_owned());
+    }
+    if url.query().is_some()
+        || url.fragment().is_some()
+        || !url.username().is_empty()
+        || url.password().is_some()
+    {
+        return Err("must have no user, query or fragment".to_owned());
+    }
+    let canonical = url.as_str().trim_end_matches('/');
+    if text != canonical {
+        return Err(format!("must be written as {canonical}"));
+    }
+    // The path becomes that of cookies and routes.
+    let sound = url
+        .path()
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'.' | b'~'));
+    if !sound || url.path().contains("//") || is_taken(url.path()) {
+        return Err(
+            "must have a path of letters, digits, -, _, . and ~ that is not below /api or /assets".to_owned()
+        );
+    }
+    Ok(())
+}
+
+/// Whether a path belongs to the installation and not to an issuer.
+fn is_taken(path: &str) -> bool {
+    matches!(path.split('/').nth(1), Some("api" | "assets" | ".well-known"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_spelling_of_a_url_is_let_in() {
+        for good in
+            ["https://login.example.com", "https://login.example.com/acme", "http://localhost:8080/a/b"]
+        {
+            assert_eq!(check_url(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "login.example.com",
+            "ftp://x.example",
+            "https://x.example/",
+            "https://x.example?a=b",
+            "https://x.example#a",
+            "https://u@x.example",
+            "https://X.example",
+            "https://x.example:443",
+            "https://x.example/a%20b",
+            "https://x.example/api/admin",
+            "https://x.example/assets",
+            "https://x.example/a//b",
+        ] {
+            assert!(check_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn issuers_differ_in_more_than_their_scheme() {
+        assert!(same_place("http://x.example/a", "https://x.example/a"));
+        assert!(!same_place("https://x.example/a", "https://x.example/b"));
+    }
+}

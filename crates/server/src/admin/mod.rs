@@ -1,0 +1,171 @@
+//! The admin API: one file per resource, one list of operations that is both routed and documented.
+//!
+//! [`router`] serves the tree of the issuer `default` at its root and the same tree for each issuer below
+//! `/issuers/{issuer}`. Every call needs the admin secret as a bearer token; since nothing rests on cookies, nothing
+//! can be forged across sites. Answers are JSON or NDJSON and no cache keeps them.
+//!
+//! Every operation is atomic in the store. A change that lost a race is decided once more on what the winner left,
+//! and answers 503 if it loses again.
+
+mod audit_logs;
+mod auth;
+mod bulk;
+mod call;
+mod clients;
+mod consents;
+mod ending;
+mod error;
+mod fields;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) mod fuzz;
+mod issuers;
+mod openapi;
+mod operation;
+mod operations;
+mod paging;
+mod sessions;
+mod settings;
+mod shards;
+mod signing_keys;
+mod test_endpoints;
+mod users;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, MethodRouter, any};
+use http::Request;
+use symbolon_protocol::id::IssuerId;
+
+use crate::app::App;
+use crate::http::Context;
+use crate::issuer::IssuerState;
+use crate::telemetry::{Endpoint, RemoteAddress, RequestFacts};
+use call::{Call, Payload};
+use error::AdminError;
+use operation::Operation;
+
+pub use openapi::document as openapi_document;
+
+type HttpRequest = Request<axum::body::Body>;
+
+/// The admin API, to be nested at `/api/admin`.
+pub fn router(app: Arc<App>) -> Router {
+    let mut router = Router::new();
+    for operation in operations() {
+        let operation = Arc::new(operation);
+        if !operation.global {
+            let path = format!("/issuers/{{issuer}}{}", operation.path);
+            router = router.route(&path, route(&app, &operation));
+        }
+        router = router.route(operation.path, route(&app, &operation));
+    }
+    let (missing, refused) = (Arc::clone(&app), app);
+    router
+        .method_not_allowed_fallback(move |request: HttpRequest| {
+            let failed = auth::check(&refused, &request, remote(&request)).err();
+            std::future::ready(finished(
+                failed.unwrap_or_else(AdminError::method_not_allowed).into_response(),
+            ))
+        })
+        .fallback_service(any(move |request: HttpRequest| {
+            let failed = auth::check(&missing, &request, remote(&request)).err();
+            let missing = || AdminError::not_found("there is no such path");
+            std::future::ready(finished(failed.unwrap_or_else(missing).into_response()))
+        }))
+}
+
+/// Every operation, in the order of the document.
+fn operations() -> Vec<Operation> {
+    [
+        clients::operations(),
+        users::operations(),
+        consents::operations(),
+        sessions::operations(),
+        bulk::operations(),
+        settings::operations(),
+        shards::operations(),
+        signing_keys::operations(),
+        audit_logs::operations(),
+        test_endpoints::operations(),
+        issuers::operations(),
+        operations::operations(),
+        openapi::operations(),
+    ]
+    .concat()
+}
+
+fn route(app: &Arc<App>, operation: &Arc<Operation>) -> MethodRouter {
+    // Every method in the list has a filter: a test routes them all.
+    let filter = MethodFilter::try_from(operation.method.clone()).unwrap_or(MethodFilter::POST);
+    let (app, operation) = (Arc::clone(app), Arc::clone(operation));
+    MethodRouter::new().on(filter, move |request: HttpRequest| {
+        let (app, operation) = (Arc::clone(&app), Arc::clone(&operation));
+        async move {
+            let answered = dispatch(app, &operation, request).await;
+            let mut response = answered.unwrap_or_else(AdminError::into_response);
+            RequestFacts::new().route(operation.path).attach(&mut response);
+            finished(response)
+        }
+    })
+}
+
+fn finished(mut response: Response) -> Response {
+    RequestFacts::new().endpoint(Endpoint::Admin).attach(&mut response);
+    response
+}
+
+async fn dispatch(
+    app: Arc<App>,
+    operation: &Operation,
+    request: HttpRequest,
+) -> Result<Response, AdminError> {
+    let address = remote(&request);
+    auth::check(&app, &request, address)?;
+    let (mut parts, body) = request.into_parts();
+    let path: Vec<_> = match RawPathParams::from_request_parts(&mut parts, &()).await {
+        Ok(found) => found.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        // A path that is not UTF-8 once it is decoded names nothing.
+        Err(_) => return Err(AdminError::not_found("there is nothing of this id")),
+    };
+    let issuer = issuer(&app, operation, &path)?;
+    let within = app.config.load().http.request_timeout;
+    let name = issuer.id.as_str().to_owned();
+    let call = Call {
+        app,
+        issuer,
+        path,
+        query: parts.uri.query().unwrap_or_default().to_owned(),
+        remote: address,
+        request_id: Context::request_id(&parts.extensions),
+    };
+    let payload = Payload { headers: parts.headers, body, within };
+    let mut response = (operation.run)(call, payload).await?;
+    RequestFacts::new().issuer(name).attach(&mut response);
+    Ok(response)
+}
+
+/// Whom a call is for: the issuer in its path, else `default`.
+fn issuer(
+    app: &App,
+    operation: &Operation,
+    path: &[(String, String)],
+) -> Result<Arc<IssuerState>, AdminError> {
+    let named = path.iter().find(|(name, _)| name == "issuer").filter(|_| !operation.global);
+    let unknown = || AdminError::not_found("there is no such issuer");
+    let id = match named {
+        Some((_, text)) => IssuerId::parse(text).map_err(|_| unknown())?,
+        None => IssuerId::default_issuer(),
+    };
+    app.issuers.load().by_id(&id).cloned().ok_or_else(unknown)
+}
+
+/// Who calls: as the public listener found out behind proxies, else the peer.
+fn remote(request: &HttpRequest) -> Option<IpAddr> {
+    let extensions = request.extensions();
+    let found = extensions.get::<Context>().map(|context| context.remote);
+    found.or_else(|| extensions.get::<RemoteAddress>().map(|address| address.0))
+}

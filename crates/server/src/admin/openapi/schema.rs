@@ -1,0 +1,424 @@
+//! The schemas of the document, by name. Tests hold them against what handlers read and show.
+
+use serde_json::{Map, Value, json};
+
+/// An object of members, some of which are required.
+fn object(required: &[&str], members: &[(&str, Value)]) -> Value {
+    let properties: Map<String, Value> =
+        members.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    json!({ "type": "object", "required": required, "properties": properties })
+}
+
+/// A schema with the members of another one beside its own.
+fn extended(base: &Value, required: &[&str], members: &[(&str, Value)]) -> Value {
+    let mut all = base.clone();
+    if let Some(Value::Object(properties)) = all.get_mut("properties") {
+        properties.extend(members.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())));
+    }
+    if let Some(Value::Array(names)) = all.get_mut("required") {
+        names.extend(required.iter().map(|name| json!(name)));
+    }
+    all
+}
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn texts() -> Value {
+    json!({ "type": "array", "items": text() })
+}
+
+fn flag() -> Value {
+    json!({ "type": "boolean" })
+}
+
+fn number() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+fn optional(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(kind) = schema.get_mut("type") {
+        *kind = json!([kind.clone(), "null"]);
+    }
+    schema
+}
+
+fn time() -> Value {
+    json!({ "type": "integer", "description": "Milliseconds since 1970-01-01T00:00:00Z." })
+}
+
+fn seconds() -> Value {
+    json!({ "type": "integer", "minimum": 0, "description": "Seconds." })
+}
+
+fn secret() -> Value {
+    json!({ "type": "string", "format": "password" })
+}
+
+fn list(item: Value) -> Value {
+    json!({ "type": "array", "items": item })
+}
+
+fn algorithm() -> Value {
+    json!({ "type": "string", "enum": ["RS256", "PS256", "ES256", "EdDSA"] })
+}
+
+/// Every schema.
+pub(super) fn all() -> Value {
+    let mut schemas = Map::new();
+    for part in
+        [shared(), clients(), users(), sessions(), settings(), shards(), keys(), installation(), load_tests()]
+    {
+        for (name, schema) in part {
+            schemas.insert(name.to_owned(), schema);
+        }
+    }
+    Value::Object(schemas)
+}
+
+type Schemas = Vec<(&'static str, Value)>;
+
+fn shared() -> Schemas {
+    let page = [
+        ("page", number()),
+        ("limit", number()),
+        ("total", number()),
+        ("totalPages", number()),
+        ("hasNext", flag()),
+        ("hasPrev", flag()),
+    ];
+    let audit = [
+        ("at", time()),
+        ("event", text()),
+        ("user", text()),
+        ("client", text()),
+        ("actor", json!({ "type": "string", "enum": ["user", "client", "admin", "system"] })),
+        ("address", text()),
+        ("request", text()),
+        ("detail", json!({})),
+    ];
+    let issuer =
+        object(&["id", "url"], &[("id", text()), ("url", json!({ "type": "string", "format": "uri" }))]);
+    vec![
+        (
+            "Error",
+            object(&["error"], &[("error", text()), ("error_description", text()), ("line", number())]),
+        ),
+        ("Pagination", object(&page.each_ref().map(|(name, _)| *name), &page)),
+        ("AuditRecord", object(&["at", "event", "actor"], &audit)),
+        ("Issuer", extended(&issuer, &["created_at"], &[("created_at", time())])),
+        ("NewIssuer", issuer),
+    ]
+}
+
+fn clients() -> Schemas {
+    let overrides = object(
+        &[],
+        &[
+            ("code_lifetime", seconds()),
+            ("access_token_lifetime", seconds()),
+            ("id_token_lifetime", seconds()),
+            ("refresh_token_idle_lifetime", seconds()),
+            ("refresh_token_absolute_lifetime", seconds()),
+            ("refresh_token_rotation", flag()),
+            ("refresh_retry_window", seconds()),
+        ],
+    );
+    let method = json!({
+        "type": "string",
+        "enum": ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
+    });
+    let shared = object(
+        &["client_name"],
+        &[
+            ("client_id", text()),
+            ("client_name", text()),
+            ("redirect_uris", texts()),
+            ("post_logout_redirect_uris", texts()),
+            ("grant_types", texts()),
+            ("response_types", texts()),
+            ("scope", text()),
+            ("token_endpoint_auth_method", method),
+            ("jwks", json!({ "type": "object" })),
+            ("subject_type", json!({ "type": "string", "enum": ["public"] })),
+            ("id_token_signed_response_alg", algorithm()),
+            ("access_token_signed_response_alg", algorithm()),
+            ("is_trusted", flag()),
+            ("skip_consent", flag()),
+            ("token_exchange_allowed", flag()),
+            ("allowed_token_exchange_resources", texts()),
+            ("allowed_subject_token_clients", texts()),
+            ("delegation_mode", json!({ "type": "string", "enum": ["delegation", "impersonation", "none"] })),
+            ("audiences", texts()),
+            ("access_token_audiences", texts()),
+            ("allowed_redirect_origins", texts()),
+            ("default_max_age", seconds()),
+            ("settings", overrides),
+            ("logo_uri", text()),
+            ("client_uri", text()),
+            ("policy_uri", text()),
+            ("tos_uri", text()),
+            ("contacts", texts()),
+            ("application_type", text()),
+            ("software_id", text()),
+            ("software_version", text()),
+            ("sector_identifier_uri", text()),
+            ("allow_claims_without_scope", flag()),
+        ],
+    );
+    let shown = extended(&shared, &["client_id"], &[("created_at", time()), ("updated_at", time())]);
+    let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
+    let with_secret = extended(&shown, &[], &secrets);
+    vec![
+        ("BulkClient", bulk("client", &with_secret)),
+        ("ClientMetadata", extended(&shared, &[], &[("client_secret", secret())])),
+        ("ClientWithSecret", with_secret),
+        ("Client", shown),
+    ]
+}
+
+/// A line of an answer: what was made, or why it was not.
+fn bulk(member: &str, schema: &Value) -> Value {
+    json!({ "oneOf": [object(&[member], &[(member, schema.clone())]), { "$ref": "#/components/schemas/Error" }] })
+}
+
+/// A line of an answer that has several members.
+fn bulk_of(schema: &Value) -> Value {
+    json!({ "oneOf": [schema, { "$ref": "#/components/schemas/Error" }] })
+}
+
+fn users() -> Schemas {
+    let address = ["formatted", "street_address", "locality", "region", "postal_code", "country"];
+    let claims = [
+        "name",
+        "given_name",
+        "family_name",
+        "middle_name",
+        "nickname",
+        "preferred_username",
+        "profile",
+        "picture",
+        "website",
+        "gender",
+        "birthdate",
+        "zoneinfo",
+        "locale",
+        "phone_number",
+    ];
+    let base = object(
+        &[],
+        &[
+            ("email", json!({ "type": "string", "format": "email" })),
+            ("email_verified", flag()),
+            ("phone_number_verified", flag()),
+            ("address", object(&[], &address.map(|name| (name, text())))),
+            ("active", flag()),
+        ],
+    );
+    let record = extended(&base, &[], &claims.map(|name| (name, text())));
+    let password = [("password", secret()), ("password_hash", secret())];
+    let new = extended(&record, &[], &[("id", text())]);
+    let shown = extended(&record, &["id"], &[("id", text()), ("created_at", time()), ("updated_at", time())]);
+    let named = object(&["id"], &[("id", text()), ("email", optional(&text()))]);
+    vec![
+        ("NewUser", extended(&new, &[], &password)),
+        ("BulkUser", bulk("user", &named)),
+        ("UserRecord", record),
+        ("User", shown),
+        ("NewPassword", extended(&object(&[], &password), &[], &[("end_sessions", flag())])),
+        (
+            "Consent",
+            object(
+                &["client_id", "scope", "granted_at"],
+                &[("client_id", text()), ("scope", text()), ("granted_at", time())],
+            ),
+        ),
+    ]
+}
+
+fn sessions() -> Schemas {
+    let session = [
+        ("sid", text()),
+        ("user_id", text()),
+        ("auth_time", time()),
+        ("created_at", time()),
+        ("expires_at", time()),
+        ("last_used_at", time()),
+        ("amr", texts()),
+        ("clients", texts()),
+    ];
+    vec![("Session", object(&session.each_ref().map(|(name, _)| *name), &session))]
+}
+
+fn settings() -> Schemas {
+    let lifetimes =
+        ["code", "access_token", "id_token", "refresh_token_idle", "refresh_token_absolute", "session"];
+    let settings = object(
+        &[],
+        &[
+            ("lifetimes", object(&[], &lifetimes.map(|name| (name, seconds())))),
+            ("refresh_token_rotation", flag()),
+            ("refresh_retry_window", seconds()),
+            ("require_pkce", flag()),
+            ("signing_algorithm", algorithm()),
+            ("key_rotation_days", number()),
+            ("token_exchange", flag()),
+            ("token_exchange_max_targets", number()),
+            ("introspection_strict", flag()),
+            ("introspection_audience", optional(&text())),
+            ("audit_days", number()),
+        ],
+    );
+    let introspection = [("strictValidation", flag()), ("expectedAudience", optional(&text()))];
+    let exchange = [
+        ("enabled", flag()),
+        ("allowedSubjectTokenTypes", texts()),
+        ("maxResourceParams", number()),
+        ("maxAudienceParams", number()),
+        ("idJag", object(&[], &[("enabled", flag())])),
+    ];
+    vec![
+        ("IssuerSettings", settings),
+        ("IntrospectionValidation", object(&["strictValidation"], &introspection)),
+        ("TokenExchangeSettings", object(&[], &exchange)),
+    ]
+}
+
+fn shards() -> Schemas {
+    let generation = object(
+        &["generation", "shards"],
+        &[
+            ("generation", number()),
+            ("shards", number()),
+            ("opened_at", time()),
+            ("closed_at", optional(&time())),
+        ],
+    );
+    let shards = [
+        ("kind", text()),
+        ("shards", number()),
+        ("generation", number()),
+        ("opened_at", time()),
+        ("previous", list(generation)),
+    ];
+    let previous = object(
+        &["generation", "shardCount"],
+        &[("generation", number()), ("shardCount", number()), ("deprecatedAt", optional(&time()))],
+    );
+    let config = object(
+        &["currentGeneration", "currentShardCount", "previousGenerations"],
+        &[
+            ("currentGeneration", number()),
+            ("currentShardCount", number()),
+            ("previousGenerations", list(previous)),
+            ("updatedAt", time()),
+        ],
+    );
+    let figures = ["shard", "operations", "errors", "queue_wait_ns", "wall_ns"];
+    let kind = object(
+        &["kind", "shards"],
+        &[
+            ("kind", text()),
+            ("generation", optional(&number())),
+            ("shards", list(object(&figures, &figures.map(|name| (name, number()))))),
+        ],
+    );
+    let wanted = json!({ "type": "integer", "minimum": 1, "maximum": 1024 });
+    vec![
+        ("Shards", object(&shards.each_ref().map(|(name, _)| *name), &shards)),
+        ("NewShards", object(&["shards"], &[("shards", wanted.clone())])),
+        ("RefreshTokenSharding", object(&["config"], &[("clientId", optional(&text())), ("config", config)])),
+        (
+            "NewRefreshTokenSharding",
+            object(&["shardCount"], &[("clientId", text()), ("shardCount", wanted), ("notes", text())]),
+        ),
+        ("ShardStatistics", object(&["kinds"], &[("kinds", list(kind))])),
+    ]
+}
+
+fn keys() -> Schemas {
+    let state = json!({ "type": "string", "enum": ["next", "active", "retiring", "revoked"] });
+    let key = [
+        ("kid", text()),
+        ("algorithm", algorithm()),
+        ("state", state),
+        ("created_at", time()),
+        ("activated_at", optional(&time())),
+        ("retired_at", optional(&time())),
+        ("gone_at", optional(&time())),
+        ("reason", optional(&text())),
+    ];
+    let status = object(
+        &["algorithm", "active"],
+        &[
+            ("algorithm", algorithm()),
+            ("active", text()),
+            ("next", optional(&text())),
+            ("activated_at", time()),
+            ("rotates_at", optional(&time())),
+            ("rotation_due", flag()),
+        ],
+    );
+    let emergency = [("kid", text()), ("algorithm", algorithm()), ("reason", text())];
+    vec![
+        ("SigningKey", object(&["kid", "algorithm", "state"], &key)),
+        (
+            "SigningKeyStatus",
+            object(
+                &["default_algorithm", "algorithms"],
+                &[("default_algorithm", algorithm()), ("algorithms", list(status))],
+            ),
+        ),
+        ("RotateKey", object(&[], &[("algorithm", algorithm())])),
+        ("EmergencyRotateKey", object(&["reason"], &emergency)),
+        ("RevokeKey", object(&[], &[("reason", text())])),
+    ]
+}
+
+fn installation() -> Schemas {
+    let backup = [("path", text()), ("commit", number()), ("records", number()), ("bytes", number())];
+    let rewrapped = [("master_key", text()), ("issuers", number()), ("keys", number())];
+    vec![
+        ("NewBackup", object(&["path"], &[("path", text())])),
+        ("Backup", object(&["path", "commit", "records", "bytes"], &backup)),
+        ("NewMasterKey", object(&["new_master_key_file"], &[("new_master_key_file", text())])),
+        ("Rewrapped", object(&["master_key", "issuers", "keys"], &rewrapped)),
+    ]
+}
+
+fn load_tests() -> Schemas {
+    let new_session = object(&["user_id"], &[("user_id", text()), ("ttl_seconds", seconds())]);
+    let session = object(
+        &["session_id", "user_id", "expires_at"],
+        &[("session_id", secret()), ("user_id", text()), ("expires_at", time())],
+    );
+    let for_client =
+        object(&["user_id", "client_id"], &[("user_id", text()), ("client_id", text()), ("scope", text())]);
+    let token = [("access_token", secret()), ("jti", text()), ("user_id", text()), ("exp", number())];
+    let refresh =
+        [("refresh_token", secret()), ("user_id", text()), ("client_id", text()), ("expires_at", time())];
+    let registered = [
+        ("token", secret()),
+        ("userId", text()),
+        ("clientId", text()),
+        ("scope", text()),
+        ("ttl", seconds()),
+    ];
+    let result = [("success", flag()), ("version", number()), ("jti", text()), ("expiresIn", seconds())];
+    let key = [("kid", text()), ("privatePEM", secret()), ("publicJWK", json!({ "type": "object" }))];
+    vec![
+        ("BulkSession", bulk_of(&extended(&session, &["sid"], &[("sid", text())]))),
+        ("BulkNewSession", new_session.clone()),
+        ("BulkNewToken", extended(&for_client, &[], &[("ttl_seconds", seconds())])),
+        ("BulkNewRefreshToken", for_client),
+        ("BulkToken", bulk_of(&object(&["access_token", "jti"], &token))),
+        ("BulkRefreshToken", bulk_of(&object(&["refresh_token"], &refresh))),
+        ("NewTestSession", new_session),
+        ("TestSession", extended(&session, &["cookie_value"], &[("cookie_value", secret())])),
+        ("TestSigningKey", object(&["kid", "privatePEM", "publicJWK"], &key)),
+        ("RegisteredToken", object(&registered.each_ref().map(|(name, _)| *name), &registered)),
+        ("RegisteredTokenResult", object(&result.each_ref().map(|(name, _)| *name), &result)),
+    ]
+}

@@ -1,0 +1,127 @@
+//! What concerns the whole installation: backups, and the master key that everything is sealed under.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use http::Method;
+use serde_json::json;
+use symbolon_crypto::seal::MasterKey;
+use symbolon_crypto::secret::SecretString;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::key::KeyRecord;
+use symbolon_store::StoreError;
+use symbolon_store::backup::BackupError;
+
+use super::call::{Call, Concerns, Payload, created, ok};
+use super::error::{AdminError, Answer};
+use super::operation::{Operation, reference};
+use crate::issuer;
+
+/// How often the master key is tried again where keys changed meanwhile.
+const ATTEMPTS: usize = 3;
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::taking(
+            Method::POST,
+            "/backup",
+            "NewBackup",
+            "Copies everything into a directory of the server's",
+            backup,
+        )
+        .answers(201, reference("Backup"))
+        .global(),
+        Operation::taking(
+            Method::POST,
+            "/signing-keys/rewrap",
+            "NewMasterKey",
+            "Seals every issuer's secret and keys under another master key",
+            rewrap,
+        )
+        .answers(200, reference("Rewrapped"))
+        .global(),
+    ]
+}
+
+/// A path on the server, which has a working directory of its own: so it must be absolute.
+fn absolute(path: String, name: &str) -> Result<PathBuf, AdminError> {
+    let path = PathBuf::from(path);
+    if path.is_absolute() {
+        Ok(path)
+    } else {
+        Err(AdminError::invalid(format!("{name} must be an absolute path")))
+    }
+}
+
+async fn backup(call: Call, payload: Payload) -> Answer {
+    let mut fields = payload.fields().await?;
+    let path = absolute(fields.require("path")?, "path")?;
+    fields.finish()?;
+    let report = call.app.store.backup(&path, call.now()).await.map_err(|error| match error {
+        BackupError::Target(why) => AdminError::invalid(why),
+        BackupError::Store(error) => error.into(),
+    })?;
+    let detail = json!({ "path": path, "commit": report.commit });
+    call.audit(Event::BackupMade, Concerns { detail, ..Concerns::default() });
+    Ok(created(&json!({
+        "path": path,
+        "commit": report.commit,
+        "records": report.records,
+        "bytes": report.bytes,
+    })))
+}
+
+/// The new key comes as a file that the server reads: it never crosses the wire, and at its next start the server
+/// must be able to read it anyway.
+async fn rewrap(call: Call, payload: Payload) -> Answer {
+    let mut fields = payload.fields().await?;
+    let path = absolute(fields.require("new_master_key_file")?, "new_master_key_file")?;
+    fields.finish()?;
+    let text = read(&path).await?;
+    let new = MasterKey::parse(&text);
+    let new = Arc::new(new.map_err(|why| AdminError::invalid(format!("{}: {why}", path.display())))?);
+    let id = new.id();
+    let old = call.app.master.load_full();
+    // Before anything is written: a key that is made from here on is sealed under the new one already, and what is
+    // written below meets either all of the old state or notices the change.
+    call.app.master.store(Arc::clone(&new));
+    let resealed = reseal(&call, &old, &new).await;
+    if resealed.is_err() {
+        call.app.master.store(old);
+    }
+    let (issuers, keys) = resealed?;
+    call.app.load_issuers().await?;
+    let detail = json!({ "master_key": id, "issuers": issuers, "keys": keys });
+    call.audit(Event::KeysResealed, Concerns { detail, ..Concerns::default() });
+    Ok(ok(&json!({ "master_key": id, "issuers": issuers, "keys": keys })))
+}
+
+async fn read(path: &Path) -> Result<SecretString, AdminError> {
+    let text = tokio::fs::read_to_string(path).await;
+    text.map(SecretString::new).map_err(|error| AdminError::invalid(format!("{}: {error}", path.display())))
+}
+
+/// How many issuers and keys are sealed under the new key: all of them, in one transaction.
+async fn reseal(call: &Call, old: &MasterKey, new: &MasterKey) -> Result<(usize, usize), AdminError> {
+    for _ in 0..ATTEMPTS {
+        let seen = everything(call).await?;
+        let sealed: Vec<(Issuer, Vec<KeyRecord>)> =
+            seen.iter().map(|(one, keys)| issuer::rewrap(one, keys, old, new)).collect::<Result<_, _>>()?;
+        match call.app.store.reseal(&seen, &sealed).await {
+            Ok(()) => return Ok((sealed.len(), sealed.iter().map(|(_, keys)| keys.len()).sum())),
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(StoreError::Conflict.into())
+}
+
+async fn everything(call: &Call) -> Result<Vec<(Issuer, Vec<KeyRecord>)>, AdminError> {
+    let mut all = Vec::new();
+    for issuer in call.app.store.issuers().await? {
+        let keys = call.app.store.keys(&issuer.id).await?;
+        all.push((issuer, keys));
+    }
+    Ok(all)
+}

@@ -1,0 +1,99 @@
+//! Settings of an issuer: whole, and piecewise under the names that load scripts use.
+
+mod named;
+pub(super) mod rule;
+
+use http::Method;
+use serde_json::{Map, Value, json};
+use symbolon_protocol::event::Event;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_store::StoreError;
+use symbolon_store::port::Changed;
+
+use super::call::{Call, Concerns, Payload, ok};
+use super::error::{AdminError, Answer};
+use super::operation::{Operation, wrapped};
+use super::signing_keys;
+
+pub(super) fn operations() -> Vec<Operation> {
+    let settings = || wrapped("settings", "IssuerSettings");
+    let mut operations = vec![
+        Operation::get("/settings", "Shows the issuer's settings", show).answers(200, settings()),
+        Operation::taking(
+            Method::PUT,
+            "/settings",
+            "IssuerSettings",
+            "Replaces the settings; what is left out goes back to its default",
+            replace,
+        )
+        .answers(200, settings()),
+        Operation::taking(
+            Method::PATCH,
+            "/settings",
+            "IssuerSettings",
+            "Changes the settings that are named",
+            patch,
+        )
+        .answers(200, settings()),
+    ];
+    operations.extend(named::operations());
+    operations
+}
+
+fn view(settings: &IssuerSettings) -> Value {
+    json!({ "settings": settings })
+}
+
+async fn show(call: Call) -> Answer {
+    Ok(ok(&view(&call.app.store.settings(call.id()).await?)))
+}
+
+async fn replace(call: Call, payload: Payload) -> Answer {
+    let document = payload.object().await?;
+    let settings =
+        change(&call, |_| rule::read(rule::document(&IssuerSettings::default()), document.clone())).await?;
+    Ok(ok(&view(&settings)))
+}
+
+async fn patch(call: Call, payload: Payload) -> Answer {
+    let named = payload.object().await?;
+    let settings = change(&call, |current| rule::read(rule::document(current), named.clone())).await?;
+    Ok(ok(&view(&settings)))
+}
+
+/// Changes the settings by a rule and takes them over before it returns. Where somebody else was faster, once more on
+/// what they left.
+///
+/// # Errors
+/// The rule's; the store's.
+async fn change(
+    call: &Call,
+    rule: impl Fn(&IssuerSettings) -> Result<IssuerSettings, AdminError> + Send + Sync,
+) -> Result<IssuerSettings, AdminError> {
+    for _ in 0..2 {
+        let seen = call.app.store.settings(call.id()).await?;
+        let settings = rule(&seen)?;
+        rule::check(&settings)?;
+        if settings == seen {
+            return Ok(settings);
+        }
+        signing_keys::ensure(call, std::iter::once(settings.signing_algorithm)).await?;
+        match call.app.store.put_settings(call.id(), &seen, settings.clone()).await {
+            Ok(()) => {
+                call.app.follow(&Changed::Settings(call.id().clone())).await?;
+                let detail = json!({ "changed": difference(&seen, &settings) });
+                call.audit(Event::SettingsUpdated, Concerns { detail, ..Concerns::default() });
+                return Ok(settings);
+            }
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(StoreError::Conflict.into())
+}
+
+/// The settings that differ, with their new values: none of them is a secret.
+fn difference(before: &IssuerSettings, after: &IssuerSettings) -> Map<String, Value> {
+    let (before, after) = (rule::document(before), rule::document(after));
+    after.into_iter().filter(|(name, value)| before.get(name) != Some(value)).collect()
+}

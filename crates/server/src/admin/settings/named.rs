@@ -1,0 +1,115 @@
+//! Settings under names of their own.
+
+use http::Method;
+use serde_json::{Value, json};
+use symbolon_protocol::settings::IssuerSettings;
+
+use super::super::call::{Call, Payload, ok};
+use super::super::error::{AdminError, Answer};
+use super::super::operation::{Operation, reference};
+use super::change;
+
+/// What token exchange takes as a subject token.
+const SUBJECT_TOKEN_TYPES: [&str; 2] =
+    ["urn:ietf:params:oauth:token-type:access_token", "urn:ietf:params:oauth:token-type:jwt"];
+
+pub(super) fn operations() -> Vec<Operation> {
+    const INTROSPECTION: &str = "/settings/introspection-validation";
+    const EXCHANGE: &str = "/settings/token-exchange";
+    let introspection = || reference("IntrospectionValidation");
+    vec![
+        Operation::get(INTROSPECTION, "Shows how introspection validates tokens", introspection_validation)
+            .answers(200, introspection()),
+        Operation::taking(
+            Method::PUT,
+            INTROSPECTION,
+            "IntrospectionValidation",
+            "Sets how introspection validates tokens",
+            set_introspection_validation,
+        )
+        .answers(200, introspection()),
+        Operation::delete(
+            INTROSPECTION,
+            "Puts introspection back to its default",
+            reset_introspection_validation,
+        )
+        .answers(200, introspection()),
+        Operation::get(EXCHANGE, "Shows what token exchange allows", token_exchange)
+            .answers(200, reference("TokenExchangeSettings")),
+        Operation::taking(
+            Method::PUT,
+            EXCHANGE,
+            "TokenExchangeSettings",
+            "Switches token exchange and bounds it",
+            set_token_exchange,
+        )
+        .answers(200, reference("TokenExchangeSettings")),
+    ]
+}
+
+fn introspection_view(settings: &IssuerSettings) -> Value {
+    json!({
+        "strictValidation": settings.introspection_strict,
+        "expectedAudience": settings.introspection_audience,
+    })
+}
+
+async fn introspection_validation(call: Call) -> Answer {
+    Ok(ok(&introspection_view(&call.app.store.settings(call.id()).await?)))
+}
+
+async fn set_introspection_validation(call: Call, payload: Payload) -> Answer {
+    let mut fields = payload.fields().await?;
+    let strict: bool = fields.require("strictValidation")?;
+    let audience = fields.text("expectedAudience")?;
+    let settings = change(&call, |current| {
+        let (introspection_strict, introspection_audience) = (strict, audience.clone());
+        Ok(IssuerSettings { introspection_strict, introspection_audience, ..current.clone() })
+    });
+    Ok(ok(&introspection_view(&settings.await?)))
+}
+
+async fn reset_introspection_validation(call: Call) -> Answer {
+    let settings = change(&call, |current| {
+        let IssuerSettings { introspection_strict, introspection_audience, .. } = IssuerSettings::default();
+        Ok(IssuerSettings { introspection_strict, introspection_audience, ..current.clone() })
+    });
+    Ok(ok(&introspection_view(&settings.await?)))
+}
+
+fn exchange_view(settings: &IssuerSettings) -> Value {
+    json!({
+        "enabled": settings.token_exchange,
+        "allowedSubjectTokenTypes": SUBJECT_TOKEN_TYPES,
+        "maxResourceParams": settings.token_exchange_max_targets,
+        "maxAudienceParams": settings.token_exchange_max_targets,
+        "idJag": { "enabled": false },
+    })
+}
+
+async fn token_exchange(call: Call) -> Answer {
+    Ok(ok(&exchange_view(&call.app.store.settings(call.id()).await?)))
+}
+
+async fn set_token_exchange(call: Call, payload: Payload) -> Answer {
+    let mut fields = payload.fields().await?;
+    let enabled: Option<bool> = fields.take("enabled")?;
+    let types: Vec<String> = fields.take("allowedSubjectTokenTypes")?.unwrap_or_default();
+    if types.iter().any(|asked| !SUBJECT_TOKEN_TYPES.contains(&asked.as_str())) {
+        return Err(AdminError::invalid("allowedSubjectTokenTypes must be access_token and jwt"));
+    }
+    let cross_domain: Option<Value> = fields.take("idJag")?;
+    if cross_domain.is_some_and(|options| options.get("enabled") == Some(&Value::Bool(true))) {
+        return Err(AdminError::invalid("idJag is not supported"));
+    }
+    // One bound holds for both parameters: the wider one, so that neither is tighter than was asked for.
+    let resources = fields.bounded("maxResourceParams", 1..=100)?;
+    let audiences = fields.bounded("maxAudienceParams", 1..=100)?;
+    let targets = resources.max(audiences).and_then(|most| u16::try_from(most).ok());
+    let settings = change(&call, |current| {
+        let token_exchange = enabled.unwrap_or(current.token_exchange);
+        let token_exchange_max_targets = targets.unwrap_or(current.token_exchange_max_targets);
+        Ok(IssuerSettings { token_exchange, token_exchange_max_targets, ..current.clone() })
+    });
+    Ok(ok(&exchange_view(&settings.await?)))
+}

@@ -1,0 +1,218 @@
+//! What every handler works with.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use symbolon_crypto::random::Random;
+use symbolon_crypto::seal::MasterKey;
+use symbolon_crypto::signer::Signer;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::port::{Changed, Created};
+use symbolon_store::{Durable, Store, StoreError};
+
+use crate::audit::AuditLog;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::issuer::{self, Directory, IssuerError, IssuerState};
+use crate::passwords::Passwords;
+use crate::rate_limit::RateLimits;
+use crate::telemetry::{CounterFamily, Registry};
+use crate::verified::{VerifiedToken, VerifiedTokens};
+
+/// What the outside world gives a server: everything that tests replace.
+pub struct Ports {
+    /// Where state is kept.
+    pub store: Arc<dyn Store>,
+    /// What tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Where randomness comes from.
+    pub random: Arc<dyn Random>,
+    /// What signs.
+    pub signer: Arc<dyn Signer>,
+    /// Opens what is sealed at rest.
+    pub master: MasterKey,
+}
+
+/// The state behind every handler.
+pub struct App {
+    /// The configuration.
+    pub config: ArcSwap<Config>,
+    /// Where state is kept.
+    pub store: Arc<dyn Store>,
+    /// Where randomness comes from.
+    pub random: Arc<dyn Random>,
+    /// What signs.
+    pub signer: Arc<dyn Signer>,
+    /// Opens what is sealed at rest.
+    pub master: ArcSwap<MasterKey>,
+    /// The issuers.
+    pub issuers: ArcSwap<Directory>,
+    /// Access tokens whose signature was checked.
+    pub verified: VerifiedTokens,
+    /// Password hashing, bounded.
+    pub passwords: Passwords,
+    /// Requests per client, endpoint, account and address.
+    pub rate_limits: RateLimits,
+    /// The audit log's queue and the events' counters.
+    pub audit: AuditLog,
+    /// Figures.
+    pub registry: Arc<Registry>,
+    /// Signatures made, by algorithm.
+    pub signatures: Arc<CounterFamily>,
+    /// The admin secret's digest.
+    pub admin_secret: [u8; 32],
+    clock: Arc<dyn Clock>,
+    /// Held from reading the store to swapping what was read in: whoever reads later swaps later.
+    following: tokio::sync::Mutex<()>,
+}
+
+impl App {
+    /// Now.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Makes the state. Issuers are loaded by [`load_issuers`](Self::load_issuers).
+    pub fn new(config: Config, ports: Ports, registry: Arc<Registry>, admin_secret: [u8; 32]) -> Arc<Self> {
+        let signatures = registry.signatures(&["RS256", "PS256", "ES256", "EdDSA"]);
+        let figures = Arc::clone(ports.store.figures());
+        registry.register(Arc::clone(&figures) as Arc<dyn crate::telemetry::MetricSource>);
+        Arc::new(Self {
+            verified: VerifiedTokens::new(figures.cache("verified_token")),
+            passwords: Passwords::new(&config.security.argon2, &*ports.random),
+            rate_limits: RateLimits::new(&config.rate_limits),
+            audit: AuditLog::new(&registry),
+            issuers: ArcSwap::default(),
+            config: ArcSwap::from_pointee(config),
+            store: ports.store,
+            clock: ports.clock,
+            following: tokio::sync::Mutex::default(),
+            random: ports.random,
+            signer: ports.signer,
+            master: ArcSwap::from_pointee(ports.master),
+            registry,
+            signatures,
+            admin_secret,
+        })
+    }
+
+    /// Loads every issuer anew; makes `default` at the first start, and follows the configuration's URL for it.
+    ///
+    /// # Errors
+    /// [`IssuerError`].
+    pub async fn load_issuers(&self) -> Result<(), IssuerError> {
+        let _ordered = self.following.lock().await;
+        self.load_all().await
+    }
+
+    async fn load_all(&self) -> Result<(), IssuerError> {
+        let config = self.config.load();
+        let master = self.master.load();
+        self.ensure_default(&config).await?;
+        let mut states = Vec::new();
+        for issuer in self.store.issuers().await? {
+            let cookie = config.security.session_cookie.as_str();
+            states
+                .push(Arc::new(IssuerState::load(&*self.store, &issuer, &master, cookie, self.now()).await?));
+        }
+        self.issuers.store(Arc::new(Directory::new(states)));
+        Ok(())
+    }
+
+    async fn ensure_default(&self, config: &Config) -> Result<(), IssuerError> {
+        let id = IssuerId::default_issuer();
+        let known = self.store.issuers().await?.into_iter().find(|issuer| issuer.id == id);
+        match known {
+            Some(issuer) if issuer.url == config.issuer.as_str() => Ok(()),
+            Some(issuer) => {
+                let moved = Issuer { url: config.issuer.as_str().to_owned(), ..issuer };
+                self.store.update_issuer(moved).await?;
+                Ok(())
+            }
+            None => {
+                self.create_issuer(id, config.issuer.as_str()).await?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Creates an issuer with a first key and the configuration's initial settings. The directory is not reloaded.
+    ///
+    /// # Errors
+    /// [`IssuerError`].
+    pub async fn create_issuer(&self, id: IssuerId, url: &str) -> Result<Created, IssuerError> {
+        let settings = self.config.load().initial.clone();
+        let record = issuer::new_issuer(id, url, &self.master.load(), self.now(), &*self.random)?;
+        let key = self.new_key(&record.id, settings.signing_algorithm).await?;
+        issuer::create(&*self.store, record, settings, key).await
+    }
+
+    /// Makes an active signing key on a thread that may block.
+    ///
+    /// # Errors
+    /// [`IssuerError::Crypto`].
+    pub async fn new_key(
+        &self,
+        id: &IssuerId,
+        algorithm: symbolon_crypto::algorithm::Algorithm,
+    ) -> Result<symbolon_protocol::key::KeyRecord, IssuerError> {
+        let (id, master, now) = (id.clone(), self.master.load_full(), self.now());
+        let state = symbolon_protocol::key::KeyState::Active;
+        let made = tokio::task::spawn_blocking(move || issuer::new_key(&id, algorithm, state, &master, now));
+        made.await.map_err(|error| IssuerError::Crypto(error.to_string()))?
+    }
+
+    /// Brings memory in line with a change in the store. When it returns, memory is at least as new as the store was
+    /// when it was called, however many follow at once.
+    ///
+    /// # Errors
+    /// [`IssuerError`]: memory is as it was.
+    pub async fn follow(&self, changed: &Changed) -> Result<(), IssuerError> {
+        let _ordered = self.following.lock().await;
+        let issuers = self.issuers.load_full();
+        match changed {
+            Changed::Keys(id) => match issuers.by_id(id) {
+                Some(issuer) => issuer.reload_keys(&*self.store, &self.master.load(), self.now()).await,
+                None => Ok(()),
+            },
+            Changed::Settings(id) => match issuers.by_id(id) {
+                Some(issuer) => issuer.reload_settings(&*self.store).await,
+                None => Ok(()),
+            },
+            Changed::Issuers | Changed::Everything => self.load_all().await,
+            Changed::Client(..) | Changed::User(..) => Ok(()),
+        }
+    }
+
+    /// Whether anything in the lineage of a verified token has ended.
+    ///
+    /// # Errors
+    /// [`StoreError`]: then the token counts as revoked, because the caller answers with an error.
+    pub async fn revoked(
+        &self,
+        issuer: &IssuerState,
+        token: &VerifiedToken,
+        durable: &mut Durable,
+    ) -> Result<bool, StoreError> {
+        if self.store.revoked(&issuer.id, &token.lineage).await?.take(durable) {
+            return Ok(true);
+        }
+        match &token.grantor {
+            Some(grantor) => Ok(self.store.revoked(&issuer.id, grantor).await?.take(durable)),
+            None => Ok(false),
+        }
+    }
+
+    /// Takes over a configuration that was read again.
+    pub fn reconfigure(&self, config: Config) {
+        self.rate_limits.set(&config.rate_limits);
+        self.config.store(Arc::new(config));
+    }
+}

@@ -1,0 +1,172 @@
+//! Domain events: every one is counted; the audited ones are queued and written to the audit log in batches.
+//!
+//! No request waits for the audit log. Its queue is bounded: what does not fit is dropped, counted and reported.
+
+mod figures;
+mod writer;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use symbolon_protocol::event::{AuditRecord, Event};
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::port::Audit;
+use tokio::sync::{mpsc, watch};
+
+use crate::telemetry::{CounterFamily, MetricSource, Registry};
+use figures::AuditFigures;
+
+/// Records that may wait to be written: some 20 MiB where all of them do.
+const CAPACITY: usize = 65_536;
+/// How often dropped records are reported at most.
+const REPORT_EVERY: Duration = Duration::from_secs(60);
+
+/// What a handler says about an audited event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditEntry {
+    /// What happened.
+    pub event: Event,
+    /// Whom it concerns.
+    pub user: Option<UserId>,
+    /// Which client.
+    pub client: Option<ClientId>,
+    /// Who did it: `user`, `client`, `admin` or `system`.
+    pub actor: &'static str,
+    /// The address the request came from.
+    pub address: Option<IpAddr>,
+    /// The request's id.
+    pub request: Option<String>,
+    /// What else is to be known: no secrets, no tokens.
+    pub detail: serde_json::Value,
+}
+
+impl AuditEntry {
+    /// An event that the server itself caused, in a background job.
+    pub const fn system(event: Event, detail: serde_json::Value) -> Self {
+        Self { event, user: None, client: None, actor: "system", address: None, request: None, detail }
+    }
+}
+
+/// An entry on its way to the store. It becomes a record only there, off the request's path.
+struct Queued {
+    issuer: IssuerId,
+    at: Timestamp,
+    entry: AuditEntry,
+}
+
+impl Queued {
+    fn record(&self) -> (IssuerId, AuditRecord) {
+        let entry = &self.entry;
+        let record = AuditRecord {
+            at: self.at,
+            event: entry.event,
+            user: entry.user.clone(),
+            client: entry.client.clone(),
+            actor: entry.actor.to_owned(),
+            address: entry.address.map(|address| address.to_canonical().to_string()),
+            request: entry.request.clone(),
+            detail: entry.detail.clone(),
+        };
+        (self.issuer.clone(), record)
+    }
+}
+
+/// Counts events and queues what is audited.
+pub struct AuditLog {
+    events: Arc<CounterFamily>,
+    queue: mpsc::Sender<Queued>,
+    // Taken by the one writer.
+    receiver: Mutex<Option<mpsc::Receiver<Queued>>>,
+    figures: Arc<AuditFigures>,
+    reported_at: AtomicU64,
+    reported: AtomicU64,
+    closing: watch::Sender<bool>,
+    finished: watch::Sender<bool>,
+}
+
+impl AuditLog {
+    /// A log whose figures stand on the registry's page. Call once per registry.
+    pub fn new(registry: &Registry) -> Self {
+        Self::with_capacity(registry, CAPACITY)
+    }
+
+    fn with_capacity(registry: &Registry, capacity: usize) -> Self {
+        let names: Vec<&'static str> = Event::ALL.iter().map(|event| event.name()).collect();
+        let (queue, receiver) = mpsc::channel(capacity);
+        let figures = Arc::new(AuditFigures::default());
+        registry.register(Arc::clone(&figures) as Arc<dyn MetricSource>);
+        Self {
+            events: registry.events(&names),
+            queue,
+            receiver: Mutex::new(Some(receiver)),
+            figures,
+            reported_at: AtomicU64::new(0),
+            reported: AtomicU64::new(0),
+            closing: watch::Sender::new(false),
+            finished: watch::Sender::new(false),
+        }
+    }
+
+    /// Counts an event that needs no record.
+    #[inline]
+    pub fn count(&self, event: Event) {
+        self.events.increment(event as usize);
+    }
+
+    /// Counts an event and, where it is audited, queues its record. Never waits.
+    pub fn record(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) {
+        self.count(entry.event);
+        if !entry.event.audited() {
+            return;
+        }
+        // Before it is sent, so that the writer never takes off more than was put on.
+        self.figures.queued();
+        if self.queue.try_send(Queued { issuer: issuer.clone(), at: now, entry }).is_err() {
+            self.figures.dropped_from_queue();
+            self.report_dropped(now);
+        }
+    }
+
+    /// How often an event happened.
+    pub fn events(&self, event: Event) -> u64 {
+        self.events.value(event as usize).unwrap_or(0)
+    }
+
+    /// Writes what is queued to the store until [`drain`](Self::drain): every 250 ms, or 2,000 records. Only the first
+    /// call does anything.
+    pub async fn run(&self, store: &dyn Audit) {
+        let Some(receiver) = self.receiver.lock().take() else { return };
+        writer::Writer::new(store, receiver, &self.figures).run(self.closing.subscribe()).await;
+        self.finished.send_replace(true);
+    }
+
+    /// Takes no more records, and returns when everything queued has been written or, where the store stays out of
+    /// reach, given up. Call it when no request is left, and before the store is closed.
+    pub async fn drain(&self) {
+        self.closing.send_replace(true);
+        if self.receiver.lock().is_some() {
+            // Nobody ever wrote.
+            return;
+        }
+        // It cannot fail: the sender is here.
+        let _ = self.finished.subscribe().wait_for(|finished| *finished).await;
+    }
+
+    fn report_dropped(&self, now: Timestamp) {
+        let last = self.reported_at.load(Ordering::Relaxed);
+        let due = last == 0 || now.since(Timestamp::from_millis(last)) >= REPORT_EVERY;
+        let order = Ordering::Relaxed;
+        if due && self.reported_at.compare_exchange(last, now.millis().max(1), order, order).is_ok() {
+            let all = self.figures.dropped();
+            let dropped = all - self.reported.swap(all, order).min(all);
+            tracing::error!(target: "symbolon::audit", dropped, "audit records were dropped: the store is too slow");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

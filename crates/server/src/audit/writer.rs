@@ -1,0 +1,94 @@
+//! The one task that writes audit records.
+
+use std::time::Duration;
+
+use symbolon_store::StoreError;
+use symbolon_store::port::Audit;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::Queued;
+use super::figures::AuditFigures;
+
+/// Records of one batch at most.
+const BATCH: usize = 2_000;
+/// How long the first record of a batch waits for others.
+const GATHER: Duration = Duration::from_millis(250);
+/// Waits between attempts while the store is out of reach: doubled from the first to the last.
+const FIRST_RETRY: Duration = Duration::from_millis(250);
+const LAST_RETRY: Duration = Duration::from_secs(5);
+/// How often a batch is tried at shutdown: some four seconds.
+const LAST_ATTEMPTS: u32 = 5;
+
+pub(super) struct Writer<'a> {
+    store: &'a dyn Audit,
+    receiver: mpsc::Receiver<Queued>,
+    figures: &'a AuditFigures,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(
+        store: &'a dyn Audit,
+        receiver: mpsc::Receiver<Queued>,
+        figures: &'a AuditFigures,
+    ) -> Self {
+        Self { store, receiver, figures }
+    }
+
+    /// Writes until `closing` is true and the queue is empty.
+    pub(super) async fn run(mut self, mut closing: watch::Receiver<bool>) {
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            self.gather(&mut batch, &mut closing).await;
+            if batch.is_empty() {
+                return;
+            }
+            self.write(&batch, &mut closing).await;
+            batch.clear();
+        }
+    }
+
+    /// Waits for a first record, then for a full batch or the end of its time. Nothing: the queue is closed and empty.
+    async fn gather(&mut self, batch: &mut Vec<Queued>, closing: &mut watch::Receiver<bool>) {
+        let mut until: Option<Instant> = None;
+        while batch.len() < BATCH {
+            let room = BATCH - batch.len();
+            tokio::select! {
+                biased;
+                () = closed(closing), if !self.receiver.is_closed() => self.receiver.close(),
+                came = self.receiver.recv_many(batch, room) => {
+                    if came == 0 {
+                        return;
+                    }
+                    until.get_or_insert_with(|| Instant::now() + GATHER);
+                }
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => return,
+            }
+        }
+    }
+
+    async fn write(&self, batch: &[Queued], closing: &mut watch::Receiver<bool>) {
+        let mut wait = FIRST_RETRY;
+        let mut last_attempts = 0;
+        loop {
+            let error = match self.store.write_audit(batch.iter().map(Queued::record).collect()).await {
+                Ok(()) => return self.figures.wrote(batch.len()),
+                Err(error) => error,
+            };
+            last_attempts += u32::from(*closing.borrow());
+            let worth_another = matches!(error, StoreError::Unavailable(_) | StoreError::Conflict);
+            if !worth_another || last_attempts >= LAST_ATTEMPTS {
+                tracing::error!(target: "symbolon::audit", %error, records = batch.len(), "audit records were lost");
+                return self.figures.lost(batch.len());
+            }
+            tracing::warn!(target: "symbolon::audit", %error, "audit records wait for the store");
+            sleep(wait).await;
+            wait = (wait * 2).min(LAST_RETRY);
+        }
+    }
+}
+
+/// Returns when the log is to be closed, or was dropped.
+async fn closed(closing: &mut watch::Receiver<bool>) {
+    let _ = closing.wait_for(|closing| *closing).await;
+}

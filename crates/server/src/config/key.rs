@@ -1,0 +1,211 @@
+//! One row of the table of keys: names, kind, default, meaning, and what it weakens.
+
+use std::time::Duration;
+
+use super::value::Value;
+
+/// What a key's value may be.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// `true` or `false`; also `on`, `off`, `1`, `0`.
+    Switch,
+    /// A whole number within limits, both included.
+    Count {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+    },
+    /// A duration such as `60s` within limits, both included.
+    Duration {
+        /// The shortest.
+        min: Duration,
+        /// The longest.
+        max: Duration,
+    },
+    /// A size such as `1MiB` within limits in bytes, both included.
+    Size {
+        /// The smallest, in bytes.
+        min: u64,
+        /// The largest, in bytes.
+        max: u64,
+    },
+    /// Requests per second, minute or hour such as `600/m`, or `off`.
+    Rate,
+    /// An IP address (or `localhost`) with a port.
+    Address,
+    /// A path in the file system.
+    Path,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Addresses and networks: an array in the file, separated by commas elsewhere.
+    Networks,
+    /// The URL of an issuer.
+    Issuer,
+    /// An http or https URL.
+    Url,
+    /// The name of a cookie (RFC 6265 section 4.1.1).
+    CookieName,
+    /// A secret; the key of the same name with `_file` takes it from a file.
+    Secret,
+}
+
+/// When a change of a key counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reload {
+    /// On SIGHUP, while running.
+    Live,
+    /// After a restart.
+    Restart,
+    /// Never on an existing data directory: it is the value of the first start, the stored one wins.
+    FirstStart,
+}
+
+/// What a key gives up in safety, and at which values.
+#[derive(Clone, Copy)]
+pub struct Weakens {
+    /// What is given up, a sentence for the log and the reference.
+    pub text: &'static str,
+    /// Whether this value gives it up.
+    pub(super) when: fn(&Value) -> bool,
+}
+
+/// One configuration key: a row of the table that file, environment, flags, schema and reference share.
+#[derive(Clone, Copy)]
+pub struct Key {
+    /// Its name in the file, dotted where it stands in a table: `tls.key_file`.
+    pub path: &'static str,
+    /// Its environment variable: the path in capitals behind `SYMBOLON_`.
+    pub env: &'static str,
+    /// Its command-line flag: the path with dashes.
+    pub flag: &'static str,
+    /// What its value may be.
+    pub kind: Kind,
+    /// The default as one would write it; `None` where being unset means something of its own.
+    pub default: Option<&'static str>,
+    /// What being unset means, where there is no fixed default.
+    pub unset: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// When a change counts.
+    pub reload: Reload,
+    /// What it may weaken.
+    pub weakens: Option<Weakens>,
+}
+
+impl Key {
+    /// A key without a default that takes a restart.
+    pub(super) const fn new(path: &'static str, env: &'static str, flag: &'static str, kind: Kind) -> Self {
+        let (default, unset, doc) = (None, "", "");
+        Self { path, env, flag, kind, default, unset, doc, reload: Reload::Restart, weakens: None }
+    }
+
+    pub(super) const fn default(mut self, text: &'static str) -> Self {
+        self.default = Some(text);
+        self
+    }
+
+    pub(super) const fn unset(mut self, meaning: &'static str) -> Self {
+        self.unset = meaning;
+        self
+    }
+
+    pub(super) const fn doc(mut self, text: &'static str) -> Self {
+        self.doc = text;
+        self
+    }
+
+    pub(super) const fn live(mut self) -> Self {
+        self.reload = Reload::Live;
+        self
+    }
+
+    pub(super) const fn first_start(mut self) -> Self {
+        self.reload = Reload::FirstStart;
+        self
+    }
+
+    pub(super) const fn weakens(mut self, when: fn(&Value) -> bool, text: &'static str) -> Self {
+        self.weakens = Some(Weakens { text, when });
+        self
+    }
+
+    /// Whether its value must never be shown.
+    pub fn is_secret(&self) -> bool {
+        matches!(self.kind, Kind::Secret)
+    }
+}
+
+impl Kind {
+    /// Whole seconds as limits.
+    pub(super) const fn seconds(min: u64, max: u64) -> Self {
+        Self::Duration { min: Duration::from_secs(min), max: Duration::from_secs(max) }
+    }
+}
+
+/// Every key, in the order of the reference.
+pub fn keys() -> impl Iterator<Item = &'static Key> {
+    super::sections::SECTIONS.iter().flat_map(|section| section.keys.iter())
+}
+
+/// The key with this path.
+pub(super) fn find(path: &str) -> Option<&'static Key> {
+    keys().find(|key| key.path == path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn environment_and_flag_follow_from_the_path() {
+        for key in keys() {
+            let env = format!("SYMBOLON_{}", key.path.replace('.', "_").to_uppercase());
+            assert_eq!(key.env, env);
+            assert_eq!(key.flag, format!("--{}", key.path.replace(['.', '_'], "-")));
+        }
+    }
+
+    #[test]
+    fn no_name_is_taken_twice() {
+        let mut names = HashSet::new();
+        for key in keys() {
+            assert!(names.insert(key.path), "{}", key.path);
+            assert!(names.insert(key.env), "{}", key.env);
+            assert!(names.insert(key.flag), "{}", key.flag);
+        }
+    }
+
+    #[test]
+    fn every_key_says_what_it_does_and_what_its_default_is() {
+        for key in keys() {
+            assert!(key.doc.ends_with('.'), "{}", key.path);
+            assert_ne!(
+                key.default.is_some(),
+                !key.unset.is_empty(),
+                "{}: a default or what unset means",
+                key.path
+            );
+        }
+    }
+
+    #[test]
+    fn defaults_are_valid_and_weaken_nothing() {
+        for key in keys() {
+            let Some(text) = key.default else { continue };
+            let value =
+                Value::parse(&key.kind, text).unwrap_or_else(|m| panic!("{}: {}", key.path, m.problem));
+            assert!(!key.weakens.is_some_and(|w| (w.when)(&value)), "{}", key.path);
+            assert_eq!(value.to_string(), text, "{}: written as it is shown", key.path);
+        }
+    }
+
+    #[test]
+    fn every_secret_is_a_value_or_a_file() {
+        for key in keys().filter(|key| key.is_secret()) {
+            let file = find(&format!("{}_file", key.path)).unwrap();
+            assert!(matches!(file.kind, Kind::Path));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Configuration of the process: read once, passed down as values.
+//!
+//! Every key is a row of one table ([`keys`]), from which the file, the environment, the command line, the JSON
+//! schema ([`json_schema`]) and the reference ([`reference()`]) all follow. A flag wins over the environment, the
+//! environment over the file, the file over the default. Unknown names are refused with the nearest known one;
+//! every mistake is reported at once, before a port opens.
+//!
+//! To add a key: a row in its section's file, a field in the section's struct, one line in its `build`, and
+//! `UPDATE_GENERATED=1 cargo test -p symbolon-server config` for the generated documents.
+
+mod environment;
+mod error;
+mod file;
+mod key;
+mod reader;
+mod reference;
+mod reload;
+mod schema;
+mod sections;
+mod settings;
+mod source;
+mod suggest;
+#[cfg(test)]
+mod tests;
+mod units;
+mod value;
+mod warning;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+pub use environment::IGNORED_ENV;
+pub use error::{ConfigError, ConfigErrors};
+pub use key::{Key, Kind, Reload, Weakens, keys};
+pub use reference::reference;
+pub use reload::ReloadDiff;
+pub use schema::json_schema;
+pub use sections::issuer::{IssuerUrl, Mode};
+pub use sections::limits::{EndpointLimit, RateLimits};
+pub use sections::listen::{Http, Listen, TlsFiles};
+pub use sections::security::{Argon2, Security};
+pub use sections::storage::{Shards, Storage};
+pub use sections::telemetry::Telemetry;
+pub use source::{Source, Sources, process_env};
+pub use units::Rate;
+pub use warning::Warning;
+
+use symbolon_protocol::settings::IssuerSettings;
+
+use reader::Reader;
+use settings::Settings;
+
+/// The configuration of one process.
+pub struct Config {
+    /// Development or production.
+    pub mode: Mode,
+    /// The URL of the `default` issuer.
+    pub issuer: IssuerUrl,
+    /// Listeners.
+    pub listen: Listen,
+    /// Limits of connections and requests.
+    pub http: Http,
+    /// Where state lives.
+    pub storage: Storage,
+    /// Secrets and what guards them.
+    pub security: Security,
+    /// Rate limits.
+    pub rate_limits: RateLimits,
+    /// Logs, metrics, traces.
+    pub telemetry: Telemetry,
+    /// What an issuer's settings are when it is created.
+    pub initial: IssuerSettings,
+    settings: Settings,
+    warnings: Vec<Warning>,
+}
+
+/// One line of `config show`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The key.
+    pub key: &'static str,
+    /// The value as one would write it, `<redacted>` for a secret, `None` where nothing is set.
+    pub value: Option<String>,
+    /// Where it came from.
+    pub source: Source,
+}
+
+impl Config {
+    /// Reads the configuration. Nothing is read beside `sources` but the files that it names.
+    ///
+    /// # Errors
+    /// Every mistake at once, each with its key, its value (unless that may be a secret) and how to mend it.
+    pub fn load<E>(sources: Sources<E>) -> Result<Self, ConfigErrors>
+    where
+        E: Iterator<Item = (String, String)>,
+    {
+        let mut errors = Vec::new();
+        let (flags, flag_file) = environment::flags(sources.flags, &mut errors);
+        let (env, env_file) = environment::environment(sources.env);
+        let file = flag_file.map(PathBuf::from).or(sources.file).or(env_file.map(PathBuf::from));
+        let with_file = file.is_some();
+        let mut settings = Settings::defaults();
+        let read = file.as_deref().map_or_else(|| Ok(Vec::new()), file::read);
+        let unread = read.is_err();
+        match read {
+            Ok(given) => settings.lay(given, &mut errors),
+            Err(error) => errors.push(*error),
+        }
+        settings.lay(env, &mut errors);
+        settings.lay(flags, &mut errors);
+        if unread {
+            // What the file would have said is unknown: no key is called missing.
+            ConfigErrors::check(std::mem::take(&mut errors))?;
+        }
+        Self::build(Reader { settings, errors, warnings: Vec::new() }, with_file)
+    }
+
+    /// Loads the text of a file, and nothing else.
+    #[cfg(any(test, feature = "fuzz"))]
+    pub(crate) fn of_text(text: &str) -> Result<Self, ConfigErrors> {
+        let (mut settings, mut errors) = (Settings::defaults(), Vec::new());
+        match file::parse(text, std::path::Path::new("symbolon.toml")) {
+            Ok(given) => settings.lay(given, &mut errors),
+            Err(error) => ConfigErrors::check(vec![*error])?,
+        }
+        Self::build(Reader { settings, errors, warnings: Vec::new() }, true)
+    }
+
+    fn build(mut reader: Reader, with_file: bool) -> Result<Self, ConfigErrors> {
+        let r = &mut reader;
+        let listen = sections::listen::build(r);
+        let http = sections::listen::build_http(r);
+        let (mode, issuer) = sections::issuer::build(r, with_file, listen.public, listen.management);
+        let storage = sections::storage::build(r);
+        let security = sections::security::build(r, mode, &issuer);
+        let rate_limits = sections::limits::build(r);
+        let telemetry = sections::telemetry::build(r, mode);
+        let initial = sections::lifetimes::build(r);
+        warning::of_the_table(r);
+        let Reader { settings, errors, warnings } = reader;
+        ConfigErrors::check(errors)?;
+        Ok(Self {
+            mode,
+            issuer,
+            listen,
+            http,
+            storage,
+            security,
+            rate_limits,
+            telemetry,
+            initial,
+            settings,
+            warnings,
+        })
+    }
+
+    /// Every setting that weakens something, for the log at start.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Every key with its value and source, in the order of the reference. Secrets are redacted.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.settings.iter().map(|setting| Entry {
+            key: setting.key.path,
+            value: setting.value.as_ref().map(ToString::to_string),
+            source: setting.source.clone(),
+        })
+    }
+
+    /// The text of `symbolon config show`: one line per key with its value and its source.
+    pub fn show(&self) -> String {
+        let width = keys().map(|key| key.path.len()).max().unwrap_or(0);
+        let line = |entry: Entry| {
+            let value = entry.value.map_or_else(|| "(unset)".to_owned(), |value| format!("{value:?}"));
+            format!("{:width$}  {value}  [{}]\n", entry.key, entry.source)
+        };
+        self.entries().map(line).collect()
+    }
+
+    /// Takes over the address that the public listener got, where port 0 asked for a free one: in development
+    /// mode the issuer names that port.
+    pub fn bound(&mut self, public: SocketAddr) {
+        self.listen.public = public;
+        if self.mode == Mode::Development {
+            self.issuer = IssuerUrl::development(public.port());
+            self.settings.fill("issuer", value::Value::Text(self.issuer.as_str().to_owned()));
+        }
+    }
+
+    /// What changes from `old` to `new`, by when the change counts.
+    pub fn reloadable_diff(old: &Self, new: &Self) -> ReloadDiff {
+        reload::diff(&old.settings, &new.settings)
+    }
+}
+
+/// Shows what [`Config::show`] shows: no secret.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.show())
+    }
+}

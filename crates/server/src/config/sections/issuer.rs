@@ -1,0 +1,137 @@
+//! The issuer, and whether the process runs in development mode.
+
+use std::net::SocketAddr;
+
+use url::{Host, Url};
+
+use super::Section;
+use crate::config::error::Mistake;
+use crate::config::key::{Key, Kind};
+use crate::config::reader::Reader;
+use crate::config::value::Value;
+
+pub(crate) const SECTION: Section = Section {
+    title: "Issuer",
+    intro: "With no configuration file, no issuer and both listeners on loopback the server runs in development \
+            mode: the issuer is `http://localhost:<port of listen>`, and the admin secret is generated at the \
+            first start. In every other case an issuer and an admin secret are required, and nothing else.",
+    keys: &[Key::new("issuer", "SYMBOLON_ISSUER", "--issuer", Kind::Issuer)
+        .unset("`http://localhost:<port>` in development mode, else required")
+        .doc(
+            "URL of the `default` issuer, exactly as it stands in `iss` and discovery. Never derived from a \
+             request; an https issuer on a plain listener is right behind a proxy that ends TLS.",
+        )
+        .weakens(
+            http_beyond_loopback,
+            "An http issuer beyond loopback sends codes, tokens and cookies in the clear.",
+        )],
+};
+
+/// Whether the process is being tried out or serves somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// No configuration file, no issuer said anywhere, loopback listeners.
+    Development,
+    /// Everything else: the issuer and the admin secret were given.
+    Production,
+}
+
+/// The URL of an issuer, exactly as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssuerUrl(String);
+
+impl IssuerUrl {
+    /// The URL without a trailing slash, as it stands in `iss`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether browsers speak https to it, whatever the listener speaks.
+    pub fn is_https(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+
+    /// The issuer of development mode for a server on this port.
+    pub fn development(port: u16) -> Self {
+        Self(format!("http://localhost:{port}"))
+    }
+}
+
+/// Checks an issuer URL: OpenID Connect Discovery 1.0 section 3 and RFC 8414 section 2 want a URL without query
+/// and fragment. It is compared as a string (RFC 9207 section 2.4), so only one spelling is let in.
+pub(crate) fn check_url(text: &str) -> Result<(), Mistake> {
+    let example = "write it as in \"https://login.example.com\"";
+    let refuse = |problem: &str, mend: String| Err(Mistake::new(problem, mend));
+    if !text.starts_with("https://") && !text.starts_with("http://") {
+        return refuse("is not an http or https URL", example.to_owned());
+    }
+    let Ok(url) = Url::parse(text) else {
+        return refuse("is not a URL", example.to_owned());
+    };
+    if !url.username().is_empty() || url.password().is_some() || text.contains('@') {
+        return refuse("carries a user name or password", example.to_owned());
+    }
+    if text.contains('?') || text.contains('#') {
+        return refuse("carries a query or fragment", "leave out what follows `?` or `#`".to_owned());
+    }
+    if text.ends_with('/') {
+        return refuse("ends in a slash", format!("write \"{}\"", text.trim_end_matches('/')));
+    }
+    let canonical = url.as_str().trim_end_matches('/');
+    if text != canonical && Some(text) != with_default_port(&url).as_deref() {
+        return refuse("is not in its canonical form", format!("write {canonical:?}"));
+    }
+    Ok(())
+}
+
+/// The URL with the port that its scheme implies written out, which parsing dropped.
+fn with_default_port(url: &Url) -> Option<String> {
+    let (host, port) = (url.host_str()?, url.port_or_known_default()?);
+    let path = url.path().trim_end_matches('/');
+    Some(format!("{}://{host}:{port}{path}", url.scheme()))
+}
+
+fn http_beyond_loopback(value: &Value) -> bool {
+    let Value::Text(text) = value else { return false };
+    let Ok(url) = Url::parse(text) else { return false };
+    let loopback = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "http" && !loopback
+}
+
+/// Decides the mode and the issuer; `with_file` says whether there is a configuration file.
+pub(crate) fn build(
+    reader: &mut Reader,
+    with_file: bool,
+    public: SocketAddr,
+    management: SocketAddr,
+) -> (Mode, IssuerUrl) {
+    let development = IssuerUrl::development(public.port());
+    if reader.said("issuer") {
+        let issuer = reader.optional_text("issuer").map_or(development, IssuerUrl);
+        return (Mode::Production, issuer);
+    }
+    let beyond: Vec<&str> = [("listen", public), ("management_listen", management)]
+        .into_iter()
+        .filter(|(_, address)| !address.ip().is_loopback())
+        .map(|(path, _)| path)
+        .collect();
+    for path in &beyond {
+        let mend = "set `issuer` (SYMBOLON_ISSUER), or listen on 127.0.0.1";
+        reader.refuse(path, "listens beyond loopback without an issuer", mend);
+    }
+    if !beyond.is_empty() {
+        return (Mode::Production, development);
+    }
+    if with_file {
+        let mend = "set it to the URL that clients use, as in issuer = \"https://login.example.com\"";
+        reader.refuse("issuer", "is required with a configuration file", mend);
+        return (Mode::Production, development);
+    }
+    reader.settings.fill("issuer", Value::Text(development.0.clone()));
+    (Mode::Development, development)
+}

@@ -1,0 +1,143 @@
+//! Lifetimes and rotation: what an issuer's settings are when it is created.
+
+use std::time::Duration;
+
+use symbolon_protocol::settings::{IssuerSettings, Lifetimes};
+
+use super::Section;
+use super::listen::is_off;
+use crate::config::key::{Key, Kind};
+use crate::config::reader::Reader;
+use crate::config::value::Value;
+
+const HOUR: u64 = 3600;
+const DAY: u64 = 24 * HOUR;
+const YEAR: u64 = 365 * DAY;
+
+pub(crate) const SECTION: Section = Section {
+    title: "First settings of an issuer",
+    intro: "These are the settings that an issuer begins with. Afterwards the admin API changes them per issuer and \
+            per client while the server runs, and what is stored wins.",
+    keys: &[
+        // RFC 6749 section 4.1.2: ten minutes at most are recommended for a code.
+        Key::new("lifetime.code", "SYMBOLON_LIFETIME_CODE", "--lifetime-code", Kind::seconds(1, 600))
+            .default("1m")
+            .first_start()
+            .doc("Lifetime of an authorization code."),
+        Key::new(
+            "lifetime.access_token",
+            "SYMBOLON_LIFETIME_ACCESS_TOKEN",
+            "--lifetime-access-token",
+            Kind::seconds(1, 30 * DAY),
+        )
+        .default("1h")
+        .first_start()
+        .doc("Lifetime of an access token.")
+        .weakens(
+            |value| matches!(value, Value::Duration(d) if d.as_secs() > DAY),
+            "Access tokens that live longer than a day stay usable that long once stolen.",
+        ),
+        Key::new("lifetime.id_token", "SYMBOLON_LIFETIME_ID_TOKEN", "--lifetime-id-token", Kind::seconds(1, 30 * DAY))
+            .default("1h")
+            .first_start()
+            .doc("Lifetime of an ID token."),
+        Key::new(
+            "lifetime.refresh_idle",
+            "SYMBOLON_LIFETIME_REFRESH_IDLE",
+            "--lifetime-refresh-idle",
+            Kind::seconds(60, 10 * YEAR),
+        )
+        .default("30d")
+        .first_start()
+        .doc("How long a refresh-token family lives without a refresh."),
+        Key::new(
+            "lifetime.refresh_absolute",
+            "SYMBOLON_LIFETIME_REFRESH_ABSOLUTE",
+            "--lifetime-refresh-absolute",
+            Kind::seconds(60, 10 * YEAR),
+        )
+        .default("30d")
+        .first_start()
+        .doc("How long a refresh-token family lives at all."),
+        Key::new("lifetime.session", "SYMBOLON_LIFETIME_SESSION", "--lifetime-session", Kind::seconds(60, YEAR))
+            .default("1d")
+            .first_start()
+            .doc("How long a session lives at all."),
+        Key::new(
+            "lifetime.signing_key",
+            "SYMBOLON_LIFETIME_SIGNING_KEY",
+            "--lifetime-signing-key",
+            Kind::seconds(0, 10 * YEAR),
+        )
+        .default("90d")
+        .first_start()
+        .doc("How long a signing key signs before the next one takes over, in whole days; 0 never rotates by itself."),
+        Key::new("audit.retention", "SYMBOLON_AUDIT_RETENTION", "--audit-retention", Kind::seconds(DAY, 10 * YEAR))
+            .default("90d")
+            .first_start()
+            .doc("How long the audit log is kept, in whole days."),
+        Key::new("refresh.rotation", "SYMBOLON_REFRESH_ROTATION", "--refresh-rotation", Kind::Switch)
+            .default("true")
+            .first_start()
+            .doc("Gives out a new refresh token at each refresh. For public clients it cannot be switched off.")
+            .weakens(is_off, "Without rotation a stolen refresh token goes unnoticed."),
+        Key::new(
+            "refresh.retry_window",
+            "SYMBOLON_REFRESH_RETRY_WINDOW",
+            "--refresh-retry-window",
+            Kind::seconds(0, 60),
+        )
+        .default("10s")
+        .first_start()
+        .doc("How long a client whose answer got lost may repeat a refresh and get the same successor."),
+    ],
+};
+
+/// What an issuer's settings are when it is created; what has no key begins as the protocol says.
+pub(crate) fn build(reader: &mut Reader) -> IssuerSettings {
+    let (idle, absolute) = ("lifetime.refresh_idle", "lifetime.refresh_absolute");
+    let refresh_token_absolute = seconds(reader, absolute);
+    let refresh_token_idle = seconds(reader, idle);
+    // An idle time beyond the whole life would never act: somebody meant something else. Where only the whole
+    // life was shortened, the idle time follows it.
+    if refresh_token_idle > refresh_token_absolute && reader.said(idle) && !reader.failed(absolute) {
+        reader.refuse(
+            idle,
+            format!("is longer than `{absolute}`"),
+            format!("shorten it, or lengthen `{absolute}`"),
+        );
+    }
+    IssuerSettings {
+        lifetimes: Lifetimes {
+            code: seconds(reader, "lifetime.code"),
+            access_token: seconds(reader, "lifetime.access_token"),
+            id_token: seconds(reader, "lifetime.id_token"),
+            refresh_token_idle: refresh_token_idle.min(refresh_token_absolute),
+            refresh_token_absolute,
+            session: seconds(reader, "lifetime.session"),
+        },
+        refresh_token_rotation: reader.switch("refresh.rotation"),
+        refresh_retry_window: seconds(reader, "refresh.retry_window"),
+        key_rotation_days: days(reader, "lifetime.signing_key"),
+        audit_days: days(reader, "audit.retention"),
+        ..IssuerSettings::default()
+    }
+}
+
+/// Stored settings count whole seconds; half a one would silently become none.
+fn seconds(reader: &mut Reader, path: &'static str) -> Duration {
+    let duration = reader.duration(path);
+    if duration.subsec_nanos() != 0 {
+        reader.refuse(path, "has a part of a second", "write whole seconds");
+    }
+    duration
+}
+
+/// These settings count whole days.
+fn days(reader: &mut Reader, path: &'static str) -> u32 {
+    let duration = reader.duration(path);
+    if duration.subsec_nanos() != 0 || !duration.as_secs().is_multiple_of(DAY) {
+        reader.refuse(path, "has a part of a day", "write whole days, as in \"90d\"");
+    }
+    u32::try_from(duration.as_secs() / DAY).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,178 @@
+//! Rate limits: numbers per endpoint class.
+
+use super::Section;
+use super::listen::is_off;
+use crate::config::key::{Key, Kind};
+use crate::config::reader::Reader;
+use crate::config::units::Rate;
+use crate::config::value::Value;
+
+/// A key of one limit. Lifting one weakens what it guards.
+const fn limit(path: &'static str, env: &'static str, flag: &'static str, default: &'static str) -> Key {
+    Key::new(path, env, flag, Kind::Rate)
+        .default(default)
+        .live()
+        .weakens(|value| matches!(value, Value::Rate(None)), "One rate limit is lifted.")
+}
+
+pub(crate) const SECTION: Section = Section {
+    title: "Rate limits",
+    intro: "A limit is a bucket: that many requests at once, refilled evenly over the span. `client` counts per \
+            authenticated client, so that a back-end is not punished for its one address; `address` counts \
+            requests that nobody authenticated, per client address (per /64 of IPv6). Beyond a limit the answer \
+            is 429 with Retry-After.",
+    keys: &[
+        Key::new("rate_limits", "SYMBOLON_RATE_LIMITS", "--rate-limits", Kind::Switch)
+            .default("true")
+            .live()
+            .doc("Rate limits as a whole. Off lifts every cap, those per user and account too.")
+            .weakens(
+                is_off,
+                "Rate limits are off: passwords and codes can be guessed as fast as the server answers.",
+            ),
+        limit(
+            "rate_limit.authorize.address",
+            "SYMBOLON_RATE_LIMIT_AUTHORIZE_ADDRESS",
+            "--rate-limit-authorize-address",
+            "1200/m",
+        )
+        .doc("Authorization requests per address."),
+        limit(
+            "rate_limit.token.client",
+            "SYMBOLON_RATE_LIMIT_TOKEN_CLIENT",
+            "--rate-limit-token-client",
+            "1000/s",
+        )
+        .doc("Token requests per authenticated client."),
+        limit(
+            "rate_limit.token.address",
+            "SYMBOLON_RATE_LIMIT_TOKEN_ADDRESS",
+            "--rate-limit-token-address",
+            "600/m",
+        )
+        .doc("Token requests of public clients, and failed client authentications, per address."),
+        limit(
+            "rate_limit.userinfo.client",
+            "SYMBOLON_RATE_LIMIT_USERINFO_CLIENT",
+            "--rate-limit-userinfo-client",
+            "1000/s",
+        )
+        .doc("UserInfo requests per client of the token."),
+        limit(
+            "rate_limit.userinfo.address",
+            "SYMBOLON_RATE_LIMIT_USERINFO_ADDRESS",
+            "--rate-limit-userinfo-address",
+            "600/m",
+        )
+        .doc("UserInfo requests without a valid token per address."),
+        limit(
+            "rate_limit.introspect.client",
+            "SYMBOLON_RATE_LIMIT_INTROSPECT_CLIENT",
+            "--rate-limit-introspect-client",
+            "2000/s",
+        )
+        .doc("Introspection requests per authenticated client."),
+        limit(
+            "rate_limit.introspect.address",
+            "SYMBOLON_RATE_LIMIT_INTROSPECT_ADDRESS",
+            "--rate-limit-introspect-address",
+            "300/m",
+        )
+        .doc("Introspection requests with failed client authentication per address."),
+        limit(
+            "rate_limit.revoke.client",
+            "SYMBOLON_RATE_LIMIT_REVOKE_CLIENT",
+            "--rate-limit-revoke-client",
+            "500/s",
+        )
+        .doc("Revocation requests per authenticated client."),
+        limit(
+            "rate_limit.revoke.address",
+            "SYMBOLON_RATE_LIMIT_REVOKE_ADDRESS",
+            "--rate-limit-revoke-address",
+            "300/m",
+        )
+        .doc("Revocation requests of public clients, and failed client authentications, per address."),
+        limit(
+            "rate_limit.login.account",
+            "SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT",
+            "--rate-limit-login-account",
+            "10/m",
+        )
+        .doc("Failed passwords per account and address. It delays and never locks the account."),
+        limit(
+            "rate_limit.login.address",
+            "SYMBOLON_RATE_LIMIT_LOGIN_ADDRESS",
+            "--rate-limit-login-address",
+            "60/m",
+        )
+        .doc("Failed passwords per address, whatever the account."),
+        limit(
+            "rate_limit.admin.address",
+            "SYMBOLON_RATE_LIMIT_ADMIN_ADDRESS",
+            "--rate-limit-admin-address",
+            "60/m",
+        )
+        .doc("Requests to the admin API with a wrong secret per address."),
+    ],
+};
+
+/// The limits of one endpoint class; `None` is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointLimit {
+    /// Per authenticated client.
+    pub client: Option<Rate>,
+    /// Per address, for what nobody authenticated.
+    pub address: Option<Rate>,
+}
+
+/// Every rate limit. With rate limits off every one is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimits {
+    /// Whether there are any at all.
+    pub enabled: bool,
+    /// Authorization requests per address.
+    pub authorize: Option<Rate>,
+    /// The token endpoint.
+    pub token: EndpointLimit,
+    /// UserInfo.
+    pub userinfo: EndpointLimit,
+    /// Introspection.
+    pub introspect: EndpointLimit,
+    /// Revocation.
+    pub revoke: EndpointLimit,
+    /// Failed passwords per account and address.
+    pub login_account: Option<Rate>,
+    /// Failed passwords per address.
+    pub login_address: Option<Rate>,
+    /// Wrong admin secrets per address.
+    pub admin_address: Option<Rate>,
+}
+
+pub(crate) fn build(reader: &mut Reader) -> RateLimits {
+    let enabled = reader.switch("rate_limits");
+    let mut rate = |path| reader.rate(path).filter(|_| enabled);
+    RateLimits {
+        enabled,
+        authorize: rate("rate_limit.authorize.address"),
+        token: EndpointLimit {
+            client: rate("rate_limit.token.client"),
+            address: rate("rate_limit.token.address"),
+        },
+        userinfo: EndpointLimit {
+            client: rate("rate_limit.userinfo.client"),
+            address: rate("rate_limit.userinfo.address"),
+        },
+        introspect: EndpointLimit {
+            client: rate("rate_limit.introspect.client"),
+            address: rate("rate_limit.introspect.address"),
+        },
+        revoke: EndpointLimit {
+            client: rate("rate_limit.revoke.client"),
+            address: rate("rate_limit.revoke.address"),
+        },
+        login_account: rate("rate_limit.login.account"),
+        login_address: rate("rate_limit.login.address"),
+        admin_address: rate("rate_limit.admin.address"),
+    }
+}

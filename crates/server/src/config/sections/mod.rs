@@ -1,0 +1,32 @@
+//! The table of keys, a file per section, and what each section makes of its values.
+
+pub(crate) mod issuer;
+pub(crate) mod lifetimes;
+pub(crate) mod limits;
+pub(crate) mod listen;
+pub(crate) mod security;
+pub(crate) mod storage;
+pub(crate) mod telemetry;
+
+use super::key::Key;
+
+/// A group of keys under one heading of the reference.
+pub(crate) struct Section {
+    /// The heading.
+    pub(crate) title: &'static str,
+    /// What the keys have in common.
+    pub(crate) intro: &'static str,
+    /// The keys.
+    pub(crate) keys: &'static [Key],
+}
+
+/// Every section in the order of the reference.
+pub(crate) const SECTIONS: &[Section] = &[
+    issuer::SECTION,
+    listen::SECTION,
+    storage::SECTION,
+    security::SECTION,
+    limits::SECTION,
+    telemetry::SECTION,
+    lifetimes::SECTION,
+];

@@ -1,0 +1,216 @@
+//! Secrets, switches that open something, proxies, the session cookie and password hashing.
+
+use ipnet::IpNet;
+use symbolon_crypto::SecretString;
+use symbolon_crypto::password::PasswordPolicy;
+use symbolon_crypto::seal::MasterKey;
+
+use super::Section;
+use super::issuer::{IssuerUrl, Mode};
+use super::listen::is_on;
+use crate::config::key::{Key, Kind};
+use crate::config::reader::Reader;
+use crate::config::value::Value;
+
+/// Fewest characters of an admin secret outside development mode.
+const ADMIN_SECRET_CHARS: usize = 16;
+
+pub(crate) const SECTION: Section = Section {
+    title: "Security",
+    intro: "A secret is given as a value or as a file that holds it (the same key with `_file`); one line break at \
+            the end of the file is not part of it. The higher source wins; both in one source are refused.",
+    keys: &[
+        Key::new("admin_secret", "SYMBOLON_ADMIN_SECRET", "--admin-secret", Kind::Secret)
+            .unset("generated at the first start in development mode, else required")
+            .live()
+            .doc("Bearer secret of `/api/admin`, 16 characters or more."),
+        Key::new("admin_secret_file", "SYMBOLON_ADMIN_SECRET_FILE", "--admin-secret-file", Kind::Path)
+            .unset("see `admin_secret`")
+            .live()
+            .doc("File with the admin secret."),
+        Key::new("master_key", "SYMBOLON_MASTER_KEY", "--master-key", Kind::Secret)
+            .unset("a generated `master.key` in the data directory")
+            .doc(
+                "256-bit key that encrypts the signing keys at rest: base64, base64url or 64 hexadecimal digits. \
+                 Without it the key lies beside the data that it protects.",
+            ),
+        Key::new("master_key_file", "SYMBOLON_MASTER_KEY_FILE", "--master-key-file", Kind::Path)
+            .unset("see `master_key`")
+            .doc("File with the master key."),
+        Key::new("test_endpoints", "SYMBOLON_TEST_ENDPOINTS", "--test-endpoints", Kind::Switch)
+            .default("false")
+            .doc("Serves `/api/admin/test/*`, which makes sessions, codes and tokens without a login.")
+            .weakens(is_on, "The test endpoints make sessions and tokens without a login; never in production."),
+        Key::new("trusted_proxies", "SYMBOLON_TRUSTED_PROXIES", "--trusted-proxies", Kind::Networks)
+            .default("")
+            .live()
+            .doc("Proxies whose `X-Forwarded-For` and `X-Forwarded-Host` headers count. From anybody else they are ignored.")
+            .weakens(
+                wide,
+                "So wide a range of trusted proxies lets clients choose the address that rate limits and the audit log see.",
+            ),
+        Key::new("session_cookie", "SYMBOLON_SESSION_COOKIE", "--session-cookie", Kind::CookieName)
+            .unset("`__Host-symbolon_session`, or `symbolon_session` on an http issuer")
+            .doc("Name of the session cookie of the `default` issuer."),
+        Key::new("argon2.memory", "SYMBOLON_ARGON2_MEMORY", "--argon2-memory", Kind::Size { min: 64 << 10, max: 1 << 30 })
+            .default("19MiB")
+            .doc("Memory per password hash (RFC 9106 section 3.1, m)."),
+        Key::new(
+            "argon2.iterations",
+            "SYMBOLON_ARGON2_ITERATIONS",
+            "--argon2-iterations",
+            Kind::Count { min: 1, max: 64 },
+        )
+        .default("2")
+        .doc("Passes per password hash (t)."),
+        Key::new(
+            "argon2.parallelism",
+            "SYMBOLON_ARGON2_PARALLELISM",
+            "--argon2-parallelism",
+            Kind::Count { min: 1, max: 64 },
+        )
+        .default("1")
+        .doc("Lanes per password hash (p)."),
+        Key::new("argon2.threads", "SYMBOLON_ARGON2_THREADS", "--argon2-threads", Kind::Count { min: 1, max: 1024 })
+            .unset("half of the cores, at least one")
+            .doc("Threads that hash passwords, so that logins never starve the other endpoints."),
+        Key::new("argon2.queue", "SYMBOLON_ARGON2_QUEUE", "--argon2-queue", Kind::Count { min: 1, max: 100_000 })
+            .default("64")
+            .doc("Passwords that may wait for a thread; beyond it the login answers 503 with Retry-After."),
+    ],
+};
+
+/// Secrets and what guards them.
+pub struct Security {
+    /// Bearer secret of the admin API. `None` only in development mode: the caller generates one.
+    pub admin_secret: Option<SecretString>,
+    /// Key that encrypts the signing keys at rest; without it the store generates one.
+    pub master_key: Option<MasterKey>,
+    /// Whether `/api/admin/test/*` is served.
+    pub test_endpoints: bool,
+    /// Proxies whose forwarded headers count.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Name of the session cookie of the `default` issuer.
+    pub session_cookie: String,
+    /// Password hashing.
+    pub argon2: Argon2,
+}
+
+/// Password hashing: its cost (RFC 9106) and its pool.
+#[derive(Clone, Debug)]
+pub struct Argon2 {
+    /// Memory, passes and lanes of new hashes.
+    pub policy: PasswordPolicy,
+    /// Threads of the pool; half of the cores without.
+    pub threads: Option<usize>,
+    /// Passwords that may wait.
+    pub queue: usize,
+}
+
+/// More than a /8 of IPv4 or a /32 of IPv6 is no proxy of one's own.
+fn wide(value: &Value) -> bool {
+    let Value::Networks(networks) = value else { return false };
+    networks.iter().any(|network| match network {
+        IpNet::V4(network) => network.prefix_len() < 8,
+        // fc00::/7 is the unique-local range (RFC 4193), the private one of IPv6.
+        IpNet::V6(network) => network.prefix_len() < 32 && !network.addr().is_unique_local(),
+    })
+}
+
+pub(crate) fn build(reader: &mut Reader, mode: Mode, issuer: &IssuerUrl) -> Security {
+    Security {
+        admin_secret: admin_secret(reader, mode),
+        master_key: master_key(reader),
+        test_endpoints: reader.switch("test_endpoints"),
+        trusted_proxies: reader.networks("trusted_proxies"),
+        session_cookie: session_cookie(reader, issuer),
+        argon2: argon2(reader),
+    }
+}
+
+fn admin_secret(reader: &mut Reader, mode: Mode) -> Option<SecretString> {
+    const MEND: &str = "set `admin_secret` or `admin_secret_file` to 16 random characters or more";
+    let errors = reader.errors.len();
+    let secret = reader.secret("admin_secret", "admin_secret_file");
+    let reported =
+        reader.errors.len() > errors || reader.failed("admin_secret") || reader.failed("admin_secret_file");
+    match &secret {
+        Some(secret) if secret.expose().is_empty() => {
+            reader.refuse("admin_secret_file", "is an empty file", MEND)
+        }
+        Some(secret) if mode == Mode::Production && secret.expose().chars().count() < ADMIN_SECRET_CHARS => {
+            let path = reader.secret_from("admin_secret", "admin_secret_file");
+            reader.refuse(path, "holds fewer than 16 characters", MEND);
+        }
+        None if mode == Mode::Production && !reported => {
+            reader.refuse("admin_secret", "is required outside development mode", MEND);
+        }
+        _ => {}
+    }
+    secret
+}
+
+fn master_key(reader: &mut Reader) -> Option<MasterKey> {
+    let secret = reader.secret("master_key", "master_key_file")?;
+    match MasterKey::parse(&secret) {
+        Ok(key) => Some(key),
+        Err(_) => {
+            let path = reader.secret_from("master_key", "master_key_file");
+            let mend =
+                "give 32 random bytes as base64 or 64 hexadecimal digits (head -c 32 /dev/urandom | base64)";
+            reader.refuse(path, "is not a 256-bit key", mend);
+            None
+        }
+    }
+}
+
+/// RFC 6265bis section 4.1.3: browsers drop `__Host-` and `__Secure-` cookies that are not Secure, and a Secure
+/// cookie cannot be set over http.
+fn session_cookie(reader: &mut Reader, issuer: &IssuerUrl) -> String {
+    let usual = if issuer.is_https() { "__Host-symbolon_session" } else { "symbolon_session" };
+    let Some(name) = reader.optional_text("session_cookie") else {
+        reader.settings.fill("session_cookie", Value::Text(usual.to_owned()));
+        return usual.to_owned();
+    };
+    let lower = name.to_ascii_lowercase();
+    let prefixed = lower.starts_with("__host-") || lower.starts_with("__secure-");
+    if prefixed && !issuer.is_https() && !reader.failed("issuer") {
+        reader.refuse(
+            "session_cookie",
+            "needs an https issuer",
+            format!("write {usual:?}, or make the issuer https"),
+        );
+    }
+    if !lower.starts_with("__host-") && issuer.is_https() {
+        reader.warn(
+            "session_cookie",
+            "Without the prefix `__Host-` a neighbouring subdomain can plant this cookie.",
+        );
+    }
+    name
+}
+
+fn argon2(reader: &mut Reader) -> Argon2 {
+    let memory_kib = u32::try_from(reader.size("argon2.memory") / 1024).unwrap_or(u32::MAX);
+    let (passes, lanes): (u32, u32) =
+        (reader.small_count("argon2.iterations"), reader.small_count("argon2.parallelism"));
+    // RFC 9106 section 3.1: at least 8 KiB per lane.
+    let policy = PasswordPolicy::new(memory_kib, passes, lanes).unwrap_or_else(|_| {
+        let mend = format!("give {}KiB or more, or fewer lanes", 8 * lanes);
+        reader.refuse("argon2.memory", "is too little for argon2.parallelism", mend);
+        PasswordPolicy::default()
+    });
+    // The minimum settings of the OWASP password storage cheat sheet: memory in MiB and passes, equally strong.
+    let enough = [(46, 1), (19, 2), (12, 3), (9, 4), (7, 5)];
+    if !enough.iter().any(|(mib, least)| memory_kib >= mib * 1024 && passes >= *least) {
+        reader.warn(
+            "argon2.memory",
+            "Password hashes of so little memory and so few passes are cheap to guess.",
+        );
+    }
+    Argon2 {
+        policy,
+        threads: reader.optional_count("argon2.threads").and_then(|n| usize::try_from(n).ok()),
+        queue: reader.small_count("argon2.queue"),
+    }
+}

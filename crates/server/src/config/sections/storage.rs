@@ -1,0 +1,129 @@
+//! Where state lives, and how hot state is divided.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Section;
+use super::listen::is_off;
+use crate::config::key::{Key, Kind};
+use crate::config::reader::Reader;
+
+const SHARDS: Kind = Kind::Count { min: 1, max: 1024 };
+
+/// A key of the number of shards of one kind.
+const fn shards(path: &'static str, env: &'static str, flag: &'static str, doc: &'static str) -> Key {
+    Key::new(path, env, flag, SHARDS).default("64").first_start().doc(doc)
+}
+
+pub(crate) const SECTION: Section = Section {
+    title: "Storage",
+    intro: "The numbers of shards are those of the first start; afterwards the admin API changes them while the \
+            server runs, and the stored number wins.",
+    keys: &[
+        Key::new("store", "SYMBOLON_STORE", "--store", Kind::Choice(&["embedded", "cluster"]))
+            .default("embedded")
+            .doc("Storage back-end. `embedded` keeps everything in `data_dir`; `cluster` is not in this build."),
+        Key::new("data_dir", "SYMBOLON_DATA_DIR", "--data-dir", Kind::Path)
+            .default("./symbolon-data")
+            .doc("Directory of the embedded store, created at the first start. One process at a time may hold it."),
+        Key::new(
+            "storage.commit_hold",
+            "SYMBOLON_STORAGE_COMMIT_HOLD",
+            "--storage-commit-hold",
+            Kind::Duration { min: Duration::ZERO, max: Duration::from_millis(50) },
+        )
+        .default("1ms")
+        .doc(
+            "Longest time that the group commit waits for more writes while requests are in flight. Longer saves \
+             CPU, shorter saves latency; 0 never waits.",
+        ),
+        Key::new("storage.sync", "SYMBOLON_STORAGE_SYNC", "--storage-sync", Kind::Switch)
+            .default("true")
+            .doc("Waits for the disk (fsync) before a write is acknowledged.")
+            .weakens(is_off, "Without fsync a power cut can bring back used refresh tokens and revoked tokens."),
+        Key::new(
+            "storage.reserve",
+            "SYMBOLON_STORAGE_RESERVE",
+            "--storage-reserve",
+            Kind::Size { min: 64 << 20, max: 1 << 40 },
+        )
+        .default("256MiB")
+        .doc(
+            "Free space of the data directory's disk below which writes are refused with 503. What was acknowledged is \
+             still written out of it, and so are the files that the store makes from time to time.",
+        ),
+        shards("shards.code", "SYMBOLON_SHARDS_CODE", "--shards-code", "Shards of authorization codes."),
+        shards("shards.session", "SYMBOLON_SHARDS_SESSION", "--shards-session", "Shards of sessions."),
+        shards(
+            "shards.challenge",
+            "SYMBOLON_SHARDS_CHALLENGE",
+            "--shards-challenge",
+            "Shards of pending logins and consents.",
+        ),
+        shards("shards.refresh", "SYMBOLON_SHARDS_REFRESH", "--shards-refresh", "Shards of refresh-token families."),
+        shards(
+            "shards.revocation",
+            "SYMBOLON_SHARDS_REVOCATION",
+            "--shards-revocation",
+            "Shards of revocation tombstones.",
+        ),
+        shards(
+            "shards.assertion",
+            "SYMBOLON_SHARDS_ASSERTION",
+            "--shards-assertion",
+            "Shards of the replay marks of client assertions.",
+        ),
+    ],
+};
+
+/// Where state lives.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// Directory of the embedded store.
+    pub data_dir: PathBuf,
+    /// Longest wait of the group commit for more writes; zero never waits.
+    pub commit_hold: Duration,
+    /// Whether a write is on disk before it is acknowledged.
+    pub sync: bool,
+    /// Bytes of free disk below which writes are refused.
+    pub reserve: u64,
+    /// Shards per kind at the first start.
+    pub shards: Shards,
+}
+
+/// The number of shards per kind of hot state at the first start, 1 to 1024 each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shards {
+    /// Authorization codes.
+    pub code: u32,
+    /// Sessions.
+    pub session: u32,
+    /// Pending logins and consents.
+    pub challenge: u32,
+    /// Refresh-token families.
+    pub refresh: u32,
+    /// Revocation tombstones.
+    pub revocation: u32,
+    /// Replay marks of client assertions.
+    pub assertion: u32,
+}
+
+pub(crate) fn build(reader: &mut Reader) -> Storage {
+    if reader.text("store") == "cluster" {
+        reader.refuse("store", "is not in this build", "write \"embedded\"");
+    }
+    Storage {
+        data_dir: reader.path("data_dir"),
+        commit_hold: reader.duration("storage.commit_hold"),
+        sync: reader.switch("storage.sync"),
+        reserve: reader.size("storage.reserve"),
+        shards: Shards {
+            code: reader.small_count("shards.code"),
+            session: reader.small_count("shards.session"),
+            challenge: reader.small_count("shards.challenge"),
+            refresh: reader.small_count("shards.refresh"),
+            revocation: reader.small_count("shards.revocation"),
+            assertion: reader.small_count("shards.assertion"),
+        },
+    }
+}

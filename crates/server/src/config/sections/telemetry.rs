@@ -1,0 +1,96 @@
+//! Logs, metrics, traces and the audit log.
+
+use super::Section;
+use super::issuer::Mode;
+use crate::config::key::{Key, Kind};
+use crate::config::reader::Reader;
+use crate::config::value::Value;
+use crate::telemetry::LogFormat;
+
+pub(crate) const SECTION: Section = Section {
+    title: "Logs, metrics, traces",
+    intro: "Every failed request is logged; of the hot endpoints' successes one in `log.sample` is.",
+    keys: &[
+        Key::new("log.format", "SYMBOLON_LOG_FORMAT", "--log-format", Kind::Choice(&["json", "pretty"]))
+            .unset("`json`, or `pretty` in development mode")
+            .doc("Form of a log line: one JSON object, or text for people."),
+        // No filter directives: there a mistyped level is a target, and silences everything else.
+        Key::new(
+            "log.level",
+            "SYMBOLON_LOG_LEVEL",
+            "--log-level",
+            Kind::Choice(&["error", "warn", "info", "debug", "trace"]),
+        )
+        .default("info")
+        .live()
+        .doc("Least severity that is logged."),
+        Key::new(
+            "log.sample",
+            "SYMBOLON_LOG_SAMPLE",
+            "--log-sample",
+            Kind::Count { min: 1, max: 1_000_000_000 },
+        )
+        .default("1000")
+        .live()
+        .doc("Logs one in so many successful requests of the hot endpoints; 1 logs all."),
+        Key::new("metrics", "SYMBOLON_METRICS", "--metrics", Kind::Switch)
+            .default("true")
+            .doc("Keeps figures and serves them at `/metrics` of the management listener."),
+        Key::new("otlp.endpoint", "SYMBOLON_OTLP_ENDPOINT", "--otlp-endpoint", Kind::Url)
+            .unset("no traces")
+            .doc("OpenTelemetry collector that traces are sent to, by OTLP over HTTP."),
+        Key::new(
+            "otlp.sample",
+            "SYMBOLON_OTLP_SAMPLE",
+            "--otlp-sample",
+            Kind::Count { min: 1, max: 1_000_000_000 },
+        )
+        .default("100")
+        .doc("Traces one in so many requests; 1 traces all."),
+        Key::new(
+            "audit.max_size",
+            "SYMBOLON_AUDIT_MAX_SIZE",
+            "--audit-max-size",
+            Kind::Size { min: 1 << 20, max: 1 << 50 },
+        )
+        .default("10GiB")
+        .doc("Size beyond which the oldest entries of the audit log go before their time."),
+    ],
+};
+
+/// What is told about the process.
+#[derive(Clone, Debug)]
+pub struct Telemetry {
+    /// The form of a log line.
+    pub log_format: LogFormat,
+    /// Least severity that is logged: `error`, `warn`, `info`, `debug` or `trace`.
+    pub log_level: String,
+    /// One in so many successes of hot endpoints is logged. Never 0.
+    pub log_sample: u32,
+    /// Whether figures are kept and served.
+    pub metrics: bool,
+    /// The OpenTelemetry collector, if traces are wanted.
+    pub otlp_endpoint: Option<String>,
+    /// One in so many requests is traced. Never 0.
+    pub otlp_sample: u32,
+    /// Most bytes of the audit log.
+    pub audit_max_size: u64,
+}
+
+pub(crate) fn build(reader: &mut Reader, mode: Mode) -> Telemetry {
+    let log_format = match (reader.optional_text("log.format").as_deref(), mode) {
+        (Some("pretty"), _) | (None, Mode::Development) => LogFormat::Pretty,
+        _ => LogFormat::Json,
+    };
+    let shown = if log_format == LogFormat::Pretty { "pretty" } else { "json" };
+    reader.settings.fill("log.format", Value::Text(shown.to_owned()));
+    Telemetry {
+        log_format,
+        log_level: reader.text("log.level"),
+        log_sample: reader.small_count("log.sample"),
+        metrics: reader.switch("metrics"),
+        otlp_endpoint: reader.optional_text("otlp.endpoint"),
+        otlp_sample: reader.small_count("otlp.sample"),
+        audit_max_size: reader.size("audit.max_size"),
+    }
+}

@@ -1,0 +1,124 @@
+//! The layers merged: every key with its value and where that came from.
+
+use std::collections::BTreeMap;
+
+use super::error::{ConfigError, Mistake};
+use super::file::{Given, Written};
+use super::key::{Key, Kind, keys};
+use super::source::Source;
+use super::suggest::nearest;
+use super::value::Value;
+
+/// One key with its value.
+pub(super) struct Setting {
+    pub(super) key: &'static Key,
+    pub(super) value: Option<Value>,
+    pub(super) source: Source,
+    /// A value was given and is wrong: already reported, so that nothing is concluded from it.
+    pub(super) failed: bool,
+}
+
+/// Every key of the table by its path.
+pub(super) struct Settings(BTreeMap<&'static str, Setting>);
+
+impl Settings {
+    /// Every key at its default.
+    pub(super) fn defaults() -> Self {
+        let setting = |key: &'static Key| {
+            let value = key.default.and_then(|text| Value::parse(&key.kind, text).ok());
+            Setting { key, value, source: Source::Default, failed: false }
+        };
+        Self(keys().map(|key| (key.path, setting(key))).collect())
+    }
+
+    /// Lays `given` over what is there; lower layers first. Mistakes are collected, in every layer.
+    pub(super) fn lay(&mut self, given: Vec<Given>, errors: &mut Vec<ConfigError>) {
+        for Given { name, written, source } in given {
+            let Some(key) = keys().find(|key| name_in(&source, key) == name) else {
+                errors.push(unknown(name, source));
+                continue;
+            };
+            let parsed = match &written {
+                Written::Text(text) => Value::parse(&key.kind, text),
+                Written::List(items) => Value::parse_list(&key.kind, items),
+                Written::Unfit(what) => {
+                    let mend = key.default.map(|text| format!(", as in {text:?}")).unwrap_or_default();
+                    Err(Mistake::new(format!("is a {what}"), format!("write one value{mend}")))
+                }
+            };
+            let failed = parsed.is_err();
+            let value = match parsed {
+                Ok(value) => Some(value),
+                Err(Mistake { problem, mend }) => {
+                    let value = shown(key, &written);
+                    let source = Some(source.clone());
+                    errors.push(ConfigError { key: key.path.to_owned(), value, source, problem, mend });
+                    None
+                }
+            };
+            self.0.insert(key.path, Setting { key, value, source, failed });
+        }
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<&Setting> {
+        self.0.get(path)
+    }
+
+    /// Fills in what being unset means, for `config show`.
+    pub(super) fn fill(&mut self, path: &str, value: Value) {
+        if let Some(setting) = self.0.get_mut(path) {
+            setting.value = Some(value);
+        }
+    }
+
+    /// All settings in the order of the table.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Setting> {
+        keys().filter_map(|key| self.0.get(key.path))
+    }
+
+    /// A mistake about the value of `path` as it stands.
+    pub(super) fn mistake(&self, path: &str, mistake: Mistake) -> ConfigError {
+        let setting = self.get(path);
+        let said = setting.filter(|s| s.source != Source::Default);
+        let value =
+            setting.filter(|s| !s.key.is_secret()).and_then(|s| s.value.as_ref()).map(Value::to_string);
+        let Mistake { problem, mend } = mistake;
+        ConfigError { key: path.to_owned(), value, source: said.map(|s| s.source.clone()), problem, mend }
+    }
+}
+
+/// The name that this kind of source uses for a key.
+fn name_in(source: &Source, key: &Key) -> &'static str {
+    match source {
+        Source::Env(_) => key.env,
+        Source::Flag(_) => key.flag,
+        Source::File { .. } | Source::Default => key.path,
+    }
+}
+
+/// An unknown name. Its value is not repeated: it may be a secret under a mistyped name.
+fn unknown(name: String, source: Source) -> ConfigError {
+    let mend = match nearest(&name, keys().map(|key| name_in(&source, key))) {
+        Some(known) => format!("did you mean `{known}`?"),
+        None => "remove it; `symbolon config schema` lists the keys".to_owned(),
+    };
+    ConfigError {
+        key: name,
+        value: None,
+        source: Some(source),
+        problem: "is not a known key".to_owned(),
+        mend,
+    }
+}
+
+/// What was written, where it can be shown.
+fn shown(key: &Key, written: &Written) -> Option<String> {
+    let text = match written {
+        Written::Text(text) => text.clone(),
+        Written::List(items) => items.join(","),
+        Written::Unfit(_) => return None,
+    };
+    // A URL may carry a password.
+    let hidden = key.is_secret() || (matches!(key.kind, Kind::Url | Kind::Issuer) && text.contains('@'));
+    (!hidden).then_some(text)
+}

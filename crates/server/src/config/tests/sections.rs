@@ -1,0 +1,245 @@
+//! Rules of single sections: secrets, TLS, cookie, shards, sizes that go together.
+
+use std::time::Duration;
+
+use symbolon_crypto::password::PasswordPolicy;
+use symbolon_crypto::seal::MasterKey;
+use symbolon_protocol::settings::{IssuerSettings, Lifetimes};
+
+use super::*;
+use crate::config::{Rate, TlsFiles};
+
+const MASTER: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+fn secret_file(text: &str) -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("secret");
+    std::fs::write(&path, text).unwrap();
+    let path = path.display().to_string();
+    (dir, path)
+}
+
+fn admin(config: &Config) -> &str {
+    config.security.admin_secret.as_ref().unwrap().expose()
+}
+
+#[test]
+fn a_secret_comes_from_a_file_without_its_line_break() {
+    for end in ["", "\n", "\r\n"] {
+        let (_dir, path) = secret_file(&format!(" 0123456789abcdef {end}"));
+        let config = load(None, &[ISSUER, ("SYMBOLON_ADMIN_SECRET_FILE", &path)], &[]).unwrap();
+        assert_eq!(admin(&config), " 0123456789abcdef ");
+    }
+}
+
+#[test]
+fn of_value_and_file_the_higher_source_wins_and_both_in_one_are_refused() {
+    let (_dir, path) = secret_file("from the secret file\n");
+    let by_file = ("SYMBOLON_ADMIN_SECRET_FILE", path.as_str());
+    let flag = [("admin-secret", "from the command line")];
+    assert_eq!(admin(&load(None, &[ISSUER, by_file], &flag).unwrap()), "from the command line");
+    let config = load(Some("admin_secret = \"from the config file\"\n"), &[ISSUER, by_file], &[]).unwrap();
+    assert_eq!(admin(&config), "from the secret file");
+    assert_refused(
+        &[by_file],
+        &["admin_secret_file = ", "stands beside `admin_secret`", "give one of the two"],
+    );
+}
+
+#[test]
+fn a_secret_file_that_cannot_be_read_is_the_only_mistake() {
+    let env = [ISSUER, ("SYMBOLON_ADMIN_SECRET_FILE", "/nonexistent/secret")];
+    let report = load(None, &env, &[]).unwrap_err().to_string();
+    assert!(report.starts_with("1 mistake"), "{report}");
+    assert!(
+        report.contains("admin_secret_file = \"/nonexistent/secret\" (env SYMBOLON_ADMIN_SECRET_FILE)"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_short_admin_secret_is_refused_and_not_repeated() {
+    assert_refused(
+        &[("SYMBOLON_ADMIN_SECRET", "hunter2hunter2x")],
+        &["admin_secret (env SYMBOLON_ADMIN_SECRET): holds fewer than 16 characters; set"],
+    );
+    assert!(!refused(&[("SYMBOLON_ADMIN_SECRET", "hunter2hunter2x")]).contains("hunter2"));
+    production(&[("SYMBOLON_ADMIN_SECRET", "hunter2hunter2xy")]).unwrap();
+    for (text, problem) in [("short\n", "fewer than 16"), ("\n", "is an empty file")] {
+        let (_dir, path) = secret_file(text);
+        let report =
+            load(None, &[ISSUER, ("SYMBOLON_ADMIN_SECRET_FILE", &path)], &[]).unwrap_err().to_string();
+        assert!(report.contains("admin_secret_file = ") && report.contains(problem), "{report}");
+    }
+}
+
+#[test]
+fn an_empty_secret_file_is_no_secret_in_development_mode_either() {
+    let (_dir, path) = secret_file("");
+    load(None, &[("SYMBOLON_ADMIN_SECRET_FILE", &path)], &[]).unwrap_err();
+}
+
+#[test]
+fn the_master_key_is_256_bits_by_value_or_file() {
+    assert!(production(&[]).unwrap().security.master_key.is_none());
+    let id = MasterKey::from_hex(&MASTER.into()).unwrap().id();
+    let config = production(&[("SYMBOLON_MASTER_KEY", MASTER)]).unwrap();
+    assert_eq!(config.security.master_key.as_ref().unwrap().id(), id);
+    let (_dir, path) = secret_file(&format!("{MASTER}\n"));
+    let config = production(&[("SYMBOLON_MASTER_KEY_FILE", &path)]).unwrap();
+    assert_eq!(config.security.master_key.as_ref().unwrap().id(), id);
+    assert_refused(
+        &[("SYMBOLON_MASTER_KEY", "a passphrase")],
+        &["master_key (env SYMBOLON_MASTER_KEY)", "is not a 256-bit key", "head -c 32 /dev/urandom"],
+    );
+    assert!(!refused(&[("SYMBOLON_MASTER_KEY", "a passphrase")]).contains("passphrase"));
+}
+
+#[test]
+fn tls_takes_both_files_or_none() {
+    assert_eq!(production(&[]).unwrap().listen.tls, None);
+    let (certificate, key) = (("SYMBOLON_TLS_CERTIFICATE_FILE", "/c"), ("SYMBOLON_TLS_KEY_FILE", "/k"));
+    let files = TlsFiles { certificate: "/c".into(), key: "/k".into() };
+    assert_eq!(production(&[certificate, key]).unwrap().listen.tls, Some(files));
+    assert_refused(
+        &[certificate],
+        &["tls.certificate_file = \"/c\"", "stands without `tls.key_file`", "set `tls.key_file`"],
+    );
+    assert_refused(&[key], &["tls.key_file = \"/k\"", "set `tls.certificate_file` too"]);
+    assert_refused(
+        &[("SYMBOLON_MANAGEMENT_TLS_KEY_FILE", "/k")],
+        &["set `management_tls.certificate_file` too"],
+    );
+}
+
+#[test]
+fn listeners_need_addresses_of_their_own() {
+    assert_refused(
+        &[("SYMBOLON_LISTEN", "127.0.0.1:9090")],
+        &["management_listen", "give each its own port"],
+    );
+    for text in ["8080", "example.com:80", "127.0.0.1", "127.0.0.1:99999", "localhost:http"] {
+        assert_refused(
+            &[("SYMBOLON_LISTEN", text)],
+            &["listen = ", "is not an address", "\"127.0.0.1:8080\""],
+        );
+    }
+    production(&[("SYMBOLON_LISTEN", "127.0.0.1:0"), ("SYMBOLON_MANAGEMENT_LISTEN", "127.0.0.1:0")]).unwrap();
+}
+
+#[test]
+fn the_cluster_store_is_not_in_this_build() {
+    production(&[("SYMBOLON_STORE", "embedded")]).unwrap();
+    assert_refused(
+        &[("SYMBOLON_STORE", "cluster")],
+        &["store = \"cluster\"", "not in this build", "\"embedded\""],
+    );
+    assert_refused(&[("SYMBOLON_STORE", "sqlite")], &["store = \"sqlite\"", "choices"]);
+}
+
+#[test]
+fn shards_are_1_to_1024_per_kind() {
+    assert_eq!(production(&[]).unwrap().storage.shards.assertion, 64);
+    let shards = production(&[("SYMBOLON_SHARDS_SESSION", "1024"), ("SYMBOLON_SHARDS_CODE", "1")]).unwrap();
+    assert_eq!((shards.storage.shards.session, shards.storage.shards.code), (1024, 1));
+    for kind in ["CODE", "SESSION", "CHALLENGE", "REFRESH", "REVOCATION", "ASSERTION"] {
+        let variable = format!("SYMBOLON_SHARDS_{kind}");
+        assert_refused(&[(&variable, "1025")], &["is too large; write 1 to 1024"]);
+        assert_refused(&[(&variable, "-1")], &["is not a whole number"]);
+    }
+}
+
+#[test]
+fn a_prefixed_cookie_needs_an_https_issuer() {
+    let http = ("SYMBOLON_ISSUER", "http://localhost:8080");
+    assert_eq!(production(&[http]).unwrap().security.session_cookie, "symbolon_session");
+    assert_refused(
+        &[http, ("SYMBOLON_SESSION_COOKIE", "__Host-symbolon_session")],
+        &["session_cookie = ", "needs an https issuer", "write \"symbolon_session\""],
+    );
+    assert_refused(&[("SYMBOLON_SESSION_COOKIE", "a b")], &["is not the name of a cookie"]);
+    let named = production(&[("SYMBOLON_SESSION_COOKIE", "__Host-other")]).unwrap();
+    assert_eq!((named.security.session_cookie.as_str(), named.warnings().len()), ("__Host-other", 0));
+}
+
+#[test]
+fn rate_limits_off_lifts_every_cap() {
+    let on = production(&[("SYMBOLON_RATE_LIMIT_TOKEN_CLIENT", "5/h")]).unwrap().rate_limits;
+    assert_eq!(on.token.client, Some(Rate { count: 5, per: Duration::from_secs(3600) }));
+    assert!(on.login_account.is_some() && on.authorize.is_some());
+    let off = production(&[("SYMBOLON_RATE_LIMITS", "off")]).unwrap().rate_limits;
+    let endpoints = [off.token, off.userinfo, off.introspect, off.revoke];
+    assert!(endpoints.iter().all(|limit| limit.client.is_none() && limit.address.is_none()));
+    assert!(
+        [off.authorize, off.login_account, off.login_address, off.admin_address].iter().all(Option::is_none)
+    );
+}
+
+#[test]
+fn an_issuer_begins_as_the_protocol_says() {
+    assert_eq!(production(&[]).unwrap().initial, IssuerSettings::default());
+}
+
+#[test]
+fn each_first_setting_reaches_the_issuer() {
+    let config = production(&[
+        ("SYMBOLON_LIFETIME_CODE", "1s"),
+        ("SYMBOLON_LIFETIME_ACCESS_TOKEN", "2s"),
+        ("SYMBOLON_LIFETIME_ID_TOKEN", "3s"),
+        ("SYMBOLON_LIFETIME_REFRESH_IDLE", "64s"),
+        ("SYMBOLON_LIFETIME_REFRESH_ABSOLUTE", "65s"),
+        ("SYMBOLON_LIFETIME_SESSION", "66s"),
+        ("SYMBOLON_LIFETIME_SIGNING_KEY", "0"),
+        ("SYMBOLON_REFRESH_ROTATION", "off"),
+        ("SYMBOLON_REFRESH_RETRY_WINDOW", "7s"),
+        ("SYMBOLON_AUDIT_RETENTION", "2d"),
+    ]);
+    let initial = config.unwrap().initial;
+    let lifetimes = Lifetimes {
+        code: Duration::from_secs(1),
+        access_token: Duration::from_secs(2),
+        id_token: Duration::from_secs(3),
+        refresh_token_idle: Duration::from_secs(64),
+        refresh_token_absolute: Duration::from_secs(65),
+        session: Duration::from_secs(66),
+    };
+    assert_eq!(initial.lifetimes, lifetimes);
+    assert!(!initial.refresh_token_rotation);
+    assert_eq!(initial.refresh_retry_window, Duration::from_secs(7));
+    assert_eq!((initial.key_rotation_days, initial.audit_days), (0, 2));
+}
+
+#[test]
+fn an_idle_time_follows_a_shorter_life_and_is_refused_when_said_longer() {
+    let shorter = production(&[("SYMBOLON_LIFETIME_REFRESH_ABSOLUTE", "7d")]).unwrap().initial.lifetimes;
+    assert_eq!(shorter.refresh_token_idle, Duration::from_secs(7 * 86_400));
+    assert_refused(
+        &[("SYMBOLON_LIFETIME_REFRESH_IDLE", "31d")],
+        &["lifetime.refresh_idle = \"31d\"", "is longer than `lifetime.refresh_absolute`", "shorten it"],
+    );
+}
+
+#[test]
+fn parts_of_seconds_and_days_are_refused_where_the_store_keeps_none() {
+    assert_refused(
+        &[("SYMBOLON_LIFETIME_CODE", "1500ms")],
+        &["lifetime.code = \"1500ms\"", "write whole seconds"],
+    );
+    assert_refused(
+        &[("SYMBOLON_LIFETIME_SIGNING_KEY", "36h")],
+        &["lifetime.signing_key = \"36h\"", "whole days"],
+    );
+}
+
+#[test]
+fn argon2_needs_8_kib_per_lane() {
+    let env = [("SYMBOLON_ARGON2_MEMORY", "64KiB"), ("SYMBOLON_ARGON2_PARALLELISM", "9")];
+    assert_refused(&env, &["argon2.memory = \"64KiB\"", "give 72KiB or more"]);
+    assert_eq!(production(&[]).unwrap().security.argon2.policy, PasswordPolicy::default());
+}
+
+#[test]
+fn a_collector_url_with_a_password_is_refused_and_not_repeated() {
+    let report = refused(&[("SYMBOLON_OTLP_ENDPOINT", "https://joe:hunter2@otel.example")]);
+    assert!(report.contains("otlp.endpoint") && !report.contains("hunter2"), "{report}");
+}

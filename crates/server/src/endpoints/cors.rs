@@ -1,0 +1,50 @@
+//! Cross-origin calls (Fetch standard): which browser pages may read an answer.
+//!
+//! Nothing here rests on cookies, so no answer allows credentials. Public documents are for everybody; the token and
+//! UserInfo endpoints are for the origins of a client's redirect URIs and those that it registered. A preflight names
+//! no client yet, so it allows every origin to ask: what counts is whether the answer may be read.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use symbolon_protocol::client::Client;
+use symbolon_protocol::redirect_uri;
+
+/// Answers a preflight.
+pub async fn preflight(headers: HeaderMap) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let answer = response.headers_mut();
+    if let Some(origin) = headers.get(header::ORIGIN) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        answer.insert(header::VARY, HeaderValue::from_static("Origin"));
+    }
+    answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
+    answer.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("authorization, content-type, dpop"),
+    );
+    answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
+    response
+}
+
+/// Lets every page read an answer that is the same for everybody.
+pub fn allow_everybody(response: &mut Response) {
+    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+}
+
+/// Lets the page that asked read the answer, if it is one of the client's. `client`: none where the client is not
+/// known (a failed authentication): then any page may read the error, which tells nothing.
+pub fn allow(request: &HeaderMap, client: Option<&Client>, response: &mut Response) {
+    let Some(origin) = request.get(header::ORIGIN) else { return };
+    let allowed = client.is_none_or(|client| origin.to_str().is_ok_and(|origin| is_of(client, origin)));
+    let headers = response.headers_mut();
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    if allowed {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("www-authenticate"));
+    }
+}
+
+fn is_of(client: &Client, origin: &str) -> bool {
+    client.allowed_redirect_origins.iter().any(|own| own == origin)
+        || client.redirect_uris.iter().any(|uri| redirect_uri::origin(uri).as_deref() == Some(origin))
+}

@@ -1,0 +1,113 @@
+//! Token introspection (RFC 7662 2).
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use http::StatusCode;
+use http::request::Parts;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::error::{ErrorCode, OAuthError};
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::introspection::{self, INACTIVE, Inquiry, Strict};
+use symbolon_protocol::params::Params;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::user::User;
+use symbolon_store::Durable;
+
+use super::client::authenticate;
+use super::token::family_of;
+use crate::http::{Context, Failure, json, no_store, read_form};
+use crate::rate_limit::EndpointClass;
+use crate::telemetry::{Endpoint, RequestFacts};
+use crate::verified::VerifiedToken;
+
+/// `POST /introspect`.
+pub async fn introspect(context: Context, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    match answer(&context, &parts, body).await {
+        Ok(response) => response,
+        Err(failure) => failure.into_json(),
+    }
+}
+
+async fn answer(context: &Context, parts: &Parts, body: Body) -> Result<Response, Failure> {
+    let form = read_form(&parts.headers, body, context.body_limits()).await?;
+    let form = Params::parse(&form)?;
+    let mut durable = Durable::already();
+    let client =
+        authenticate(context, &parts.headers, &form, EndpointClass::Introspect, &mut durable).await?;
+    // RFC 7662 2.1: the endpoint MUST require authorization, so that nobody scans for tokens.
+    if client.is_public() {
+        return Err(OAuthError::new(
+            ErrorCode::UnauthorizedClient,
+            "public clients may not introspect tokens",
+        )
+        .into());
+    }
+    let token = form.require("token")?;
+    let settings = context.issuer.settings.load_full();
+    let body = match context.app.verified.verify(&context.issuer, token) {
+        Some(verified) => access_token(context, &client, &settings, &verified, &mut durable).await?,
+        None => refresh_token(context, &client, token, &mut durable).await?,
+    };
+    durable.wait().await?;
+    let mut response = no_store(json(StatusCode::OK, body));
+    RequestFacts::new()
+        .endpoint(Endpoint::Introspect)
+        .client_id(client.client_id.as_str())
+        .attach(&mut response);
+    Ok(response)
+}
+
+async fn user_of(context: &Context, user: Option<UserId>) -> Result<Option<Arc<User>>, Failure> {
+    match user {
+        Some(user) => Ok(context.app.store.user(&context.issuer.id, &user).await?),
+        None => Ok(None),
+    }
+}
+
+async fn access_token(
+    context: &Context,
+    client: &Arc<Client>,
+    settings: &IssuerSettings,
+    verified: &VerifiedToken,
+    durable: &mut Durable,
+) -> Result<Vec<u8>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let claims = &verified.claims;
+    if app.revoked(issuer, verified, durable).await? {
+        return Ok(INACTIVE.to_json());
+    }
+    let strict = if settings.introspection_strict {
+        let audience = settings.introspection_audience.as_deref().unwrap_or(&issuer.url);
+        let client_exists = app.store.client(&issuer.id, &claims.client_id).await?.is_some();
+        Some(Strict { audience, client_exists })
+    } else {
+        None
+    };
+    let user = user_of(context, claims.user()).await?;
+    let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now: app.now(), strict };
+    Ok(introspection::of_access_token(&inquiry, claims, user.as_deref()).to_json())
+}
+
+async fn refresh_token(
+    context: &Context,
+    client: &Client,
+    token: &str,
+    durable: &mut Durable,
+) -> Result<Vec<u8>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let Some((id, version)) = family_of(context, token) else { return Ok(INACTIVE.to_json()) };
+    let Some(family) = app.store.family(&issuer.id, &id).await?.take(durable) else {
+        return Ok(INACTIVE.to_json());
+    };
+    let lineage = symbolon_protocol::token::refresh_token::lineage(&family);
+    if app.store.revoked(&issuer.id, &lineage).await?.take(durable) {
+        return Ok(INACTIVE.to_json());
+    }
+    let user = user_of(context, Some(family.user.clone())).await?;
+    let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now: app.now(), strict: None };
+    Ok(introspection::of_refresh_token(&inquiry, &family, version, user.as_deref()).to_json())
+}

@@ -1,0 +1,211 @@
+//! The issuer's root page and the files that pages load; in development mode the walk-through.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use axum::routing::{get, post};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use symbolon_pages::{Asset, IndexPage, Language, RenderError, SilentCallbackPage, WalkThroughPage, assets};
+use symbolon_protocol::client::GrantType;
+use symbolon_protocol::discovery;
+use symbolon_protocol::params::Params;
+use url::form_urlencoded;
+
+use super::token;
+use super::transaction::{Asked, issuer_name};
+use crate::config::Mode;
+use crate::demo::{self, Demo};
+use crate::http::{Context, Failure, Policy, html};
+use crate::telemetry::{Endpoint, RequestFacts};
+
+const EXCHANGE: &str = "/demo/token-exchange";
+
+/// `/`, `/assets/...`, and in development mode `/callback`, `/callback/silent` and `/demo/token-exchange`.
+pub fn routes() -> Router {
+    Router::new()
+        .route("/", get(root))
+        .route("/callback", get(callback))
+        .route("/callback/silent", get(silent_callback))
+        .route(EXCHANGE, post(exchange))
+        .merge(asset_routes())
+}
+
+/// `/assets/...`: their paths are absolute, so they are wanted beside the issuers too, where each has a prefix.
+pub fn asset_routes() -> Router {
+    assets().iter().fold(Router::new(), |router, asset| {
+        router.route(&asset.path, get(move |headers: HeaderMap| async move { file(asset, &headers) }))
+    })
+}
+
+/// A file for ever: its path carries its fingerprint (RFC 8246).
+fn file(asset: &'static Asset, request: &HeaderMap) -> Response {
+    let known = request.get_all(header::IF_NONE_MATCH).iter().any(|tags| names(tags, &asset.etag));
+    let body = if known { Body::empty() } else { Body::from(Bytes::from_static(asset.body.as_bytes())) };
+    let mut response = Response::new(body);
+    if known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
+    if let Ok(etag) = HeaderValue::from_str(&asset.etag) {
+        headers.insert(header::ETAG, etag);
+    }
+    if !known {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.content_type));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(
+            HeaderName::from_static("cross-origin-resource-policy"),
+            HeaderValue::from_static("same-origin"),
+        );
+    }
+    RequestFacts::new().endpoint(Endpoint::Page).route("/assets/{file}").attach(&mut response);
+    response
+}
+
+/// RFC 9110 13.1.2: `If-None-Match` compares weakly, and `*` names everything.
+fn names(tags: &HeaderValue, etag: &str) -> bool {
+    let Ok(tags) = tags.to_str() else { return false };
+    tags.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
+/// The demo, if this is development mode's own issuer.
+async fn demo_of(context: &Context) -> Result<Option<Demo>, Failure> {
+    let config = context.app.config.load();
+    if config.mode != Mode::Development || *context.issuer.url != *config.issuer.as_str() {
+        return Ok(None);
+    }
+    demo::read(&config.storage.data_dir).await.map_err(|error| Failure::Internal(error.to_string()))
+}
+
+fn rendered(page: Result<String, RenderError>) -> Result<String, Failure> {
+    page.map_err(|error| Failure::Internal(error.to_string()))
+}
+
+fn as_page(mut response: Response) -> Response {
+    RequestFacts::new().endpoint(Endpoint::Page).attach(&mut response);
+    response
+}
+
+async fn root(context: Context, request: Request) -> Response {
+    let (asked, _) = Asked::take(context, request);
+    as_page(asked.answer(root_page(&asked.context).await))
+}
+
+async fn root_page(context: &Context) -> Result<Response, Failure> {
+    match demo_of(context).await? {
+        Some(demo) => walk_through(context, &demo),
+        None => index(context),
+    }
+}
+
+fn index(context: &Context) -> Result<Response, Failure> {
+    let page = IndexPage {
+        language: Language::English,
+        issuer_name: issuer_name(context),
+        issuer: context.issuer.url.to_string(),
+        discovery_uri: context.issuer.endpoint("/.well-known/openid-configuration"),
+    };
+    Ok(html(StatusCode::OK, rendered(page.render())?, &Policy::default()))
+}
+
+fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {
+    let issuer = context.issuer.url.to_string();
+    let page = WalkThroughPage {
+        language: Language::English,
+        issuer_name: "Symbolon".to_owned(),
+        issuer: issuer.clone(),
+        client_id: demo::CLIENT.to_owned(),
+        scope: demo::SCOPE.to_owned(),
+        other_site: demo::other_site(&issuer),
+        exchange_path: EXCHANGE.to_owned(),
+        demo_username: demo.email.clone(),
+        demo_password: demo.password.clone(),
+    };
+    let policy = Policy { connect: vec![&issuer], frame: vec![&issuer], ..Policy::default() };
+    Ok(html(StatusCode::OK, rendered(page.render())?, &policy))
+}
+
+async fn callback(context: Context, request: Request) -> Response {
+    let (asked, _) = Asked::take(context, request);
+    let answered = match demo_of(&asked.context).await {
+        Ok(Some(demo)) => walk_through(&asked.context, &demo),
+        Ok(None) => Err(Failure::NotFound),
+        Err(failure) => Err(failure),
+    };
+    as_page(asked.answer(answered))
+}
+
+async fn silent_callback(context: Context, request: Request) -> Response {
+    let (asked, _) = Asked::take(context, request);
+    let answered = match demo_of(&asked.context).await {
+        Ok(Some(_)) => rendered(SilentCallbackPage { language: Language::English }.render())
+            .map(|page| html(StatusCode::OK, page, &Policy { framed_by_self: true, ..Policy::default() })),
+        Ok(None) => Err(Failure::NotFound),
+        Err(failure) => Err(failure),
+    };
+    as_page(asked.answer(answered))
+}
+
+/// `POST /demo/token-exchange`: the back end of the walk-through, which is a client of its own.
+async fn exchange(context: Context, request: Request) -> Response {
+    let (asked, body) = Asked::take(context, request);
+    match exchanged(&asked, body).await {
+        Ok(response) => response,
+        Err(failure) => as_page(failure.into_json()),
+    }
+}
+
+async fn exchanged(asked: &Asked, body: Body) -> Result<Response, Failure> {
+    let demo = demo_of(&asked.context).await?.ok_or(Failure::NotFound)?;
+    let form = asked.form(body).await?;
+    let params = Params::parse(&form)?;
+    let subject_token = params.require("subject_token")?;
+    Ok(token::token(asked.context.clone(), exchange_request(subject_token, &demo)).await)
+}
+
+/// The request that any service would send to exchange a token that it was called with (RFC 8693 2.1).
+fn exchange_request(subject_token: &str, demo: &Demo) -> Request {
+    let form = form_urlencoded::Serializer::new(String::new())
+        .append_pair("grant_type", GrantType::TokenExchange.as_str())
+        .append_pair("subject_token", subject_token)
+        .append_pair("subject_token_type", "urn:ietf:params:oauth:token-type:access_token")
+        .append_pair("audience", demo::NEXT_SERVICE)
+        .append_pair("client_id", demo::SERVICE)
+        .append_pair("client_secret", &demo.service_secret)
+        .finish();
+    let mut request = Request::new(Body::from(form));
+    *request.method_mut() = http::Method::POST;
+    *request.uri_mut() = Uri::from_static(discovery::path::TOKEN);
+    let content_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+    request.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    request
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entity_tags_compare_weakly() {
+        let tags = |text| HeaderValue::from_static(text);
+        assert!(names(&tags("\"a\", W/\"b\""), "\"b\""));
+        assert!(names(&tags("*"), "\"b\""));
+        assert!(!names(&tags("\"bb\", b"), "\"b\""));
+    }
+
+    #[test]
+    fn a_known_file_is_not_sent_again() {
+        let Some(asset) = assets().first() else { panic!("there are files") };
+        let mut request = HeaderMap::new();
+        assert_eq!(file(asset, &request).status(), StatusCode::OK);
+        request.insert(header::IF_NONE_MATCH, HeaderValue::from_str(&asset.etag).unwrap());
+        let answer = file(asset, &request);
+        assert_eq!(answer.status(), StatusCode::NOT_MODIFIED);
+        assert!(
+            answer.headers().contains_key(header::ETAG)
+                && answer.headers().contains_key(header::CACHE_CONTROL)
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! The authorization code grant (RFC 6749 4.1.3).
+
+use axum::response::Response;
+use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
+use symbolon_protocol::error::OAuthError;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::grant::{GrantId, Lineage};
+use symbolon_protocol::revocation;
+use symbolon_protocol::token::IssuePlan;
+use symbolon_protocol::token::authorization_code::{self as rule, Presented};
+use symbolon_protocol::token::refresh_token::mint;
+use symbolon_store::Durable;
+use symbolon_store::port::Redemption;
+use symbolon_store::shard::Kind;
+
+use super::Granting;
+use crate::http::Failure;
+
+const UNKNOWN: OAuthError = OAuthError::invalid_grant("the code is unknown, expired or used");
+
+pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Response, Failure> {
+    let (context, form) = (granting.context, granting.form);
+    let (app, issuer) = (&context.app, &context.issuer);
+    let code = AuthorizationCode::new(form.require("code")?);
+    let presented =
+        Presented { redirect_uri: form.get("redirect_uri")?, code_verifier: form.get("code_verifier")? };
+    let found = app.store.code(&issuer.id, &code, granting.now).await?.ok_or(UNKNOWN)?;
+    rule::check(&found, granting.client, presented)?;
+    match app.store.redeem_code(&issuer.id, &code, granting.now).await? {
+        Redemption::Redeemed(code) => redeemed(granting, &code, durable).await,
+        Redemption::Replayed(grant) => {
+            replayed(granting, &found, grant, &mut durable).await?;
+            durable.wait().await?;
+            Err(UNKNOWN.into())
+        }
+        Redemption::Unknown => Err(UNKNOWN.into()),
+    }
+}
+
+async fn redeemed(
+    granting: &Granting<'_>,
+    code: &CodeGrant,
+    mut durable: Durable,
+) -> Result<Response, Failure> {
+    let (app, issuer) = (&granting.context.app, &granting.context.issuer);
+    // A session that ended meanwhile took its codes with it.
+    if app.store.revoked(&issuer.id, &lineage(code)).await?.take(&mut durable) {
+        return Err(UNKNOWN.into());
+    }
+    let IssuePlan { access, id, family } = rule::issue(&granting.rules(), code, code.session_expires_at);
+    let refresh_token = match family {
+        Some(family) => {
+            let family_id = app.store.place(Kind::Refresh).draw_family(&*app.random);
+            let version = family.version;
+            let begun = app.store.begin_family(&issuer.id, &family_id, family).await?;
+            begun.take(&mut durable);
+            granting.context.audit(Event::FamilyBegun, Some(&code.user), Some(&code.client));
+            Some(mint(&issuer.id, &family_id, version, &issuer.refresh_token_key))
+        }
+        None => None,
+    };
+    app.audit.count(Event::CodeRedeemed);
+    let plan = IssuePlan { access, id, family: None };
+    granting.respond(plan, refresh_token.as_ref().map(|token| token.expose()), durable).await
+}
+
+/// RFC 6749 4.1.2, RFC 9700 4.2.4: a code that comes twice ends everything that was issued for it.
+async fn replayed(
+    granting: &Granting<'_>,
+    code: &CodeGrant,
+    grant: GrantId,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
+    let (app, issuer) = (&granting.context.app, &granting.context.issuer);
+    let longest = revocation::longest_life(granting.settings, [&granting.client.settings]);
+    let tombstone = revocation::of_replayed_code(grant, granting.now, longest);
+    app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
+    granting.context.audit(Event::CodeReplayed, Some(&code.user), Some(&code.client));
+    Ok(())
+}
+
+fn lineage(code: &CodeGrant) -> Lineage {
+    Lineage {
+        slot: code.grant.slot(),
+        tokens: Vec::new(),
+        grant: Some(code.grant.clone()),
+        session: Some(code.sid.clone()),
+        user: Some(code.user.clone()),
+        client: Some(code.client.clone()),
+        born: code.grant.at(),
+        issued: None,
+    }
+}

@@ -1,0 +1,68 @@
+//! Token exchange (RFC 8693).
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::StatusCode;
+use symbolon_protocol::error::OAuthError;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::token::response::{BEARER, TokenResponse};
+use symbolon_protocol::token::token_exchange::{self as rule, ACCESS_TOKEN_TYPE, ExchangeRequest};
+use symbolon_store::Durable;
+
+use super::Granting;
+use crate::http::{Failure, json, no_store};
+use crate::verified::VerifiedToken;
+
+pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Response, Failure> {
+    let form = granting.form;
+    let audience: Vec<&str> = form.get_all("audience").collect();
+    let resource: Vec<&str> = form.get_all("resource").collect();
+    let request = ExchangeRequest {
+        subject_token: form.get("subject_token")?,
+        subject_token_type: form.get("subject_token_type")?,
+        actor_token: form.get("actor_token")?,
+        actor_token_type: form.get("actor_token_type")?,
+        requested_token_type: form.get("requested_token_type")?,
+        scope: form.get("scope")?,
+        audience: &audience,
+        resource: &resource,
+    };
+    let rules = granting.rules();
+    let exchange = rule::check(&rules, &request)?;
+    let subject = live(granting, exchange.subject_token, rule::invalid_subject_token(), &mut durable).await?;
+    let actor = match exchange.actor_token {
+        Some(token) => Some(live(granting, token, rule::invalid_actor_token(), &mut durable).await?),
+        None => None,
+    };
+    let claims = exchange.issue(&rules, &subject.claims, actor.as_ref().map(|actor| &actor.claims))?;
+    let access_token = granting.sign_access_token(&claims).await?;
+    granting.context.app.audit.count(Event::TokenExchanged);
+    let body = TokenResponse {
+        access_token: &access_token,
+        token_type: BEARER,
+        expires_in: claims.exp.saturating_sub(granting.now.seconds()),
+        issued_token_type: Some(ACCESS_TOKEN_TYPE),
+        refresh_token: None,
+        id_token: None,
+        scope: &claims.scope,
+    };
+    let body = body.to_json();
+    durable.wait().await?;
+    Ok(no_store(json(StatusCode::OK, body)))
+}
+
+/// A presented token whose signature is good and that is not revoked; expiry is the rule's to check.
+async fn live(
+    granting: &Granting<'_>,
+    token: &str,
+    refusal: OAuthError,
+    durable: &mut Durable,
+) -> Result<Arc<VerifiedToken>, Failure> {
+    let (app, issuer) = (&granting.context.app, &granting.context.issuer);
+    let Some(verified) = app.verified.verify(issuer, token) else { return Err(refusal.into()) };
+    if app.revoked(issuer, &verified, durable).await? {
+        return Err(refusal.into());
+    }
+    Ok(verified)
+}

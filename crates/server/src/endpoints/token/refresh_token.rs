@@ -1,0 +1,58 @@
+//! The refresh grant (RFC 6749 6).
+
+use axum::response::Response;
+use symbolon_crypto::jws::Compact;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::family::{FamilyId, Rotation};
+use symbolon_protocol::token::refresh_token::{self as rule, Presented, RegisteredToken};
+use symbolon_store::Durable;
+
+use super::Granting;
+use crate::http::{Context, Failure};
+
+pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Response, Failure> {
+    let (context, form) = (granting.context, granting.form);
+    let (app, issuer) = (&context.app, &context.issuer);
+    let text = form.require("refresh_token")?;
+    let (id, version) = family_of(context, text).ok_or(rule::unknown())?;
+    let family = app.store.family(&issuer.id, &id).await?.take(&mut durable).ok_or(rule::unknown())?;
+    let presented = Presented { scope: form.get("scope")?, thumbprint: None };
+    let scope = rule::check(&family, granting.client, presented, granting.now)?;
+    if app.store.revoked(&issuer.id, &rule::lineage(&family)).await?.take(&mut durable) {
+        durable.wait().await?;
+        return Err(rule::unknown().into());
+    }
+    let user = app.store.user(&issuer.id, &family.user).await?;
+    if user.is_some_and(|user| !user.active) {
+        return Err(rule::unknown().into());
+    }
+    let request = rule::rotation(&granting.rules(), &family, version);
+    let outcome = app.store.rotate(&issuer.id, &id, &request).await?.take(&mut durable);
+    if let Rotation::Reused(family) = &outcome {
+        context.audit(Event::RefreshTokenReused, Some(&family.user), Some(&family.client));
+        durable.wait().await?;
+        return Err(rule::refreshed(outcome).err().unwrap_or(rule::unknown()).into());
+    }
+    let refreshed = rule::refreshed(outcome)?;
+    app.audit.count(refreshed.event);
+    let plan = rule::issue(&granting.rules(), &refreshed.family, scope);
+    // Where the version did not move (rotation off), the presented token stays the live one, registered ones too.
+    if refreshed.family.version == version {
+        return granting.respond(plan, Some(text), durable).await;
+    }
+    let live = rule::mint(&issuer.id, &id, refreshed.family.version, &issuer.refresh_token_key);
+    granting.respond(plan, Some(live.expose()), durable).await
+}
+
+/// The family and version that a text is authentic for: a token of ours, or a registered JWT.
+pub(in crate::endpoints) fn family_of(context: &Context, text: &str) -> Option<(FamilyId, u32)> {
+    let issuer = &context.issuer;
+    if text.starts_with("rt_") {
+        return rule::parse_and_authenticate(&issuer.id, text, &issuer.refresh_token_key);
+    }
+    let jws = Compact::parse(text).ok()?;
+    let keys = issuer.keys.load();
+    let payload = jws.verified_payload(keys.verifying(jws.header().kid.as_deref()?)?).ok()?;
+    let token = RegisteredToken::parse(&payload)?;
+    token.presented(jws.header(), &issuer.id, &issuer.url, context.app.now())
+}

@@ -1,0 +1,125 @@
+//! UserInfo (OpenID Connect Core 5.3), a protected resource by RFC 6750.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, Method, StatusCode, header};
+use symbolon_protocol::client::Client;
+use symbolon_protocol::error::{ErrorCode, OAuthError};
+use symbolon_protocol::params::Params;
+use symbolon_protocol::userinfo;
+use symbolon_store::Durable;
+
+use super::cors;
+use crate::http::{Context, Failure, json, no_store, read_form};
+use crate::rate_limit::EndpointClass;
+use crate::telemetry::{Endpoint, RequestFacts};
+
+/// `GET` and `POST /userinfo`.
+pub async fn userinfo(context: Context, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let mut client = None;
+    let mut response = match answer(&context, &parts, body, &mut client).await {
+        Ok(response) => response,
+        Err(failure) => failure.into_json(),
+    };
+    cors::allow(&parts.headers, client.as_deref(), &mut response);
+    response
+}
+
+async fn answer(
+    context: &Context,
+    parts: &Parts,
+    body: Body,
+    asking: &mut Option<Arc<Client>>,
+) -> Result<Response, Failure> {
+    let Context { app, issuer, .. } = context;
+    let form = form(context, parts, body).await?;
+    let token = bearer(&parts.headers, &form)?;
+    let now = app.now();
+    let verified = app.verified.verify(issuer, &token).ok_or_else(|| refused(context))?;
+    let claims = &verified.claims;
+    userinfo::check(claims, &issuer.url, now).map_err(Failure::Bearer)?;
+    let mut durable = Durable::already();
+    if app.revoked(issuer, &verified, &mut durable).await? {
+        return Err(refused(context));
+    }
+    app.rate_limits.check_client(EndpointClass::Userinfo, &issuer.id, &claims.client_id, now)?;
+    if parts.headers.contains_key(header::ORIGIN) {
+        *asking = app.store.client(&issuer.id, &claims.client_id).await?;
+    }
+    let user = match claims.user() {
+        Some(user) => app.store.user(&issuer.id, &user).await?,
+        None => None,
+    };
+    let info = userinfo::claims(claims, user.as_deref()).map_err(Failure::Bearer)?;
+    let mut response = no_store(json(StatusCode::OK, info.to_json()));
+    RequestFacts::new()
+        .endpoint(Endpoint::Userinfo)
+        .client_id(claims.client_id.as_str())
+        .attach(&mut response);
+    durable.wait().await?;
+    Ok(response)
+}
+
+/// The form of a POST that brings the token in its body (RFC 6750 2.2).
+async fn form(context: &Context, parts: &Parts, body: Body) -> Result<Bytes, Failure> {
+    let in_header = parts.headers.contains_key(header::AUTHORIZATION);
+    if parts.method != Method::POST || (in_header && !is_form(&parts.headers)) {
+        return Ok(Bytes::new());
+    }
+    if !parts.headers.contains_key(header::CONTENT_TYPE) {
+        return Err(Failure::NoToken);
+    }
+    read_form(&parts.headers, body, context.body_limits()).await
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let media_type =
+        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    media_type.trim_start().to_ascii_lowercase().starts_with("application/x-www-form-urlencoded")
+}
+
+/// The access token of a request: in the header or in the form, never in the query (RFC 9700 4.3.2).
+fn bearer(headers: &HeaderMap, form: &[u8]) -> Result<String, Failure> {
+    let params = Params::parse(form).map_err(Failure::Bearer)?;
+    let in_form = params.get("access_token").map_err(Failure::Bearer)?;
+    let mut lines = headers.get_all(header::AUTHORIZATION).iter();
+    if let Some(value) = lines.next() {
+        // RFC 6750 2: clients MUST NOT use more than one method in each request.
+        if in_form.is_some() || lines.next().is_some() {
+            return Err(Failure::Bearer(OAuthError::invalid_request("the access token came more than once")));
+        }
+        let text = value.to_str().map_err(|_| Failure::Bearer(malformed()))?;
+        let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+        // RFC 9110 11.1: the scheme's case does not matter.
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Failure::NoToken);
+        }
+        return Ok(token.trim().to_owned());
+    }
+    in_form.map(str::to_owned).ok_or(Failure::NoToken)
+}
+
+fn malformed() -> OAuthError {
+    OAuthError::invalid_request("the Authorization header is not valid")
+}
+
+fn invalid_token() -> Failure {
+    Failure::Bearer(OAuthError::new(
+        ErrorCode::InvalidToken,
+        "the access token is expired, revoked or not one of ours",
+    ))
+}
+
+/// A bad token counts against the address that brought it.
+fn refused(context: &Context) -> Failure {
+    match context.app.rate_limits.check_address(EndpointClass::Userinfo, context.remote, context.app.now()) {
+        Err(limited) => limited.into(),
+        Ok(()) => invalid_token(),
+    }
+}

@@ -1,0 +1,200 @@
+//! What a request is about: its issuer, who sends it, its id. Found once, before routing.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use axum::body::Body;
+use axum::extract::FromRequestParts;
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Request, StatusCode, Uri, header};
+use ipnet::IpNet;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use tower::Service;
+
+use crate::app::App;
+use crate::audit::AuditEntry;
+use crate::issuer::{self, IssuerState};
+use crate::telemetry::{RemoteAddress, RequestId};
+
+/// What a request is about.
+#[derive(Clone)]
+pub struct Context {
+    /// Everything that handlers work with.
+    pub app: Arc<App>,
+    /// Whom the request is for.
+    pub issuer: Arc<IssuerState>,
+    /// Who sends it: the peer, or what a trusted proxy says.
+    pub remote: IpAddr,
+}
+
+impl Context {
+    /// The request's id as the log has it.
+    pub fn request_id(extensions: &http::Extensions) -> Option<String> {
+        extensions.get::<RequestId>().map(ToString::to_string)
+    }
+}
+
+impl Context {
+    /// Records what happened: counted, and written to the audit log where it is audited. The actor is the user.
+    pub fn audit(&self, event: Event, user: Option<&UserId>, client: Option<&ClientId>) {
+        let entry = AuditEntry {
+            event,
+            user: user.cloned(),
+            client: client.cloned(),
+            actor: "user",
+            address: Some(self.remote),
+            request: None,
+            detail: serde_json::Value::Null,
+        };
+        self.app.audit.record(&self.issuer.id, entry, self.app.now());
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Context {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
+        // Put there by `IssuerService`, around every route.
+        parts.extensions.remove::<Self>().ok_or_else(|| StatusCode::NOT_FOUND.into_response())
+    }
+}
+
+/// Finds the issuer of each request, takes its prefix off the path, and hands the request on.
+#[derive(Clone)]
+pub struct IssuerService<S> {
+    app: Arc<App>,
+    inner: S,
+    locates: bool,
+}
+
+impl<S> IssuerService<S> {
+    /// Puts itself around the routes.
+    pub fn new(app: Arc<App>, inner: S) -> Self {
+        Self { app, inner, locates: true }
+    }
+
+    /// For the management listener, which belongs to the installation and not to an issuer: neither the name that it
+    /// is called by nor an issuer's path prefix is of any meaning there.
+    pub fn management(app: Arc<App>, inner: S) -> Self {
+        Self { app, inner, locates: false }
+    }
+
+    /// The request with its [`Context`]; none where nobody is meant.
+    fn located(&self, mut request: Request<Body>) -> Option<Request<Body>> {
+        match self.context(&request) {
+            Some((context, path)) => {
+                if let Some(path) = path {
+                    let uri = inside(request.uri(), &path)?;
+                    *request.uri_mut() = uri;
+                }
+                request.extensions_mut().insert(context);
+                Some(request)
+            }
+            // The files that pages load are at the root, whether an issuer is there or not.
+            None => (self.locates && request.uri().path().starts_with("/assets/")).then_some(request),
+        }
+    }
+
+    /// What a request is about, and its path inside the issuer where that is another one.
+    fn context(&self, request: &Request<Body>) -> Option<(Context, Option<String>)> {
+        let config = self.app.config.load();
+        let peer = request.extensions().get::<RemoteAddress>().map(|address| address.0)?;
+        let trusted = is_trusted(&config.security.trusted_proxies, peer);
+        let issuers = self.app.issuers.load();
+        let found = if self.locates {
+            issuers.locate(host(request, trusted), request.uri().path())?
+        } else {
+            issuer::Located { issuer: issuers.by_id(&IssuerId::default_issuer())?, path: None }
+        };
+        let remote = if trusted {
+            forwarded_for(request.headers(), &config.security.trusted_proxies, peer)
+        } else {
+            peer
+        };
+        // The admin API is the installation's: below an issuer's prefix it would seem to be that issuer's.
+        if found.path.as_deref().is_some_and(|path| path.starts_with("/api/")) {
+            return None;
+        }
+        let context = Context { app: Arc::clone(&self.app), issuer: Arc::clone(found.issuer), remote };
+        Some((context, found.path))
+    }
+}
+
+impl<S> Service<Request<Body>> for IssuerService<S>
+where
+    S: Service<Request<Body>, Response = Response, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Located<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        match self.located(request) {
+            Some(request) => Located::Here { inner: self.inner.call(request) },
+            None => Located::Nowhere,
+        }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// The future of a request that is for one of our issuers, or for none.
+    #[project = LocatedProjection]
+    pub enum Located<F> {
+        /// It is handled.
+        Here { #[pin] inner: F },
+        /// 404.
+        Nowhere,
+    }
+}
+
+impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
+    type Output = Result<Response, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            LocatedProjection::Here { inner } => inner.poll(context),
+            LocatedProjection::Nowhere => Poll::Ready(Ok(StatusCode::NOT_FOUND.into_response())),
+        }
+    }
+}
+
+fn inside(uri: &Uri, path: &str) -> Option<Uri> {
+    let target = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(target).ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+fn is_trusted(proxies: &[IpNet], address: IpAddr) -> bool {
+    proxies.iter().any(|network| network.contains(&address))
+}
+
+/// The host that was asked for: HTTP/2's authority, a trusted proxy's `X-Forwarded-Host`, or the Host header.
+fn host(request: &Request<Body>, trusted: bool) -> Option<&str> {
+    let forwarded = || request.headers().get("x-forwarded-host")?.to_str().ok()?.split(',').next();
+    let forwarded = if trusted { forwarded() } else { None };
+    forwarded
+        .map(str::trim)
+        .or_else(|| request.headers().get(header::HOST)?.to_str().ok())
+        .or_else(|| request.uri().authority().map(http::uri::Authority::as_str))
+}
+
+/// The client's address as trusted proxies tell it: the last one in `X-Forwarded-For` that is no proxy of ours.
+fn forwarded_for(headers: &HeaderMap, proxies: &[IpNet], peer: IpAddr) -> IpAddr {
+    let lines = headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok());
+    let hops: Vec<IpAddr> =
+        lines.flat_map(|line| line.split(',')).map_while(|hop| hop.trim().parse().ok()).collect();
+    hops.iter().rev().copied().find(|hop| !is_trusted(proxies, *hop)).unwrap_or(peer)
+}

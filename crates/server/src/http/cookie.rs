@@ -1,0 +1,67 @@
+//! Cookies (RFC 6265): read without trusting their form, written with every attribute said.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, header};
+use percent_encoding::percent_decode_str;
+use symbolon_protocol::session::SessionId;
+
+use crate::issuer::IssuerState;
+
+/// Every value of a cookie, as it was sent, in order: browsers and load tools may send a name twice.
+pub fn cookies<'h>(headers: &'h HeaderMap, name: &'h str) -> impl Iterator<Item = &'h str> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(move |pair| pair.trim_start().strip_prefix(name)?.strip_prefix('='))
+        .map(|value| value.trim_end().trim_matches('"'))
+}
+
+/// The session that a request claims: the first value of the issuer's session cookie. An id that a client
+/// percent-encoded is understood too.
+pub fn session_cookie(headers: &HeaderMap, issuer: &IssuerState) -> Option<SessionId> {
+    session_of(headers, &issuer.cookie)
+}
+
+/// The same by the cookie's name.
+pub(crate) fn session_of(headers: &HeaderMap, name: &str) -> Option<SessionId> {
+    let value = cookies(headers, name).find(|value| !value.is_empty())?;
+    if value.len() > 512 {
+        return None;
+    }
+    if value.contains('%') {
+        return percent_decode_str(value).decode_utf8().ok().map(SessionId::new);
+    }
+    Some(SessionId::new(value))
+}
+
+/// A `Set-Cookie` for a cookie of this issuer. On https it is `SameSite=None; Secure`: silent renewal runs in a
+/// frame of another site, and other sites may POST to `/authorize`.
+pub fn set_cookie(issuer: &IssuerState, name: &str, value: &str, lives: Duration) -> Option<HeaderValue> {
+    let path = if issuer.prefix.is_empty() { "/" } else { issuer.prefix.as_str() };
+    let site = if issuer.is_https() { "SameSite=None; Secure" } else { "SameSite=Lax" };
+    let seconds = lives.as_secs();
+    HeaderValue::try_from(format!("{name}={value}; Path={path}; HttpOnly; {site}; Max-Age={seconds}")).ok()
+}
+
+/// A `Set-Cookie` that takes a cookie away.
+pub fn remove_cookie(issuer: &IssuerState, name: &str) -> Option<HeaderValue> {
+    set_cookie(issuer, name, "", Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[&'static str]) -> HeaderMap {
+        lines.iter().map(|line| (header::COOKIE, HeaderValue::from_static(line))).collect()
+    }
+
+    #[test]
+    fn only_the_whole_name_counts() {
+        let headers = headers(&["xsid=no; sid=one", "sid=\"two\";sid=", "other=sid=no"]);
+        assert_eq!(cookies(&headers, "sid").collect::<Vec<_>>(), ["one", "two", ""]);
+    }
+}

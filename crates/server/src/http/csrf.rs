@@ -1,0 +1,239 @@
+//! Forms that nobody can forge (CSRF): each page's token binds it to the browser, the transaction and the purpose.
+//!
+//! A browser that is sent to a page gets a cookie of random bits, before it has any session. A transaction remembers
+//! the cookie's digest, and the token in a form is an HMAC over the cookie: a form that was made for another browser,
+//! transaction, page or session is refused (RFC 6749 10.12, RFC 9700 4.7).
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue};
+use symbolon_crypto::random::{self, Random};
+use symbolon_crypto::secret::SecretString;
+use symbolon_crypto::{digest, encoding};
+use symbolon_protocol::id::IssuerId;
+
+use super::cookie::{cookies, set_cookie};
+use crate::issuer::IssuerState;
+
+/// How long a person may take on our pages.
+pub const INTERACTION_LIVES: Duration = Duration::from_secs(600);
+
+/// Random bytes in the cookie.
+const BYTES: usize = 32;
+
+/// What a form does: a token for one is of no use for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Signing in, and the cancel button beside it.
+    Login,
+    /// Allowing or refusing.
+    Consent,
+    /// Signing out.
+    Logout,
+}
+
+impl Purpose {
+    const fn label(self) -> &'static [u8] {
+        match self {
+            Self::Login => b"login",
+            Self::Consent => b"consent",
+            Self::Logout => b"logout",
+        }
+    }
+}
+
+/// One form: what it does, in which transaction, and for which session.
+#[derive(Clone, Copy)]
+pub struct Form<'a> {
+    /// What it does.
+    pub purpose: Purpose,
+    /// The transaction's id.
+    pub transaction: &'a str,
+    /// The `sid` of the session that the page was shown to; empty where there need be none.
+    pub sid: &'a str,
+}
+
+/// A browser, told from others by a cookie of its own. It has no Debug: the cookie is a secret.
+pub struct Browser(SecretString);
+
+/// The cookie's name: as strict a prefix as the issuer's URL allows (RFC 6265bis 4.1.3).
+pub fn cookie_name(issuer: &IssuerState) -> String {
+    match (issuer.is_https(), issuer.prefix.is_empty()) {
+        (true, true) => "__Host-symbolon_login".to_owned(),
+        (true, false) => format!("__Secure-symbolon_login_{}", issuer.id),
+        (false, true) if issuer.id == IssuerId::default_issuer() => "symbolon_login".to_owned(),
+        (false, _) => format!("symbolon_login_{}", issuer.id),
+    }
+}
+
+impl Browser {
+    /// The browser of a request, if it has a cookie in our form.
+    pub fn of(headers: &HeaderMap, issuer: &IssuerState) -> Option<Self> {
+        let name = cookie_name(issuer);
+        cookies(headers, &name).find_map(Self::of_cookie)
+    }
+
+    /// The browser of a cookie's value, if that is in our form.
+    pub fn of_cookie(value: &str) -> Option<Self> {
+        encoding::decode_array::<BYTES>(value).ok()?;
+        Some(Self(SecretString::new(value.to_owned())))
+    }
+
+    /// The browser of a request: the one that is known, so that its other tabs go on, or a new one.
+    pub fn of_or_new(headers: &HeaderMap, issuer: &IssuerState, random: &dyn Random) -> Self {
+        Self::of(headers, issuer)
+            .unwrap_or_else(|| Self(SecretString::new(random::base64url::<BYTES>(random))))
+    }
+
+    /// The `Set-Cookie` for it.
+    pub fn cookie(&self, issuer: &IssuerState) -> Option<HeaderValue> {
+        set_cookie(issuer, &cookie_name(issuer), self.0.expose(), INTERACTION_LIVES)
+    }
+
+    /// What a transaction remembers of it.
+    pub fn digest(&self) -> String {
+        encoding::encode(&digest::sha256(&[self.0.expose().as_bytes()]))
+    }
+
+    /// Whether a transaction was begun in this browser.
+    pub fn is(&self, digest: &str) -> bool {
+        digest::constant_time_eq(self.digest().as_bytes(), digest.as_bytes())
+    }
+
+    /// The token for a form's hidden field `csrf_token`.
+    pub fn token(&self, issuer: &IssuerState, form: Form<'_>) -> String {
+        encoding::encode(&issuer.form_key.sign(&self.parts(form)))
+    }
+
+    /// Whether a form came from a page that this browser was shown. Takes the same time whatever the token.
+    pub fn accepts(&self, issuer: &IssuerState, form: Form<'_>, token: Option<&str>) -> bool {
+        let Some(tag) = token.and_then(|token| encoding::decode_array::<32>(token).ok()) else {
+            return false;
+        };
+        issuer.form_key.verify(&self.parts(form), &tag)
+    }
+
+    /// No part but the last can contain the separator: labels are ours, the others come in base64url and `_`.
+    fn parts<'a>(&'a self, form: Form<'a>) -> [&'a [u8]; 7] {
+        let Form { purpose, transaction, sid } = form;
+        [
+            purpose.label(),
+            &[0],
+            self.0.expose().as_bytes(),
+            &[0],
+            transaction.as_bytes(),
+            &[0],
+            sid.as_bytes(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arc_swap::ArcSwap;
+    use proptest::prelude::*;
+    use symbolon_crypto::digest::HmacKey;
+    use symbolon_crypto::random::SeededRandom;
+    use symbolon_protocol::issuer::Issuer;
+
+    use super::*;
+    use crate::issuer::KeyRing;
+
+    fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
+        let id = IssuerId::trusted("acme");
+        let created_at = symbolon_protocol::time::Timestamp::EPOCH;
+        IssuerState {
+            record: Issuer { id: id.clone(), url: url.to_owned(), sealed_secret: Vec::new(), created_at },
+            id,
+            url: url.into(),
+            prefix: prefix.to_owned(),
+            cookie: "symbolon_session".to_owned(),
+            discovery: ArcSwap::default(),
+            settings: ArcSwap::default(),
+            keys: ArcSwap::from_pointee(KeyRing::default()),
+            refresh_token_key: HmacKey::new(&[0; 32]),
+            form_key: HmacKey::new(&[key; 32]),
+        }
+    }
+
+    fn here() -> IssuerState {
+        issuer("http://localhost", "", 1)
+    }
+
+    fn browser(seed: u64) -> Browser {
+        Browser::of_or_new(&HeaderMap::new(), &here(), &SeededRandom::new(seed))
+    }
+
+    fn form<'a>(purpose: Purpose, transaction: &'a str, sid: &'a str) -> Form<'a> {
+        Form { purpose, transaction, sid }
+    }
+
+    fn with_cookie(line: &str) -> HeaderMap {
+        HeaderMap::from_iter([(http::header::COOKIE, HeaderValue::from_str(line).unwrap())])
+    }
+
+    #[test]
+    fn a_token_is_for_one_form_alone() {
+        let (own, base) = (browser(1), form(Purpose::Consent, "tx_1", "s"));
+        let token = own.token(&here(), base);
+        assert!(own.accepts(&here(), base, Some(&token)));
+        for other in [
+            form(Purpose::Login, "tx_1", "s"),
+            form(Purpose::Logout, "tx_1", "s"),
+            form(Purpose::Consent, "tx_2", "s"),
+            form(Purpose::Consent, "tx_1", "t"),
+            form(Purpose::Consent, "tx_1", ""),
+        ] {
+            assert!(!own.accepts(&here(), other, Some(&token)));
+        }
+        assert!(!browser(2).accepts(&here(), base, Some(&token)), "another browser");
+        assert!(!own.accepts(&issuer("http://localhost", "", 2), base, Some(&token)), "another issuer");
+        assert!(!own.accepts(&here(), base, None));
+    }
+
+    #[test]
+    fn the_cookie_is_as_strict_as_the_url_allows() {
+        assert_eq!(cookie_name(&issuer("https://a", "", 1)), "__Host-symbolon_login");
+        assert_eq!(cookie_name(&issuer("https://a/x", "/x", 1)), "__Secure-symbolon_login_acme");
+        assert_eq!(cookie_name(&here()), "symbolon_login_acme");
+        let cookie = browser(1).cookie(&issuer("https://a", "", 1)).unwrap();
+        let cookie = cookie.to_str().unwrap();
+        for part in ["Path=/;", "HttpOnly", "Secure", "Max-Age=600"] {
+            assert!(cookie.contains(part), "{cookie}");
+        }
+    }
+
+    #[test]
+    fn a_browser_is_known_again_and_a_foreign_cookie_is_none() {
+        let own = browser(1);
+        let known =
+            Browser::of(&with_cookie(&format!("symbolon_login_acme={}", own.0.expose())), &here()).unwrap();
+        assert!(known.is(&own.digest()) && !known.is(&browser(2).digest()) && !known.is(""));
+        assert!(Browser::of(&with_cookie("symbolon_login_acme=short"), &here()).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_but_the_token_is_accepted(text in ".{0,60}") {
+            let base = form(Purpose::Login, "tx_1", "");
+            let own = browser(1);
+            let token = own.token(&here(), base);
+            prop_assert_eq!(own.accepts(&here(), base, Some(&text)), text == token);
+        }
+
+        #[test]
+        fn a_changed_character_is_refused(at in 0_usize..43, with in "[A-Za-z0-9_-]") {
+            let base = form(Purpose::Login, "tx_1", "");
+            let own = browser(1);
+            let mut token = own.token(&here(), base);
+            token.replace_range(at..=at, &with);
+            let same = token == own.token(&here(), base);
+            prop_assert_eq!(own.accepts(&here(), base, Some(&token)), same);
+        }
+
+        #[test]
+        fn any_cookie_header_is_read_without_panic(line in "[ -~]{0,200}") {
+            let _ = Browser::of(&with_cookie(&format!("symbolon_login_acme={line}")), &here());
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! HTTP pieces that every endpoint shares: reading requests, writing answers, mapping errors in one place.
+
+mod context;
+mod cookie;
+pub mod csrf;
+mod failure;
+mod form;
+mod response;
+
+pub use context::{Context, IssuerService};
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use cookie::session_of;
+pub use cookie::{cookies, remove_cookie, session_cookie, set_cookie};
+pub use failure::Failure;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use failure::prefers_html;
+pub use form::{BodyLimits, read_body, read_form};
+pub use response::{Policy, html, json, no_store, redirect, script_safe_origin};

@@ -1,0 +1,111 @@
+//! Answers: JSON, redirects and pages, each with the headers that it must have.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use url::Url;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+
+fn empty(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response
+}
+
+/// A JSON document.
+pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
+    let mut response = empty(status, Body::from(body.into()));
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// Marks an answer that carries tokens or personal data (RFC 6749 5.1).
+pub fn no_store(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    response.headers_mut().insert(header::PRAGMA, NO_CACHE);
+    response
+}
+
+/// A redirect that no cache keeps: 302 after a GET, 303 after a POST (RFC 9700 4.12).
+pub fn redirect(after_post: bool, location: &str) -> Response {
+    let status = if after_post { StatusCode::SEE_OTHER } else { StatusCode::FOUND };
+    let mut response = empty(status, Body::empty());
+    // A location was built from checked parts; one that is no header value is refused rather than guessed at.
+    match HeaderValue::from_str(location) {
+        Ok(location) => {
+            response.headers_mut().insert(header::LOCATION, location);
+            response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+        }
+        Err(_) => *response.status_mut() = StatusCode::BAD_REQUEST,
+    }
+    response
+}
+
+/// What a page may do beyond showing itself (Content-Security-Policy).
+#[derive(Clone, Debug, Default)]
+pub struct Policy<'a> {
+    /// Origins that its forms may lead to, beside our own.
+    pub form_action: Vec<&'a str>,
+    /// Origins that its script may call.
+    pub connect: Vec<&'a str>,
+    /// Origins that it may put into frames.
+    pub frame: Vec<&'a str>,
+    /// Whether our own pages may frame it.
+    pub framed_by_self: bool,
+}
+
+impl Policy<'_> {
+    fn header(&self) -> String {
+        let sources = |list: &[&str]| list.iter().map(|origin| format!(" {origin}")).collect::<String>();
+        let ancestors = if self.framed_by_self { "'self'" } else { "'none'" };
+        let mut policy = format!(
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data: https:; base-uri 'none'; \
+             frame-ancestors {ancestors}; form-action 'self'{}",
+            sources(&self.form_action)
+        );
+        if !self.connect.is_empty() {
+            policy.push_str(&format!("; connect-src 'self'{}", sources(&self.connect)));
+        }
+        if !self.frame.is_empty() {
+            policy.push_str(&format!("; frame-src 'self'{}", sources(&self.frame)));
+        }
+        policy
+    }
+}
+
+/// The origin of a URI where it may stand in a policy: `https://host[:port]`, or a private-use scheme.
+pub fn script_safe_origin(uri: &str) -> Option<String> {
+    let url = Url::parse(uri).ok()?;
+    match url.scheme() {
+        "https" | "http" => Some(url.origin().ascii_serialization()),
+        scheme => Some(format!("{scheme}:")),
+    }
+}
+
+/// A page, with the headers that keep it from being framed, sniffed, cached or leaked.
+pub fn html(status: StatusCode, page: String, policy: &Policy<'_>) -> Response {
+    let mut response = empty(status, Body::from(page));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HTML);
+    headers.insert(header::CACHE_CONTROL, NO_STORE);
+    if let Ok(policy) = HeaderValue::try_from(policy.header()) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // `no-referrer` would make browsers send `Origin: null` with our own forms.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("strict-origin"));
+    headers.insert(
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    );
+    if !matches!(policy, Policy { framed_by_self: true, .. }) {
+        headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    }
+    response
+}

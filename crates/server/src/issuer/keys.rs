@@ -1,0 +1,204 @@
+//! Making issuers' state from what is stored, and keeping their keys: first keys, rotation, revocation.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::key::SigningKey;
+use symbolon_crypto::random::{self, Random};
+use symbolon_crypto::seal::MasterKey;
+use symbolon_crypto::secret::SecretArray;
+use symbolon_protocol::discovery;
+use symbolon_protocol::id::{IssuerId, Kid};
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::key::{KeyRecord, KeyState};
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::port::{Created, Store};
+
+use super::directory::host_and_prefix;
+use super::key_ring::{KeyRingError, aad};
+use super::{IssuerState, KeyRing};
+
+/// Why issuers could not be made ready.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum IssuerError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Keys(#[from] KeyRingError),
+    #[error("{0}")]
+    Crypto(String),
+}
+
+fn crypto(error: impl std::fmt::Display) -> IssuerError {
+    IssuerError::Crypto(error.to_string())
+}
+
+/// Binds an issuer's sealed secret to it.
+fn secret_aad(issuer: &IssuerId) -> Vec<u8> {
+    [b"issuer-secret\0", issuer.as_str().as_bytes()].concat()
+}
+
+/// A record for a new issuer, with a secret of its own.
+///
+/// # Errors
+/// [`IssuerError::Crypto`] if sealing fails.
+pub fn new_issuer(
+    id: IssuerId,
+    url: &str,
+    master: &MasterKey,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Issuer, IssuerError> {
+    let secret = SecretArray::new(random::bytes::<32>(random));
+    let sealed_secret = master.seal(&secret_aad(&id), secret.expose()).map_err(crypto)?;
+    Ok(Issuer { id, url: url.to_owned(), sealed_secret, created_at: now })
+}
+
+/// A record for a new signing key. CPU-bound for RSA: call it where blocking is allowed.
+///
+/// # Errors
+/// [`IssuerError::Crypto`] if the key cannot be made or sealed.
+pub fn new_key(
+    issuer: &IssuerId,
+    algorithm: Algorithm,
+    state: KeyState,
+    master: &MasterKey,
+    now: Timestamp,
+) -> Result<KeyRecord, IssuerError> {
+    let key = SigningKey::generate(algorithm, None).map_err(crypto)?;
+    let pkcs8 = key.to_pkcs8().map_err(crypto)?;
+    let sealed = master.seal(&aad(issuer, key.kid()), pkcs8.expose()).map_err(crypto)?;
+    Ok(KeyRecord {
+        kid: Kid::trusted(key.kid()),
+        algorithm,
+        state,
+        sealed,
+        created_at: now,
+        activated_at: (state == KeyState::Active).then_some(now),
+        retired_at: None,
+        gone_at: None,
+        reason: None,
+    })
+}
+
+/// Creates an issuer with settings and its first signing key.
+///
+/// # Errors
+/// [`IssuerError`].
+pub async fn create(
+    store: &dyn Store,
+    issuer: Issuer,
+    settings: IssuerSettings,
+    first_key: KeyRecord,
+) -> Result<Created, IssuerError> {
+    let id = issuer.id.clone();
+    let created = store.create_issuer(issuer, settings).await?;
+    if created == Created::Created {
+        store.put_keys(&id, &[], &[first_key]).await?;
+    }
+    Ok(created)
+}
+
+/// Rewrites an issuer's sealed secret and keys under another master key. Safe to repeat.
+///
+/// # Errors
+/// [`IssuerError`].
+pub fn rewrap(
+    issuer: &Issuer,
+    keys: &[KeyRecord],
+    old: &MasterKey,
+    new: &MasterKey,
+) -> Result<(Issuer, Vec<KeyRecord>), IssuerError> {
+    use symbolon_crypto::seal::rewrap;
+    let mut issuer = issuer.clone();
+    issuer.sealed_secret =
+        rewrap(old, new, &secret_aad(&issuer.id), &issuer.sealed_secret).map_err(crypto)?;
+    let rewrapped = keys.iter().map(|record| {
+        let mut record = record.clone();
+        record.sealed =
+            rewrap(old, new, &aad(&issuer.id, record.kid.as_str()), &record.sealed).map_err(crypto)?;
+        Ok(record)
+    });
+    let keys = rewrapped.collect::<Result<Vec<_>, IssuerError>>()?;
+    Ok((issuer, keys))
+}
+
+fn document(url: &str, settings: &IssuerSettings) -> Result<Bytes, IssuerError> {
+    Ok(serde_json::to_vec(&discovery::provider_metadata(url, settings)).map_err(crypto)?.into())
+}
+
+impl IssuerState {
+    /// Loads an issuer from the store. `default_cookie`: the session cookie's name of the `default` issuer.
+    ///
+    /// # Errors
+    /// [`IssuerError`]: the store is out of reach, or something was sealed under another master key.
+    pub async fn load(
+        store: &dyn Store,
+        issuer: &Issuer,
+        master: &MasterKey,
+        default_cookie: &str,
+        now: Timestamp,
+    ) -> Result<Self, IssuerError> {
+        let opened = master.open(&secret_aad(&issuer.id), &issuer.sealed_secret).map_err(crypto)?;
+        let secret: [u8; 32] =
+            opened.expose().try_into().map_err(|_| crypto("an issuer's secret is cut short"))?;
+        let (refresh_token_key, form_key) = Self::derived(&SecretArray::new(secret));
+        let settings = store.settings(&issuer.id).await?;
+        let records = store.keys(&issuer.id).await?;
+        let ring = KeyRing::open(&issuer.id, records, master, &KeyRing::default(), now)?;
+        let (_, prefix) = host_and_prefix(&issuer.url);
+        let https = issuer.url.starts_with("https://");
+        let cookie = match (https, prefix.is_empty()) {
+            _ if issuer.id == IssuerId::default_issuer() && prefix.is_empty() => default_cookie.to_owned(),
+            (true, true) => "__Host-symbolon_session".to_owned(),
+            // A cookie with `__Host-` must have the path `/`; below a prefix the next best is `__Secure-`.
+            (true, false) => format!("__Secure-symbolon_session_{}", issuer.id),
+            (false, true) => "symbolon_session".to_owned(),
+            (false, false) => format!("symbolon_session_{}", issuer.id),
+        };
+        Ok(Self {
+            id: issuer.id.clone(),
+            url: issuer.url.as_str().into(),
+            record: issuer.clone(),
+            prefix,
+            cookie,
+            discovery: ArcSwap::from_pointee(document(&issuer.url, &settings)?),
+            settings: ArcSwap::from_pointee(settings),
+            keys: ArcSwap::from_pointee(ring),
+            refresh_token_key,
+            form_key,
+        })
+    }
+
+    /// Takes changed keys over. Until it returns, the old ones are in use.
+    ///
+    /// # Errors
+    /// [`IssuerError`].
+    pub async fn reload_keys(
+        &self,
+        store: &dyn Store,
+        master: &MasterKey,
+        now: Timestamp,
+    ) -> Result<(), IssuerError> {
+        let records = store.keys(&self.id).await?;
+        let ring = KeyRing::open(&self.id, records, master, &self.keys.load(), now)?;
+        self.keys.store(Arc::new(ring));
+        Ok(())
+    }
+
+    /// Takes changed settings over.
+    ///
+    /// # Errors
+    /// [`IssuerError`].
+    pub async fn reload_settings(&self, store: &dyn Store) -> Result<(), IssuerError> {
+        let settings = store.settings(&self.id).await?;
+        self.discovery.store(Arc::new(document(&self.url, &settings)?));
+        self.settings.store(Arc::new(settings));
+        Ok(())
+    }
+}

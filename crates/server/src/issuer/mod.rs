@@ -1,0 +1,61 @@
+//! Issuers in memory: what every request needs of its issuer, swapped whole when it changes.
+
+mod directory;
+mod key_ring;
+mod keys;
+
+pub use directory::{Directory, Located};
+pub use key_ring::{ActiveKey, KeyRing, KeyRingError, TokenType};
+pub use keys::{IssuerError, create, new_issuer, new_key, rewrap};
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use symbolon_crypto::digest::{self, HmacKey};
+use symbolon_crypto::secret::SecretArray;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::settings::IssuerSettings;
+
+/// What a request needs of its issuer.
+pub struct IssuerState {
+    /// Its name.
+    pub id: IssuerId,
+    /// Its `iss`.
+    pub url: Arc<str>,
+    /// Its record, as the rules want it.
+    pub record: Issuer,
+    /// The path in front of its endpoints: empty, or `/acme`.
+    pub prefix: String,
+    /// The session cookie's name.
+    pub cookie: String,
+    /// The document of OpenID Connect Discovery 3 and RFC 8414 3.
+    pub discovery: ArcSwap<Bytes>,
+    /// Settings, swapped when they change.
+    pub settings: ArcSwap<IssuerSettings>,
+    /// Signing and verifying keys, swapped when they change.
+    pub keys: ArcSwap<KeyRing>,
+    /// Authenticates refresh tokens.
+    pub refresh_token_key: HmacKey,
+    /// Authenticates forms against forgery (CSRF).
+    pub form_key: HmacKey,
+}
+
+impl IssuerState {
+    /// Whether it is served by https, and its cookies can be `Secure`.
+    pub fn is_https(&self) -> bool {
+        self.url.starts_with("https://")
+    }
+
+    /// The URL of a path below the issuer.
+    pub fn endpoint(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
+    fn derived(secret: &SecretArray<32>) -> (HmacKey, HmacKey) {
+        let refresh = HmacKey::from(&digest::derive(secret, "refresh-token"));
+        let form = HmacKey::from(&digest::derive(secret, "form"));
+        (refresh, form)
+    }
+}

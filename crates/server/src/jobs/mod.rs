@@ -1,0 +1,157 @@
+//! What the server does by itself: follow the wall clock and the store's changes, delete what has ended, rotate keys,
+//! write and trim the audit log.
+//!
+//! Timers say when to look; what there is to do is decided by the injected clock.
+
+mod clock;
+mod follow;
+mod keys;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::port::{Audit, Store};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::app::App;
+use crate::clock::SystemClock;
+
+const ADJUST_EVERY: Duration = Duration::from_secs(1);
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+const KEYS_EVERY: Duration = Duration::from_secs(600);
+const TRIM_EVERY: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// The jobs of a running server.
+pub struct Jobs {
+    app: Arc<App>,
+    tasks: JoinSet<()>,
+    // Apart from the others: it is to write what they still record.
+    audit: JoinSet<()>,
+}
+
+/// Starts every job, once per app. They end when `stopping` becomes true or its sender is gone; the audit log is
+/// written until [`Jobs::finish`]. `clock`: the real clock, where the app has one.
+pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Receiver<bool>) -> Jobs {
+    app.registry.register(app.passwords.figures());
+    let mut tasks = JoinSet::new();
+    if let Some(clock) = clock {
+        let mut watched = clock::Watched::new(clock);
+        tasks.spawn(every(ADJUST_EVERY, stopping.clone(), move || {
+            watched.adjust();
+            std::future::ready(())
+        }));
+    }
+    let (listener, changes) = follow::channel();
+    app.store.on_change(listener);
+    let of_job = Arc::clone(&app);
+    tasks.spawn(follow::run(changes, stopping.clone(), move |changed| {
+        let app = Arc::clone(&of_job);
+        async move { app.follow(&changed).await }
+    }));
+    let on = |period, job: fn(Arc<App>) -> Boxed| {
+        let (app, stopping) = (Arc::clone(&app), stopping.clone());
+        every(period, stopping, move || job(Arc::clone(&app)))
+    };
+    tasks.spawn(on(SWEEP_EVERY, |app| Box::pin(async move { sweep(&*app.store, app.now()).await })));
+    tasks.spawn(on(KEYS_EVERY, |app| Box::pin(async move { keys::keep(&app).await })));
+    tasks.spawn(on(TRIM_EVERY, |app| Box::pin(async move { trim(&app).await })));
+    let of_job = Arc::clone(&app);
+    let mut audit = JoinSet::new();
+    audit.spawn(async move {
+        let store = Arc::clone(&of_job.store);
+        of_job.audit.run(&*store).await;
+    });
+    Jobs { app, tasks, audit }
+}
+
+impl Jobs {
+    /// Waits for the jobs to end and writes out the audit log. Call it after they were told to stop and when no request
+    /// is left; close the store after it.
+    pub async fn finish(self) {
+        joined(self.tasks).await;
+        self.app.audit.drain().await;
+        joined(self.audit).await;
+    }
+}
+
+async fn joined(mut tasks: JoinSet<()>) {
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(error) = ended {
+            tracing::error!(target: "symbolon::jobs", %error, "a background job went down");
+        }
+    }
+}
+
+type Boxed = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Runs a job now and then once per period, until told to stop. One that is running is let finish.
+async fn every<F: Future<Output = ()>>(
+    period: Duration,
+    mut stopping: watch::Receiver<bool>,
+    mut job: impl FnMut() -> F,
+) {
+    let mut ticks = interval(period);
+    // A machine that was suspended must not catch up on every tick that it slept through.
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            biased;
+            () = stopped(&mut stopping) => return,
+            _ = ticks.tick() => job().await,
+        }
+    }
+}
+
+/// Returns when the server is to stop.
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // An error says that the server is gone.
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+async fn sweep(store: &dyn Store, now: Timestamp) {
+    match store.sweep(now).await {
+        Ok(0) => {}
+        Ok(records) => tracing::debug!(target: "symbolon::jobs", records, "swept"),
+        Err(error) => tracing::warn!(target: "symbolon::jobs", %error, "the sweep failed"),
+    }
+}
+
+/// Deletes what the issuers' settings no longer keep of the audit log.
+async fn trim(app: &App) {
+    let now = app.now();
+    let issuers = app.issuers.load_full();
+    for issuer in issuers.iter() {
+        let days = issuer.settings.load().audit_days;
+        match trim_issuer(&*app.store, &issuer.id, days, now).await {
+            Ok(0) => {}
+            Ok(records) => {
+                tracing::info!(target: "symbolon::jobs", issuer = %issuer.id, records, "audit log trimmed")
+            }
+            Err(error) => {
+                tracing::warn!(target: "symbolon::jobs", issuer = %issuer.id, %error, "the audit log was not trimmed");
+            }
+        }
+    }
+}
+
+/// No days at all means that nothing is deleted: a slip in a setting must not wipe the log.
+async fn trim_issuer<S: Audit + ?Sized>(
+    store: &S,
+    issuer: &symbolon_protocol::id::IssuerId,
+    days: u32,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    if days == 0 {
+        return Ok(0);
+    }
+    store.trim_audit(issuer, now - DAY.saturating_mul(days)).await
+}
+
+#[cfg(test)]
+mod tests;

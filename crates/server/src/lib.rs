@@ -1,0 +1,24 @@
+//! HTTP routes, cookies, configuration, telemetry and background jobs: decisions into HTTP.
+//!
+//! [`app::App`] is the state behind every handler; [`issuer`] what a request needs of its issuer. A handler parses,
+//! loads what the rule of `symbolon-protocol` names, lets it decide, has the store carry out the one change, and
+//! answers when that is durable.
+
+pub mod admin;
+pub mod app;
+pub mod audit;
+pub mod clock;
+pub mod config;
+pub mod demo;
+pub mod endpoints;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod fuzz;
+pub mod http;
+pub mod issuer;
+pub mod jobs;
+pub mod passwords;
+pub mod rate_limit;
+pub mod serve;
+pub mod telemetry;
+pub mod verified;
+pub mod verified_hint;

@@ -1,0 +1,308 @@
+//! Password hashing on threads of its own: bounded, so that logins never starve the other endpoints.
+//!
+//! One hash costs some ten milliseconds and some ten megabytes. So many run at once as there are threads, so many
+//! wait as the queue holds, and whoever comes after that is told to come back later.
+
+mod pool;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use symbolon_crypto::digest::HmacKey;
+use symbolon_crypto::password::{self, PasswordError, PasswordPolicy};
+use symbolon_crypto::random::{self, Random};
+use symbolon_crypto::secret::{SecretArray, SecretString};
+use symbolon_protocol::user::PasswordHash;
+use tokio::sync::oneshot;
+
+use crate::config::Argon2;
+use crate::http::Failure;
+use crate::telemetry::MetricSource;
+use pool::{Job, Pool};
+
+/// Too many passwords are waiting: 503 with Retry-After.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many passwords are being checked, try again in {retry_after_seconds} s")]
+pub struct Busy {
+    /// About how long the queue takes, in seconds; at least 1.
+    pub retry_after_seconds: u64,
+}
+
+impl From<Busy> for Failure {
+    fn from(busy: Busy) -> Self {
+        Self::Unavailable { retry_after: busy.retry_after_seconds }
+    }
+}
+
+/// Verifies and makes password hashes. Dropping it ends the threads.
+pub struct Passwords {
+    pool: Arc<Pool>,
+    hasher: Arc<Hasher>,
+}
+
+impl Passwords {
+    /// Starts the threads. Blocks for as long as one hash takes.
+    pub fn new(config: &Argon2, random: &dyn Random) -> Self {
+        let threads = config.threads.unwrap_or_else(half_the_cores).max(1);
+        let limit = config.queue.max(1);
+        Self {
+            pool: Pool::start(threads, limit),
+            hasher: Arc::new(Hasher::new(config.policy.clone(), random)),
+        }
+    }
+
+    /// Whether this is the password. `hash`: none for a user that does not exist or has no password; the answer is
+    /// no, and takes as long as for one who has.
+    ///
+    /// # Errors
+    /// [`Busy`]: the queue is full, or there was no memory for it.
+    pub async fn verify(&self, password: SecretString, hash: Option<PasswordHash>) -> Result<bool, Busy> {
+        let hasher = Arc::clone(&self.hasher);
+        self.run(move || hasher.verify(&password, hash.as_ref())).await
+    }
+
+    /// Hashes a password by the configured costs, with a fresh salt.
+    ///
+    /// # Errors
+    /// [`Busy`]: the queue is full, or there was no memory for it.
+    pub async fn hash(&self, password: SecretString) -> Result<PasswordHash, Busy> {
+        let hasher = Arc::clone(&self.hasher);
+        self.run(move || hasher.hash(&password)).await
+    }
+
+    /// Whether a hash was made by other costs than the configured ones, and should be made anew at the next login.
+    pub fn needs_rehash(&self, hash: &PasswordHash) -> bool {
+        password::PasswordHash::parse(hash.expose()).is_ok_and(|hash| hash.needs_rehash(&self.hasher.policy))
+    }
+
+    /// Passwords that wait for a thread.
+    pub fn queue_length(&self) -> usize {
+        self.pool.waiting()
+    }
+
+    /// Queue length, and what became of the passwords, for `/metrics`.
+    pub fn figures(&self) -> Arc<dyn MetricSource> {
+        Arc::clone(self.pool.figures()) as Arc<dyn MetricSource>
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
+    ) -> Result<T, Busy> {
+        let (sender, receiver) = oneshot::channel();
+        self.pool.submit(Box::new(Task { work, sender }))?;
+        match receiver.await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => {
+                tracing::error!(target: "symbolon::password", %error, "a password was not checked");
+                Err(Busy { retry_after_seconds: 1 })
+            }
+            // The thread went down under it.
+            Err(_) => Err(Busy { retry_after_seconds: 1 }),
+        }
+    }
+}
+
+impl Drop for Passwords {
+    fn drop(&mut self) {
+        self.pool.stop();
+    }
+}
+
+fn half_the_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2)
+}
+
+/// What a thread does for one caller, who may have gone away.
+struct Task<W, T> {
+    work: W,
+    sender: oneshot::Sender<Result<T, PasswordError>>,
+}
+
+impl<T: Send, W: FnOnce() -> Result<T, PasswordError> + Send> Job for Task<W, T> {
+    fn is_wanted(&self) -> bool {
+        !self.sender.is_closed()
+    }
+
+    fn run(self: Box<Self>) {
+        // Whoever stopped waiting meanwhile does not want the answer.
+        let _ = self.sender.send((self.work)());
+    }
+}
+
+/// The costs, the dummy, and where salts come from.
+struct Hasher {
+    policy: PasswordPolicy,
+    dummy: Option<password::PasswordHash>,
+    salts: Salts,
+}
+
+impl Hasher {
+    fn new(policy: PasswordPolicy, random: &dyn Random) -> Self {
+        let dummy = policy.dummy_hash(random).ok();
+        Self { policy, dummy, salts: Salts::new(random) }
+    }
+
+    fn verify(&self, password: &SecretString, hash: Option<&PasswordHash>) -> Result<bool, PasswordError> {
+        let parsed = hash.map(|hash| password::PasswordHash::parse(hash.expose())).transpose();
+        match parsed {
+            Ok(Some(hash)) => hash.verify(password),
+            Ok(None) => self.verify_nobody(password),
+            Err(error) => {
+                tracing::error!(target: "symbolon::password", %error, "a stored password hash cannot be used");
+                self.verify_nobody(password)
+            }
+        }
+    }
+
+    /// Costs what a user's password costs, and is never right.
+    fn verify_nobody(&self, password: &SecretString) -> Result<bool, PasswordError> {
+        match &self.dummy {
+            Some(dummy) => dummy.verify(password).map(|_| false),
+            None => self.policy.hash(password, &self.salts).map(|_| false),
+        }
+    }
+
+    fn hash(&self, password: &SecretString) -> Result<PasswordHash, PasswordError> {
+        self.policy.hash(password, &self.salts).map(|hash| PasswordHash::new(hash.to_phc()))
+    }
+}
+
+/// Salts for threads that cannot borrow the process's randomness: HMAC-SHA-256 of a counter under a random key.
+struct Salts {
+    key: HmacKey,
+    counter: AtomicU64,
+}
+
+impl Salts {
+    fn new(random: &dyn Random) -> Self {
+        let key = SecretArray::new(random::bytes::<32>(random));
+        Self { key: HmacKey::new(key.expose()), counter: AtomicU64::new(0) }
+    }
+}
+
+impl Random for Salts {
+    fn fill(&self, out: &mut [u8]) {
+        for chunk in out.chunks_mut(32) {
+            let number = self.counter.fetch_add(1, Ordering::Relaxed);
+            let block = self.key.sign(&[&number.to_le_bytes()]);
+            chunk.iter_mut().zip(block).for_each(|(byte, drawn)| *byte = drawn);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use symbolon_crypto::random::SeededRandom;
+
+    use super::*;
+    use crate::telemetry::Registry;
+
+    fn cheap() -> PasswordPolicy {
+        PasswordPolicy::new(8, 1, 1).unwrap()
+    }
+
+    fn passwords(queue: usize) -> Passwords {
+        let config = Argon2 { policy: cheap(), threads: Some(1), queue };
+        Passwords::new(&config, &SeededRandom::new(7))
+    }
+
+    /// Keeps the one thread busy until the sender is used or dropped.
+    fn block(
+        passwords: &Passwords,
+    ) -> (std::sync::mpsc::Sender<()>, oneshot::Receiver<Result<(), PasswordError>>) {
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let (begun, has_begun) = std::sync::mpsc::channel::<()>();
+        let (sender, receiver) = oneshot::channel();
+        let work = move || {
+            let _ = begun.send(());
+            let _ = released.recv();
+            Ok(())
+        };
+        passwords.pool.submit(Box::new(Task { work, sender })).unwrap();
+        has_begun.recv().unwrap();
+        (release, receiver)
+    }
+
+    fn page(passwords: &Passwords) -> String {
+        let registry = Registry::new("0", "0");
+        registry.register(passwords.figures());
+        registry.render(&[])
+    }
+
+    #[tokio::test]
+    async fn a_hash_is_verified_and_only_by_its_password() {
+        let passwords = passwords(8);
+        let hash = passwords.hash("correct horse".into()).await.unwrap();
+        assert!(passwords.verify("correct horse".into(), Some(hash.clone())).await.unwrap());
+        assert!(!passwords.verify("battery".into(), Some(hash.clone())).await.unwrap());
+        let again = passwords.hash("correct horse".into()).await.unwrap();
+        assert!(again.expose() != hash.expose(), "salts differ");
+    }
+
+    #[tokio::test]
+    async fn nobody_has_no_password() {
+        let passwords = passwords(8);
+        assert!(!passwords.verify("".into(), None).await.unwrap());
+        let foreign =
+            PasswordHash::new("$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW".into());
+        assert!(!passwords.verify("abc".into(), Some(foreign)).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn other_costs_want_a_new_hash() {
+        let passwords = passwords(8);
+        let hash = passwords.hash("x".into()).await.unwrap();
+        assert!(!passwords.needs_rehash(&hash));
+        let dearer = PasswordPolicy::new(16, 1, 1).unwrap().hash(&"x".into(), &SeededRandom::new(1)).unwrap();
+        assert!(passwords.needs_rehash(&PasswordHash::new(dearer.to_phc())));
+    }
+
+    #[tokio::test]
+    async fn beyond_the_queue_the_answer_is_busy() {
+        let passwords = passwords(1);
+        let (release, _blocked) = block(&passwords);
+        let mut waiting = Box::pin(passwords.verify("x".into(), None));
+        assert!(poll_once(&mut waiting).is_none());
+        assert_eq!(passwords.queue_length(), 1);
+        let refused = passwords.verify("y".into(), None).await;
+        assert!(refused.unwrap_err().retry_after_seconds >= 1);
+        drop(release);
+        assert_eq!(waiting.await, Ok(false));
+        let page = page(&passwords);
+        assert!(page.contains("symbolon_password_hashing_total{result=\"refused\"} 1"), "{page}");
+        assert!(page.contains("symbolon_password_queue_length 0"), "{page}");
+    }
+
+    #[tokio::test]
+    async fn who_went_away_is_skipped_and_frees_the_place() {
+        let passwords = passwords(1);
+        let (release, blocked) = block(&passwords);
+        let mut gone = Box::pin(passwords.verify("x".into(), None));
+        assert!(poll_once(&mut gone).is_none());
+        drop(gone);
+        let mut stays = Box::pin(passwords.verify("y".into(), None));
+        assert!(poll_once(&mut stays).is_none(), "the place of who went away is free");
+        drop(release);
+        assert_eq!(stays.await, Ok(false));
+        assert_eq!(blocked.await, Ok(Ok(())));
+        let page = page(&passwords);
+        assert!(page.contains("symbolon_password_hashing_total{result=\"skipped\"} 1"), "{page}");
+    }
+
+    #[tokio::test]
+    async fn a_thread_outlives_a_panic() {
+        let passwords = passwords(4);
+        let failed: Result<(), Busy> = passwords.run(|| panic!("a test panics")).await;
+        assert!(failed.is_err());
+        assert_eq!(passwords.verify("x".into(), None).await, Ok(false));
+    }
+
+    fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match std::pin::Pin::new(future).poll(&mut context) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! A few threads and one bounded queue before them.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::Busy;
+use crate::telemetry::{Exposition, MetricSource, MetricType};
+
+/// What one run is taken to last before any was measured.
+const FIRST_GUESS: Duration = Duration::from_millis(50);
+/// The longest that anybody is told to wait, in seconds.
+const MAX_RETRY_AFTER: u64 = 60;
+
+/// Something to run on a thread of the pool.
+pub(super) trait Job: Send {
+    /// Whether anybody still waits for it.
+    fn is_wanted(&self) -> bool;
+    /// Runs it.
+    fn run(self: Box<Self>);
+}
+
+/// Threads that take jobs in their order.
+pub(super) struct Pool {
+    queue: Mutex<Queue>,
+    came: Condvar,
+    limit: usize,
+    threads: AtomicUsize,
+    figures: Arc<Figures>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Box<dyn Job>>,
+    stopped: bool,
+}
+
+impl Pool {
+    /// Starts the threads; `limit` jobs may wait.
+    pub(super) fn start(threads: usize, limit: usize) -> Arc<Self> {
+        let pool = Arc::new(Self {
+            queue: Mutex::default(),
+            came: Condvar::new(),
+            limit,
+            threads: AtomicUsize::new(0),
+            figures: Arc::new(Figures::default()),
+        });
+        for number in 0..threads {
+            let of_thread = Arc::clone(&pool);
+            let started = std::thread::Builder::new()
+                .name(format!("password-{number}"))
+                .spawn(move || while of_thread.next() {});
+            match started {
+                Ok(_) => {
+                    pool.threads.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(error) => {
+                    tracing::error!(target: "symbolon::password", %error, "a thread for passwords did not start");
+                }
+            }
+        }
+        pool
+    }
+
+    /// Puts a job behind the others.
+    pub(super) fn submit(&self, job: Box<dyn Job>) -> Result<(), Busy> {
+        let threads = self.threads.load(Ordering::Relaxed);
+        let mut queue = self.queue.lock();
+        if queue.jobs.len() >= self.limit {
+            // Those who went away hold no place.
+            let before = queue.jobs.len();
+            queue.jobs.retain(|job| job.is_wanted());
+            self.figures.add(&self.figures.skipped, before - queue.jobs.len());
+        }
+        if queue.jobs.len() >= self.limit || threads == 0 || queue.stopped {
+            let waiting = queue.jobs.len();
+            drop(queue);
+            self.figures.add(&self.figures.refused, 1);
+            return Err(self.figures.busy(waiting, threads));
+        }
+        queue.jobs.push_back(job);
+        self.figures.waiting.store(queue.jobs.len(), Ordering::Relaxed);
+        drop(queue);
+        self.came.notify_one();
+        Ok(())
+    }
+
+    /// Jobs that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.lock().jobs.len()
+    }
+
+    /// What was done.
+    pub(super) const fn figures(&self) -> &Arc<Figures> {
+        &self.figures
+    }
+
+    /// Drops what waits; the threads end after what they are doing.
+    pub(super) fn stop(&self) {
+        let mut queue = self.queue.lock();
+        queue.stopped = true;
+        queue.jobs.clear();
+        drop(queue);
+        self.came.notify_all();
+    }
+
+    /// Waits for a job and runs it; false once the pool was stopped.
+    fn next(&self) -> bool {
+        let mut queue = self.queue.lock();
+        let job = loop {
+            if queue.stopped {
+                return false;
+            }
+            match queue.jobs.pop_front() {
+                Some(job) => break job,
+                None => self.came.wait(&mut queue),
+            }
+        };
+        self.figures.waiting.store(queue.jobs.len(), Ordering::Relaxed);
+        drop(queue);
+        if job.is_wanted() {
+            self.figures.timed(|| {
+                // A panic has been reported by its hook; the thread is still needed.
+                let _ = catch_unwind(AssertUnwindSafe(|| job.run()));
+            });
+        } else {
+            self.figures.add(&self.figures.skipped, 1);
+        }
+        true
+    }
+}
+
+/// What became of the jobs.
+#[derive(Default)]
+pub(super) struct Figures {
+    waiting: AtomicUsize,
+    done: AtomicU64,
+    skipped: AtomicU64,
+    refused: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Figures {
+    fn add(&self, counter: &AtomicU64, amount: usize) {
+        counter.fetch_add(u64::try_from(amount).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "measures how long hashing takes; decides nothing by the time"
+    )]
+    fn timed(&self, run: impl FnOnce()) {
+        let begun = Instant::now();
+        run();
+        let took = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.fetch_add(took, Ordering::Relaxed);
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// About when the queue will have been worked off.
+    fn busy(&self, waiting: usize, threads: usize) -> Busy {
+        let total = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
+        let mean = match u32::try_from(self.done.load(Ordering::Relaxed)) {
+            Ok(0) => FIRST_GUESS,
+            Ok(done) => total / done,
+            Err(_) => total / u32::MAX,
+        };
+        let rounds = u32::try_from(waiting / threads.max(1)).unwrap_or(u32::MAX);
+        Busy { retry_after_seconds: (mean.saturating_mul(rounds).as_secs() + 1).min(MAX_RETRY_AFTER) }
+    }
+}
+
+impl MetricSource for Figures {
+    fn expose(&self, page: &mut Exposition) {
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let help = "Passwords that wait for a thread.";
+        page.family("symbolon_password_queue_length", MetricType::Gauge, help);
+        page.count(&[], u64::try_from(self.waiting.load(Ordering::Relaxed)).unwrap_or(u64::MAX));
+        let help = "Passwords hashed or verified, skipped because their request was gone, and refused by a full queue.";
+        page.family("symbolon_password_hashing_total", MetricType::Counter, help);
+        page.count(&[("result", "done")], value(&self.done));
+        page.count(&[("result", "skipped")], value(&self.skipped));
+        page.count(&[("result", "refused")], value(&self.refused));
+        let help = "Time that threads spent on hashing passwords.";
+        page.family("symbolon_password_hashing_seconds_total", MetricType::Counter, help);
+        page.seconds(&[], value(&self.nanoseconds));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_follows_what_was_measured() {
+        let figures = Figures::default();
+        assert_eq!(figures.busy(100, 2).retry_after_seconds, 3);
+        figures.done.store(10, Ordering::Relaxed);
+        figures.nanoseconds.store(2_000_000_000, Ordering::Relaxed);
+        assert_eq!(figures.busy(100, 1).retry_after_seconds, 21);
+        assert_eq!(figures.busy(100_000, 1).retry_after_seconds, MAX_RETRY_AFTER);
+        assert_eq!(figures.busy(0, 0).retry_after_seconds, 1);
+    }
+}

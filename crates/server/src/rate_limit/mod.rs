@@ -1,0 +1,247 @@
+//! Rate limits in memory: per client and endpoint, per address where nobody authenticated, and for failed passwords.
+//!
+//! Each limit is a bucket that refills evenly (GCRA): one number per key. Tables have a fixed size; a flood of
+//! addresses pushes out those that owe least. A limit that is off costs one atomic load.
+
+mod rule;
+mod table;
+
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::net::{IpAddr, Ipv6Addr};
+
+use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::time::Timestamp;
+
+use crate::config;
+use crate::http::Failure;
+use rule::{Rule, RuleCell};
+use table::Table;
+
+/// Endpoints with limits of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EndpointClass {
+    /// The authorization endpoint: per address only.
+    Authorize,
+    /// The token endpoint.
+    Token,
+    /// UserInfo.
+    Userinfo,
+    /// Introspection.
+    Introspect,
+    /// Revocation.
+    Revoke,
+}
+
+/// Too many requests: 429 with Retry-After (RFC 6585 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many requests, try again in {retry_after_seconds} s")]
+pub struct Limited {
+    /// When the same request may pass, in seconds from now; at least 1.
+    pub retry_after_seconds: u64,
+}
+
+impl From<Limited> for Failure {
+    fn from(limited: Limited) -> Self {
+        Self::TooMany { retry_after: limited.retry_after_seconds }
+    }
+}
+
+/// Sets of eight keys per table, 128 bytes each: at most 4, 8, 4 and 1 MiB, taken when first used.
+const CLIENT_SETS: usize = 1 << 15;
+const ADDRESS_SETS: usize = 1 << 16;
+const LOGIN_SETS: usize = 1 << 15;
+const ADMIN_SETS: usize = 1 << 13;
+
+#[derive(Default)]
+struct Rules {
+    authorize: RuleCell,
+    token: PerEndpoint,
+    userinfo: PerEndpoint,
+    introspect: PerEndpoint,
+    revoke: PerEndpoint,
+    login_account: RuleCell,
+    login_address: RuleCell,
+    admin_address: RuleCell,
+}
+
+#[derive(Default)]
+struct PerEndpoint {
+    client: RuleCell,
+    address: RuleCell,
+}
+
+impl PerEndpoint {
+    fn set(&self, limit: &config::EndpointLimit, enabled: bool) {
+        self.client.set(limit.client.filter(|_| enabled));
+        self.address.set(limit.address.filter(|_| enabled));
+    }
+}
+
+/// Every limit and who has used how much of it.
+pub struct RateLimits {
+    rules: Rules,
+    // Keyed by the process's own randomness, so that nobody can choose keys that push out a certain other.
+    hashing: RandomState,
+    clients: Table,
+    addresses: Table,
+    // Tables of their own, so that no flood of other requests makes failed logins forgotten.
+    logins: Table,
+    admin: Table,
+}
+
+impl RateLimits {
+    /// Limits as configured, nothing used yet.
+    pub fn new(config: &config::RateLimits) -> Self {
+        let limits = Self {
+            rules: Rules::default(),
+            hashing: RandomState::new(),
+            clients: Table::new(CLIENT_SETS),
+            addresses: Table::new(ADDRESS_SETS),
+            logins: Table::new(LOGIN_SETS),
+            admin: Table::new(ADMIN_SETS),
+        };
+        limits.set(config);
+        limits
+    }
+
+    /// Takes changed limits over; what was used stays used.
+    pub fn set(&self, config: &config::RateLimits) {
+        let on = config.enabled;
+        let rules = &self.rules;
+        rules.authorize.set(config.authorize.filter(|_| on));
+        rules.token.set(&config.token, on);
+        rules.userinfo.set(&config.userinfo, on);
+        rules.introspect.set(&config.introspect, on);
+        rules.revoke.set(&config.revoke, on);
+        rules.login_account.set(config.login_account.filter(|_| on));
+        rules.login_address.set(config.login_address.filter(|_| on));
+        rules.admin_address.set(config.admin_address.filter(|_| on));
+    }
+
+    /// Counts a request of an authenticated client.
+    ///
+    /// # Errors
+    /// [`Limited`]: not now; the request is not counted.
+    pub fn check_client(
+        &self,
+        class: EndpointClass,
+        issuer: &IssuerId,
+        client: &ClientId,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
+        match self.per_endpoint(class).and_then(|rules| rules.client.get()) {
+            Some(rule) => self.clients.take(self.hashing.hash_one((class, issuer, client)), rule, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a request that nobody authenticated, or whose authentication failed.
+    ///
+    /// # Errors
+    /// [`Limited`]: not now; the request is not counted.
+    pub fn check_address(
+        &self,
+        class: EndpointClass,
+        address: IpAddr,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
+        let rule = match self.per_endpoint(class) {
+            Some(rules) => rules.address.get(),
+            None => self.rules.authorize.get(),
+        };
+        match rule {
+            Some(rule) => self.addresses.take(self.hashing.hash_one((class, network(address))), rule, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a password may be tried now: asked before it is verified. Counts nothing.
+    ///
+    /// # Errors
+    /// [`Limited`]: too many failed from this address, for this account or for any. It delays, and never locks: from
+    /// other addresses the account stays open.
+    pub fn may_try_login(
+        &self,
+        issuer: &IssuerId,
+        account: &str,
+        address: IpAddr,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
+        if let Some(rule) = self.rules.login_account.get() {
+            self.logins.look(self.account_key(issuer, account, address), rule, now)?;
+        }
+        match self.rules.login_address.get() {
+            Some(rule) => self.logins.look(self.login_address_key(address), rule, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a wrong password, or a right name for nobody.
+    pub fn failed_login(&self, issuer: &IssuerId, account: &str, address: IpAddr, now: Timestamp) {
+        if let Some(rule) = self.rules.login_account.get() {
+            self.logins.charge(self.account_key(issuer, account, address), rule, now);
+        }
+        if let Some(rule) = self.rules.login_address.get() {
+            self.logins.charge(self.login_address_key(address), rule, now);
+        }
+    }
+
+    /// Whether an admin secret may be tried now. Counts nothing.
+    ///
+    /// # Errors
+    /// [`Limited`]: too many wrong ones came from this address.
+    pub fn may_try_admin(&self, address: IpAddr, now: Timestamp) -> Result<(), Limited> {
+        match self.rules.admin_address.get() {
+            Some(rule) => self.admin.look(self.hashing.hash_one(network(address)), rule, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a wrong admin secret.
+    pub fn failed_admin(&self, address: IpAddr, now: Timestamp) {
+        if let Some(rule) = self.rules.admin_address.get() {
+            self.admin.charge(self.hashing.hash_one(network(address)), rule, now);
+        }
+    }
+
+    const fn per_endpoint(&self, class: EndpointClass) -> Option<&PerEndpoint> {
+        match class {
+            EndpointClass::Authorize => None,
+            EndpointClass::Token => Some(&self.rules.token),
+            EndpointClass::Userinfo => Some(&self.rules.userinfo),
+            EndpointClass::Introspect => Some(&self.rules.introspect),
+            EndpointClass::Revoke => Some(&self.rules.revoke),
+        }
+    }
+
+    fn account_key(&self, issuer: &IssuerId, account: &str, address: IpAddr) -> u64 {
+        let mut hasher = self.hashing.build_hasher();
+        (0_u8, issuer, network(address)).hash(&mut hasher);
+        // Users are found whatever the case of the name, so every spelling is the same account.
+        account.trim().chars().flat_map(char::to_lowercase).for_each(|letter| letter.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    fn login_address_key(&self, address: IpAddr) -> u64 {
+        self.hashing.hash_one((1_u8, network(address)))
+    }
+}
+
+/// Whose address it is: one host has a whole /64 of IPv6 to choose from.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+    }
+}
+
+impl Rule {
+    /// The answer to whoever may pass in so many nanoseconds.
+    const fn limited(nanoseconds: u64) -> Limited {
+        let seconds = nanoseconds.div_ceil(1_000_000_000);
+        Limited { retry_after_seconds: if seconds == 0 { 1 } else { seconds } }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+use std::time::Duration;
+
+use super::*;
+use crate::config::{EndpointLimit, Rate};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+fn per_second(count: u32) -> Option<Rate> {
+    Some(Rate { count, per: Duration::from_secs(1) })
+}
+
+fn per_minute(count: u32) -> Option<Rate> {
+    Some(Rate { count, per: Duration::from_secs(60) })
+}
+
+fn configured() -> config::RateLimits {
+    let endpoint = EndpointLimit { client: per_second(5), address: per_minute(6) };
+    config::RateLimits {
+        enabled: true,
+        authorize: per_minute(3),
+        token: endpoint,
+        userinfo: endpoint,
+        introspect: endpoint,
+        revoke: EndpointLimit { client: None, address: None },
+        login_account: per_minute(10),
+        login_address: per_minute(60),
+        admin_address: per_minute(2),
+    }
+}
+
+fn client(id: &str) -> (IssuerId, ClientId) {
+    (IssuerId::default_issuer(), ClientId::parse(id).unwrap())
+}
+
+fn address(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn after(millis: u64) -> Timestamp {
+    NOW + Duration::from_millis(millis)
+}
+
+#[test]
+fn a_burst_passes_and_then_what_refills() {
+    let limits = RateLimits::new(&configured());
+    let (issuer, one) = client("one");
+    let check = |now| limits.check_client(EndpointClass::Token, &issuer, &one, now);
+    for _ in 0..5 {
+        check(NOW).unwrap();
+    }
+    assert_eq!(check(NOW), Err(Limited { retry_after_seconds: 1 }));
+    assert!(check(after(199)).is_err());
+    check(after(200)).unwrap();
+    assert!(check(after(200)).is_err());
+    for _ in 0..5 {
+        check(after(1_200)).unwrap();
+    }
+    assert!(check(after(1_200)).is_err());
+}
+
+#[test]
+fn retry_after_is_when_it_passes() {
+    let limits = RateLimits::new(&configured());
+    let check = |now| limits.check_address(EndpointClass::Authorize, address("192.0.2.1"), now);
+    for _ in 0..3 {
+        check(NOW).unwrap();
+    }
+    assert_eq!(check(NOW), Err(Limited { retry_after_seconds: 20 }));
+    assert_eq!(check(after(5_500)), Err(Limited { retry_after_seconds: 15 }));
+    check(after(20_000)).unwrap();
+}
+
+#[test]
+fn clients_issuers_and_endpoints_do_not_share_a_bucket() {
+    let limits = RateLimits::new(&configured());
+    let (issuer, one) = client("one");
+    let (_, two) = client("two");
+    let acme = IssuerId::parse("acme").unwrap();
+    for _ in 0..5 {
+        limits.check_client(EndpointClass::Token, &issuer, &one, NOW).unwrap();
+    }
+    assert!(limits.check_client(EndpointClass::Token, &issuer, &one, NOW).is_err());
+    limits.check_client(EndpointClass::Token, &issuer, &two, NOW).unwrap();
+    limits.check_client(EndpointClass::Token, &acme, &one, NOW).unwrap();
+    limits.check_client(EndpointClass::Userinfo, &issuer, &one, NOW).unwrap();
+    for _ in 0..1_000 {
+        limits.check_client(EndpointClass::Revoke, &issuer, &one, NOW).unwrap();
+        limits.check_client(EndpointClass::Authorize, &issuer, &one, NOW).unwrap();
+    }
+}
+
+#[test]
+fn one_host_has_one_bucket_for_its_whole_64() {
+    let limits = RateLimits::new(&configured());
+    let check = |text| limits.check_address(EndpointClass::Authorize, address(text), NOW);
+    check("2001:db8:1:2::1").unwrap();
+    check("2001:db8:1:2:ffff::2").unwrap();
+    check("2001:db8:1:2:1:2:3:4").unwrap();
+    assert!(check("2001:db8:1:2::9").is_err());
+    check("2001:db8:1:3::1").unwrap();
+    for _ in 0..3 {
+        check("::ffff:192.0.2.9").unwrap();
+    }
+    assert!(check("192.0.2.9").is_err(), "an IPv4 address is the same in IPv6 clothes");
+    check("192.0.2.8").unwrap();
+}
+
+#[test]
+fn off_lifts_everything_and_on_remembers() {
+    let limits = RateLimits::new(&configured());
+    let here = address("192.0.2.1");
+    let (issuer, one) = client("one");
+    let all = || {
+        limits.check_address(EndpointClass::Token, here, NOW)?;
+        limits.check_client(EndpointClass::Token, &issuer, &one, NOW)?;
+        limits.failed_login(&issuer, "alice", here, NOW);
+        limits.may_try_login(&issuer, "alice", here, NOW)?;
+        limits.failed_admin(here, NOW);
+        limits.may_try_admin(here, NOW)
+    };
+    while all().is_ok() {}
+    limits.set(&config::RateLimits { enabled: false, ..configured() });
+    for _ in 0..1_000 {
+        all().unwrap();
+    }
+    limits.set(&configured());
+    assert!(all().is_err());
+}
+
+#[test]
+fn off_takes_no_memory() {
+    let limits = RateLimits::new(&config::RateLimits { enabled: false, ..configured() });
+    limits.check_address(EndpointClass::Token, address("192.0.2.1"), NOW).unwrap();
+    limits.failed_admin(address("192.0.2.1"), NOW);
+    let tables = [&limits.clients, &limits.addresses, &limits.logins, &limits.admin];
+    assert_eq!(tables.map(Table::slots_taken), [0; 4]);
+}
+
+#[test]
+fn failed_passwords_delay_the_account_from_that_address_only() {
+    let limits = RateLimits::new(&configured());
+    let (here, there) = (address("192.0.2.1"), address("198.51.100.1"));
+    let issuer = IssuerId::default_issuer();
+    for name in ["alice", "Alice", "ALICE", " alice "].iter().cycle().take(10) {
+        limits.may_try_login(&issuer, name, here, NOW).unwrap();
+        limits.failed_login(&issuer, name, here, NOW);
+    }
+    assert_eq!(limits.may_try_login(&issuer, "alice", here, NOW), Err(Limited { retry_after_seconds: 6 }));
+    limits.may_try_login(&issuer, "bob", here, NOW).unwrap();
+    limits.may_try_login(&issuer, "alice", there, NOW).unwrap();
+    limits.may_try_login(&IssuerId::parse("acme").unwrap(), "alice", here, NOW).unwrap();
+    limits.may_try_login(&issuer, "alice", here, after(6_000)).unwrap();
+}
+
+#[test]
+fn an_address_that_tries_many_accounts_is_delayed_too() {
+    let limits = RateLimits::new(&configured());
+    let here = address("192.0.2.1");
+    let issuer = IssuerId::default_issuer();
+    for number in 0..60 {
+        limits.failed_login(&issuer, &format!("user{number}"), here, NOW);
+    }
+    assert_eq!(limits.may_try_login(&issuer, "somebody", here, NOW), Err(Limited { retry_after_seconds: 1 }));
+    limits.may_try_login(&issuer, "somebody", here, after(1_000)).unwrap();
+}
+
+#[test]
+fn guesses_that_raced_are_paid_for_and_never_lock() {
+    let limits = RateLimits::new(&configured());
+    let here = address("192.0.2.1");
+    let issuer = IssuerId::default_issuer();
+    for _ in 0..50 {
+        limits.failed_login(&issuer, "alice", here, NOW);
+    }
+    assert_eq!(limits.may_try_login(&issuer, "alice", here, NOW), Err(Limited { retry_after_seconds: 246 }));
+    for _ in 0..100_000 {
+        limits.failed_login(&issuer, "alice", here, NOW);
+    }
+    limits.may_try_login(&issuer, "alice", here, after(15 * 60 * 1_000)).unwrap();
+}
+
+#[test]
+fn wrong_admin_secrets_are_limited_by_address() {
+    let limits = RateLimits::new(&configured());
+    let here = address("192.0.2.1");
+    limits.failed_admin(here, NOW);
+    limits.may_try_admin(here, NOW).unwrap();
+    limits.failed_admin(here, NOW);
+    assert_eq!(limits.may_try_admin(here, NOW), Err(Limited { retry_after_seconds: 30 }));
+    limits.may_try_admin(address("192.0.2.2"), NOW).unwrap();
+}
+
+#[test]
+fn a_stricter_rule_after_a_reload_does_not_hold_old_debts_forever() {
+    let limits = RateLimits::new(&configured());
+    let here = address("192.0.2.1");
+    for _ in 0..3 {
+        limits.check_address(EndpointClass::Authorize, here, NOW).unwrap();
+    }
+    limits.set(&config::RateLimits { authorize: per_second(1), ..configured() });
+    assert!(limits.check_address(EndpointClass::Authorize, here, NOW).is_err());
+    // Sixty seconds of debt count as the one that the rule knows.
+    limits.check_address(EndpointClass::Authorize, here, after(1_000)).unwrap();
+}
+
+#[test]
+fn a_flood_of_addresses_never_grows_the_table_and_keeps_who_owes_most() {
+    let limits = RateLimits::new(&configured());
+    let heavy = address("192.0.2.1");
+    while limits.check_address(EndpointClass::Token, heavy, NOW).is_ok() {}
+    for number in 0..1_000_000_u32 {
+        let flooding = IpAddr::V4((0x0a00_0000 + number).into());
+        limits.check_address(EndpointClass::Token, flooding, NOW).unwrap();
+    }
+    assert!(limits.addresses.slots_taken() <= ADDRESS_SETS * 8);
+    assert!(limits.check_address(EndpointClass::Token, heavy, NOW).is_err(), "it was pushed out");
+}
+
+/// Run with `--release -- --ignored --nocapture`.
+#[test]
+#[ignore = "measures"]
+#[allow(clippy::disallowed_methods, reason = "measures")]
+fn cost_of_a_check() {
+    let limits = RateLimits::new(&config::RateLimits {
+        token: EndpointLimit { client: per_second(2_000_000), address: None },
+        ..configured()
+    });
+    let (issuer, one) = client("a-client-with-a-usual-name");
+    let rounds = 10_000_000_u32;
+    for class in [EndpointClass::Token, EndpointClass::Revoke] {
+        let begun = std::time::Instant::now();
+        for round in 0..rounds {
+            let _ = limits.check_client(class, &issuer, &one, after(u64::from(round)));
+        }
+        println!("{class:?}: {} ns", begun.elapsed().as_nanos() / u128::from(rounds));
+    }
+}

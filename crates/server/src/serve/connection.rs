@@ -1,0 +1,177 @@
+//! Accepting connections and serving them until they end or the server does.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{Request, Version};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tower::{Layer, Service};
+
+use super::Routes;
+use super::tls::TlsSlot;
+use super::watchdog::{self, Activity, Held, Patience, Watched};
+use crate::app::App;
+use crate::http::IssuerService;
+use crate::telemetry::{RemoteAddress, Telemetry, TelemetryService};
+
+/// How long a TLS handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Accepts and serves the connections of one listener.
+pub(super) struct Acceptor {
+    app: Arc<App>,
+    service: TelemetryService<IssuerService<Routes>>,
+    tls: TlsSlot,
+    stopping: watch::Receiver<bool>,
+    places: Arc<Semaphore>,
+}
+
+impl Acceptor {
+    pub(super) fn new(
+        app: &Arc<App>,
+        routes: IssuerService<Routes>,
+        telemetry: &Arc<Telemetry>,
+        tls: TlsSlot,
+        (stopping, places): (watch::Receiver<bool>, Arc<Semaphore>),
+    ) -> Self {
+        let service = telemetry.layer().layer(routes);
+        Self { app: Arc::clone(app), service, tls, stopping, places }
+    }
+
+    /// Accepts until the server stops, then waits for what is in flight.
+    pub(super) async fn run(self, listener: TcpListener) {
+        let mut stopping = self.stopping.clone();
+        let http = self.app.config.load().http.clone();
+        let serving = Serving {
+            service: self.service.clone(),
+            builder: connection_builder(&http),
+            patience: Patience { head: http.header_timeout, idle: http.idle_timeout },
+        };
+        let graceful = GracefulShutdown::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = stopped(&mut stopping) => break,
+                accepted = self.accept(&listener) => match accepted {
+                    Ok((place, stream, peer)) => self.serve(place, (stream, peer), &serving, &graceful),
+                    Err(error) => {
+                        // Out of file descriptors: accepting again at once would only spin.
+                        tracing::warn!(%error, "a connection could not be accepted");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                },
+            }
+        }
+        drop(listener);
+        if tokio::time::timeout(http.drain_timeout, graceful.shutdown()).await.is_err() {
+            tracing::warn!("requests were still running at the end of the drain timeout");
+        }
+    }
+
+    /// Accepts a connection once there is a place for it: beyond the limit they wait in the kernel's queue.
+    async fn accept(
+        &self,
+        listener: &TcpListener,
+    ) -> io::Result<(OwnedSemaphorePermit, TcpStream, SocketAddr)> {
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(io::Error::other)?;
+        let (stream, peer) = listener.accept().await?;
+        Ok((place, stream, peer))
+    }
+
+    fn serve(
+        &self,
+        place: OwnedSemaphorePermit,
+        (stream, peer): (TcpStream, SocketAddr),
+        serving: &Serving,
+        graceful: &GracefulShutdown,
+    ) {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY was refused");
+        }
+        let remote = RemoteAddress(peer.ip().to_canonical());
+        let (serving, watcher) = (serving.clone(), graceful.watcher());
+        let tls = self.tls.as_ref().map(|slot| slot.load_full());
+        tokio::spawn(async move {
+            let _place = place;
+            match tls {
+                None => serving.serve(stream, remote, watcher).await,
+                Some(config) => {
+                    let handshake = TlsAcceptor::from(config).accept(stream);
+                    if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, handshake).await {
+                        serving.serve(stream, remote, watcher).await;
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Returns when the server stops, or is gone.
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    drop(stopping.wait_for(|stopping| *stopping).await);
+}
+
+/// How the connections of a listener are served.
+#[derive(Clone)]
+struct Serving {
+    service: TelemetryService<IssuerService<Routes>>,
+    builder: Builder<TokioExecutor>,
+    patience: Patience,
+}
+
+impl Serving {
+    async fn serve<S>(self, stream: S, remote: RemoteAddress, watcher: Watcher)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let activity = Arc::new(Activity::default());
+        let (service, requests) = (self.service, Arc::clone(&activity));
+        let handler = service_fn(move |mut request: Request<Incoming>| {
+            let (reading, answering) = requests.request(request.version() == Version::HTTP_2);
+            request.extensions_mut().insert(remote);
+            let answer = service.clone().call(request.map(|body| Body::new(Held::new(body, reading))));
+            async move {
+                let _answering = answering;
+                answer.await
+            }
+        });
+        let stream = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
+        let connection = watcher.watch(self.builder.serve_connection(stream, handler).into_owned());
+        tokio::select! {
+            // How a connection ends is the client's business: nothing is lost with it.
+            ended = connection => drop(ended),
+            () = watchdog::watch(activity, self.patience) => {}
+        }
+    }
+}
+
+fn connection_builder(http: &crate::config::Http) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    if !http.http2 {
+        builder = builder.http1_only();
+    }
+    // Heads and idle connections have the watchdog; a timer per request would cost more than it brings.
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(None)
+        .max_headers(http.max_headers)
+        .max_buf_size(http.max_header_size.max(8192));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(256)
+        .max_header_list_size(u32::try_from(http.max_header_size).unwrap_or(u32::MAX));
+    builder
+}

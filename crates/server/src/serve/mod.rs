@@ -1,0 +1,158 @@
+//! The running server: two listeners, one runtime per core for the public one, jobs, graceful shutdown.
+
+mod connection;
+mod listener;
+mod routes;
+mod tls;
+mod watchdog;
+
+pub use routes::{management_router, public_router};
+pub use tls::{TlsError, TlsReloader};
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use axum::Router;
+use tokio::sync::{Semaphore, watch};
+
+use crate::app::App;
+use crate::http::IssuerService;
+use crate::telemetry::{RequestLog, Telemetry};
+use connection::Acceptor;
+
+/// Connections of the management listener at once.
+const MANAGEMENT_CONNECTIONS: usize = 1024;
+
+/// Why the server could not start.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum ServeError {
+    #[error("cannot listen on {address} ({key}): {source}")]
+    Listen { address: SocketAddr, key: &'static str, source: io::Error },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error("cannot start a thread or runtime: {0}")]
+    Runtime(io::Error),
+}
+
+/// The sockets, bound before anything else happens: port 0 asks for a free one.
+pub struct Bound {
+    public: Vec<std::net::TcpListener>,
+    management: std::net::TcpListener,
+    /// Where the public listener is.
+    pub public_address: SocketAddr,
+    /// Where the management listener is.
+    pub management_address: SocketAddr,
+}
+
+/// Binds both listeners; `workers` sockets share the public address (`SO_REUSEPORT`), one per runtime.
+///
+/// # Errors
+/// [`ServeError::Listen`] naming address and key.
+pub fn bind(public: SocketAddr, management: SocketAddr, workers: usize) -> Result<Bound, ServeError> {
+    let failed = |address, key| move |source| ServeError::Listen { address, key, source };
+    let first = listener::bind(public, workers > 1).map_err(failed(public, "listen"))?;
+    let public_address = first.local_addr().map_err(failed(public, "listen"))?;
+    let mut sockets = vec![first];
+    for _ in 1..workers {
+        sockets.push(listener::bind(public_address, true).map_err(failed(public_address, "listen"))?);
+    }
+    let management = listener::bind(management, false).map_err(failed(management, "management_listen"))?;
+    let management_address = management.local_addr().map_err(failed(public, "management_listen"))?;
+    Ok(Bound { public: sockets, management, public_address, management_address })
+}
+
+/// A server that is running.
+pub struct Server {
+    shutdown: watch::Sender<bool>,
+    workers: Vec<JoinHandle<()>>,
+    telemetry: Arc<Telemetry>,
+    /// Reads certificates again.
+    pub tls: TlsReloader,
+}
+
+impl Server {
+    /// Starts serving on bound sockets. The management listener runs on the caller's runtime.
+    ///
+    /// # Errors
+    /// [`ServeError`]: certificates cannot be read, or a thread cannot be started.
+    pub fn start(app: &Arc<App>, bound: Bound) -> Result<Self, ServeError> {
+        let config = app.config.load_full();
+        let random = symbolon_crypto::random::bytes::<12>(&*app.random);
+        let log = RequestLog::new(config.telemetry.log_sample);
+        let telemetry = Telemetry::new(Arc::clone(&app.registry), random, log);
+        let tls = TlsReloader::new(config.listen.tls.as_ref(), config.listen.management_tls.as_ref())?;
+        let (shutdown, stopping) = watch::channel(false);
+        let places = Arc::new(Semaphore::new(config.http.max_connections.min(Semaphore::MAX_PERMITS)));
+        let public = public_router(app);
+        let mut workers = Vec::new();
+        for (index, socket) in bound.public.into_iter().enumerate() {
+            let routes = IssuerService::new(Arc::clone(app), public.clone());
+            let acceptor =
+                Acceptor::new(app, routes, &telemetry, tls.public(), (stopping.clone(), Arc::clone(&places)));
+            workers.push(spawn_worker(index, socket, acceptor).map_err(ServeError::Runtime)?);
+        }
+        let management = IssuerService::management(Arc::clone(app), management_router(app));
+        let acceptor = Acceptor::new(
+            app,
+            management,
+            &telemetry,
+            tls.management(),
+            (stopping, Arc::new(Semaphore::new(MANAGEMENT_CONNECTIONS))),
+        );
+        let socket = tokio::net::TcpListener::from_std(bound.management).map_err(ServeError::Runtime)?;
+        tokio::spawn(acceptor.run(socket));
+        Ok(Self { shutdown, workers, telemetry, tls })
+    }
+
+    /// Telemetry, to change its sampling while running.
+    pub fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.telemetry
+    }
+
+    /// A receiver that turns true when the server stops.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.shutdown.subscribe()
+    }
+
+    /// Stops accepting, lets requests in flight end (at most the drain timeout), and waits.
+    pub async fn stop(self) {
+        self.shutdown.send_replace(true);
+        let joined = tokio::task::spawn_blocking(move || {
+            for worker in self.workers {
+                // A worker that panicked has been reported by its thread.
+                drop(worker.join());
+            }
+        });
+        drop(joined.await);
+    }
+}
+
+/// One thread with a runtime of its own: connections never move between cores.
+fn spawn_worker(
+    index: usize,
+    socket: std::net::TcpListener,
+    acceptor: Acceptor,
+) -> io::Result<JoinHandle<()>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::Builder::new().name(format!("http-{index}")).spawn(move || {
+        runtime.block_on(async move {
+            match tokio::net::TcpListener::from_std(socket) {
+                Ok(socket) => acceptor.run(socket).await,
+                Err(error) => tracing::error!(%error, "a listener was lost"),
+            }
+        });
+        runtime.shutdown_timeout(Duration::from_millis(100));
+    })
+}
+
+/// The number of public runtimes: what the configuration says, else one per core.
+pub fn workers(configured: Option<usize>) -> usize {
+    configured.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
+}
+
+/// A router with its layers around it, as a connection calls it.
+type Routes = Router;

@@ -1,0 +1,272 @@
+//! Ends connections on which nothing happens: that never send a head, send it too slowly, or idle too long.
+//!
+//! Requests only count; one timer per connection looks at the counts. So a request costs no timer of its own.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use pin_project_lite::pin_project;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+/// What has happened on a connection.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    started: AtomicU64,
+    finished: AtomicU64,
+    received: AtomicU64,
+    sent: AtomicU64,
+    http2: AtomicBool,
+}
+
+impl Activity {
+    /// A request's head is there. The request lasts until both guards are dropped: one goes with its body, which may
+    /// be read long after the answer began, one with its answer.
+    pub(super) fn request(self: &Arc<Self>, http2: bool) -> (InFlight, InFlight) {
+        self.started.fetch_add(2, Ordering::Relaxed);
+        if http2 {
+            self.http2.store(true, Ordering::Relaxed);
+        }
+        (InFlight(Arc::clone(self)), InFlight(Arc::clone(self)))
+    }
+
+    fn look(&self) -> Look {
+        Look {
+            started: self.started.load(Ordering::Relaxed),
+            finished: self.finished.load(Ordering::Relaxed),
+            received: self.received.load(Ordering::Relaxed),
+            sent: self.sent.load(Ordering::Relaxed),
+            http2: self.http2.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(super) struct InFlight(Arc<Activity>);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.finished.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Look {
+    started: u64,
+    finished: u64,
+    received: u64,
+    sent: u64,
+    http2: bool,
+}
+
+/// How long a connection may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// For a head.
+    pub(super) head: Duration,
+    /// Between requests.
+    pub(super) idle: Duration,
+}
+
+/// Since when a connection waits, and how many bytes it had sent by then.
+#[derive(Debug)]
+struct Waiting {
+    since: Instant,
+    /// When the first byte of a head was noticed.
+    head_since: Option<Instant>,
+    seen: Look,
+}
+
+impl Waiting {
+    /// Whether patience is at its end.
+    fn is_over(&mut self, look: Look, now: Instant, patience: Patience) -> bool {
+        // An answer may be streamed long after its handler is done.
+        if look.started != look.finished || look.started != self.seen.started || look.sent != self.seen.sent {
+            *self = Self { since: now, head_since: None, seen: look };
+            return false;
+        }
+        // HTTP/2 sends frames of its own between requests.
+        if look.received != self.seen.received && !look.http2 {
+            return now.duration_since(*self.head_since.get_or_insert(now)) >= patience.head;
+        }
+        let most = if look.started == 0 { patience.head } else { patience.idle };
+        now.duration_since(self.since) >= most
+    }
+}
+
+/// Returns when a connection has to end.
+pub(super) async fn watch(activity: Arc<Activity>, patience: Patience) {
+    let tick =
+        (patience.head.min(patience.idle) / 8).clamp(Duration::from_millis(50), Duration::from_secs(5));
+    // Nothing has been seen yet: what happened before this first poll counts as happening now.
+    let mut waiting = Waiting { since: Instant::now(), head_since: None, seen: Look::default() };
+    loop {
+        tokio::time::sleep(tick).await;
+        if waiting.is_over(activity.look(), Instant::now(), patience) {
+            return;
+        }
+    }
+}
+
+pin_project! {
+    /// A stream that counts what it receives.
+    pub(super) struct Watched<S> {
+        #[pin]
+        stream: S,
+        activity: Arc<Activity>,
+    }
+}
+
+impl<S> Watched<S> {
+    pub(super) fn new(stream: S, activity: Arc<Activity>) -> Self {
+        Self { stream, activity }
+    }
+}
+
+fn count(activity: &Activity, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    if let Poll::Ready(Ok(bytes)) = &written {
+        activity.sent.fetch_add(*bytes as u64, Ordering::Relaxed);
+    }
+    written
+}
+
+pin_project! {
+    /// A request's body that keeps its connection.
+    pub(super) struct Held {
+        #[pin]
+        body: Incoming,
+        guard: InFlight,
+    }
+}
+
+impl Held {
+    pub(super) fn new(body: Incoming, guard: InFlight) -> Self {
+        Self { body, guard }
+    }
+}
+
+impl Body for Held {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        self.project().body.poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl<S: AsyncRead> AsyncRead for Watched<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.project();
+        let before = buf.filled().len();
+        let polled = this.stream.poll_read(context, buf);
+        let received = buf.filled().len() - before;
+        if received > 0 {
+            this.activity.received.fetch_add(received as u64, Ordering::Relaxed);
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite> AsyncWrite for Watched<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.project();
+        count(this.activity, this.stream.poll_write(context, buf))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().stream.poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().stream.poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.project();
+        count(this.activity, this.stream.poll_write_vectored(context, bufs))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Patience = Patience { head: Duration::from_secs(10), idle: Duration::from_secs(75) };
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_says_nothing_ends_with_the_patience_for_a_head() {
+        let began = Instant::now();
+        watch(Arc::default(), PATIENCE).await;
+        let lasted = began.elapsed();
+        assert!(lasted >= PATIENCE.head && lasted < PATIENCE.head * 2, "{lasted:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_that_comes_byte_by_byte_ends_too() {
+        let activity = Arc::new(Activity::default());
+        drop(activity.request(false));
+        let trickle = Arc::clone(&activity);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                trickle.received.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let began = Instant::now();
+        watch(activity, PATIENCE).await;
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_came_before_the_first_look_is_no_head() {
+        let activity = Arc::new(Activity::default());
+        activity.received.fetch_add(100, Ordering::Relaxed);
+        drop(activity.request(false));
+        let began = Instant::now();
+        watch(activity, PATIENCE).await;
+        assert!(began.elapsed() >= PATIENCE.idle, "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn between_requests_and_during_one_there_is_more_time() {
+        let activity = Arc::new(Activity::default());
+        let request = activity.request(false);
+        let held =
+            tokio::time::timeout(Duration::from_secs(600), watch(Arc::clone(&activity), PATIENCE)).await;
+        assert!(held.is_err(), "a request in flight keeps its connection");
+        drop(request);
+        let began = Instant::now();
+        watch(activity, PATIENCE).await;
+        assert!(began.elapsed() >= PATIENCE.idle);
+    }
+}

@@ -1,0 +1,278 @@
+//! The closed lists that request figures are labelled with.
+
+use http::StatusCode;
+
+/// What a request asked for. One label value each; never a path, so that nobody can make new series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Endpoint {
+    /// Provider metadata (OpenID Connect Discovery 1.0 section 4, RFC 8414 section 3).
+    Discovery,
+    /// The issuer's public keys (RFC 7517 section 5).
+    Jwks,
+    /// Authorization endpoint (RFC 6749 section 3.1).
+    Authorize,
+    /// Token endpoint, `authorization_code` (RFC 6749 section 4.1.3).
+    TokenAuthorizationCode,
+    /// Token endpoint, `refresh_token` (RFC 6749 section 6).
+    TokenRefreshToken,
+    /// Token endpoint, `client_credentials` (RFC 6749 section 4.4).
+    TokenClientCredentials,
+    /// Token endpoint, token exchange (RFC 8693 section 2).
+    TokenTokenExchange,
+    /// Token endpoint: another grant type, or a request whose grant type is not known.
+    TokenOther,
+    /// UserInfo endpoint (OpenID Connect Core 1.0 section 5.3).
+    Userinfo,
+    /// Introspection endpoint (RFC 7662 section 2).
+    Introspect,
+    /// Revocation endpoint (RFC 7009 section 2).
+    Revoke,
+    /// End-session endpoint (OpenID Connect RP-Initiated Logout 1.0 section 2).
+    Logout,
+    /// The login page and its form.
+    Login,
+    /// The consent page and its form.
+    Consent,
+    /// The admin API.
+    Admin,
+    /// Any other page for people.
+    Page,
+    /// Everything else: health, unknown paths.
+    Other,
+}
+
+impl Endpoint {
+    /// Every endpoint, in the order of the exposition; an endpoint's place is its number.
+    pub const ALL: [Self; 17] = [
+        Self::Discovery,
+        Self::Jwks,
+        Self::Authorize,
+        Self::TokenAuthorizationCode,
+        Self::TokenRefreshToken,
+        Self::TokenClientCredentials,
+        Self::TokenTokenExchange,
+        Self::TokenOther,
+        Self::Userinfo,
+        Self::Introspect,
+        Self::Revoke,
+        Self::Logout,
+        Self::Login,
+        Self::Consent,
+        Self::Admin,
+        Self::Page,
+        Self::Other,
+    ];
+
+    /// The `endpoint` label.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Discovery => "discovery",
+            Self::Jwks => "jwks",
+            Self::Authorize => "authorize",
+            Self::TokenAuthorizationCode => "token_authorization_code",
+            Self::TokenRefreshToken => "token_refresh_token",
+            Self::TokenClientCredentials => "token_client_credentials",
+            Self::TokenTokenExchange => "token_token_exchange",
+            Self::TokenOther => "token_other",
+            Self::Userinfo => "userinfo",
+            Self::Introspect => "introspect",
+            Self::Revoke => "revoke",
+            Self::Logout => "logout",
+            Self::Login => "login",
+            Self::Consent => "consent",
+            Self::Admin => "admin",
+            Self::Page => "page",
+            Self::Other => "other",
+        }
+    }
+
+    /// The endpoint that a path leads to, whatever issuer prefix stands before it. Only a first guess: a
+    /// handler that knows better (the grant type of a token request) says so in its
+    /// [`RequestFacts`](super::RequestFacts).
+    pub fn of_path(path: &str) -> Self {
+        if path.starts_with("/api/admin/") || path == "/api/admin" {
+            return Self::Admin;
+        }
+        // RFC 8414 section 3.1 puts an issuer's path behind the well-known name.
+        if path.starts_with("/.well-known/oauth-authorization-server/")
+            || path.starts_with("/.well-known/openid-configuration/")
+        {
+            return Self::Discovery;
+        }
+        match path.rsplit_once('/').map_or(path, |(_, last)| last) {
+            "openid-configuration" | "oauth-authorization-server" => Self::Discovery,
+            "jwks.json" => Self::Jwks,
+            "authorize" => Self::Authorize,
+            "token" => Self::TokenOther,
+            "userinfo" => Self::Userinfo,
+            "introspect" => Self::Introspect,
+            "revoke" => Self::Revoke,
+            "logout" => Self::Logout,
+            "login" => Self::Login,
+            "consent" => Self::Consent,
+            "" => Self::Page,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether machines call this endpoint in masses, so that its successes are logged by sample only.
+    pub const fn is_hot(self) -> bool {
+        !matches!(self, Self::Logout | Self::Login | Self::Consent | Self::Admin)
+    }
+}
+
+/// How a request ended. One label value each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Outcome {
+    /// What was asked for was done (2xx).
+    Ok,
+    /// Sent elsewhere without an error: for the authorization endpoint, with a code.
+    Redirect,
+    /// `prompt=none` without a usable session (OpenID Connect Core 1.0 section 3.1.2.6).
+    LoginRequired,
+    /// `prompt=none` without a consent (the same section), or `interaction_required`.
+    ConsentRequired,
+    /// The request was wrong (4xx, or an error that went back by redirect).
+    ClientError,
+    /// No or wrong credentials (401).
+    Unauthorized,
+    /// Too many requests (429).
+    RateLimited,
+    /// Not possible at the moment (503).
+    Unavailable,
+    /// Our fault (other 5xx).
+    ServerError,
+    /// The client went away before the answer.
+    Abandoned,
+}
+
+impl Outcome {
+    /// Every outcome, in the order of the exposition; an outcome's place is its number.
+    pub const ALL: [Self; 10] = [
+        Self::Ok,
+        Self::Redirect,
+        Self::LoginRequired,
+        Self::ConsentRequired,
+        Self::ClientError,
+        Self::Unauthorized,
+        Self::RateLimited,
+        Self::Unavailable,
+        Self::ServerError,
+        Self::Abandoned,
+    ];
+
+    /// The `outcome` label.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Redirect => "redirect",
+            Self::LoginRequired => "login_required",
+            Self::ConsentRequired => "consent_required",
+            Self::ClientError => "client_error",
+            Self::Unauthorized => "unauthorized",
+            Self::RateLimited => "rate_limited",
+            Self::Unavailable => "unavailable",
+            Self::ServerError => "server_error",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// The outcome that an answer's status and OAuth error code mean. An error code matters where the status
+    /// tells nothing: authorization errors travel by redirect or form (RFC 6749 section 4.1.2.1).
+    pub fn of(status: StatusCode, oauth_error: Option<&str>) -> Self {
+        match status.as_u16() {
+            401 => Self::Unauthorized,
+            429 => Self::RateLimited,
+            503 => Self::Unavailable,
+            500.. => Self::ServerError,
+            400.. => Self::ClientError,
+            success => match oauth_error {
+                None if success >= 300 => Self::Redirect,
+                None => Self::Ok,
+                Some("login_required") => Self::LoginRequired,
+                Some("consent_required" | "interaction_required" | "account_selection_required") => {
+                    Self::ConsentRequired
+                }
+                Some("server_error") => Self::ServerError,
+                Some("temporarily_unavailable") => Self::Unavailable,
+                Some(_) => Self::ClientError,
+            },
+        }
+    }
+
+    /// Whether the request log keeps every request that ended so.
+    pub const fn is_error(self) -> bool {
+        !matches!(self, Self::Ok | Self::Redirect | Self::LoginRequired | Self::ConsentRequired)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_places_and_names_differ() {
+        for (place, endpoint) in Endpoint::ALL.iter().enumerate() {
+            assert_eq!(*endpoint as usize, place);
+        }
+        for (place, outcome) in Outcome::ALL.iter().enumerate() {
+            assert_eq!(*outcome as usize, place);
+        }
+        let endpoints: std::collections::HashSet<_> = Endpoint::ALL.iter().map(|e| e.name()).collect();
+        assert_eq!(endpoints.len(), Endpoint::ALL.len());
+        let outcomes: std::collections::HashSet<_> = Outcome::ALL.iter().map(|o| o.name()).collect();
+        assert_eq!(outcomes.len(), Outcome::ALL.len());
+    }
+
+    #[test]
+    fn paths_lead_to_endpoints_under_any_prefix() {
+        for (path, endpoint) in [
+            ("/.well-known/openid-configuration", Endpoint::Discovery),
+            ("/acme/.well-known/openid-configuration", Endpoint::Discovery),
+            ("/.well-known/oauth-authorization-server/acme", Endpoint::Discovery),
+            ("/.well-known/jwks.json", Endpoint::Jwks),
+            ("/authorize", Endpoint::Authorize),
+            ("/acme/eu/token", Endpoint::TokenOther),
+            ("/userinfo", Endpoint::Userinfo),
+            ("/introspect", Endpoint::Introspect),
+            ("/revoke", Endpoint::Revoke),
+            ("/logout", Endpoint::Logout),
+            ("/login", Endpoint::Login),
+            ("/consent", Endpoint::Consent),
+            ("/api/admin/sessions/revoke", Endpoint::Admin),
+            ("/", Endpoint::Page),
+            ("/healthz", Endpoint::Other),
+            ("", Endpoint::Page),
+            ("*", Endpoint::Other),
+        ] {
+            assert_eq!(Endpoint::of_path(path), endpoint, "{path}");
+        }
+    }
+
+    #[test]
+    fn status_and_error_code_give_the_outcome() {
+        for (status, error, outcome) in [
+            (200, None, Outcome::Ok),
+            (204, None, Outcome::Ok),
+            (302, None, Outcome::Redirect),
+            (303, Some("login_required"), Outcome::LoginRequired),
+            (302, Some("consent_required"), Outcome::ConsentRequired),
+            (302, Some("interaction_required"), Outcome::ConsentRequired),
+            (302, Some("invalid_scope"), Outcome::ClientError),
+            (200, Some("server_error"), Outcome::ServerError),
+            (302, Some("temporarily_unavailable"), Outcome::Unavailable),
+            (400, Some("invalid_grant"), Outcome::ClientError),
+            (401, Some("invalid_client"), Outcome::Unauthorized),
+            (403, None, Outcome::ClientError),
+            (429, None, Outcome::RateLimited),
+            (500, Some("server_error"), Outcome::ServerError),
+            (503, None, Outcome::Unavailable),
+            (502, None, Outcome::ServerError),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(Outcome::of(status, error), outcome, "{status} {error:?}");
+        }
+    }
+}

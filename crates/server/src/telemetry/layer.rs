@@ -1,0 +1,225 @@
+//! The one tower layer that counts, measures and logs every request.
+//!
+//! Put it outermost, around the whole router: then its future is polled by the connection itself and everything
+//! that the request costs is inside. A handler tells what it knows by attaching [`RequestFacts`] to its
+//! response, and finds its [`RequestId`] in the request's extensions.
+
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use pin_project_lite::pin_project;
+use symbolon_store::figures::{ThreadWork, thread_work};
+use tower::{Layer, Service};
+
+use super::cpu::{CHECK_ONE_IN, PollMeter};
+use super::endpoint::{Endpoint, Outcome};
+use super::facts::{RemoteAddress, RequestFacts};
+use super::registry::Registry;
+use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
+use super::request_log::{RequestLine, RequestLog};
+
+/// Not 0, so that the requests whose CPU is checked are not the ones whose lines are sampled.
+const CHECK_REMAINDER: u64 = 17;
+
+/// What the layer works with.
+#[derive(Debug)]
+pub struct Telemetry {
+    registry: Arc<Registry>,
+    ids: RequestIds,
+    log: RequestLog,
+}
+
+impl Telemetry {
+    /// Telemetry that counts into `registry`. `random` distinguishes this process's request ids.
+    pub fn new(registry: Arc<Registry>, random: [u8; 12], log: RequestLog) -> Arc<Self> {
+        Arc::new(Self { registry, ids: RequestIds::new(random), log })
+    }
+
+    /// The layer to put around a service.
+    pub fn layer(self: &Arc<Self>) -> TelemetryLayer {
+        TelemetryLayer { telemetry: Arc::clone(self) }
+    }
+
+    /// The figures.
+    pub const fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// The request log's sampling.
+    pub const fn log(&self) -> &RequestLog {
+        &self.log
+    }
+}
+
+/// Wraps services in [`TelemetryService`].
+#[derive(Debug, Clone)]
+pub struct TelemetryLayer {
+    telemetry: Arc<Telemetry>,
+}
+
+impl<S> Layer<S> for TelemetryLayer {
+    type Service = TelemetryService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        TelemetryService { inner, telemetry: Arc::clone(&self.telemetry) }
+    }
+}
+
+/// A service whose requests are counted, measured and logged.
+#[derive(Debug, Clone)]
+pub struct TelemetryService<S> {
+    inner: S,
+    telemetry: Arc<Telemetry>,
+}
+
+impl<S, B, R> Service<Request<B>> for TelemetryService<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+{
+    type Response = Response<R>;
+    type Error = S::Error;
+    type Future = TelemetryFuture<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let record = RequestRecord::begin(&self.telemetry, &mut request);
+        TelemetryFuture { inner: self.inner.call(request), record }
+    }
+}
+
+pin_project! {
+    /// The future of a measured request.
+    #[derive(Debug)]
+    pub struct TelemetryFuture<F> {
+        #[pin]
+        inner: F,
+        record: RequestRecord,
+    }
+}
+
+impl<F, R, E> Future for TelemetryFuture<F>
+where
+    F: Future<Output = Result<Response<R>, E>>,
+{
+    type Output = Result<Response<R>, E>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let inner = this.inner;
+        let mut result = ready!(this.record.poll(|| inner.poll(context)));
+        match &mut result {
+            Ok(response) => this.record.answered(response),
+            Err(_) => this.record.end(Outcome::ServerError, None, &RequestFacts::new()),
+        }
+        Poll::Ready(result)
+    }
+}
+
+/// One request between its arrival and its answer. Dropped without an answer it counts as abandoned.
+#[derive(Debug)]
+struct RequestRecord {
+    telemetry: Arc<Telemetry>,
+    meter: PollMeter,
+    id: RequestId,
+    number: u64,
+    method: Method,
+    endpoint: Endpoint,
+    remote: Option<IpAddr>,
+    store: ThreadWork,
+    ended: bool,
+}
+
+impl RequestRecord {
+    fn begin<B>(telemetry: &Arc<Telemetry>, request: &mut Request<B>) -> Self {
+        let (own, number) = telemetry.ids.next();
+        let meter = PollMeter::start(number % CHECK_ONE_IN == CHECK_REMAINDER);
+        let id = RequestId::inbound(request.headers()).unwrap_or(own);
+        let remote = request.extensions().get::<RemoteAddress>().map(|remote| remote.0);
+        request.extensions_mut().insert(id.clone());
+        Self {
+            telemetry: Arc::clone(telemetry),
+            meter,
+            id,
+            number,
+            method: request.method().clone(),
+            endpoint: Endpoint::of_path(request.uri().path()),
+            remote,
+            store: ThreadWork::default(),
+            ended: false,
+        }
+    }
+
+    /// Polls the request's future inside the measurement.
+    fn poll<T>(&mut self, poll: impl FnOnce() -> T) -> T {
+        let before = thread_work();
+        let result = self.meter.poll(poll);
+        let after = thread_work();
+        self.store.operations += after.operations.wrapping_sub(before.operations);
+        self.store.wall_ns += after.wall_ns.wrapping_sub(before.wall_ns);
+        result
+    }
+
+    fn answered<R>(&mut self, response: &mut Response<R>) {
+        let facts = response.extensions_mut().remove::<RequestFacts>().unwrap_or_default();
+        let status = response.status();
+        let outcome = Outcome::of(status, facts.known_oauth_error());
+        // Whoever sent an id wants it back, and whoever reports an error can name it; others need no header.
+        if (outcome.is_error() || self.id.is_inbound())
+            && let Ok(id) = HeaderValue::try_from(self.id.to_string())
+        {
+            response.headers_mut().insert(&X_REQUEST_ID, id);
+        }
+        self.end(outcome, Some(status), &facts);
+    }
+
+    fn end(&mut self, outcome: Outcome, status: Option<StatusCode>, facts: &RequestFacts) {
+        self.ended = true;
+        let endpoint = facts.known_endpoint().unwrap_or(self.endpoint);
+        let cpu_ns = self.meter.busy_ns();
+        let duration_ns = if status.is_some() { self.meter.duration_ns() } else { self.meter.elapsed_ns() };
+        let figures = self.telemetry.registry.requests();
+        figures.record(endpoint, outcome, duration_ns, cpu_ns);
+        if let Some(thread_ns) = self.meter.checked_ns() {
+            figures.record_check(cpu_ns, thread_ns);
+        }
+        if self.telemetry.log.wants(endpoint, outcome, self.number) {
+            let line = RequestLine {
+                request_id: &self.id,
+                method: &self.method,
+                endpoint,
+                route: facts.known_route(),
+                outcome,
+                status,
+                oauth_error: facts.known_oauth_error(),
+                client_id: facts.known_client_id(),
+                issuer: facts.known_issuer(),
+                remote: facts.known_remote().or(self.remote),
+                duration_ns,
+                cpu_ns,
+                store_operations: self.store.operations,
+                store_ns: self.store.wall_ns,
+            };
+            line.write();
+        }
+    }
+}
+
+impl Drop for RequestRecord {
+    fn drop(&mut self) {
+        if !self.ended {
+            let outcome = if std::thread::panicking() { Outcome::ServerError } else { Outcome::Abandoned };
+            self.end(outcome, None, &RequestFacts::new());
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "layer_tests.rs"]
+mod tests;

@@ -1,0 +1,85 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tracing_subscriber::layer::Context;
+
+use super::super::log_writer::tests::Sink;
+use super::*;
+
+/// Runs `work` with a log of its own and gives the lines, parsed.
+pub(in crate::telemetry) fn logged(level: &str, work: impl FnOnce(&Logging)) -> Vec<serde_json::Value> {
+    let sink = Sink::default();
+    let options = LoggingOptions { level: level.to_owned(), ..LoggingOptions::default() };
+    let (logging, subscriber) = Logging::build(options, sink.clone()).unwrap();
+    tracing::subscriber::with_default(subscriber, || work(&logging));
+    logging.flush();
+    sink.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn json_lines_are_flat_objects() {
+    let lines = logged("info", |_| {
+        tracing::info!(target: "symbolon::test", number = 7, text = "a \"quoted\"\nline", "message");
+        tracing::debug!("hidden");
+    });
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0]["number"], 7);
+    assert_eq!(lines[0]["text"], "a \"quoted\"\nline");
+    assert_eq!(lines[0]["message"], "message");
+    assert_eq!(lines[0]["level"], "INFO");
+    assert_eq!(lines[0]["target"], "symbolon::test");
+    assert!(lines[0]["timestamp"].is_string());
+}
+
+#[test]
+fn the_level_changes_while_running() {
+    let lines = logged("warn", |logging| {
+        tracing::info!("one");
+        logging.set_level("info").unwrap();
+        tracing::info!("two");
+        assert!(logging.set_level("not=a=level").is_err());
+        tracing::info!("three");
+        logging.set_level("info,symbolon::request=off").unwrap();
+        tracing::info!(target: "symbolon::request", "four");
+    });
+    let messages: Vec<_> = lines.iter().map(|line| line["message"].as_str().unwrap()).collect();
+    assert_eq!(messages, ["two", "three"]);
+}
+
+#[test]
+fn pretty_lines_are_text() {
+    let sink = Sink::default();
+    let options =
+        LoggingOptions { format: LogFormat::Pretty, level: "info".to_owned(), ..LoggingOptions::default() };
+    let (logging, subscriber) = Logging::build(options, sink.clone()).unwrap();
+    tracing::subscriber::with_default(subscriber, || tracing::info!(shards = 64, "started"));
+    logging.flush();
+    assert!(sink.text().contains("started shards=64"), "{}", sink.text());
+}
+
+#[test]
+fn an_unknown_level_is_refused() {
+    let options = LoggingOptions { level: "not=a=level".to_owned(), ..LoggingOptions::default() };
+    assert!(matches!(Logging::build(options, Sink::default()), Err(LoggingError::Level(_))));
+}
+
+#[test]
+fn extra_layers_see_what_the_log_hides() {
+    struct Counting(Arc<AtomicUsize>);
+    impl Layer<Registry> for Counting {
+        fn on_event(&self, _: &tracing::Event<'_>, _: Context<'_, Registry>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let seen = Arc::new(AtomicUsize::new(0));
+    let sink = Sink::default();
+    let options = LoggingOptions {
+        level: "warn".to_owned(),
+        extra: vec![Counting(Arc::clone(&seen)).boxed()],
+        ..LoggingOptions::default()
+    };
+    let (logging, subscriber) = Logging::build(options, sink.clone()).unwrap();
+    tracing::subscriber::with_default(subscriber, || tracing::info!("for the traces"));
+    logging.flush();
+    assert_eq!((seen.load(Ordering::Relaxed), sink.text().as_str()), (1, ""));
+}

@@ -1,0 +1,192 @@
+//! Request ids: one per request, made without a system call, or taken from a well-formed header.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use http::{HeaderMap, HeaderName};
+use smol_str::SmolStr;
+use symbolon_store::figures::thread_stripe;
+
+/// The header that carries a request id in and out.
+pub static X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+const STRIPES: usize = 64;
+const INBOUND_LENGTHS: std::ops::RangeInclusive<usize> = 8..=64;
+
+/// The id of one request: unique, short, and no secret. In request extensions for handlers that show it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RequestId(Id);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Id {
+    Own { process: u32, number: u64 },
+    Inbound(SmolStr),
+}
+
+impl RequestId {
+    /// The id that the request brought along: `X-Request-Id` if it is 8 to 64 characters of `[A-Za-z0-9._-]`,
+    /// else the trace id of a valid `traceparent` (W3C Trace Context section 3.2). Anything else is ignored,
+    /// so that nothing foreign reaches the log unchecked.
+    pub fn inbound(headers: &HeaderMap) -> Option<Self> {
+        let named = headers.get(&X_REQUEST_ID).and_then(|value| value.to_str().ok());
+        if let Some(id) = named.filter(|id| is_well_formed(id)) {
+            return Some(Self(Id::Inbound(SmolStr::new(id))));
+        }
+        let parent = headers.get(&TRACEPARENT).and_then(|value| value.to_str().ok())?;
+        trace_id(parent).map(|id| Self(Id::Inbound(SmolStr::new(id))))
+    }
+
+    /// Whether the id came with the request.
+    pub const fn is_inbound(&self) -> bool {
+        matches!(self.0, Id::Inbound(_))
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Id::Own { process, number } => write!(f, "{process:08x}{number:016x}"),
+            Id::Inbound(id) => f.write_str(id),
+        }
+    }
+}
+
+fn is_well_formed(id: &str) -> bool {
+    INBOUND_LENGTHS.contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+}
+
+/// The trace id of a `traceparent` header: `version-traceid-parentid-flags`, lower-case hexadecimal.
+fn trace_id(parent: &str) -> Option<&str> {
+    let mut parts = parent.split('-');
+    let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let is_hex = |part: &str, length: usize| {
+        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    // W3C Trace Context 3.2.2: version ff is invalid, version 00 has exactly four parts, later ones may have
+    // more; 3.2.2.3 and 3.2.2.4: ids of zeros are invalid.
+    let valid = is_hex(version, 2)
+        && version != "ff"
+        && (version != "00" || parts.next().is_none())
+        && is_hex(trace, 32)
+        && is_hex(span, 16)
+        && is_hex(flags, 2)
+        && trace.bytes().any(|byte| byte != b'0')
+        && span.bytes().any(|byte| byte != b'0');
+    valid.then_some(trace)
+}
+
+/// Makes request ids and, from the same counter, decides which requests are samples.
+#[derive(Debug)]
+pub struct RequestIds {
+    process: u32,
+    key: u64,
+    counters: Box<[Counter]>,
+}
+
+/// On cache lines of its own: two cores counting must not share one.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Counter(AtomicU64);
+
+impl RequestIds {
+    /// `random` is this process's own: 32 bits begin every id, the rest hides how many requests there were.
+    pub fn new(random: [u8; 12]) -> Self {
+        let [a, b, c, d, key @ ..] = random;
+        Self {
+            process: u32::from_be_bytes([a, b, c, d]),
+            key: u64::from_be_bytes(key),
+            counters: (0..STRIPES).map(|_| Counter::default()).collect(),
+        }
+    }
+
+    /// The next id, and its number among the requests of this stripe of threads (from 0).
+    #[inline]
+    pub fn next(&self) -> (RequestId, u64) {
+        let stripe = thread_stripe() % STRIPES;
+        let count = self.counters.get(stripe).map_or(0, |counter| counter.0.fetch_add(1, Ordering::Relaxed));
+        let number = count.wrapping_mul(STRIPES as u64).wrapping_add(stripe as u64);
+        let id = Id::Own { process: self.process, number: scramble(number.wrapping_add(self.key)) };
+        (RequestId(id), count)
+    }
+}
+
+/// A permutation of the 64-bit numbers (the finalizer of SplitMix64): distinct in, distinct out.
+const fn scramble(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn own_ids_are_unique_across_threads() {
+        let ids = RequestIds::new(*b"abcdefghijkl");
+        let seen = Mutex::new(HashSet::new());
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..1_000 {
+                        assert!(seen.lock().unwrap().insert(ids.next().0.to_string()));
+                    }
+                });
+            }
+        });
+        let seen = seen.into_inner().unwrap();
+        assert_eq!(seen.len(), 4_000);
+        assert!(seen.iter().all(|id| id.len() == 24 && id.starts_with("61626364")));
+    }
+
+    #[test]
+    fn the_count_runs_from_zero() {
+        let ids = RequestIds::new([0; 12]);
+        assert_eq!([ids.next().1, ids.next().1, ids.next().1], [0, 1, 2]);
+    }
+
+    #[test]
+    fn well_formed_inbound_ids_are_taken() {
+        let id = RequestId::inbound(&headers(&[("x-request-id", "edge-7.4_Z")])).unwrap();
+        assert_eq!(id.to_string(), "edge-7.4_Z");
+        assert!(id.is_inbound());
+    }
+
+    #[test]
+    fn malformed_inbound_ids_are_ignored() {
+        let long = "a".repeat(65);
+        for id in ["short", long.as_str(), "with space", "a\"injected\"", "line%0abreak"] {
+            assert_eq!(RequestId::inbound(&headers(&[("x-request-id", id)])), None, "{id}");
+        }
+        assert_eq!(RequestId::inbound(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_valid_traceparent_gives_its_trace_id() {
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+        for parent in [format!("00-{trace}-00f067aa0ba902b7-01"), format!("01-{trace}-00f067aa0ba902b7-01-x")]
+        {
+            let id = RequestId::inbound(&headers(&[("traceparent", &parent), ("x-request-id", "bad id")]));
+            assert_eq!(id.unwrap().to_string(), trace);
+        }
+        for parent in [
+            format!("ff-{trace}-00f067aa0ba902b7-01"),
+            format!("00-{trace}-00f067aa0ba902b7-01-x"),
+            format!("00-{trace}-0000000000000000-01"),
+            format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)),
+            format!("00-{}-00f067aa0ba902b7-01", trace.to_uppercase()),
+            format!("00-{trace}-00f067aa0ba902b7"),
+        ] {
+            assert_eq!(RequestId::inbound(&headers(&[("traceparent", &parent)])), None, "{parent}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! One structured log line per request: every error, and a sample of the successes of the hot endpoints.
+//!
+//! Whether a line is written is decided before anything is formatted. `docs/reference/request-log.md`
+//! documents every field.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use http::{Method, StatusCode};
+use tracing::Level;
+
+use super::endpoint::{Endpoint, Outcome};
+use super::request_id::RequestId;
+
+/// The `tracing` target of the request log; filter directives name it (`symbolon::request=off`).
+pub const TARGET: &str = "symbolon::request";
+
+/// By default one in so many successes of a hot endpoint is logged.
+pub const DEFAULT_SUCCESS_ONE_IN: u32 = 100;
+
+/// Which requests are logged; may be changed while running.
+#[derive(Debug)]
+pub struct RequestLog {
+    success_one_in: AtomicU32,
+}
+
+impl RequestLog {
+    /// Logs one in so many successes of the hot endpoints: 1 logs them all, 0 none. Errors, and the endpoints
+    /// that people and administrators use, are always logged.
+    pub const fn new(success_one_in: u32) -> Self {
+        Self { success_one_in: AtomicU32::new(success_one_in) }
+    }
+
+    /// Changes the sampling from the next request on.
+    pub fn set_success_one_in(&self, success_one_in: u32) {
+        self.success_one_in.store(success_one_in, Ordering::Relaxed);
+    }
+
+    /// Whether a request is logged. `number` counts requests.
+    #[inline]
+    pub fn wants(&self, endpoint: Endpoint, outcome: Outcome, number: u64) -> bool {
+        if outcome.is_error() || !endpoint.is_hot() {
+            return true;
+        }
+        match self.success_one_in.load(Ordering::Relaxed) {
+            0 => false,
+            one_in => number.is_multiple_of(u64::from(one_in)),
+        }
+    }
+}
+
+impl Default for RequestLog {
+    fn default() -> Self {
+        Self::new(DEFAULT_SUCCESS_ONE_IN)
+    }
+}
+
+/// The facts of one line, borrowed: made only when the line is written.
+#[derive(Debug)]
+pub struct RequestLine<'a> {
+    /// The request's id.
+    pub request_id: &'a RequestId,
+    /// HTTP method.
+    pub method: &'a Method,
+    /// What was asked for.
+    pub endpoint: Endpoint,
+    /// The route's pattern, where the handler told it.
+    pub route: Option<&'static str>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// HTTP status; none when the client went away before the answer.
+    pub status: Option<StatusCode>,
+    /// OAuth error code of the answer.
+    pub oauth_error: Option<&'static str>,
+    /// The registered client.
+    pub client_id: Option<&'a str>,
+    /// The issuer's id.
+    pub issuer: Option<&'a str>,
+    /// The client's address.
+    pub remote: Option<IpAddr>,
+    /// From arrival to answer, in nanoseconds.
+    pub duration_ns: u64,
+    /// Time in polls, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Store operations.
+    pub store_operations: u64,
+    /// Wall time of the store operations, in nanoseconds.
+    pub store_ns: u64,
+}
+
+/// The fields are named once; the level has to be a constant of the call.
+macro_rules! request_event {
+    ($level:expr, $line:ident) => {
+        tracing::event!(
+            target: TARGET,
+            $level,
+            request_id = %$line.request_id,
+            method = $line.method.as_str(),
+            endpoint = $line.endpoint.name(),
+            route = $line.route,
+            outcome = $line.outcome.name(),
+            status = $line.status.map(|status| status.as_u16()),
+            oauth_error = $line.oauth_error,
+            client_id = $line.client_id,
+            issuer = $line.issuer,
+            remote = $line.remote.map(tracing::field::display),
+            duration_us = $line.duration_ns / 1_000,
+            cpu_us = $line.cpu_ns / 1_000,
+            store_ops = $line.store_operations,
+            store_us = $line.store_ns / 1_000,
+            "request"
+        )
+    };
+}
+
+impl RequestLine<'_> {
+    /// Writes the line: our own failures as warnings, everything else as information.
+    pub fn write(&self) {
+        if matches!(self.outcome, Outcome::ServerError | Outcome::Unavailable) {
+            request_event!(Level::WARN, self);
+        } else {
+            request_event!(Level::INFO, self);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hot_successes_are_sampled_and_everything_else_is_kept() {
+        let log = RequestLog::new(10);
+        let kept = |endpoint, outcome| (0..100).filter(|n| log.wants(endpoint, outcome, *n)).count();
+        assert_eq!(kept(Endpoint::Userinfo, Outcome::Ok), 10);
+        assert_eq!(kept(Endpoint::Authorize, Outcome::Redirect), 10);
+        assert_eq!(kept(Endpoint::Authorize, Outcome::LoginRequired), 10);
+        assert_eq!(kept(Endpoint::Userinfo, Outcome::Unauthorized), 100);
+        assert_eq!(kept(Endpoint::Authorize, Outcome::ClientError), 100);
+        assert_eq!(kept(Endpoint::TokenRefreshToken, Outcome::Abandoned), 100);
+        assert_eq!(kept(Endpoint::Login, Outcome::Ok), 100);
+        assert_eq!(kept(Endpoint::Admin, Outcome::Ok), 100);
+    }
+
+    #[test]
+    fn sampling_changes_while_running() {
+        let log = RequestLog::default();
+        assert!(!log.wants(Endpoint::Jwks, Outcome::Ok, 1));
+        log.set_success_one_in(1);
+        assert!(log.wants(Endpoint::Jwks, Outcome::Ok, 1));
+        log.set_success_one_in(0);
+        assert!(!log.wants(Endpoint::Jwks, Outcome::Ok, 0));
+        assert!(log.wants(Endpoint::Jwks, Outcome::ServerError, 0));
+    }
+}

@@ -1,0 +1,86 @@
+//! Access tokens whose signature was checked: a signature checked once need not be checked again.
+//!
+//! Keyed by a digest of the whole token, so that nothing forged can hit. An entry names its key, whose state is
+//! looked at on every hit; expiry and revocation are checked every time, by the caller.
+
+use std::sync::Arc;
+
+use quick_cache::sync::Cache;
+use symbolon_crypto::digest;
+use symbolon_crypto::jws::Compact;
+use symbolon_protocol::grant::Lineage;
+use symbolon_protocol::token::access_token::AccessToken;
+use symbolon_store::figures::CacheFigures;
+
+use crate::issuer::IssuerState;
+
+/// Tokens kept: about 1 KiB each.
+const CAPACITY: usize = 16_384;
+
+/// A token of an issuer, with a good signature.
+pub struct VerifiedToken {
+    /// Its claims.
+    pub claims: AccessToken,
+    /// What ends it.
+    pub lineage: Lineage,
+    /// What ends it beside: the client whose grant an exchanged token came from.
+    pub grantor: Option<Lineage>,
+    kid: String,
+}
+
+/// The cache.
+pub struct VerifiedTokens {
+    cache: Cache<[u8; 32], Arc<VerifiedToken>>,
+    figures: Arc<CacheFigures>,
+}
+
+impl VerifiedTokens {
+    /// An empty cache that counts its hits and misses.
+    pub fn new(figures: Arc<CacheFigures>) -> Self {
+        Self { cache: Cache::new(CAPACITY), figures }
+    }
+
+    /// The claims of an access token that this issuer signed with a key that still verifies; none for anything else.
+    /// Expiry and revocation are the caller's to check.
+    pub fn verify(&self, issuer: &IssuerState, token: &str) -> Option<Arc<VerifiedToken>> {
+        let key = digest::sha256(&[issuer.id.as_str().as_bytes(), &[0], token.as_bytes()]);
+        if let Some(known) = self.cache.get(&key) {
+            self.figures.hit();
+            return issuer.keys.load().verifying(&known.kid).is_some().then_some(known);
+        }
+        self.figures.miss();
+        let verified = Arc::new(verify(issuer, token)?);
+        self.cache.insert(key, Arc::clone(&verified));
+        Some(verified)
+    }
+}
+
+fn verify(issuer: &IssuerState, token: &str) -> Option<VerifiedToken> {
+    let jws = Compact::parse(token).ok()?;
+    let kid = jws.header().kid.as_deref()?.to_owned();
+    let payload = {
+        let keys = issuer.keys.load();
+        jws.verified_payload(keys.verifying(&kid)?).ok()?
+    };
+    // RFC 9068 4: the type and the issuer must be right.
+    let claims = AccessToken::parse(jws.header(), &payload).ok()?;
+    if claims.iss != *issuer.url {
+        return None;
+    }
+    let (lineage, grantor) = (claims.lineage(&issuer.id), claims.grantor_lineage(&issuer.id));
+    Some(VerifiedToken { claims, lineage, grantor, kid })
+}
+
+/// The subject of an ID token of this issuer, expired or not: a hint, never a proof (OpenID Connect Core 3.1.2.1).
+pub fn id_token_subject(issuer: &IssuerState, token: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Hint {
+        iss: String,
+        sub: String,
+    }
+    let jws = Compact::parse(token).ok()?;
+    let keys = issuer.keys.load();
+    let payload = jws.verified_payload(keys.verifying(jws.header().kid.as_deref()?)?).ok()?;
+    let hint: Hint = serde_json::from_slice(&payload).ok()?;
+    (!jws.header().is_type("at+jwt") && hint.iss == *issuer.url).then_some(hint.sub)
+}

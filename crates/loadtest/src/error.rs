@@ -1,0 +1,85 @@
+//! What can keep a load test from running. A run that ran, but badly, is not an error: its tally says so.
+
+use std::path::PathBuf;
+
+use crate::client::ClientError;
+
+/// Why a load test or a measurement could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadtestError {
+    /// The target's URL is not usable.
+    #[error("target {url}: {reason}")]
+    Target {
+        /// The URL as given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The target did not answer as HTTP.
+    #[error("{what}: {source}")]
+    Http {
+        /// What was being done.
+        what: &'static str,
+        /// What happened.
+        source: ClientError,
+    },
+    /// The target answered, but refused or made no sense.
+    #[error("{what}: the target answered {status}: {detail}")]
+    Refused {
+        /// What was being done.
+        what: &'static str,
+        /// The HTTP status.
+        status: u16,
+        /// The beginning of the body, or what was missing in it.
+        detail: String,
+    },
+    /// The scenario needs something that the seed does not hold.
+    #[error("scenario {scenario} needs {what}")]
+    Unseeded {
+        /// The scenario's name.
+        scenario: &'static str,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A process could not be started or ended before it was ready.
+    #[error("{program}: {reason}")]
+    Process {
+        /// The program.
+        program: PathBuf,
+        /// What happened.
+        reason: String,
+    },
+    /// The CPU time of the server could not be read.
+    #[error("cannot read the CPU time of process {pid}: {source}")]
+    Cpu {
+        /// The process id.
+        pid: u32,
+        /// What happened.
+        source: std::io::Error,
+    },
+    /// The cryptographic library failed while its speed was measured.
+    #[error("cannot measure {0}: the cryptographic library failed")]
+    Crypto(symbolon_crypto::Algorithm),
+    /// The options contradict each other or leave something out.
+    #[error("{0}")]
+    Options(String),
+    /// The operating system refused a thread, a directory or a write.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// Stopped by the user.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl LoadtestError {
+    /// For `map_err`: wraps a transport error with what was being done.
+    pub(crate) fn http(what: &'static str) -> impl FnOnce(ClientError) -> Self {
+        move |source| Self::Http { what, source }
+    }
+
+    /// A refusal with the beginning of the body.
+    pub(crate) fn refused(what: &'static str, status: u16, body: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(body);
+        Self::Refused { what, status, detail: text.chars().take(300).collect() }
+    }
+}

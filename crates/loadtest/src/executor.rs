@@ -1,0 +1,149 @@
+//! Drives visitors over connections: closed ([`closed`]) or with arrivals fixed in advance ([`open`]).
+//!
+//! Each executor runs on threads of its own, one single-threaded runtime each, so that a caller's runtime is
+//! neither needed nor disturbed and the generator's CPU time can be told apart.
+
+mod closed;
+mod open;
+mod worker;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub use closed::{Closed, Until, closed};
+pub use open::{Open, OpenOutcome, Schedule, open};
+
+use crate::client::Timeouts;
+use crate::cpu::CpuReading;
+use crate::scenario::Visitor;
+use crate::tally::Tally;
+use crate::{LoadtestError, clock};
+
+/// Where the load goes and what carries it.
+#[derive(Clone)]
+pub struct Load {
+    /// The target.
+    pub address: SocketAddr,
+    /// Threads of the generator; connections are spread over them.
+    pub threads: usize,
+    /// How long to wait for connections and answers.
+    pub timeouts: Timeouts,
+    /// Requests are sent, and answers checked but not counted, for so long before the measured phase.
+    pub warm_up: Duration,
+    /// Read the CPU time of this process around the measured phase.
+    pub pid: Option<u32>,
+    /// Ends the run early.
+    pub stop: Stop,
+}
+
+impl Load {
+    /// One thread, no warm-up, default timeouts.
+    pub fn to(address: SocketAddr) -> Self {
+        Self {
+            address,
+            threads: 1,
+            timeouts: Timeouts::default(),
+            warm_up: Duration::ZERO,
+            pid: None,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// Stops runs that share it, from any thread.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// No new request after the ones in flight.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody stopped it.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a run gave.
+pub struct Outcome {
+    /// The counts of the measured phase.
+    pub tally: Tally,
+    /// What went wrong in the warm-up, in counts; zero in a clean run.
+    pub warm_up_errors: u64,
+    /// How long the measured phase took, until its last answer.
+    pub elapsed: Duration,
+    /// The generator's own CPU time in the measured phase.
+    pub generator_cpu: Duration,
+    /// The CPU time of [`Load::pid`] in the measured phase.
+    pub server_cpu: Option<Duration>,
+    /// The visitors, for the next run: they keep what they hold.
+    pub visitors: Vec<Box<dyn Visitor>>,
+}
+
+impl Outcome {
+    /// The server's CPU time per right answer, in µs.
+    pub fn server_us_per_request(&self) -> Option<f64> {
+        self.server_cpu.map(|cpu| per_request(cpu, self.tally.right))
+    }
+
+    /// The generator's CPU time per request, in µs.
+    pub fn generator_us_per_request(&self) -> f64 {
+        per_request(self.generator_cpu, self.tally.requests())
+    }
+
+    /// Right answers per second.
+    pub fn rate(&self) -> f64 {
+        self.tally.right as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+fn per_request(cpu: Duration, requests: u64) -> f64 {
+    cpu.as_secs_f64() * 1e6 / requests.max(1) as f64
+}
+
+/// The figures at one edge of the measured phase.
+struct Edge {
+    at: std::time::Instant,
+    cpu: Option<CpuReading>,
+}
+
+impl Edge {
+    fn read(pid: Option<u32>) -> Result<Self, LoadtestError> {
+        let cpu = pid.map(CpuReading::of).transpose()?;
+        Ok(Self { at: clock::now(), cpu })
+    }
+
+    fn server_cpu_since(&self, start: &Self) -> Option<Duration> {
+        Some(self.cpu.as_ref()?.since(start.cpu.as_ref()?))
+    }
+}
+
+/// A runtime for one generator thread.
+fn runtime() -> Result<tokio::runtime::Runtime, LoadtestError> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+/// Deals the visitors out to the threads.
+fn deal(visitors: Vec<Box<dyn Visitor>>, threads: usize) -> Vec<Vec<Box<dyn Visitor>>> {
+    let mut hands: Vec<Vec<_>> = Vec::new();
+    hands.resize_with(threads.clamp(1, visitors.len().max(1)), Vec::new);
+    let count = hands.len();
+    for (position, visitor) in visitors.into_iter().enumerate() {
+        if let Some(hand) = hands.get_mut(position % count) {
+            hand.push(visitor);
+        }
+    }
+    hands
+}
+
+fn new_tally() -> Result<Tally, LoadtestError> {
+    Tally::new().map_err(|error| LoadtestError::Options(error.to_string()))
+}
+
+fn panicked() -> LoadtestError {
+    LoadtestError::Io(std::io::Error::other("a thread of the generator panicked"))
+}

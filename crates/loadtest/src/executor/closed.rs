@@ -1,0 +1,183 @@
+//! The closed executor: each connection sends its next request as soon as the last one is answered.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::worker::{Turn, Worker};
+use super::{Edge, Load, Outcome, deal, new_tally, panicked, runtime};
+use crate::scenario::Visitor;
+use crate::tally::Tally;
+use crate::{LoadtestError, clock};
+
+/// When the measured phase ends. A visitor with nothing left to ask ends its connection earlier.
+#[derive(Clone, Copy, Debug)]
+pub enum Until {
+    /// After this time; requests in flight are waited for.
+    Elapsed(Duration),
+    /// After this many requests in all.
+    Requests(u64),
+}
+
+/// A closed run.
+pub struct Closed {
+    /// Where to, and how.
+    pub load: Load,
+    /// For how long.
+    pub until: Until,
+}
+
+/// Runs until the end; blocks the calling thread. One connection per visitor.
+///
+/// # Errors
+/// When the target cannot be reached at the start, or the CPU time of its process cannot be read. Failures in
+/// mid-run are counted instead.
+pub fn closed(options: &Closed, visitors: Vec<Box<dyn Visitor>>) -> Result<Outcome, LoadtestError> {
+    let hands = deal(visitors, options.load.threads);
+    let phases = Phases {
+        barrier: Barrier::new(hands.len() + 1),
+        threads: u64::try_from(hands.len()).unwrap_or(1),
+        budget: AtomicU64::new(match options.until {
+            Until::Requests(requests) => requests,
+            Until::Elapsed(_) => u64::MAX,
+        }),
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            hands.into_iter().map(|hand| scope.spawn(|| run_thread(options, &phases, hand))).collect();
+        // Every thread meets every barrier, whatever happens to it, so that none waits for ever.
+        phases.barrier.wait();
+        let start = Edge::read(options.load.pid);
+        phases.barrier.wait();
+        phases.barrier.wait();
+        let end = Edge::read(options.load.pid);
+        let mut parts = Vec::new();
+        for thread in threads {
+            parts.push(thread.join().map_err(|_| panicked())??);
+        }
+        merge(parts, &start?, &end?)
+    })
+}
+
+struct Phases {
+    barrier: Barrier,
+    threads: u64,
+    budget: AtomicU64,
+}
+
+struct Part {
+    tally: Tally,
+    warm_up_errors: u64,
+    cpu: Duration,
+    visitors: Vec<Box<dyn Visitor>>,
+}
+
+fn merge(parts: Vec<Part>, start: &Edge, end: &Edge) -> Result<Outcome, LoadtestError> {
+    let mut outcome = Outcome {
+        tally: new_tally()?,
+        warm_up_errors: 0,
+        elapsed: end.at.saturating_duration_since(start.at),
+        generator_cpu: Duration::ZERO,
+        server_cpu: end.server_cpu_since(start),
+        visitors: Vec::new(),
+    };
+    for part in parts {
+        outcome.tally.merge(part.tally);
+        outcome.warm_up_errors += part.warm_up_errors;
+        outcome.generator_cpu += part.cpu;
+        outcome.visitors.extend(part.visitors);
+    }
+    Ok(outcome)
+}
+
+fn run_thread(options: &Closed, phases: &Phases, hand: Vec<Box<dyn Visitor>>) -> Result<Part, LoadtestError> {
+    let prepared = prepare(options, hand);
+    phases.barrier.wait();
+    phases.barrier.wait();
+    let measured = prepared.and_then(|(runtime, workers, warm_up_errors)| {
+        let (began, cpu) = (clock::now(), clock::thread_cpu());
+        let end = match options.until {
+            Until::Elapsed(elapsed) => Some(began + elapsed),
+            Until::Requests(_) => None,
+        };
+        let (workers, tally) = runtime.block_on(phase(options, workers, end, Some(phases)))?;
+        let cpu = clock::thread_cpu().saturating_sub(cpu);
+        let visitors = workers.into_iter().map(|worker| worker.visitor).collect();
+        Ok(Part { tally, warm_up_errors, cpu, visitors })
+    });
+    phases.barrier.wait();
+    measured
+}
+
+/// Connects and warms up.
+fn prepare(
+    options: &Closed,
+    hand: Vec<Box<dyn Visitor>>,
+) -> Result<(tokio::runtime::Runtime, Vec<Worker>, u64), LoadtestError> {
+    let runtime = runtime()?;
+    let load = &options.load;
+    let (workers, errors) = runtime.block_on(async {
+        let mut workers = Vec::new();
+        for visitor in hand {
+            workers.push(Worker::connect(load, visitor).await.map_err(LoadtestError::http("load"))?);
+        }
+        if load.warm_up.is_zero() {
+            return Ok((workers, 0));
+        }
+        let (workers, tally) = phase(options, workers, Some(clock::now() + load.warm_up), None).await?;
+        Ok::<_, LoadtestError>((workers, tally.wrong_total() + tally.failures_total()))
+    })?;
+    Ok((runtime, workers, errors))
+}
+
+/// Lets every worker go until the end, or until the budget is spent, and waits for all of them.
+async fn phase(
+    options: &Closed,
+    workers: Vec<Worker>,
+    end: Option<Instant>,
+    phases: Option<&Phases>,
+) -> Result<(Vec<Worker>, Tally), LoadtestError> {
+    let tally = Arc::new(Mutex::new(new_tally()?));
+    // Tasks want what they share to live on its own; the threads' part of the budget is drawn in advance.
+    let budget = Arc::new(AtomicU64::new(share(options, phases)));
+    let mut tasks = JoinSet::new();
+    for mut worker in workers {
+        let (load, tally, budget) = (options.load.clone(), Arc::clone(&tally), Arc::clone(&budget));
+        tasks.spawn(async move {
+            while !load.stop.is_stopped() && draw(&budget, 1) == 1 {
+                if let Turn::Exhausted = worker.turn(&load, None, &tally).await {
+                    break;
+                }
+                if end.is_some_and(|end| clock::now() >= end) {
+                    break;
+                }
+            }
+            worker
+        });
+    }
+    let mut back = Vec::new();
+    while let Some(worker) = tasks.join_next().await {
+        back.push(worker.map_err(|_| panicked())?);
+    }
+    let tally = Arc::into_inner(tally).ok_or_else(panicked)?;
+    Ok((back, tally.into_inner().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// This thread's part of the requests: an even share, the last to ask gets the remainder.
+fn share(options: &Closed, phases: Option<&Phases>) -> u64 {
+    match (options.until, phases) {
+        (Until::Requests(requests), Some(phases)) => {
+            draw(&phases.budget, requests.div_ceil(phases.threads.max(1)))
+        }
+        _ => u64::MAX,
+    }
+}
+
+/// Takes up to `wanted` from the budget and returns how many it got.
+fn draw(budget: &AtomicU64, wanted: u64) -> u64 {
+    let taken =
+        budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(wanted)));
+    taken.map_or(0, |before| before.min(wanted))
+}

@@ -1,0 +1,74 @@
+//! One connection and its visitor.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::Load;
+use crate::client::{ClientError, Connection};
+use crate::clock;
+use crate::scenario::{Next, Visitor};
+use crate::tally::Tally;
+
+/// The pause after a failed connection, so that a dead target is not asked thousands of times a second.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What became of one turn.
+pub(super) enum Turn {
+    /// A request was sent and counted.
+    Counted,
+    /// The visitor has nothing left to ask.
+    Exhausted,
+}
+
+pub(super) struct Worker {
+    connection: Option<Connection>,
+    pub(super) visitor: Box<dyn Visitor>,
+    request: Vec<u8>,
+}
+
+impl Worker {
+    /// Connects at once, so that an unreachable target is told before the run.
+    pub(super) async fn connect(load: &Load, visitor: Box<dyn Visitor>) -> Result<Self, ClientError> {
+        let connection = Connection::open(load.address, load.timeouts).await?;
+        Ok(Self { connection: Some(connection), visitor, request: Vec::with_capacity(4096) })
+    }
+
+    /// Sends one request and judges its answer. The latency counts from `intended`, or from the sending.
+    pub(super) async fn turn(
+        &mut self,
+        load: &Load,
+        intended: Option<Instant>,
+        tally: &Mutex<Tally>,
+    ) -> Turn {
+        self.request.clear();
+        if let Next::Exhausted = self.visitor.next_request(&mut self.request) {
+            return Turn::Exhausted;
+        }
+        if !self.connection.as_ref().is_some_and(Connection::is_reusable) {
+            match Connection::open(load.address, load.timeouts).await {
+                Ok(connection) => self.connection = Some(connection),
+                Err(error) => {
+                    locked(tally, |tally| tally.failed(&error));
+                    tokio::time::sleep(RECONNECT_PAUSE).await;
+                    return Turn::Counted;
+                }
+            }
+        }
+        let Some(connection) = self.connection.as_mut() else { return Turn::Counted };
+        let started = intended.unwrap_or_else(clock::now);
+        match connection.exchange(&self.request).await {
+            Ok(response) => {
+                let latency = clock::now().saturating_duration_since(started);
+                let verdict = self.visitor.check(&response);
+                locked(tally, |tally| tally.answered(latency, verdict));
+            }
+            Err(error) => locked(tally, |tally| tally.failed(&error)),
+        }
+        Turn::Counted
+    }
+}
+
+/// The tally belongs to one thread; the lock is never contended and costs next to nothing.
+fn locked(tally: &Mutex<Tally>, count: impl FnOnce(&mut Tally)) {
+    count(&mut tally.lock().unwrap_or_else(PoisonError::into_inner));
+}

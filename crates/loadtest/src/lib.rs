@@ -1,0 +1,28 @@
+//! Load generation and measurement over HTTP, for this provider or any other.
+//!
+//! A [`scenario`] is seed data and one [`scenario::Visitor`] per connection, who writes the next request and
+//! judges every answer by what it must say, not only by its status. An [`executor`] drives visitors over
+//! keep-alive connections: closed (each sends again as soon as it is answered) or open (arrivals fixed in
+//! advance, latency counted from the intended arrival). [`seed`] fills a provider through its admin API, and
+//! [`mod@measure`] puts the server's CPU per request beside what the machine needs for the cryptography and for
+//! bare HTTP in the same run.
+//!
+//! Nothing here prints: progress and reports go to a writer that the caller gives.
+
+pub mod client;
+pub mod clock;
+pub mod cpu;
+mod error;
+pub mod executor;
+pub mod hello;
+pub mod measure;
+pub mod process;
+pub mod scenario;
+pub mod seed;
+pub mod tally;
+pub mod target;
+
+pub use error::LoadtestError;
+pub use measure::{MeasureOptions, Report, measure};
+pub use tally::Tally;
+pub use target::Target;

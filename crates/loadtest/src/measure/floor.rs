@@ -1,0 +1,103 @@
+//! The floor of a request is its cryptography plus bare HTTP; limits are stated against it.
+
+use symbolon_crypto::Algorithm;
+
+use crate::scenario::Scenario;
+
+/// What a durable group commit may cost beyond the floor, in µs.
+const DURABLE_COMMIT: f64 = 8.0;
+
+/// The figures of one round, in µs of CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Floor {
+    pub(super) hello_get: f64,
+    pub(super) hello_post: f64,
+    pub(super) sign: f64,
+}
+
+/// A limit in words and in µs of CPU per request.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Limit {
+    pub(super) formula: String,
+    pub(super) us: f64,
+}
+
+/// The limit of a scenario, given how many signatures each answer carried; none where none is stated.
+pub(super) fn limit(
+    scenario: Scenario,
+    algorithm: Algorithm,
+    signatures: f64,
+    floor: &Floor,
+) -> Option<Limit> {
+    let rsa = matches!(algorithm, Algorithm::Rs256 | Algorithm::Ps256);
+    let limit = match scenario {
+        Scenario::Discovery => return None,
+        Scenario::Silent | Scenario::Userinfo => {
+            Limit { formula: "2.0 x hello GET".into(), us: 2.0 * floor.hello_get }
+        }
+        Scenario::Introspect => Limit { formula: "2.0 x hello POST".into(), us: 2.0 * floor.hello_post },
+        Scenario::Exchange | Scenario::ClientCredentials | Scenario::Refresh | Scenario::Code => {
+            let signing = signatures * floor.sign;
+            let signed = format!("{signatures:.0} sign");
+            match (rsa, matches!(scenario, Scenario::Refresh | Scenario::Code)) {
+                (true, _) => Limit {
+                    formula: format!("1.15 x ({signed} + hello POST)"),
+                    us: 1.15 * (signing + floor.hello_post),
+                },
+                (false, true) => Limit {
+                    formula: format!("{signed} + 2.0 x hello POST + 8"),
+                    us: signing + 2.0 * floor.hello_post + DURABLE_COMMIT,
+                },
+                (false, false) => Limit {
+                    formula: format!("{signed} + 2.0 x hello POST"),
+                    us: signing + 2.0 * floor.hello_post,
+                },
+            }
+        }
+    };
+    Some(limit)
+}
+
+/// The middle value; the mean of the two middle ones where their number is even, 0 of none.
+pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = values.get(middle).copied();
+    let lower = if values.len().is_multiple_of(2) { middle.checked_sub(1) } else { Some(middle) };
+    let lower = lower.and_then(|at| values.get(at).copied());
+    match (lower, upper) {
+        (Some(lower), Some(upper)) => f64::midpoint(lower, upper),
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOOR: Floor = Floor { hello_get: 6.0, hello_post: 9.0, sign: 200.0 };
+
+    fn us(scenario: Scenario, algorithm: Algorithm, signatures: f64) -> f64 {
+        limit(scenario, algorithm, signatures, &FLOOR).unwrap().us
+    }
+
+    #[test]
+    fn limits() {
+        assert_eq!(us(Scenario::Silent, Algorithm::Rs256, 0.0), 12.0);
+        assert_eq!(us(Scenario::Introspect, Algorithm::EdDsa, 0.0), 18.0);
+        assert!((us(Scenario::Exchange, Algorithm::Rs256, 1.0) - 1.15 * 209.0).abs() < 1e-9);
+        assert!((us(Scenario::Code, Algorithm::Ps256, 2.0) - 1.15 * 409.0).abs() < 1e-9);
+        assert_eq!(us(Scenario::ClientCredentials, Algorithm::Es256, 1.0), 218.0);
+        assert_eq!(us(Scenario::Refresh, Algorithm::EdDsa, 2.0), 426.0);
+        assert_eq!(limit(Scenario::Discovery, Algorithm::Rs256, 0.0, &FLOOR), None);
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(median([7.0]), 7.0);
+        assert_eq!(median([]), 0.0);
+    }
+}

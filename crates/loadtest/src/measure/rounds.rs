@@ -1,0 +1,319 @@
+//! The rounds of a measurement: hello, scenario, hello, scenario.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_crypto::{Algorithm, SecretString};
+
+use super::MeasureOptions;
+use super::floor::{Floor, limit, median};
+use super::hello::{HelloVisitor, Method};
+use super::primitive::{Cost, Primitives};
+use super::provider::Provider;
+use super::report::{HelloFigures, PrimitiveFigures, Report, ScenarioFigures, VERSION};
+use crate::client::Timeouts;
+use crate::executor::{Closed, Load, Outcome, Stop, Until, closed};
+use crate::process::Server;
+use crate::scenario::{Scenario, Visitor};
+use crate::seed::{Seed, harvest_codes, plant};
+use crate::tally::Tally;
+use crate::{LoadtestError, Target};
+
+/// Unmeasured load before every slice: caches of the processor and the machine's clock settle.
+const WARM_UP: Duration = Duration::from_millis(100);
+/// How long the hello server is loaded each time, at most.
+const HELLO_SLICE: Duration = Duration::from_millis(400);
+/// Codes for one slice of the code scenario; the RSA ones last longer.
+const CODES_RSA: usize = 4_000;
+const CODES: usize = 16_000;
+
+/// One round's figures of one scenario.
+struct Sample {
+    server_us: f64,
+    generator_us: f64,
+    floor: Floor,
+    elapsed: Duration,
+}
+
+/// A scenario through the rounds.
+struct Track {
+    scenario: Scenario,
+    visitors: Vec<Box<dyn Visitor>>,
+    samples: Vec<Sample>,
+    tally: Tally,
+}
+
+/// The two hello servers.
+struct Hellos {
+    shared: Server,
+    per_core: Server,
+}
+
+/// The machine's figures, one for each floor that was measured.
+#[derive(Default)]
+struct Samples {
+    hello: Vec<HelloFigures>,
+    costs: Vec<Cost>,
+}
+
+pub(super) async fn run(
+    options: &MeasureOptions,
+    stop: &Stop,
+    progress: &mut (dyn Write + Send),
+) -> Result<Report, LoadtestError> {
+    let mut algorithms = vec![Algorithm::Rs256, Algorithm::Es256, Algorithm::EdDsa];
+    if !algorithms.contains(&options.algorithm) {
+        algorithms.push(options.algorithm);
+    }
+    let primitives = Primitives::prepare(&algorithms)?;
+    let hellos =
+        Hellos { shared: hello(options, &[]).await?, per_core: hello(options, &["--per-core"]).await? };
+    let slicer = Slicer { options, stop };
+    let mut samples = Samples::default();
+    let mut tracks = Vec::new();
+    if options.scenarios.is_empty() {
+        for _ in 0..options.rounds {
+            slicer.floor(&primitives, &hellos, &mut samples).await?;
+        }
+    } else {
+        let provider = Provider::get(options).await?;
+        let secret = SecretString::new(provider.secret.expose().to_owned());
+        let target = Target::discover(&provider.url, Some(secret)).await?;
+        let mut seeding = options.seed.clone();
+        seeding.algorithm = Some(options.algorithm);
+        let seed = Arc::new(plant(target, &seeding, progress).await?);
+        for &scenario in &options.scenarios {
+            let visitors = scenario.visitors(&seed, options.connections)?;
+            tracks.push(Track { scenario, visitors, samples: Vec::new(), tally: new_tally()? });
+        }
+        for round in 0..=options.rounds {
+            for track in &mut tracks {
+                let floor = slicer.floor(&primitives, &hellos, &mut samples).await?;
+                let outcome = slicer.scenario(track, &seed, provider.pid).await?;
+                if round == 0 {
+                    // The warm-up round: its answers are checked all the same.
+                    samples = Samples::default();
+                    count_errors(track, outcome);
+                } else {
+                    track.take(outcome, floor);
+                }
+            }
+            writeln!(progress, "round {round} of {}", options.rounds)?;
+        }
+        provider.end().await;
+    }
+    hellos.shared.kill().await;
+    hellos.per_core.kill().await;
+    Ok(report(options, &samples, &tracks))
+}
+
+/// The warm-up round's wrong answers count, its figures do not.
+fn count_errors(track: &mut Track, outcome: Outcome) {
+    track.visitors = outcome.visitors;
+    for (kind, count) in outcome.tally.wrong {
+        *track.tally.wrong.entry(kind).or_default() += count;
+    }
+    for (kind, count) in outcome.tally.failures {
+        *track.tally.failures.entry(kind).or_default() += count;
+    }
+    track.tally.first_wrong = track.tally.first_wrong.take().or(outcome.tally.first_wrong);
+}
+
+impl Track {
+    fn take(&mut self, outcome: Outcome, floor: Floor) {
+        if let (Some(server_us), 1..) = (outcome.server_us_per_request(), outcome.tally.right) {
+            let generator_us = outcome.generator_us_per_request();
+            self.samples.push(Sample { server_us, generator_us, floor, elapsed: outcome.elapsed });
+        }
+        self.tally.merge(outcome.tally);
+        self.visitors = outcome.visitors;
+    }
+
+    fn figures(&self, algorithm: Algorithm) -> ScenarioFigures {
+        let signatures = (self.tally.signatures as f64 / self.tally.right.max(1) as f64).round();
+        let limits = |sample: &Sample| limit(self.scenario, algorithm, signatures, &sample.floor);
+        let first = self.samples.first().and_then(limits);
+        let ratio = first.is_some().then(|| {
+            median(self.samples.iter().filter_map(|sample| Some(sample.server_us / limits(sample)?.us)))
+        });
+        let server = || self.samples.iter().map(|sample| sample.server_us);
+        let elapsed: Duration = self.samples.iter().map(|sample| sample.elapsed).sum();
+        let named =
+            |counts: &BTreeMap<&str, u64>| counts.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect();
+        ScenarioFigures {
+            scenario: self.scenario,
+            server_us: median(server()),
+            server_us_range: (server().fold(f64::INFINITY, f64::min), server().fold(0.0, f64::max)),
+            signatures,
+            limit_us: first
+                .is_some()
+                .then(|| median(self.samples.iter().filter_map(|s| Some(limits(s)?.us)))),
+            formula: first.map(|limit| limit.formula),
+            ratio,
+            requests: self.tally.right,
+            wrong: named(&self.tally.wrong),
+            first_wrong: self.tally.first_wrong.clone(),
+            failures: named(&self.tally.failures),
+            rate: self.tally.right as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE),
+            p50_ms: self.tally.latency(50.0).as_secs_f64() * 1e3,
+            p99_ms: self.tally.latency(99.0).as_secs_f64() * 1e3,
+            generator_us: median(self.samples.iter().map(|sample| sample.generator_us)),
+            passed: self.tally.is_clean()
+                && !self.samples.is_empty()
+                && ratio.is_none_or(|ratio| ratio <= 1.0),
+        }
+    }
+}
+
+/// Loads one server for one slice.
+struct Slicer<'a> {
+    options: &'a MeasureOptions,
+    stop: &'a Stop,
+}
+
+impl Slicer<'_> {
+    /// What the machine gives at this moment.
+    async fn floor(
+        &self,
+        primitives: &Primitives,
+        hellos: &Hellos,
+        samples: &mut Samples,
+    ) -> Result<Floor, LoadtestError> {
+        let costs = primitives.measure()?;
+        let get = self.hello(&hellos.shared, Method::Get).await?;
+        let post = self.hello(&hellos.shared, Method::Post).await?;
+        let per_core_get = self.hello(&hellos.per_core, Method::Get).await?;
+        let per_core_post = self.hello(&hellos.per_core, Method::Post).await?;
+        let us = |outcome: &Outcome| outcome.server_us_per_request().unwrap_or(0.0);
+        let figures = HelloFigures {
+            get_us: us(&get),
+            post_us: us(&post),
+            per_core_get_us: us(&per_core_get),
+            per_core_post_us: us(&per_core_post),
+            get_rate: get.rate(),
+            generator_get_us: get.generator_us_per_request(),
+            generator_post_us: post.generator_us_per_request(),
+        };
+        let sign =
+            costs.iter().find(|cost| cost.algorithm == self.options.algorithm).map_or(0.0, |cost| cost.sign);
+        let floor = Floor { hello_get: figures.get_us, hello_post: figures.post_us, sign };
+        samples.hello.push(figures);
+        samples.costs.extend(costs);
+        Ok(floor)
+    }
+
+    async fn hello(&self, server: &Server, method: Method) -> Result<Outcome, LoadtestError> {
+        let authority = server.url.strip_prefix("http://").unwrap_or(&server.url);
+        let address: SocketAddr = authority
+            .parse()
+            .map_err(|_| LoadtestError::Target { url: server.url.clone(), reason: "no address".into() })?;
+        let visitors = HelloVisitor::all(method, authority, self.options.connections);
+        let until = Until::Elapsed(HELLO_SLICE.min(self.options.slice));
+        let outcome = self.load((address, server.pid()), until, WARM_UP, visitors).await?;
+        if outcome.tally.is_clean() {
+            return Ok(outcome);
+        }
+        let detail = format!("{:?} {:?}", outcome.tally.first_wrong, outcome.tally.failures);
+        Err(LoadtestError::Refused { what: "hello server", status: 0, detail })
+    }
+
+    async fn scenario(
+        &self,
+        track: &mut Track,
+        seed: &Arc<Seed>,
+        pid: u32,
+    ) -> Result<Outcome, LoadtestError> {
+        let mut warm_up = WARM_UP;
+        if track.scenario == Scenario::Code {
+            // Codes are counted out; the round before the ones that count is warm-up enough.
+            warm_up = Duration::ZERO;
+            let rsa = matches!(self.options.algorithm, Algorithm::Rs256 | Algorithm::Ps256);
+            let wanted = self.options.requests.and_then(|requests| usize::try_from(requests).ok());
+            harvest_codes(seed, wanted.unwrap_or(if rsa { CODES_RSA } else { CODES })).await?;
+        }
+        let until = self.options.requests.map_or(Until::Elapsed(self.options.slice), Until::Requests);
+        let visitors = std::mem::take(&mut track.visitors);
+        self.load((seed.target.address, pid), until, warm_up, visitors).await
+    }
+
+    async fn load(
+        &self,
+        (address, pid): (SocketAddr, u32),
+        until: Until,
+        warm_up: Duration,
+        visitors: Vec<Box<dyn Visitor>>,
+    ) -> Result<Outcome, LoadtestError> {
+        let load = Load {
+            address,
+            threads: self.options.threads,
+            timeouts: Timeouts::default(),
+            warm_up: warm_up.min(self.options.slice),
+            pid: Some(pid),
+            stop: self.stop.clone(),
+        };
+        let run = Closed { load, until };
+        tokio::task::spawn_blocking(move || closed(&run, visitors))
+            .await
+            .map_err(|_| LoadtestError::Interrupted)?
+    }
+}
+
+async fn hello(options: &MeasureOptions, more: &[&str]) -> Result<Server, LoadtestError> {
+    let arguments = options.hello_arguments.iter().map(String::as_str).chain(["--listen", "127.0.0.1:0"]);
+    Server::start(&options.program, arguments.chain(more.iter().copied()), &[]).await
+}
+
+fn report(options: &MeasureOptions, samples: &Samples, tracks: &[Track]) -> Report {
+    let mut primitives: Vec<PrimitiveFigures> = Vec::new();
+    for cost in &samples.costs {
+        if primitives.iter().any(|known| known.algorithm == cost.algorithm) {
+            continue;
+        }
+        let same = || samples.costs.iter().filter(|other| other.algorithm == cost.algorithm);
+        primitives.push(PrimitiveFigures {
+            algorithm: cost.algorithm,
+            sign_us: median(same().map(|cost| cost.sign)),
+            verify_us: median(same().map(|cost| cost.verify)),
+        });
+    }
+    Report {
+        version: VERSION,
+        machine: machine(),
+        algorithm: options.algorithm,
+        connections: options.connections,
+        rounds: options.rounds,
+        primitives,
+        hello: samples.hello(),
+        scenarios: tracks.iter().map(|track| track.figures(options.algorithm)).collect(),
+    }
+}
+
+impl Samples {
+    fn hello(&self) -> HelloFigures {
+        let of = |figure: fn(&HelloFigures) -> f64| median(self.hello.iter().map(figure));
+        HelloFigures {
+            get_us: of(|figures| figures.get_us),
+            post_us: of(|figures| figures.post_us),
+            per_core_get_us: of(|figures| figures.per_core_get_us),
+            per_core_post_us: of(|figures| figures.per_core_post_us),
+            get_rate: of(|figures| figures.get_rate),
+            generator_get_us: of(|figures| figures.generator_get_us),
+            generator_post_us: of(|figures| figures.generator_post_us),
+        }
+    }
+}
+
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        info.lines().find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim()));
+    format!("{}, {cores} cores", model.unwrap_or("unknown processor"))
+}
+
+fn new_tally() -> Result<Tally, LoadtestError> {
+    Tally::new().map_err(|error| LoadtestError::Options(error.to_string()))
+}

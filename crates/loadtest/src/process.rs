@@ -1,0 +1,94 @@
+//! Servers as child processes that never outlive the measurement.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+
+use crate::LoadtestError;
+
+/// What a server says on standard output when it is ready.
+const READY: &str = "listening on http://";
+/// How long a server may take until it says so.
+const START: Duration = Duration::from_secs(30);
+
+/// A running server; dropping it kills it.
+pub struct Server {
+    child: Child,
+    pid: u32,
+    /// Its URL, `http://ADDRESS`.
+    pub url: String,
+    /// Kept open: whoever writes to a closed pipe fails.
+    _output: tokio::task::JoinHandle<()>,
+}
+
+impl Server {
+    /// Starts a program and waits for its line `listening on http://ADDRESS`. Its standard error is inherited.
+    /// Its standard input is a pipe that ends with this process.
+    ///
+    /// # Errors
+    /// [`LoadtestError::Process`] when it cannot be started, ends, or is not ready within 30 s.
+    pub async fn start<A: AsRef<OsStr>>(
+        program: &Path,
+        arguments: impl IntoIterator<Item = A>,
+        environment: &[(&str, &OsStr)],
+    ) -> Result<Self, LoadtestError> {
+        let failed = |reason: String| LoadtestError::Process { program: program.to_owned(), reason };
+        let mut child = Command::new(program)
+            .args(arguments)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| failed(format!("cannot be started: {error}")))?;
+        let output = child.stdout.take().ok_or_else(|| failed("has no standard output".into()))?;
+        let pid = child.id().ok_or_else(|| failed("ended at once".into()))?;
+        let mut lines = BufReader::new(output);
+        let url = match tokio::time::timeout(START, ready_line(&mut lines)).await {
+            Ok(Ok(Some(url))) => url,
+            Ok(Ok(None)) => {
+                let status =
+                    child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
+                return Err(failed(format!("ended before it was ready: {status}")));
+            }
+            Ok(Err(error)) => return Err(failed(format!("cannot read its output: {error}"))),
+            Err(_) => {
+                return Err(failed(format!("said nothing about listening within {} s", START.as_secs())));
+            }
+        };
+        let drain = tokio::spawn(async move {
+            let mut line = String::new();
+            while lines.read_line(&mut line).await.is_ok_and(|read| read > 0) {
+                line.clear();
+            }
+        });
+        Ok(Self { child, pid, url, _output: drain })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Kills it and waits for its end.
+    pub async fn kill(mut self) {
+        let _ = self.child.kill().await;
+    }
+}
+
+async fn ready_line(lines: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    while lines.read_line(&mut line).await? > 0 {
+        if let Some((_, address)) = line.split_once(READY) {
+            let address = address.split_whitespace().next().unwrap_or("");
+            return Ok(Some(format!("http://{address}")));
+        }
+        line.clear();
+    }
+    Ok(None)
+}

@@ -1,0 +1,189 @@
+//! Scenarios: what is asked, and what each answer must say.
+
+mod answer;
+mod client_credentials;
+mod code;
+mod discovery;
+mod exchange;
+mod introspect;
+mod refresh;
+mod silent;
+mod userinfo;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::LoadtestError;
+use crate::client::Response;
+use crate::seed::Seed;
+
+pub(crate) use answer::{Claims, TokenAnswer};
+pub(crate) use code::{CodeVisitor, IssuedTokens};
+pub(crate) use silent::SilentVisitor;
+
+/// What a visitor does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The request is written.
+    Send,
+    /// There is nothing left to ask.
+    Exhausted,
+}
+
+/// An answer that says what it must.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Right {
+    /// How many signed tokens it carries: what the provider had to sign for it.
+    pub signatures: u32,
+}
+
+/// An answer that says something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// What is wrong, to count by.
+    pub kind: &'static str,
+    /// What it was, for one example in the report; never a token.
+    pub detail: String,
+}
+
+impl Wrong {
+    /// A wrong answer.
+    pub fn new(kind: &'static str, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+}
+
+/// One connection's side of a scenario. It remembers what it asked until the answer is there.
+pub trait Visitor: Send {
+    /// Appends the next request to `out`, which is empty.
+    fn next_request(&mut self, out: &mut Vec<u8>) -> Next;
+
+    /// Judges the answer to the last request.
+    ///
+    /// # Errors
+    /// [`Wrong`] when it does not say what it must.
+    fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong>;
+}
+
+/// The scenarios by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scenario {
+    /// `GET /authorize` with `prompt=none`, a session and PKCE.
+    Silent,
+    /// `GET /userinfo`.
+    Userinfo,
+    /// `POST /introspect` of active access tokens.
+    Introspect,
+    /// `POST /token` by token exchange (RFC 8693).
+    Exchange,
+    /// `POST /token` by refresh token, with rotation.
+    Refresh,
+    /// `POST /token` by authorization code, codes obtained beforehand.
+    Code,
+    /// `POST /token` by client credentials.
+    ClientCredentials,
+    /// `GET /.well-known/openid-configuration`.
+    Discovery,
+}
+
+impl Scenario {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Discovery,
+        Self::Silent,
+        Self::Userinfo,
+        Self::Introspect,
+        Self::Exchange,
+        Self::ClientCredentials,
+        Self::Refresh,
+        Self::Code,
+    ];
+
+    /// Its name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Silent => "silent",
+            Self::Userinfo => "userinfo",
+            Self::Introspect => "introspect",
+            Self::Exchange => "exchange",
+            Self::Refresh => "refresh",
+            Self::Code => "code",
+            Self::ClientCredentials => "client-credentials",
+            Self::Discovery => "discovery",
+        }
+    }
+
+    /// The visitors for `connections` connections.
+    ///
+    /// # Errors
+    /// [`LoadtestError::Unseeded`] when the seed or the target lacks something.
+    pub fn visitors(
+        self,
+        seed: &Arc<Seed>,
+        connections: usize,
+    ) -> Result<Vec<Box<dyn Visitor>>, LoadtestError> {
+        let missing = |what| LoadtestError::Unseeded { scenario: self.name(), what };
+        let visitor = |index: usize| -> Result<Box<dyn Visitor>, LoadtestError> {
+            let made: Result<Box<dyn Visitor>, &'static str> = match self {
+                Self::Silent => SilentVisitor::new(seed, index, None).map(|v| Box::new(v) as _),
+                Self::Userinfo => userinfo::UserinfoVisitor::new(seed, index).map(|v| Box::new(v) as _),
+                Self::Introspect => introspect::IntrospectVisitor::new(seed, index).map(|v| Box::new(v) as _),
+                Self::Exchange => exchange::ExchangeVisitor::new(seed, index).map(|v| Box::new(v) as _),
+                Self::Refresh => {
+                    refresh::RefreshVisitor::new(seed, index, connections).map(|v| Box::new(v) as _)
+                }
+                Self::Code => Ok(Box::new(CodeVisitor::new(seed, None))),
+                Self::ClientCredentials => {
+                    Ok(Box::new(client_credentials::ClientCredentialsVisitor::new(seed)))
+                }
+                Self::Discovery => Ok(Box::new(discovery::DiscoveryVisitor::new(seed))),
+            };
+            made.map_err(missing)
+        };
+        (0..connections).map(visitor).collect()
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Scenario {
+    type Err = LoadtestError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|scenario| scenario.name() == name).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|scenario| scenario.name()).collect();
+            LoadtestError::Options(format!("no scenario {name}; there are {}", names.join(", ")))
+        })
+    }
+}
+
+/// Picks at random, repeatably: SplitMix64. Nothing secret depends on it.
+pub(crate) struct Picker(u64);
+
+impl Picker {
+    pub(crate) fn new(seed: usize) -> Self {
+        Self(u64::try_from(seed).unwrap_or(0))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// An index below `len`, or 0 for an empty list.
+    pub(crate) fn index(&mut self, len: usize) -> usize {
+        let len = u64::try_from(len).unwrap_or(1).max(1);
+        usize::try_from(self.next() % len).unwrap_or(0)
+    }
+}

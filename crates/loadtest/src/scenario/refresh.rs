@@ -1,0 +1,60 @@
+//! `POST /token` by refresh token, with rotation (RFC 6749 6, RFC 9700 4.14.2). Every connection has families
+//! of its own and uses them in turn.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::answer::{expect_eq, expect_scope};
+use super::{Claims, Next, Right, TokenAnswer, Visitor, Wrong};
+use crate::client::{Response, request};
+use crate::seed::{FORM, Family, SCOPE, Seed};
+
+pub(super) struct RefreshVisitor {
+    seed: Arc<Seed>,
+    basic: String,
+    body: Vec<u8>,
+    /// The family at the front is the one asked about.
+    families: VecDeque<Family>,
+}
+
+impl RefreshVisitor {
+    pub(super) fn new(seed: &Arc<Seed>, index: usize, of: usize) -> Result<Self, &'static str> {
+        let families: VecDeque<_> = seed.families.iter().skip(index).step_by(of.max(1)).cloned().collect();
+        if families.is_empty() {
+            return Err("a refresh-token family per connection");
+        }
+        Ok(Self { seed: Arc::clone(seed), basic: seed.client.basic(), body: Vec::new(), families })
+    }
+}
+
+impl Visitor for RefreshVisitor {
+    fn next_request(&mut self, out: &mut Vec<u8>) -> Next {
+        self.families.rotate_left(1);
+        let Some(family) = self.families.front() else { return Next::Exhausted };
+        self.body.clear();
+        request::parameters(
+            &mut self.body,
+            &[("grant_type", "refresh_token"), ("refresh_token", &family.refresh_token)],
+        );
+        let target = &self.seed.target;
+        let fields = [FORM, ("authorization", &*self.basic)];
+        request::with_body(out, ("POST", &target.endpoints.token), &target.authority, &fields, &self.body);
+        Next::Send
+    }
+
+    fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong> {
+        let answer = TokenAnswer::read(response)?;
+        let Some(family) = self.families.front_mut() else { return Ok(Right::default()) };
+        let next = answer.refresh_token.ok_or_else(|| Wrong::new("refresh_token", "missing"))?;
+        if *next == *family.refresh_token {
+            return Err(Wrong::new("not_rotated", "the same refresh token again"));
+        }
+        family.refresh_token = next.into();
+        let claims = Claims::of(answer.access_token)?;
+        expect_eq("iss", &claims.iss, &self.seed.target.issuer)?;
+        expect_eq("sub", &claims.sub, &family.user_id)?;
+        expect_eq("client_id", &claims.client_id, &self.seed.client.id)?;
+        expect_scope(&claims.scope, SCOPE)?;
+        Ok(Right { signatures: answer.signatures() })
+    }
+}

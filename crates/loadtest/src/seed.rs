@@ -1,0 +1,126 @@
+//! What scenarios need: a client, users, sessions, access tokens and refresh-token families, made through the
+//! admin API (bulk calls where the target has them) and by real flows.
+
+mod admin;
+mod plant;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use symbolon_crypto::{Algorithm, SecretString};
+
+use crate::Target;
+use crate::client::request::{self, Field};
+
+pub(crate) use plant::harvest_codes;
+pub use plant::{SeedOptions, plant};
+
+/// The scope of every seeded token.
+pub const SCOPE: &str = "openid profile email";
+/// The content type of every form (RFC 6749, appendix B).
+pub(crate) const FORM: Field<'static> = ("content-type", "application/x-www-form-urlencoded");
+
+/// A seeded provider. Its credentials are those of a load test, yet they are not printable.
+pub struct Seed {
+    /// The provider.
+    pub target: Target,
+    /// The client that all scenarios use.
+    pub client: Client,
+    /// The name of the session cookie.
+    pub cookie: String,
+    /// Live sessions of the users.
+    pub sessions: Vec<Session>,
+    /// Valid access tokens with [`SCOPE`].
+    pub tokens: Vec<AccessToken>,
+    /// Refresh-token families, each used by one connection only.
+    pub families: Vec<Family>,
+    /// Authorization codes to redeem, filled just before the code scenario.
+    pub codes: CodePool,
+    /// What the provider signs access tokens with.
+    pub algorithm: Algorithm,
+}
+
+/// A confidential client with every grant that the scenarios use.
+pub struct Client {
+    /// Its id.
+    pub id: String,
+    /// Its secret.
+    pub secret: SecretString,
+    /// Its one redirect URI.
+    pub redirect_uri: String,
+}
+
+impl Client {
+    /// The `Authorization` field of its requests (RFC 6749 2.3.1).
+    pub(crate) fn basic(&self) -> String {
+        request::basic(&self.id, self.secret.expose())
+    }
+}
+
+/// A session and the user whose it is.
+#[derive(Clone)]
+pub struct Session {
+    /// The cookie's value.
+    pub id: Arc<str>,
+    /// The user.
+    pub user_id: Arc<str>,
+}
+
+/// An access token and the user whom it is about.
+#[derive(Clone)]
+pub struct AccessToken {
+    /// The token.
+    pub token: Arc<str>,
+    /// The user.
+    pub user_id: Arc<str>,
+}
+
+/// A refresh-token family by its current token.
+#[derive(Clone)]
+pub struct Family {
+    /// The token that was issued last.
+    pub refresh_token: Arc<str>,
+    /// The user.
+    pub user_id: Arc<str>,
+}
+
+/// An authorization code and what redeems it.
+pub struct Code {
+    /// The code.
+    pub code: String,
+    /// The PKCE verifier (RFC 7636 4.1).
+    pub verifier: String,
+    /// The user who must come out.
+    pub user_id: Arc<str>,
+}
+
+/// Codes that wait to be redeemed, shared by the connections.
+#[derive(Clone, Default)]
+pub struct CodePool(Arc<Mutex<VecDeque<Code>>>);
+
+impl CodePool {
+    /// Adds a code.
+    pub fn put(&self, code: Code) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(code);
+    }
+
+    /// Takes the oldest code.
+    pub fn take(&self) -> Option<Code> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Drops all codes, before they expire unseen.
+    pub fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// How many codes wait.
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether no code waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

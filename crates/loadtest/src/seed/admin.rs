@@ -1,0 +1,107 @@
+//! The admin API, as far as seeding needs it. Every path is named here and nowhere else.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::client::{Connection, Timeouts, request};
+use crate::{LoadtestError, Target};
+
+/// Creates a client.
+pub(super) const CLIENTS: &str = "/api/admin/clients";
+/// Creates a user.
+pub(super) const USERS: &str = "/api/admin/users";
+/// Creates a session, where the test endpoints are on.
+pub(super) const TEST_SESSIONS: &str = "/api/admin/test/sessions";
+/// Creates users: one JSON object per line, in and out.
+pub(super) const USERS_BULK: &str = "/api/admin/users/bulk";
+/// Creates sessions, likewise.
+pub(super) const SESSIONS_BULK: &str = "/api/admin/sessions/bulk";
+/// Issues access tokens, likewise.
+pub(super) const TOKENS_BULK: &str = "/api/admin/tokens/bulk";
+/// Begins refresh-token families, likewise.
+pub(super) const FAMILIES_BULK: &str = "/api/admin/refresh-tokens/bulk";
+
+/// Lines per bulk request: large enough to be cheap, small enough for progress to be seen.
+const LINES_PER_REQUEST: usize = 5_000;
+
+/// A connection to the admin API with its secret.
+pub(super) struct Admin<'a> {
+    target: &'a Target,
+    authorization: String,
+    connection: Connection,
+}
+
+impl<'a> Admin<'a> {
+    pub(super) async fn connect(target: &'a Target) -> Result<Self, LoadtestError> {
+        let secret = target
+            .admin_secret
+            .as_ref()
+            .ok_or_else(|| LoadtestError::Options("seeding needs the target's admin secret".into()))?;
+        let connection = Connection::open(target.address, Timeouts::default())
+            .await
+            .map_err(LoadtestError::http("admin API"))?;
+        Ok(Self { target, authorization: format!("Bearer {}", secret.expose()), connection })
+    }
+
+    /// Posts one JSON document and reads one.
+    pub(super) async fn create(&mut self, path: &'static str, body: &Value) -> Result<Value, LoadtestError> {
+        let (status, answer) = self.post(path, "application/json", body.to_string().as_bytes()).await?;
+        if !(200..300).contains(&status) {
+            return Err(LoadtestError::refused(path, status, &answer));
+        }
+        serde_json::from_slice(&answer).map_err(|_| LoadtestError::refused(path, status, &answer))
+    }
+
+    /// Posts many lines and reads as many; `None` when the target has no such call.
+    pub(super) async fn bulk<I: Serialize, O: DeserializeOwned>(
+        &mut self,
+        path: &'static str,
+        items: &[I],
+    ) -> Result<Option<Vec<O>>, LoadtestError> {
+        let mut out = Vec::with_capacity(items.len());
+        for chunk in items.chunks(LINES_PER_REQUEST) {
+            let mut body = Vec::new();
+            for item in chunk {
+                serde_json::to_writer(&mut body, item).map_err(std::io::Error::from)?;
+                body.push(b'\n');
+            }
+            let (status, answer) = self.post(path, "application/x-ndjson", &body).await?;
+            if matches!(status, 404 | 405 | 415 | 501) && out.is_empty() {
+                return Ok(None);
+            }
+            if !(200..300).contains(&status) {
+                return Err(LoadtestError::refused(path, status, &answer));
+            }
+            let before = out.len();
+            for line in answer.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+                out.push(
+                    serde_json::from_slice(line).map_err(|_| LoadtestError::refused(path, status, line))?,
+                );
+            }
+            if out.len() - before != chunk.len() {
+                let detail = format!("{} lines for {}", out.len() - before, chunk.len());
+                return Err(LoadtestError::Refused { what: path, status, detail });
+            }
+        }
+        Ok(Some(out))
+    }
+
+    async fn post(
+        &mut self,
+        path: &'static str,
+        content_type: &str,
+        body: &[u8],
+    ) -> Result<(u16, Vec<u8>), LoadtestError> {
+        if !self.connection.is_reusable() {
+            self.connection = Connection::open(self.target.address, Timeouts::default())
+                .await
+                .map_err(LoadtestError::http(path))?;
+        }
+        let mut bytes = Vec::with_capacity(body.len() + 512);
+        let fields = [("authorization", &*self.authorization), ("content-type", content_type)];
+        request::with_body(&mut bytes, ("POST", path), &self.target.authority, &fields, body);
+        let response = self.connection.exchange(&bytes).await.map_err(LoadtestError::http(path))?;
+        Ok((response.status, response.body.to_vec()))
+    }
+}

@@ -1,0 +1,358 @@
+//! Plants a seed, step by step.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use symbolon_crypto::{Algorithm, SecretString, SystemRandom, random};
+
+use super::admin::{self, Admin};
+use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session};
+use crate::executor::{Closed, Load, Until, closed};
+use crate::scenario::{Claims, CodeVisitor, IssuedTokens, SilentVisitor, Visitor};
+use crate::{LoadtestError, Target, clock};
+
+/// Connections for the flows that seeding goes through.
+const CONNECTIONS: usize = 16;
+/// Where the client's answers go; nobody listens there.
+const REDIRECT_URI: &str = "https://localhost:3000/callback";
+
+/// How much to plant.
+#[derive(Clone, Debug)]
+pub struct SeedOptions {
+    /// Users, each with one session.
+    pub users: usize,
+    /// Access tokens, dealt out over the users.
+    pub tokens: usize,
+    /// Refresh-token families, dealt out over the users.
+    pub families: usize,
+    /// How long the sessions live, in seconds.
+    pub session_seconds: u64,
+    /// What access and ID tokens are to be signed with; `None` leaves it to the provider.
+    pub algorithm: Option<Algorithm>,
+}
+
+impl Default for SeedOptions {
+    fn default() -> Self {
+        Self { users: 500, tokens: 1_000, families: 256, session_seconds: 7_200, algorithm: None }
+    }
+}
+
+#[derive(Serialize)]
+struct NewUser {
+    email: String,
+    name: String,
+    email_verified: bool,
+}
+
+#[derive(Deserialize)]
+struct CreatedUser {
+    user: UserId,
+}
+
+#[derive(Deserialize)]
+struct UserId {
+    id: Arc<str>,
+}
+
+#[derive(Serialize)]
+struct NewSession<'a> {
+    user_id: &'a str,
+    ttl_seconds: u64,
+}
+
+#[derive(Deserialize)]
+struct CreatedSession {
+    session_id: Arc<str>,
+    cookie_value: Option<String>,
+}
+
+#[derive(Serialize)]
+struct NewToken<'a> {
+    user_id: &'a str,
+    client_id: &'a str,
+    scope: &'a str,
+}
+
+#[derive(Deserialize)]
+struct CreatedToken {
+    access_token: Arc<str>,
+}
+
+#[derive(Deserialize)]
+struct CreatedFamily {
+    refresh_token: Arc<str>,
+}
+
+/// Plants everything and says how it goes on `progress`.
+///
+/// # Errors
+/// Whatever the target refuses; tokens that are signed with another algorithm than asked for are
+/// [`LoadtestError::Options`].
+pub async fn plant(
+    target: Target,
+    options: &SeedOptions,
+    progress: &mut (dyn Write + Send),
+) -> Result<Seed, LoadtestError> {
+    let started = clock::now();
+    let mut admin = Admin::connect(&target).await?;
+    let client = create_client(&mut admin, options.algorithm).await?;
+    let users = create_users(&mut admin, options.users).await?;
+    let (sessions, cookie) = create_sessions(&mut admin, &users, options.session_seconds).await?;
+    let cookie = cookie.unwrap_or_else(|| default_cookie(&target.issuer));
+    let tokens = bulk_tokens(&mut admin, &users, &client, options.tokens).await?;
+    let families = bulk_families(&mut admin, &users, &client, options.families).await?;
+    drop(admin);
+    let seed = Seed {
+        target,
+        client,
+        cookie,
+        sessions,
+        tokens: Vec::new(),
+        families: Vec::new(),
+        codes: CodePool::default(),
+        algorithm: Algorithm::Rs256,
+    };
+    let missing_tokens = if tokens.is_none() { options.tokens } else { 0 };
+    let missing_families = if families.is_none() { options.families } else { 0 };
+    // One login at least is gone through for real, so that the flows are known to work before the run.
+    let (mut seed, issued) = log_in(seed, missing_tokens.max(missing_families).max(1)).await?;
+    seed.tokens = tokens.unwrap_or_default();
+    seed.families = families.unwrap_or_default();
+    seed.tokens.extend(issued.tokens);
+    seed.families.extend(issued.families);
+    seed.algorithm = issued_algorithm(&seed, options.algorithm)?;
+    writeln!(
+        progress,
+        "seeded {} users, {} sessions, {} access tokens, {} refresh families in {:.1} s",
+        users.len(),
+        seed.sessions.len(),
+        seed.tokens.len(),
+        seed.families.len(),
+        clock::now().saturating_duration_since(started).as_secs_f64(),
+    )?;
+    Ok(seed)
+}
+
+async fn create_client(admin: &mut Admin<'_>, algorithm: Option<Algorithm>) -> Result<Client, LoadtestError> {
+    let mut body = json!({
+        "client_name": "Load test",
+        "redirect_uris": [REDIRECT_URI],
+        "grant_types": [
+            "authorization_code",
+            "refresh_token",
+            "client_credentials",
+            "urn:ietf:params:oauth:grant-type:token-exchange",
+        ],
+        "response_types": ["code"],
+        "scope": SCOPE,
+        "token_endpoint_auth_method": "client_secret_basic",
+        "skip_consent": true,
+        "token_exchange_allowed": true,
+    });
+    if let (Some(algorithm), Some(members)) = (algorithm, body.as_object_mut()) {
+        for member in ["id_token_signed_response_alg", "access_token_signed_response_alg"] {
+            members.insert(member.into(), algorithm.as_str().into());
+        }
+    }
+    let answer = admin.create(admin::CLIENTS, &body).await?;
+    let member = |name: &str| -> Result<String, LoadtestError> {
+        answer.pointer(&format!("/client/{name}")).and_then(Value::as_str).map(str::to_owned).ok_or_else(
+            || LoadtestError::Refused {
+                what: admin::CLIENTS,
+                status: 201,
+                detail: format!("no {name} in the answer"),
+            },
+        )
+    };
+    Ok(Client {
+        id: member("client_id")?,
+        secret: SecretString::new(member("client_secret")?),
+        redirect_uri: REDIRECT_URI.to_owned(),
+    })
+}
+
+async fn create_users(admin: &mut Admin<'_>, count: usize) -> Result<Vec<Arc<str>>, LoadtestError> {
+    let run = random::token_128(&SystemRandom).to_lowercase();
+    let new: Vec<_> = (0..count.max(1))
+        .map(|index| NewUser {
+            email: format!("load-{run}-{index}@loadtest.invalid"),
+            name: format!("Load Test {index}"),
+            email_verified: true,
+        })
+        .collect();
+    if let Some(created) = admin.bulk::<_, CreatedUser>(admin::USERS_BULK, &new).await? {
+        return Ok(created.into_iter().map(|created| created.user.id).collect());
+    }
+    let mut ids = Vec::with_capacity(count);
+    for user in &new {
+        let created: CreatedUser = one_by_one(admin, admin::USERS, user).await?;
+        ids.push(created.user.id);
+    }
+    Ok(ids)
+}
+
+/// One session per user, and the cookie's name if the answers tell it.
+async fn create_sessions(
+    admin: &mut Admin<'_>,
+    users: &[Arc<str>],
+    ttl_seconds: u64,
+) -> Result<(Vec<Session>, Option<String>), LoadtestError> {
+    let new: Vec<_> = users.iter().map(|user_id| NewSession { user_id, ttl_seconds }).collect();
+    let created = match admin.bulk::<_, CreatedSession>(admin::SESSIONS_BULK, &new).await? {
+        Some(created) => created,
+        None => {
+            let mut created = Vec::with_capacity(new.len());
+            for session in &new {
+                created.push(one_by_one(admin, admin::TEST_SESSIONS, session).await?);
+            }
+            created
+        }
+    };
+    let cookie = created.first().and_then(|session: &CreatedSession| session.cookie_value.as_deref());
+    let cookie = cookie.and_then(|value| value.split_once('=')).map(|(name, _)| name.trim().to_owned());
+    let session = |(created, user_id): (CreatedSession, &Arc<str>)| Session {
+        id: created.session_id,
+        user_id: Arc::clone(user_id),
+    };
+    Ok((created.into_iter().zip(users).map(session).collect(), cookie))
+}
+
+async fn one_by_one<I: Serialize, O: serde::de::DeserializeOwned>(
+    admin: &mut Admin<'_>,
+    path: &'static str,
+    item: &I,
+) -> Result<O, LoadtestError> {
+    let body = serde_json::to_value(item).map_err(std::io::Error::from)?;
+    let answer = admin.create(path, &body).await?;
+    serde_json::from_value(answer).map_err(|error| LoadtestError::Refused {
+        what: path,
+        status: 200,
+        detail: error.to_string(),
+    })
+}
+
+/// The cookie's name where the target does not tell it: prefixed on https.
+fn default_cookie(issuer: &str) -> String {
+    if issuer.starts_with("https://") { "__Host-symbolon_session" } else { "symbolon_session" }.to_owned()
+}
+
+/// `count` requests, dealt out over the users.
+fn dealt<'a>(
+    users: &'a [Arc<str>],
+    client: &'a Client,
+    count: usize,
+) -> (Vec<NewToken<'a>>, impl Iterator<Item = &'a Arc<str>>) {
+    let new = users.iter().cycle().take(count);
+    let new = new.map(|user_id| NewToken { user_id, client_id: &client.id, scope: SCOPE }).collect();
+    (new, users.iter().cycle())
+}
+
+async fn bulk_tokens(
+    admin: &mut Admin<'_>,
+    users: &[Arc<str>],
+    client: &Client,
+    count: usize,
+) -> Result<Option<Vec<AccessToken>>, LoadtestError> {
+    let (new, users) = dealt(users, client, count);
+    let created = admin.bulk::<_, CreatedToken>(admin::TOKENS_BULK, &new).await?;
+    Ok(created.map(|created| {
+        let token = |(created, user_id): (CreatedToken, &Arc<str>)| AccessToken {
+            token: created.access_token,
+            user_id: Arc::clone(user_id),
+        };
+        created.into_iter().zip(users).map(token).collect()
+    }))
+}
+
+async fn bulk_families(
+    admin: &mut Admin<'_>,
+    users: &[Arc<str>],
+    client: &Client,
+    count: usize,
+) -> Result<Option<Vec<Family>>, LoadtestError> {
+    let (new, users) = dealt(users, client, count);
+    let created = admin.bulk::<_, CreatedFamily>(admin::FAMILIES_BULK, &new).await?;
+    Ok(created.map(|created| {
+        let family = |(created, user_id): (CreatedFamily, &Arc<str>)| Family {
+            refresh_token: created.refresh_token,
+            user_id: Arc::clone(user_id),
+        };
+        created.into_iter().zip(users).map(family).collect()
+    }))
+}
+
+/// Goes through `count` logins by silent request and code, in parts, so that no code expires on the way.
+async fn log_in(seed: Seed, count: usize) -> Result<(Seed, IssuedTokens), LoadtestError> {
+    const PART: usize = 2_000;
+    let keep = Arc::new(Mutex::new(IssuedTokens::default()));
+    let shared = Arc::new(seed);
+    let mut left = count;
+    while left > 0 {
+        let part = left.min(PART);
+        left -= part;
+        harvest_codes(&shared, part).await?;
+        let connections = CONNECTIONS.min(part);
+        let visitors = (0..connections)
+            .map(|_| Box::new(CodeVisitor::new(&shared, Some(Arc::clone(&keep)))) as Box<dyn Visitor>)
+            .collect();
+        // One more per connection, for the turn that finds the pool empty.
+        run_flow(&shared, "redeem codes", part + connections, visitors).await?;
+    }
+    let issued = std::mem::take(&mut *keep.lock().unwrap_or_else(PoisonError::into_inner));
+    let seed =
+        Arc::into_inner(shared).ok_or_else(|| LoadtestError::Options("the seed is still in use".into()))?;
+    Ok((seed, issued))
+}
+
+/// Fills the pool of codes by silent requests.
+///
+/// # Errors
+/// [`LoadtestError::Refused`] when any of them is not answered with a code.
+pub(crate) async fn harvest_codes(seed: &Arc<Seed>, count: usize) -> Result<(), LoadtestError> {
+    seed.codes.clear();
+    let visitors = (0..CONNECTIONS.min(count))
+        .map(|index| {
+            let visitor = SilentVisitor::new(seed, index, Some(seed.codes.clone()));
+            visitor.map(|visitor| Box::new(visitor) as Box<dyn Visitor>)
+        })
+        .collect::<Result<_, _>>()
+        .map_err(|what| LoadtestError::Unseeded { scenario: "code", what })?;
+    run_flow(seed, "obtain codes", count, visitors).await
+}
+
+/// Runs visitors off the caller's runtime; anything but right answers is an error.
+async fn run_flow(
+    seed: &Arc<Seed>,
+    what: &'static str,
+    requests: usize,
+    visitors: Vec<Box<dyn Visitor>>,
+) -> Result<(), LoadtestError> {
+    let until = Until::Requests(u64::try_from(requests).unwrap_or(u64::MAX));
+    let options = Closed { load: Load::to(seed.target.address), until };
+    let outcome = tokio::task::spawn_blocking(move || closed(&options, visitors))
+        .await
+        .map_err(|_| LoadtestError::Interrupted)??;
+    if outcome.tally.is_clean() {
+        return Ok(());
+    }
+    let tally = outcome.tally;
+    let failures = format!("{} requests failed {:?}", tally.failures_total(), tally.failures);
+    Err(LoadtestError::Refused { what, status: 0, detail: tally.first_wrong.unwrap_or(failures) })
+}
+
+/// The algorithm that the tokens are really signed with.
+fn issued_algorithm(seed: &Seed, wanted: Option<Algorithm>) -> Result<Algorithm, LoadtestError> {
+    let token = seed.tokens.first().map_or("", |token| &*token.token);
+    let algorithm = Claims::algorithm(token)
+        .ok_or_else(|| LoadtestError::Options("the target's access tokens are not signed JWTs".into()))?;
+    match wanted {
+        Some(wanted) if wanted != algorithm => Err(LoadtestError::Options(format!(
+            "asked for tokens signed with {}, the target signs with {}",
+            wanted.as_str(),
+            algorithm.as_str()
+        ))),
+        _ => Ok(algorithm),
+    }
+}

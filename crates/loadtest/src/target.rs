@@ -1,0 +1,112 @@
+//! The provider under load: its address, its issuer and where its endpoints are.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use serde::Deserialize;
+use symbolon_crypto::SecretString;
+use url::Url;
+
+use crate::LoadtestError;
+use crate::client::{Connection, Timeouts, request};
+
+/// OpenID Connect Discovery 1.0, section 4.
+const DISCOVERY: &str = "/.well-known/openid-configuration";
+
+/// A provider that answered discovery.
+pub struct Target {
+    /// Where connections go.
+    pub address: SocketAddr,
+    /// The `Host` that requests name.
+    pub authority: String,
+    /// The issuer that it announces, which its answers must carry.
+    pub issuer: String,
+    /// The paths of its endpoints.
+    pub endpoints: Endpoints,
+    /// The admin API's bearer secret, where there is one.
+    pub admin_secret: Option<SecretString>,
+}
+
+/// The paths of a provider's endpoints on its public listener.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoints {
+    /// The discovery document.
+    pub discovery: String,
+    /// Authorization (RFC 6749 3.1).
+    pub authorize: String,
+    /// Token (RFC 6749 3.2).
+    pub token: String,
+    /// UserInfo (OpenID Connect Core 1.0, 5.3).
+    pub userinfo: Option<String>,
+    /// Introspection (RFC 7662).
+    pub introspect: Option<String>,
+}
+
+/// What is read from the discovery document.
+#[derive(Deserialize)]
+struct Metadata {
+    issuer: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    userinfo_endpoint: Option<String>,
+    introspection_endpoint: Option<String>,
+}
+
+impl Target {
+    /// Resolves the URL and asks for the discovery document. The issuer and its endpoints may name another
+    /// scheme, host or port than the URL, as behind a proxy: only their paths are used.
+    ///
+    /// # Errors
+    /// [`LoadtestError::Target`] for a URL that cannot be used, otherwise what discovery answered.
+    pub async fn discover(url: &str, admin_secret: Option<SecretString>) -> Result<Self, LoadtestError> {
+        let invalid = |reason: String| LoadtestError::Target { url: url.to_owned(), reason };
+        let parsed = Url::parse(url).map_err(|error| invalid(error.to_string()))?;
+        if parsed.scheme() != "http" {
+            return Err(invalid("only http is supported so far; measure behind the TLS proxy".into()));
+        }
+        let host = parsed.host_str().ok_or_else(|| invalid("it has no host".into()))?;
+        let port = parsed.port_or_known_default().unwrap_or(80);
+        // `host_str` keeps the brackets of an IPv6 address, which a look-up does not want.
+        let address = (host.trim_matches(['[', ']']), port)
+            .to_socket_addrs()
+            .map_err(|error| invalid(format!("cannot look up {host}: {error}")))?
+            .next()
+            .ok_or_else(|| invalid(format!("{host} has no address")))?;
+        let authority = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let discovery = format!("{}{DISCOVERY}", parsed.path().trim_end_matches('/'));
+        let metadata = fetch_metadata(address, &authority, &discovery).await?;
+        let path = |endpoint: &str| -> Result<String, LoadtestError> {
+            let url = Url::parse(endpoint).map_err(|error| invalid(format!("{endpoint}: {error}")))?;
+            Ok(url.path().to_owned())
+        };
+        Ok(Self {
+            address,
+            authority,
+            endpoints: Endpoints {
+                discovery,
+                authorize: path(&metadata.authorization_endpoint)?,
+                token: path(&metadata.token_endpoint)?,
+                userinfo: metadata.userinfo_endpoint.as_deref().map(path).transpose()?,
+                introspect: metadata.introspection_endpoint.as_deref().map(path).transpose()?,
+            },
+            issuer: metadata.issuer,
+            admin_secret,
+        })
+    }
+}
+
+async fn fetch_metadata(address: SocketAddr, authority: &str, path: &str) -> Result<Metadata, LoadtestError> {
+    const WHAT: &str = "discovery";
+    let mut connection =
+        Connection::open(address, Timeouts::default()).await.map_err(LoadtestError::http(WHAT))?;
+    let mut bytes = Vec::new();
+    request::get(&mut bytes, path, authority, &[("accept", "application/json")]);
+    let response = connection.exchange(&bytes).await.map_err(LoadtestError::http(WHAT))?;
+    if response.status != 200 {
+        return Err(LoadtestError::refused(WHAT, response.status, response.body));
+    }
+    serde_json::from_slice(response.body).map_err(|error| LoadtestError::Refused {
+        what: WHAT,
+        status: 200,
+        detail: error.to_string(),
+    })
+}

@@ -1,0 +1,181 @@
+//! Stalls show, wrong answers are counted exactly, arrivals keep their rate.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use symbolon_loadtest::LoadtestError;
+use symbolon_loadtest::client::{ClientError, Response, Timeouts, request};
+use symbolon_loadtest::clock;
+use symbolon_loadtest::executor::{Closed, Load, Open, Schedule, Until, closed, open};
+use symbolon_loadtest::scenario::{Next, Right, Visitor, Wrong};
+
+/// Answers each request with what `answer` says, a thread per connection.
+fn server(
+    answer: impl Fn(u64) -> Option<&'static str> + Send + Sync + 'static,
+) -> (SocketAddr, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let count = Arc::new(AtomicU64::new(0));
+    let (answer, counter) = (Arc::new(answer), Arc::clone(&count));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (answer, count) = (Arc::clone(&answer), Arc::clone(&counter));
+            std::thread::spawn(move || converse(stream.unwrap(), &*answer, &count));
+        }
+    });
+    (address, count)
+}
+
+fn converse(mut stream: TcpStream, answer: &dyn Fn(u64) -> Option<&'static str>, count: &AtomicU64) {
+    stream.set_nodelay(true).unwrap();
+    let mut buffer = [0; 4096];
+    let mut filled = 0;
+    while let Ok(read @ 1..) = stream.read(&mut buffer[filled..]) {
+        filled += read;
+        if buffer[..filled].ends_with(b"\r\n\r\n") {
+            filled = 0;
+            let number = count.fetch_add(1, Ordering::Relaxed);
+            let Some(body) = answer(number) else { continue };
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            if stream.write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Wants the body `right`.
+struct Asker;
+
+impl Visitor for Asker {
+    fn next_request(&mut self, out: &mut Vec<u8>) -> Next {
+        request::get(out, "/", "localhost", &[]);
+        Next::Send
+    }
+
+    fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong> {
+        if response.body == b"right" {
+            Ok(Right::default())
+        } else {
+            Err(Wrong::new("body", response.text()))
+        }
+    }
+}
+
+fn askers(count: usize) -> Vec<Box<dyn Visitor>> {
+    (0..count).map(|_| Box::new(Asker) as Box<dyn Visitor>).collect()
+}
+
+/// For the first 200 ms of every second nothing is answered.
+fn stalling_server() -> SocketAddr {
+    let began: Instant = clock::now();
+    let (address, _) = server(move |_| {
+        let phase = (clock::now() - began).as_millis() % 1000;
+        if let Some(rest @ 1..) = 200_u128.checked_sub(phase) {
+            std::thread::sleep(Duration::from_millis(u64::try_from(rest).unwrap()));
+        }
+        Some("right")
+    });
+    address
+}
+
+#[test]
+fn the_open_model_shows_a_stall_that_the_closed_one_hides() {
+    let run = Open {
+        load: Load::to(stalling_server()),
+        schedule: Schedule::ConstantRate { rate: 500.0, duration: Duration::from_secs(3) },
+    };
+    let open = open(&run, askers(16)).unwrap();
+    let tally = &open.outcome.tally;
+    assert!(tally.is_clean() && open.missed == 0, "{:?}, {} missed", tally.failures, open.missed);
+    let (p50, p99) = (tally.latency(50.0), tally.latency(99.0));
+    // A fifth of the arrivals fall into a stall and wait for its end, evenly between 0 and 200 ms.
+    assert!((Duration::from_millis(160)..Duration::from_millis(300)).contains(&p99), "P99 {p99:?}");
+    assert!(p50 < Duration::from_millis(50), "P50 {p50:?}");
+
+    let run =
+        Closed { load: Load::to(stalling_server()), until: Until::Elapsed(Duration::from_millis(1500)) };
+    let closed = closed(&run, askers(1)).unwrap().tally;
+    assert!(closed.latency(99.0) < Duration::from_millis(50), "the reason for the open model");
+}
+
+#[test]
+fn one_wrong_answer_in_a_thousand_is_counted_exactly() {
+    for threads in [1, 2, 3] {
+        let (address, count) = server(|number| Some(if number % 1000 == 7 { "wrong" } else { "right" }));
+        let load = Load { threads, ..Load::to(address) };
+        let outcome = closed(&Closed { load, until: Until::Requests(20_000) }, askers(8)).unwrap();
+        assert_eq!(outcome.tally.wrong.get("body"), Some(&20));
+        assert_eq!(outcome.tally.right, 19_980);
+        assert_eq!(count.load(Ordering::Relaxed), 20_000);
+        assert_eq!(outcome.tally.first_wrong.as_deref(), Some("body: wrong"));
+        assert!(!outcome.tally.is_clean());
+        assert_eq!(outcome.visitors.len(), 8);
+    }
+}
+
+#[test]
+fn arrivals_keep_their_rate_within_one_percent() {
+    let seen: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let times = Arc::clone(&seen);
+    let (address, _) = server(move |_| {
+        times.lock().unwrap().push(clock::now());
+        Some("right")
+    });
+    let load =
+        Load { warm_up: Duration::from_millis(500), pid: Some(std::process::id()), ..Load::to(address) };
+    let schedule = Schedule::ConstantRate { rate: 2_000.0, duration: Duration::from_secs(2) };
+    let open = open(&Open { load, schedule }, askers(16)).unwrap();
+    assert_eq!((open.arrivals, open.missed), (4_000, 0));
+    assert_eq!(open.outcome.tally.right, 4_000, "the warm-up is not counted");
+    assert!((open.achieved_rate - 2_000.0).abs() < 20.0, "{}", open.achieved_rate);
+    assert!(open.outcome.server_cpu.unwrap() > Duration::ZERO);
+    // And as the server saw it, the warm-up included.
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 5_000);
+    let rate = 4_999.0 / (*seen.last().unwrap() - seen[0]).as_secs_f64();
+    assert!((1_980.0..2_020.0).contains(&rate), "{rate}");
+}
+
+#[test]
+fn what_a_silent_server_lets_fall_is_missed_or_failed_never_forgotten() {
+    let (address, _) = server(|number| (number < 100).then_some("right"));
+    let timeouts = Timeouts { request: Duration::from_millis(200), ..Timeouts::default() };
+    let load = Load { timeouts, ..Load::to(address) };
+    let schedule = Schedule::ConstantRate { rate: 400.0, duration: Duration::from_secs(1) };
+    let open = open(&Open { load, schedule }, askers(4)).unwrap();
+    let tally = &open.outcome.tally;
+    assert_eq!(tally.right, 100);
+    assert!(tally.failures["timeout"] >= 4, "{:?}", tally.failures);
+    assert!(open.missed > 100, "{} missed", open.missed);
+    assert_eq!(tally.requests() + open.missed, 400);
+}
+
+#[test]
+fn an_unreachable_target_is_told_at_once() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let run = Closed { load: Load { threads: 2, ..Load::to(address) }, until: Until::Requests(10) };
+    let error = closed(&run, askers(4)).err().unwrap();
+    assert!(matches!(error, LoadtestError::Http { source: ClientError::Connect { .. }, .. }), "{error}");
+    let schedule = Schedule::ConstantRate { rate: 10.0, duration: Duration::from_secs(60) };
+    let error = open(&Open { load: Load::to(address), schedule }, askers(4)).err().unwrap();
+    assert!(error.to_string().contains("cannot connect"), "{error}");
+}
+
+#[test]
+fn a_stopped_run_ends_early_with_what_it_has() {
+    let (address, _) = server(|_| Some("right"));
+    let load = Load::to(address);
+    let stop = load.stop.clone();
+    let (told, asked) = std::sync::mpsc::channel();
+    let run = std::thread::spawn(move || {
+        told.send(()).unwrap();
+        closed(&Closed { load, until: Until::Elapsed(Duration::from_secs(3600)) }, askers(2)).unwrap()
+    });
+    asked.recv().unwrap();
+    stop.stop();
+    assert!(run.join().unwrap().tally.failures.is_empty());
+}

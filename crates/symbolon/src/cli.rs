@@ -1,0 +1,106 @@
+//! The command line. Every key of the configuration is a flag of `serve` and `config`; the table of keys makes them.
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use symbolon_server::config::{self, Key, Kind};
+
+/// The whole command line.
+pub(crate) fn command() -> Command {
+    let command = Command::new("symbolon")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("OpenID Connect provider and OAuth 2 authorization server")
+        .subcommand_required(false)
+        .arg_required_else_help(false);
+    configured(command)
+        .arg(accept_clock())
+        .subcommand(
+            configured(Command::new("serve").about("Start the provider (also what no command does)"))
+                .arg(accept_clock()),
+        )
+        .subcommand(
+            Command::new("config")
+                .about("Look at the configuration")
+                .subcommand_required(true)
+                .subcommand(configured(
+                    Command::new("check").about("Check the configuration and say every mistake"),
+                ))
+                .subcommand(configured(Command::new("show").about("Show each value and where it comes from")))
+                .subcommand(Command::new("schema").about("Print the JSON schema of the configuration file")),
+        )
+        .subcommands(crate::command::commands())
+}
+
+fn accept_clock() -> Arg {
+    Arg::new("accept-clock")
+        .long("accept-clock")
+        .action(ArgAction::SetTrue)
+        .help("Start though the clock is far behind the last time that the data directory saw")
+}
+
+/// The key of the issuer's URL. To a command of administration `--issuer` is the name of an issuer.
+const ISSUER: &str = "issuer";
+
+/// Flags of the configuration that say where data and server are.
+const WHEREABOUTS: [&str; 4] = ["data_dir", "management_listen", "admin_secret_file", "master_key_file"];
+
+/// Adds what every command of administration takes: how to find data or server, the issuer, and the output's form.
+pub(crate) fn administration(command: Command) -> Command {
+    let server = Arg::new("server").long("server").value_name("URL");
+    let issuer = Arg::new("issuer-id").long("issuer").value_name("ID").default_value("default");
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
+    config::keys()
+        .filter(|key| key.path != ISSUER)
+        .fold(command.arg(config_file()), |command, key| {
+            command.arg(flag(key).hide(!WHEREABOUTS.contains(&key.path)))
+        })
+        .arg(server.help("Ask the server at this URL, whatever data directory there is"))
+        .arg(issuer.help("Which issuer it is about"))
+        .arg(json.help("Print JSON"))
+}
+
+fn config_file() -> Arg {
+    Arg::new("config").long("config").value_name("FILE").help("Configuration file (TOML)")
+}
+
+/// Adds `--config` and a flag for each key.
+fn configured(command: Command) -> Command {
+    config::keys()
+        .fold(command.arg(config_file()), |command, key| command.arg(flag(key).hide_short_help(true)))
+}
+fn flag(key: &'static Key) -> Arg {
+    let arg = Arg::new(key.path).long(key.flag.trim_start_matches('-')).help(key.doc).value_name("VALUE");
+    match key.kind {
+        // A bare switch means true.
+        Kind::Switch => arg.num_args(0..=1).default_missing_value("true").require_equals(false),
+        _ => arg.value_parser(value_parser!(String)).allow_hyphen_values(true),
+    }
+}
+
+/// The flags that were given, as `(name, value)`.
+pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, String)> {
+    let given = |path: &str| matches.try_get_one::<String>(path).ok().flatten().cloned();
+    let keys = config::keys().filter_map(|key| Some((key.flag.to_owned(), given(key.path)?)));
+    given("config").map(|file| ("--config".to_owned(), file)).into_iter().chain(keys).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn the_issuer_of_a_command_is_not_the_issuers_url() {
+        let matches =
+            command().get_matches_from(["symbolon", "keys", "list", "--issuer", "acme", "--data-dir", "/d"]);
+        let (_, keys) = matches.subcommand().unwrap();
+        let (_, list) = keys.subcommand().unwrap();
+        assert_eq!(flags(list), [("--data-dir".to_owned(), "/d".to_owned())]);
+        assert_eq!(list.get_one::<String>("issuer-id").unwrap(), "acme");
+        let matches = command().get_matches_from(["symbolon", "serve", "--issuer", "https://x.example"]);
+        let (_, serve) = matches.subcommand().unwrap();
+        assert_eq!(flags(serve), [("--issuer".to_owned(), "https://x.example".to_owned())]);
+    }
+}

@@ -1,0 +1,56 @@
+//! No server runs: the data directory is opened here, and the same router answers.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use symbolon_server::admin;
+use symbolon_server::app::App;
+use symbolon_server::clock::SystemClock;
+use symbolon_server::config::Config;
+use symbolon_server::jobs::{self, Jobs};
+use tokio::sync::watch;
+use tower::ServiceExt;
+
+use super::ApiError;
+use crate::process::{self, ProcessError};
+
+/// The provider without its listeners.
+pub(super) struct InProcess {
+    app: Arc<App>,
+    router: Router,
+    jobs: Jobs,
+    stop: watch::Sender<bool>,
+}
+
+impl InProcess {
+    /// Opens the data directory of a configuration.
+    pub(super) async fn open(config: Config) -> Result<Self, ProcessError> {
+        let clock = SystemClock::start();
+        let store = process::open_store(&config, &clock, false)?;
+        let (app, _) = process::make_app(config, store, &clock).await?;
+        app.load_issuers().await?;
+        let router = Router::new().nest("/api/admin", admin::router(Arc::clone(&app)));
+        let (stop, stopping) = watch::channel(false);
+        // They write the audit log.
+        let jobs = jobs::spawn(Arc::clone(&app), None, stopping);
+        Ok(Self { app, router, jobs, stop })
+    }
+
+    pub(super) async fn send(&self, request: Request<Body>) -> Result<(StatusCode, Bytes), ApiError> {
+        let Ok(response) = self.router.clone().oneshot(request).await;
+        let status = response.status();
+        let body =
+            response.into_body().collect().await.map_err(|error| ApiError::Answer(error.to_string()))?;
+        Ok((status, body.to_bytes()))
+    }
+
+    pub(super) async fn close(self) -> Result<(), ProcessError> {
+        self.stop.send_replace(true);
+        self.jobs.finish().await;
+        self.app.store.close().await.map_err(|error| ProcessError::Store(error.into()))
+    }
+}

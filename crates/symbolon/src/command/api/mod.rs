@@ -1,0 +1,236 @@
+//! The way to the admin API, the same for every command.
+//!
+//! A command is one or more requests. Where a server runs on the data directory (it holds the lock), or where
+//! `--server` names one, they go to it by HTTP; else the command opens the data directory itself and asks the very
+//! same router in this process. So there is one implementation of every operation, with its checks and its audit.
+
+mod in_process;
+mod remote;
+
+use axum::body::Body;
+use bytes::Bytes;
+use clap::ArgMatches;
+use http::{Method, Request, StatusCode, header};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+use symbolon_crypto::secret::SecretString;
+use symbolon_protocol::id::IssuerId;
+use symbolon_server::config::Config;
+use tokio::runtime::Runtime;
+
+use super::{CommandError, load};
+use crate::process::{self, ProcessError, secrets};
+use in_process::InProcess;
+use remote::Remote;
+
+/// What may stand in a path segment as it is (RFC 3986 2.3: the unreserved characters).
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Why the admin API did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub(crate) enum ApiError {
+    #[error("{0} is not a URL that this command can use: {1}")]
+    Url(String, &'static str),
+    #[error(
+        "another process has the data directory open, and its management listener has no fixed port: name it with \
+         --server"
+    )]
+    NoPort,
+    #[error("no admin secret: give --admin-secret-file, SYMBOLON_ADMIN_SECRET or a configuration file")]
+    NoSecret,
+    #[error("cannot reach the server at {address}: {reason}")]
+    Unreachable { address: String, reason: String },
+    #[error("the server answered {status}: {text}")]
+    Refused { status: StatusCode, text: String },
+    #[error("the server's answer is not what was expected: {0}")]
+    Answer(String),
+}
+
+impl ApiError {
+    /// Whether the caller asked for something that makes no sense.
+    pub(crate) fn is_usage(&self) -> bool {
+        match self {
+            Self::Url(..) | Self::NoPort | Self::NoSecret => true,
+            Self::Refused { status, .. } => *status == StatusCode::BAD_REQUEST,
+            _ => false,
+        }
+    }
+}
+
+enum Way {
+    Server(Remote),
+    Here(Box<InProcess>),
+}
+
+/// The admin API of one issuer.
+pub(super) struct Api {
+    runtime: Runtime,
+    way: Way,
+    secret: SecretString,
+    issuer: IssuerId,
+    /// The configuration that the command was given.
+    pub(super) config: Config,
+}
+
+impl Api {
+    /// Finds the way: `--server`, else the server that holds the data directory, else this process.
+    pub(super) fn reach(matches: &ArgMatches) -> Result<Self, CommandError> {
+        let issuer = match matches.try_get_one::<String>("issuer-id") {
+            Ok(Some(id)) => {
+                IssuerId::parse(id).map_err(|error| CommandError::Usage(format!("--issuer: {error}")))?
+            }
+            _ => IssuerId::default_issuer(),
+        };
+        let config = load(matches)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        if let Some(url) = matches.get_one::<String>("server") {
+            let secret = known_secret(&config)?;
+            return Ok(Self { runtime, way: Way::Server(Remote::at(url)?), secret, issuer, config });
+        }
+        match runtime.block_on(InProcess::open(load(matches)?)) {
+            Ok(here) => {
+                let (secret, _) = secrets::admin_secret(&config, &config.storage.data_dir)?;
+                Ok(Self { runtime, way: Way::Here(Box::new(here)), secret, issuer, config })
+            }
+            Err(error) if process::is_locked(&error) => {
+                let secret = known_secret(&config)?;
+                let way = Way::Server(Remote::of(&config)?);
+                Ok(Self { runtime, way, secret, issuer, config })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether a server that runs elsewhere, or by other rules than this configuration, may have answered.
+    pub(super) fn is_named(matches: &ArgMatches) -> bool {
+        matches.get_one::<String>("server").is_some()
+    }
+
+    /// Asks for something of the issuer.
+    pub(super) fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, CommandError> {
+        if self.issuer == IssuerId::default_issuer() {
+            return self.ask_all(method, path, body);
+        }
+        self.ask_all(method, &format!("/issuers/{}{path}", self.issuer), body)
+    }
+
+    /// Asks for something of the whole installation.
+    pub(super) fn ask_all(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, CommandError> {
+        let bearer = format!("Bearer {}", self.secret.expose());
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("/api/admin{path}"))
+            .header(header::AUTHORIZATION, bearer)
+            .header(header::ACCEPT, "application/json");
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        // An id was encoded, so only a secret with a line break ends here.
+        let request =
+            request.body(body).map_err(|_| CommandError::Usage("the admin secret is malformed".into()))?;
+        let (status, bytes) = self.runtime.block_on(async {
+            match &self.way {
+                Way::Server(remote) => remote.send(request).await,
+                Way::Here(here) => here.send(request).await,
+            }
+        })?;
+        Ok(answer(status, &bytes)?)
+    }
+
+    /// Every entry of a listing, page by page.
+    pub(super) fn list(&self, path: &str, member: &str, query: &str) -> Result<Vec<Value>, CommandError> {
+        let mut all = Vec::new();
+        for page in 1.. {
+            let path = format!("{path}?page={page}&limit=100{query}");
+            let mut answer = self.ask(Method::GET, &path, None)?;
+            let more = answer.pointer("/pagination/hasNext").and_then(Value::as_bool).unwrap_or(false);
+            match answer.get_mut(member).map(Value::take) {
+                Some(Value::Array(entries)) => all.extend(entries),
+                _ => return Err(ApiError::Answer(format!("there is no {member}")).into()),
+            }
+            if !more {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Lets go of the data directory, if it was opened.
+    pub(super) fn close(self) -> Result<(), CommandError> {
+        match self.way {
+            Way::Server(_) => Ok(()),
+            Way::Here(here) => Ok(self.runtime.block_on(here.close())?),
+        }
+    }
+}
+
+/// A text as one segment of a path.
+pub(super) fn segment(text: &str) -> String {
+    utf8_percent_encode(text, SEGMENT).to_string()
+}
+
+/// The secret of a server that runs: configured, or the one that it made for itself.
+fn known_secret(config: &Config) -> Result<SecretString, CommandError> {
+    if let Some(secret) = &config.security.admin_secret {
+        return Ok(secret.clone());
+    }
+    match std::fs::read_to_string(config.storage.data_dir.join(secrets::ADMIN_SECRET_FILE)) {
+        Ok(text) => Ok(SecretString::new(text.trim().to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(ApiError::NoSecret.into()),
+        Err(source) => Err(ProcessError::Io { what: "cannot read the admin secret".into(), source }.into()),
+    }
+}
+
+fn answer(status: StatusCode, bytes: &Bytes) -> Result<Value, ApiError> {
+    if !status.is_success() {
+        let parsed = serde_json::from_slice::<Value>(bytes).unwrap_or_default();
+        let told = parsed.get("error_description").or_else(|| parsed.get("error")).and_then(Value::as_str);
+        let text =
+            told.map_or_else(|| String::from_utf8_lossy(bytes).chars().take(300).collect(), str::to_owned);
+        return Err(ApiError::Refused { status, text });
+    }
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(bytes).map_err(|error| ApiError::Answer(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_in_the_servers_words() {
+        let body = Bytes::from_static(br#"{"error":"conflict","error_description":"there is one already"}"#);
+        let refused = answer(StatusCode::CONFLICT, &body).unwrap_err();
+        assert_eq!(refused.to_string(), "the server answered 409 Conflict: there is one already");
+        assert!(!refused.is_usage());
+        let html = answer(StatusCode::BAD_REQUEST, &Bytes::from_static(b"<p>no")).unwrap_err();
+        assert_eq!((html.to_string().ends_with("<p>no"), html.is_usage()), (true, true));
+    }
+
+    #[test]
+    fn nothing_and_json_are_answers_and_text_is_not() {
+        assert_eq!(answer(StatusCode::NO_CONTENT, &Bytes::new()).unwrap(), Value::Null);
+        assert!(answer(StatusCode::OK, &Bytes::from_static(b"[1]")).unwrap().is_array());
+        assert!(matches!(answer(StatusCode::OK, &Bytes::from_static(b"hello")), Err(ApiError::Answer(_))));
+    }
+
+    #[test]
+    fn ids_cannot_leave_their_segment() {
+        assert_eq!(segment("a/../b?c#d é"), "a%2F..%2Fb%3Fc%23d%20%C3%A9");
+        assert_eq!(segment("user-1_2.3~"), "user-1_2.3~");
+    }
+}

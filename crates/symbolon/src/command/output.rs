@@ -1,0 +1,86 @@
+//! What a command prints: a table for people, JSON for scripts.
+
+use std::io::{self, Write};
+
+use clap::ArgMatches;
+use serde_json::Value;
+
+/// A column: its title and the member that it shows.
+pub(super) type Column = (&'static str, &'static str);
+
+/// Prints JSON where `--json` asks for it, else what `human` makes of it.
+pub(super) fn print(
+    matches: &ArgMatches,
+    value: &Value,
+    human: impl FnOnce(&Value) -> String,
+) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if matches.get_flag("json") {
+        writeln!(out, "{value:#}")?;
+    } else {
+        out.write_all(human(value).as_bytes())?;
+    }
+    out.flush()
+}
+
+/// Lines of columns, each as wide as its widest cell.
+pub(super) fn table(columns: &[Column], rows: &[Value]) -> String {
+    let cells: Vec<Vec<String>> =
+        std::iter::once(columns.iter().map(|(title, _)| (*title).to_owned()).collect())
+            .chain(rows.iter().map(|row| columns.iter().map(|(_, member)| cell(row.get(*member))).collect()))
+            .collect();
+    let width = |column: usize| {
+        let cells = cells.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let padded = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}  "));
+        format!("{}\n", padded.collect::<String>().trim_end())
+    };
+    cells.iter().map(line).collect()
+}
+
+/// Lines of `title  value`, without those that have none.
+pub(super) fn facts(columns: &[Column], of: &Value) -> String {
+    let given = columns.iter().filter(|(_, member)| of.get(*member).is_some_and(|value| !value.is_null()));
+    let width = given.clone().map(|(title, _)| title.len()).max().unwrap_or(0);
+    given.map(|(title, member)| format!("{title:width$}  {}\n", cell(of.get(*member)))).collect()
+}
+
+/// A value in one line. Text from outside must not steer the terminal.
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => {
+            text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+        }
+        Some(Value::Array(items)) => items.iter().map(|item| cell(Some(item))).collect::<Vec<_>>().join(" "),
+        Some(other) => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let rows = [json!({ "id": "a", "n": 1 }), json!({ "id": "longer", "list": ["x", "y"] })];
+        let text = table(&[("ID", "id"), ("NUMBER", "n"), ("LIST", "list")], &rows);
+        assert_eq!(text, "ID      NUMBER  LIST\na       1       -\nlonger  -       x y\n");
+    }
+
+    #[test]
+    fn facts_leave_out_what_is_not_there() {
+        let text =
+            facts(&[("client_id", "id"), ("secret", "secret")], &json!({ "id": "app", "secret": null }));
+        assert_eq!(text, "client_id  app\n");
+    }
+
+    #[test]
+    fn a_name_cannot_steer_the_terminal() {
+        assert_eq!(cell(Some(&json!("\u{1b}[2Jhello\n"))), "\u{fffd}[2Jhello\u{fffd}");
+    }
+}

@@ -1,0 +1,214 @@
+//! The running process: opens the store, starts the server, obeys signals.
+
+pub(crate) mod secrets;
+
+use std::io::Write;
+use std::sync::Arc;
+
+use symbolon_crypto::digest;
+use symbolon_crypto::random::SystemRandom;
+use symbolon_crypto::seal::SealError;
+use symbolon_crypto::signer::InlineSigner;
+use symbolon_server::app::{App, Ports};
+use symbolon_server::clock::{Clock, SystemClock};
+use symbolon_server::config::{Config, ConfigErrors, Mode};
+use symbolon_server::demo::{self, DemoError};
+use symbolon_server::issuer::IssuerError;
+use symbolon_server::jobs;
+use symbolon_server::serve::{self, ServeError, Server};
+use symbolon_server::telemetry::{Logging, LoggingError, LoggingOptions, Registry};
+use symbolon_store::StoreError;
+use symbolon_store::port::Issuers;
+use symbolon_store_embedded::database::DatabaseOptions;
+use symbolon_store_embedded::directory::OpenError;
+use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
+use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore, Shards};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Why the provider could not start or run.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub(crate) enum ProcessError {
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    #[error(transparent)]
+    Store(#[from] EmbeddedError),
+    #[error(transparent)]
+    Records(#[from] StoreError),
+    #[error(transparent)]
+    Issuer(#[from] IssuerError),
+    #[error(transparent)]
+    Logging(#[from] LoggingError),
+    #[error(transparent)]
+    MasterKey(#[from] SealError),
+    #[error(transparent)]
+    Demo(#[from] DemoError),
+    #[error("what is stored was sealed under a master key, and there is none: put it into {} or configure it", .0.display())]
+    NoMasterKey(std::path::PathBuf),
+    #[error("{what}: {source}")]
+    Io { what: String, source: std::io::Error },
+}
+
+/// Whether another process has the data directory open.
+pub(crate) fn is_locked(error: &ProcessError) -> bool {
+    matches!(error, ProcessError::Store(EmbeddedError::Directory(OpenError::Locked(_))))
+}
+
+type Reload<'a> = &'a dyn Fn() -> Result<Config, ConfigErrors>;
+
+/// Serves until told to stop. `reload` reads the configuration again.
+pub(crate) fn serve(config: Config, accept_clock: bool, reload: Reload<'_>) -> Result<(), ProcessError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("management")
+        .enable_all()
+        .build()
+        .map_err(|source| ProcessError::Io { what: "cannot start a runtime".into(), source })?;
+    runtime.block_on(run(config, accept_clock, reload))
+}
+
+async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Result<(), ProcessError> {
+    let logging = Logging::start(LoggingOptions {
+        format: config.telemetry.log_format,
+        level: config.telemetry.log_level.to_string(),
+        ..LoggingOptions::default()
+    })?;
+    for warning in config.warnings() {
+        tracing::warn!(key = warning.key, "{}", warning.text);
+    }
+    let workers = serve::workers(config.listen.worker_threads);
+    let bound = serve::bind(config.listen.public, config.listen.management, workers)?;
+    config.bound(bound.public_address);
+    let clock = SystemClock::start();
+    let store = open_store(&config, &clock, accept_clock)?;
+    let (app, first_start) = make_app(config, Arc::clone(&store), &clock).await?;
+    app.load_issuers().await?;
+    let demo = match app.config.load().mode {
+        Mode::Development => Some(demo::prepare(&app).await?.greeting(app.config.load().issuer.as_str())),
+        Mode::Production => None,
+    };
+    let scheme = if app.config.load().listen.tls.is_some() { "https" } else { "http" };
+    let ready = format!("listening on {scheme}://{}", bound.public_address);
+    let server = Server::start(&app, bound)?;
+    let jobs = jobs::spawn(Arc::clone(&app), Some(clock), server.stopping());
+    announce(&ready, demo.as_deref(), first_start.as_deref())?;
+    obey_signals(&app, &server, &logging, reload).await?;
+    server.stop().await;
+    jobs.finish().await;
+    if let Err(error) = app.store.close().await {
+        tracing::error!(%error, "the store was not closed cleanly");
+    }
+    logging.flush();
+    Ok(())
+}
+
+pub(crate) fn open_store(
+    config: &Config,
+    clock: &Arc<SystemClock>,
+    accept_clock: bool,
+) -> Result<Arc<EmbeddedStore>, ProcessError> {
+    let clock = Arc::clone(clock);
+    let wanted = config.storage.shards;
+    let options = EmbeddedOptions {
+        path: config.storage.data_dir.clone(),
+        shards: Shards {
+            code: wanted.code,
+            session: wanted.session,
+            challenge: wanted.challenge,
+            refresh: wanted.refresh,
+            revocation: wanted.revocation,
+            assertion: wanted.assertion,
+        },
+        journal: JournalOptions {
+            hold: config.storage.commit_hold,
+            sync: if config.storage.sync { SyncMode::Data } else { SyncMode::Off },
+            reserve_bytes: config.storage.reserve,
+            ..JournalOptions::default()
+        },
+        database: DatabaseOptions { sync: config.storage.sync, ..DatabaseOptions::default() },
+        now: Arc::new(move || clock.now().millis()),
+        accept_clock,
+    };
+    Ok(Arc::new(EmbeddedStore::open(options)?))
+}
+
+/// The app, and the admin secret where it was made just now.
+pub(crate) async fn make_app(
+    config: Config,
+    store: Arc<EmbeddedStore>,
+    clock: &Arc<SystemClock>,
+) -> Result<(Arc<App>, Option<String>), ProcessError> {
+    let (secret, made) = secrets::admin_secret(&config, store.directory().path())?;
+    let issuers = store.issuers().await?;
+    let master = secrets::master_key(&config, &store.directory().master_key(), issuers.is_empty())?;
+    let ports = Ports {
+        store,
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
+        random: Arc::new(SystemRandom),
+        signer: Arc::new(InlineSigner),
+        master,
+    };
+    let registry =
+        Arc::new(Registry::new(env!("CARGO_PKG_VERSION"), option_env!("SYMBOLON_REVISION").unwrap_or("")));
+    let digest = digest::sha256(&[secret.expose().as_bytes()]);
+    Ok((App::new(config, ports, registry, digest), made))
+}
+
+/// Prints the line that scripts wait for, and in development mode what a newcomer needs.
+fn announce(ready: &str, demo: Option<&str>, admin_secret: Option<&str>) -> Result<(), ProcessError> {
+    let mut out = std::io::stdout().lock();
+    let mut text = String::new();
+    if let Some(demo) = demo {
+        text.push_str(demo);
+        text.push('\n');
+    }
+    if let Some(secret) = admin_secret {
+        text.push_str(&format!("admin secret (shown once, kept in the data directory): {secret}\n"));
+    }
+    text.push_str(ready);
+    writeln!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(|source| ProcessError::Io { what: "cannot write to standard output".into(), source })
+}
+
+/// Returns on SIGTERM or SIGINT; reads configuration and certificates again on SIGHUP.
+async fn obey_signals(
+    app: &Arc<App>,
+    server: &Server,
+    logging: &Logging,
+    reload: Reload<'_>,
+) -> Result<(), ProcessError> {
+    let failed = |source| ProcessError::Io { what: "cannot listen for signals".into(), source };
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return Ok(()),
+            _ = interrupt.recv() => return Ok(()),
+            _ = hangup.recv() => match reload() {
+                Ok(config) => take_over(app, server, logging, config),
+                Err(errors) => tracing::error!("the configuration was not taken over: {errors}"),
+            },
+        }
+    }
+}
+
+/// Takes over what may change while running; says by name what needs a restart.
+fn take_over(app: &Arc<App>, server: &Server, logging: &Logging, mut new: Config) {
+    let old = app.config.load_full();
+    new.bound(old.listen.public);
+    if let Err(error) = server.tls.reload(new.listen.tls.as_ref(), new.listen.management_tls.as_ref()) {
+        tracing::error!(%error, "the old certificates stay in use");
+    }
+    let diff = Config::reloadable_diff(&old, &new);
+    if !diff.restart.is_empty() {
+        tracing::warn!(keys = ?diff.restart, "these keys need a restart");
+    }
+    if let Err(error) = logging.set_level(new.telemetry.log_level.as_str()) {
+        tracing::error!(%error, "the log level stays as it is");
+    }
+    server.telemetry().log().set_success_one_in(new.telemetry.log_sample);
+    app.reconfigure(new);
+    tracing::info!(keys = ?diff.live, "the configuration was taken over");
+}

@@ -1,0 +1,94 @@
+use serde_json::json;
+
+use crate::place::Place;
+
+/// Every command of administration, once; the same with a server and without.
+fn everyday(place: &Place) {
+    let made = place.run(&["user", "create", "--email", "ann@example.com", "--name", "Ann", "--json"]).json();
+    let id = made["id"].as_str().unwrap();
+    let taken = place.run(&["user", "create", "--email", "ANN@example.com"]).bad(1);
+    assert!(taken.contains("409"), "{taken}");
+    let set =
+        place.run_with(&["user", "set-password", "ann@example.com"], &[], "correct horse battery\n").good();
+    assert!(set.contains(id), "{set}");
+    let short = place.run_with(&["user", "set-password", id, "--password-file", "-"], &[], "short\n").bad(2);
+    assert!(short.contains("password") && !short.contains("short"), "{short}");
+    place.run_with(&["user", "set-password", id], &[], "").bad(2);
+    assert!(place.run_with(&["user", "set-password", "bob@example.com"], &[], "x\n").bad(1).contains("bob"));
+
+    let arguments =
+        ["client", "create", "--name", "App", "--client-id", "app", "--redirect-uri", "https://a.example/cb"];
+    let shown = place.run(&arguments).good();
+    assert!(shown.contains("client_secret  "), "{shown}");
+    place.run(&arguments).bad(1);
+    place.run(&["client", "create", "--name", "Bad", "--redirect-uri", "not a url"]).bad(2);
+    let clients = place.run(&["client", "list", "--json"]).json();
+    assert_eq!((clients.as_array().unwrap().len(), &clients[0]["client_id"]), (1, &json!("app")));
+    assert!(clients[0].get("client_secret").is_none());
+    assert_eq!(place.run(&["client", "list", "--search", "nothing", "--json"]).json(), json!([]));
+
+    place.run(&["issuer", "create", "acme", "--url", "https://acme.example"]).good();
+    let issuers = place.run(&["issuer", "list"]).good();
+    assert!(issuers.lines().any(|line| line == "acme     https://acme.example"), "{issuers}");
+    assert_eq!(place.run(&["client", "list", "--issuer", "acme", "--json"]).json(), json!([]));
+    assert!(place.run(&["keys", "list", "--issuer", "nobody"]).bad(1).contains("404"));
+    place.run(&["keys", "list", "--issuer", "No Body"]).bad(2);
+}
+
+#[test]
+fn commands_open_the_data_directory_where_nothing_holds_it() {
+    everyday(&Place::new());
+}
+
+#[test]
+fn commands_go_to_the_server_that_holds_the_data_directory() {
+    let place = Place::new();
+    let mut server = place.serve(&[]);
+    everyday(&place);
+    assert!(server.is_running());
+    // It knows at once, not only at its next start.
+    assert_eq!(place.admin("GET", "/clients/app", "").0, 200);
+}
+
+#[test]
+fn what_the_server_did_is_there_without_it_and_in_the_audit_log() {
+    let place = Place::new();
+    let create = |id| {
+        let arguments =
+            ["client", "create", "--grant-type", "client_credentials", "--name", id, "--client-id", id];
+        place.run(&arguments).good()
+    };
+    create("one");
+    let server = place.serve(&[]);
+    create("two");
+    let (_, log) = place.admin("GET", "/audit-logs?event=client.created", "");
+    assert!(log.to_string().contains("\"one\""), "{log}");
+    drop(server);
+    let clients = place.run(&["client", "list"]).good();
+    assert!(clients.contains("one") && clients.contains("two"), "{clients}");
+}
+
+#[test]
+fn mistakes_of_the_caller_end_with_2_and_the_rest_with_1() {
+    let place = Place::new();
+    for arguments in [
+        &["frobnicate"][..],
+        &["user"],
+        &["user", "create", "--password", "seen by everybody"],
+        &["keys", "revoke"],
+        &["keys", "list", "--server", "ftp://x"],
+        &["restore", "x", "--server", "http://127.0.0.1:1"],
+    ] {
+        place.run(arguments).bad(2);
+    }
+    assert!(
+        place.run_with(&["keys", "list"], &[("SYMBOLON_LISTEN", "nonsense")], "").bad(2).contains("listen")
+    );
+    let unreachable = place.run(&["keys", "list", "--server", "http://127.0.0.1:1"]).bad(1);
+    assert!(unreachable.contains("127.0.0.1:1"), "{unreachable}");
+    let server = place.serve(&[]);
+    let wrong =
+        place.run_with(&["keys", "list"], &[("SYMBOLON_ADMIN_SECRET", "sixteen characters?")], "").bad(1);
+    assert!(wrong.contains("401"), "{wrong}");
+    drop(server);
+}

@@ -1,0 +1,13 @@
+//! The real binary: its commands without a server, and with one.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "in tests a panic is the report"
+)]
+
+mod backup;
+mod commands;
+mod keys;
+mod place;

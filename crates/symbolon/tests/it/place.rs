@@ -1,0 +1,146 @@
+//! A data directory of its own with free ports, commands in it, and a server if wanted.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+const SECRET: &str = "an admin secret of the tests";
+
+pub(crate) struct Place {
+    directory: tempfile::TempDir,
+    listen: String,
+    management: String,
+}
+
+pub(crate) struct Server(Child);
+
+/// What a command answered.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) error: String,
+}
+
+impl Ran {
+    /// The output of a command that did well.
+    pub(crate) fn good(self) -> String {
+        assert_eq!(self.code, 0, "{}{}", self.out, self.error);
+        self.out
+    }
+
+    pub(crate) fn json(self) -> Value {
+        serde_json::from_str(&self.good()).unwrap()
+    }
+
+    /// The complaint of a command that ended with this code.
+    pub(crate) fn bad(self, code: i32) -> String {
+        assert_eq!(self.code, code, "{}{}", self.out, self.error);
+        self.error
+    }
+}
+
+fn free_address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Self { directory, listen: free_address(), management: free_address() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str], with: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_symbolon"));
+        command
+            .args(arguments)
+            .current_dir(self.directory.path())
+            .env_clear()
+            .env("SYMBOLON_ISSUER", format!("http://{}", self.listen))
+            .env("SYMBOLON_LISTEN", &self.listen)
+            .env("SYMBOLON_MANAGEMENT_LISTEN", &self.management)
+            .env("SYMBOLON_ADMIN_SECRET", SECRET)
+            .env("SYMBOLON_DATA_DIR", "data")
+            .env("SYMBOLON_TEST_ENDPOINTS", "true")
+            .envs(with.iter().copied());
+        command
+    }
+
+    /// Runs a command with a standard input.
+    pub(crate) fn run_with(&self, arguments: &[&str], with: &[(&str, &str)], input: &str) -> Ran {
+        let mut command = self.command(arguments, with);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // A command that refuses at once does not read.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { code: status.code().unwrap(), out: text(stdout), error: text(stderr) }
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with(arguments, &[], "")
+    }
+
+    /// Starts the server and waits until it is ready.
+    pub(crate) fn serve(&self, with: &[(&str, &str)]) -> Server {
+        let mut command = self.command(&["serve"], with);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ready = lines.any(|line| line.is_ok_and(|line| line.starts_with("listening on ")));
+        assert!(ready, "the server ended: {:?}", child.wait());
+        // Somebody must read on, or a full pipe would stop the server.
+        std::thread::spawn(move || lines.for_each(drop));
+        Server(child)
+    }
+
+    /// One request to the management listener; status and body.
+    pub(crate) fn admin(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let head = format!(
+            "{method} /api/admin{path} HTTP/1.1\r\nauthorization: Bearer {SECRET}\r\ncontent-type: application/json"
+        );
+        Self::exchange(&self.management, &head, body)
+    }
+
+    /// One form to the public listener; status and body.
+    pub(crate) fn form(&self, path: &str, form: &str) -> (u16, Value) {
+        let head = format!("POST {path} HTTP/1.1\r\ncontent-type: application/x-www-form-urlencoded");
+        Self::exchange(&self.listen, &head, form)
+    }
+
+    fn exchange(address: &str, head: &str, body: &str) -> (u16, Value) {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let rest = format!("host: {address}\r\ncontent-length: {}\r\nconnection: close", body.len());
+        let head = format!("{head}\r\n{rest}\r\n\r\n{body}");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        (status, serde_json::from_str(body).unwrap_or_default())
+    }
+}
+
+impl Server {
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

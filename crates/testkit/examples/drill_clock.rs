@@ -1,0 +1,83 @@
+//! Starts the server with a clock that is wrong: far behind what its data has seen it is refused by name, with the
+//! command that accepts it; a little behind or ahead it is followed.
+//!
+//! `cargo run -p symbolon-testkit --example drill_clock -- target/debug/symbolon`
+//!
+//! Needs `faketime` (of libfaketime).
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a drill: a failure is a failed drill, and counts are its output"
+)]
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use symbolon_testkit::drill::{
+    Arguments, Crew, Depth, Launch, Pressure, RelyingPartyAtHand, Tally, unix_micros,
+};
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::of_process();
+    let seed = arguments.number("--seed", unix_micros());
+    let binary = arguments.binary();
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let launch = Launch::new(&binary, &directory.path().join("data"), &directory.path().join("log"));
+    // Longer than the clock is ever off, so that no token ends by the time alone.
+    let launch = launch.env("SYMBOLON_LIFETIME_ACCESS_TOKEN", "4h");
+    let tally = drill(&launch, directory.path(), seed);
+    println!("{tally}");
+    if tally.violations() > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn drill(launch: &Launch, directory: &Path, seed: u64) -> Tally {
+    let mut provider = launch.start().expect("the first start");
+    let party = RelyingPartyAtHand::register(&launch.wire()).expect("an answer");
+    let mut crew = Crew::new(party, 2, seed);
+    crew.load(launch, Pressure::None, |_| std::thread::sleep(Duration::from_secs(2)));
+    provider.stop();
+    let mut tally = Tally::default();
+
+    let behind = shifted(launch, "-3600s").start().map(drop);
+    let said = behind.as_ref().err().map(String::as_str).unwrap_or_default();
+    let named = said.contains("--accept-clock") && said.contains("has seen");
+    tally.check("clock an hour behind, refused by name", named, || format!("{behind:?}"));
+
+    // What ends is measured by the server's clock: with ten minutes less or an hour less nothing has ended early.
+    started(&mut tally, "clock ten minutes behind, followed", &shifted(launch, "-600s"), &mut crew);
+    let mut accepted = shifted(launch, "-3600s");
+    accepted.arguments.push("--accept-clock".into());
+    started(&mut tally, "clock an hour behind, accepted", &accepted, &mut crew);
+    started(&mut tally, "clock right again", launch, &mut crew);
+
+    // Half an hour ahead the access tokens of an hour still live.
+    let ahead = shifted(launch, "+1800s");
+    started(&mut tally, "clock half an hour ahead, followed", &ahead, &mut crew);
+    let back = launch.start().map(drop);
+    let refused = back.as_ref().is_err_and(|said| said.contains("--accept-clock"));
+    tally.check("clock set back by that half hour, refused by name", refused, || format!("{back:?}"));
+    drop(std::fs::remove_file(directory.join("log")));
+    tally
+}
+
+/// The same under a clock that is this far off.
+fn shifted(launch: &Launch, by: &str) -> Launch {
+    let words = ["faketime", "-f", by];
+    // Only the wall clock: timeouts rest on the other one, in the kernel, where it is not shifted.
+    let launch = launch.clone().env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
+    launch.under(words.iter().map(|word| (*word).to_owned()).collect())
+}
+
+/// Starts, checks everything, and stays up long enough for the store to note the time.
+fn started(tally: &mut Tally, kind: &str, launch: &Launch, crew: &mut Crew) {
+    let started = launch.start();
+    tally.check(kind, started.is_ok(), || format!("{:?}", started.as_ref().map(drop)));
+    if let Ok(mut provider) = started {
+        crew.forget_counts();
+        let checked = crew.verify(launch, Depth::ALL, None);
+        println!("{kind}: {} violations", checked.violations());
+        tally.merge(checked);
+        provider.stop();
+    }
+}

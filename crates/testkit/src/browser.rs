@@ -1,0 +1,148 @@
+//! HTTP as a browser or a load script speaks it: cookies kept, redirects not followed by themselves.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use serde_json::Value;
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// Headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+impl Answer {
+    /// The first header of a name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+    }
+
+    /// The `error` member of an OAuth error.
+    pub fn error(&self) -> String {
+        self.json()["error"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The target of a redirect.
+    pub fn location(&self) -> String {
+        self.header("location").unwrap_or_else(|| panic!("no redirect: {self:?}")).to_owned()
+    }
+
+    /// A parameter in the query of a redirect's target.
+    pub fn redirected(&self, name: &str) -> Option<String> {
+        let url = url::Url::parse(&self.location()).expect("an absolute location");
+        url.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
+    }
+
+    /// The value of a hidden field of the first form.
+    pub fn field(&self, name: &str) -> Option<String> {
+        let at = self.body.find(&format!("name=\"{name}\""))?;
+        let value = self.body[at..].split_once("value=\"")?.1;
+        Some(value.split_once('"')?.0.to_owned())
+    }
+}
+
+/// A client with a cookie jar.
+pub struct Browser {
+    base: String,
+    agent: ureq::Agent,
+    jar: Mutex<BTreeMap<String, String>>,
+}
+
+impl Browser {
+    /// A browser whose relative paths are below `base`.
+    pub fn new(base: &str) -> Self {
+        let config = ureq::Agent::config_builder()
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .timeout_global(Some(std::time::Duration::from_secs(30)))
+            .build();
+        Self { base: base.to_owned(), agent: config.into(), jar: Mutex::default() }
+    }
+
+    /// Puts a cookie into the jar.
+    pub fn set_cookie(&self, name: &str, value: &str) {
+        self.jar.lock().expect("the jar").insert(name.to_owned(), value.to_owned());
+    }
+
+    /// The value of a cookie in the jar.
+    pub fn cookie(&self, name: &str) -> Option<String> {
+        self.jar.lock().expect("the jar").get(name).cloned()
+    }
+
+    /// GET.
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"")
+    }
+
+    /// GET with headers.
+    pub fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.send("GET", path, headers, b"")
+    }
+
+    /// POST of a form.
+    pub fn post(&self, path: &str, form: &[(&str, &str)]) -> Answer {
+        self.post_with(path, form, &[])
+    }
+
+    /// POST of a form with headers.
+    pub fn post_with(&self, path: &str, form: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let mut all = vec![("content-type", "application/x-www-form-urlencoded")];
+        all.extend_from_slice(headers);
+        self.send("POST", path, &all, body.as_bytes())
+    }
+
+    /// Any request.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let url = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.base) };
+        let mut request = ureq::http::Request::builder().method(method).uri(&url);
+        let cookies = self.cookie_header();
+        if !cookies.is_empty() {
+            request = request.header("cookie", cookies);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(body.to_vec()).expect("a request");
+        let mut response = self.agent.run(request).unwrap_or_else(|error| panic!("{method} {url}: {error}"));
+        let headers: Vec<(String, String)> = response
+            .headers()
+            .iter()
+            .map(|(name, value)| {
+                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            })
+            .collect();
+        self.keep_cookies(&headers);
+        let body = response.body_mut().with_config().limit(256 << 20).read_to_string().expect("a body");
+        Answer { status: response.status().as_u16(), headers, body }
+    }
+
+    fn cookie_header(&self) -> String {
+        let jar = self.jar.lock().expect("the jar");
+        jar.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
+    }
+
+    fn keep_cookies(&self, headers: &[(String, String)]) {
+        let mut jar = self.jar.lock().expect("the jar");
+        for (_, line) in headers.iter().filter(|(name, _)| name == "set-cookie") {
+            let (pair, attributes) = line.split_once(';').unwrap_or((line, ""));
+            let (name, value) = pair.split_once('=').expect("a cookie");
+            if attributes.contains("Max-Age=0") {
+                jar.remove(name);
+            } else {
+                jar.insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A clock that stands still until the test moves it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use symbolon_protocol::time::Timestamp;
+use symbolon_server::clock::Clock;
+
+/// A clock in the test's hand. It starts at 2026-01-01.
+pub struct TestClock(AtomicU64);
+
+impl Default for TestClock {
+    fn default() -> Self {
+        Self(AtomicU64::new(1_767_225_600_000))
+    }
+}
+
+impl TestClock {
+    /// Lets time pass.
+    pub fn advance(&self, span: Duration) {
+        let millis = u64::try_from(span.as_millis()).expect("a span of a test");
+        self.0.fetch_add(millis, Ordering::SeqCst);
+    }
+
+    /// Sets the clock back. A running server's clock never runs backwards: only for a stopped one.
+    pub fn set_back(&self, span: Duration) {
+        let millis = u64::try_from(span.as_millis()).expect("a span of a test");
+        self.0.fetch_sub(millis, Ordering::SeqCst);
+    }
+}
+
+impl TestClock {
+    /// Steps the clock back, as no clock of the server's own does.
+    pub fn step_back(&self, span: Duration) {
+        let millis = u64::try_from(span.as_millis()).expect("a span of a test");
+        self.0.fetch_sub(millis, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}

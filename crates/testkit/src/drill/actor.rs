@@ -1,0 +1,317 @@
+//! One worker's operations: each is written into the ledger when it is sent and when it is answered.
+
+use serde_json::{Value, json};
+use symbolon_crypto::random::SystemRandom;
+use symbolon_crypto::{digest, encoding, random};
+
+use super::ledger::{Chain, Code, Ledger, Link, Micros, Person, SignedIn, Span, Token};
+use super::provider::COOKIE;
+use super::{NoAnswer, Tally, Wire, unix_micros};
+use crate::browser::Answer;
+
+const REDIRECT_URI: &str = "https://rp.example/callback";
+
+/// The client that every worker acts for.
+#[derive(Clone, Debug)]
+pub struct RelyingPartyAtHand {
+    id: String,
+    secret: String,
+    /// When it was registered.
+    pub registered: Span,
+}
+
+impl RelyingPartyAtHand {
+    /// Registers a client that may do everything.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    pub fn register(wire: &Wire) -> Result<Self, NoAnswer> {
+        let sent = unix_micros();
+        let body = json!({
+            "client_name": "A drill",
+            "redirect_uris": [REDIRECT_URI],
+            "grant_types": [
+                "authorization_code", "refresh_token", "client_credentials",
+                "urn:ietf:params:oauth:grant-type:token-exchange",
+            ],
+            "scope": "openid profile email",
+            "token_endpoint_auth_method": "client_secret_post",
+            "skip_consent": true,
+            "token_exchange_allowed": true,
+        });
+        let answer = wire.admin("POST", "/clients", Some(&body))?;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        let client = &answer.json()["client"];
+        let text = |name: &str| client[name].as_str().expect("a string").to_owned();
+        let registered = Span { sent, acked: Some(unix_micros()) };
+        Ok(Self { id: text("client_id"), secret: text("client_secret"), registered })
+    }
+}
+
+/// What became of an operation.
+pub(super) enum Done {
+    /// As it should.
+    Yes,
+    /// 503 with Retry-After, or there was nothing to do it with.
+    No,
+}
+
+/// One worker at one process.
+pub struct Actor<'a> {
+    pub(super) wire: &'a Wire,
+    pub(super) party: &'a RelyingPartyAtHand,
+    pub(super) ledger: &'a mut Ledger,
+    pub(super) tally: &'a mut Tally,
+    /// Whether a 503 is an answer like another: the disk is full.
+    pub(super) may_refuse: bool,
+    /// Sessions that are opened with one request; 0 for none.
+    pub(super) crowd: usize,
+}
+
+impl Actor<'_> {
+    /// POST to an endpoint, authenticated as the client.
+    pub(super) fn as_client(&self, path: &str, form: &[(&str, &str)]) -> Result<Answer, NoAnswer> {
+        let mut form = form.to_vec();
+        form.extend([("client_id", &*self.party.id), ("client_secret", &*self.party.secret)]);
+        self.wire.post(path, &form)
+    }
+
+    pub(super) fn refresh(&self, token: &str) -> Result<Answer, NoAnswer> {
+        self.as_client("/token", &[("grant_type", "refresh_token"), ("refresh_token", token)])
+    }
+
+    pub(super) fn redeem(&self, code: &str, verifier: &str) -> Result<Answer, NoAnswer> {
+        let form = [("grant_type", "authorization_code"), ("code", code), ("redirect_uri", REDIRECT_URI)];
+        self.as_client("/token", &[&form[..], &[("code_verifier", verifier)]].concat())
+    }
+
+    /// Counts an answer: the status wanted, or a refusal for want of room, or a violation.
+    pub(super) fn accept(&mut self, kind: &str, wanted: &[u16], answer: &Answer) -> Done {
+        if wanted.contains(&answer.status) {
+            self.tally.count(&format!("acknowledged {kind}"));
+            return Done::Yes;
+        }
+        if answer.status == 503 && self.may_refuse && answer.header("retry-after").is_some() {
+            self.tally.count(&format!("refused (503) {kind}"));
+        } else {
+            self.tally.violation(format!("{kind}: {} {}", answer.status, answer.body));
+        }
+        Done::No
+    }
+
+    /// Creates a user and opens a session.
+    pub(super) fn open_session(&mut self) -> Result<Done, NoAnswer> {
+        let sent = unix_micros();
+        let name = random::base64url::<12>(&SystemRandom);
+        let body =
+            json!({ "email": format!("{name}@drill.example"), "name": "A person", "email_verified": true });
+        let answer = self.wire.admin("POST", "/users", Some(&body))?;
+        let Done::Yes = self.accept("user", &[201], &answer) else { return Ok(Done::No) };
+        let id = answer.json()["user"]["id"].as_str().expect("an id").to_owned();
+        self.ledger
+            .people
+            .push(Person { id: id.clone(), created: Span { sent, acked: Some(unix_micros()) } });
+        self.open_session_of(&id)
+    }
+
+    /// Opens a session of a user.
+    pub(super) fn open_session_of(&mut self, user: &str) -> Result<Done, NoAnswer> {
+        let sent = unix_micros();
+        let body = json!({ "user_id": user, "ttl_seconds": 86_400 });
+        let answer = self.wire.admin("POST", "/test/sessions", Some(&body))?;
+        let Done::Yes = self.accept("session", &[201], &answer) else { return Ok(Done::No) };
+        let secret = answer.json()["session_id"].as_str().expect("a session").to_owned();
+        let opened = Span { sent, acked: Some(unix_micros()) };
+        self.ledger.sessions.push(SignedIn { secret, sid: None, opened, ended: None });
+        Ok(Done::Yes)
+    }
+
+    /// Opens many sessions of one user with one request, so that the store has something to write out and compact.
+    pub(super) fn open_crowd(&mut self, user: &str, size: usize) -> Result<Done, NoAnswer> {
+        let sent = unix_micros();
+        let line = format!("{}\n", json!({ "user_id": user, "ttl_seconds": 86_400 }));
+        let answer = self.wire.admin_lines("/sessions/bulk", &line.repeat(size))?;
+        let Done::Yes = self.accept("crowd of sessions", &[200], &answer) else { return Ok(Done::No) };
+        let opened = Span { sent, acked: Some(unix_micros()) };
+        for line in answer.body.lines() {
+            let told: Value = serde_json::from_str(line).unwrap_or_default();
+            if let Some(secret) = told["session_id"].as_str() {
+                self.ledger.crowd.push(SignedIn {
+                    secret: secret.to_owned(),
+                    sid: None,
+                    opened,
+                    ended: None,
+                });
+                self.tally.count("acknowledged session of a crowd");
+            } else if self.may_refuse {
+                self.tally.count("refused session of a crowd");
+            } else {
+                self.tally.violation(format!("a session of a crowd: {line}"));
+            }
+        }
+        Ok(Done::Yes)
+    }
+
+    /// Asks for a code silently; the answer and the verifier.
+    pub(super) fn ask_for_code(&self, session: &SignedIn) -> Result<(Answer, String, Micros), NoAnswer> {
+        let verifier = random::base64url::<32>(&SystemRandom).to_string();
+        let challenge = encoding::encode(&digest::sha256(&[verifier.as_bytes()]));
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs([
+                ("response_type", "code"),
+                ("client_id", &*self.party.id),
+                ("redirect_uri", REDIRECT_URI),
+                ("scope", "openid profile email"),
+                ("state", "s"),
+                ("prompt", "none"),
+                ("code_challenge", &challenge),
+                ("code_challenge_method", "S256"),
+            ])
+            .finish();
+        let cookie = format!("{COOKIE}={}", session.secret);
+        let sent = unix_micros();
+        Ok((self.wire.get(&format!("/authorize?{query}"), &[("cookie", &cookie)])?, verifier, sent))
+    }
+
+    /// A silent authorization; the index of its code.
+    pub(super) fn authorize(&mut self, session: usize) -> Result<Option<usize>, NoAnswer> {
+        let (answer, verifier, sent) = self.ask_for_code(&self.ledger.sessions[session])?;
+        let Done::Yes = self.accept("silent authorization", &[302, 303], &answer) else { return Ok(None) };
+        let Some(code) = answer.redirected("code") else {
+            self.tally.violation(format!("a live session gives no code: {}", answer.location()));
+            return Ok(None);
+        };
+        let issued = Span { sent, acked: Some(unix_micros()) };
+        self.ledger.codes.push(Code { code, verifier, issued, redeemed: None });
+        Ok(Some(self.ledger.codes.len() - 1))
+    }
+
+    /// A silent authorization whose code is redeemed: a new chain; its index.
+    pub(super) fn log_in(&mut self, session: usize) -> Result<Option<usize>, NoAnswer> {
+        let Some(index) = self.authorize(session)? else { return Ok(None) };
+        let (code, verifier) =
+            (self.ledger.codes[index].code.clone(), self.ledger.codes[index].verifier.clone());
+        let sent = unix_micros();
+        self.ledger.codes[index].redeemed = Some(Span { sent, acked: None });
+        let answer = self.redeem(&code, &verifier)?;
+        let Done::Yes = self.accept("code redemption", &[200], &answer) else { return Ok(None) };
+        let span = Span { sent, acked: Some(unix_micros()) };
+        self.ledger.codes[index].redeemed = Some(span);
+        let body = answer.json();
+        let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+        if self.ledger.sessions[session].sid.is_none() {
+            let (_, claims) = crate::decode_jwt(&text("id_token"));
+            self.ledger.sessions[session].sid = claims["sid"].as_str().map(str::to_owned);
+        }
+        let links = vec![Link { token: text("refresh_token"), span }];
+        self.ledger.chains.push(Chain { session, links, attempt: None, successor: None, ended: None });
+        let chain = self.ledger.chains.len() - 1;
+        self.note_token(text("access_token"), chain, None, span);
+        Ok(Some(chain))
+    }
+
+    pub(super) fn note_token(&mut self, access: String, chain: usize, parent: Option<usize>, issued: Span) {
+        self.ledger.tokens.push(Token { access, chain, parent, issued, revoked: None });
+    }
+
+    /// Rotates a chain from its newest token. Answers whether it moved on.
+    pub(super) fn rotate(&mut self, chain: usize) -> Result<Done, NoAnswer> {
+        let Some(link) = self.ledger.chains[chain].links.last() else { return Ok(Done::No) };
+        let token = link.token.clone();
+        let sent = unix_micros();
+        self.ledger.chains[chain].attempt = Some(sent);
+        let answer = self.refresh(&token)?;
+        self.ledger.chains[chain].attempt = None;
+        let Done::Yes = self.accept("rotation", &[200], &answer) else { return Ok(Done::No) };
+        self.note_rotation(chain, &answer, sent);
+        Ok(Done::Yes)
+    }
+
+    pub(super) fn note_rotation(&mut self, chain: usize, answer: &Answer, sent: Micros) {
+        let body = answer.json();
+        let span = Span { sent, acked: Some(unix_micros()) };
+        let token = body["refresh_token"].as_str().unwrap_or_default().to_owned();
+        self.ledger.chains[chain].links.push(Link { token, span });
+        self.note_token(body["access_token"].as_str().unwrap_or_default().to_owned(), chain, None, span);
+    }
+
+    /// Ends a session by the admin API.
+    pub(super) fn end_session(&mut self, session: usize) -> Result<Done, NoAnswer> {
+        let Some(sid) = self.ledger.sessions[session].sid.clone() else { return Ok(Done::No) };
+        let sent = unix_micros();
+        self.ledger.sessions[session].ended = Some(Span { sent, acked: None });
+        let answer = self.wire.admin("DELETE", &format!("/sessions/{sid}"), None)?;
+        let done = self.accept("end of a session", &[200, 204], &answer);
+        let ended = matches!(done, Done::Yes).then(|| Span { sent, acked: Some(unix_micros()) });
+        self.ledger.sessions[session].ended = ended;
+        Ok(done)
+    }
+
+    /// Revokes an access token.
+    pub(super) fn revoke_token(&mut self, index: usize) -> Result<Done, NoAnswer> {
+        let token = self.ledger.tokens[index].access.clone();
+        let sent = unix_micros();
+        self.ledger.tokens[index].revoked = Some(Span { sent, acked: None });
+        let answer = self.as_client("/revoke", &[("token", &token)])?;
+        let done = self.accept("revocation of an access token", &[200], &answer);
+        let revoked = matches!(done, Done::Yes).then(|| Span { sent, acked: Some(unix_micros()) });
+        self.ledger.tokens[index].revoked = revoked;
+        Ok(done)
+    }
+
+    /// Does what must end a chain, and notes that it did.
+    pub(super) fn end_chain(
+        &mut self,
+        chain: usize,
+        kind: &str,
+        wanted: u16,
+        end: impl FnOnce(&Self) -> Result<Answer, NoAnswer>,
+    ) -> Result<Done, NoAnswer> {
+        let sent = unix_micros();
+        self.ledger.chains[chain].ended = Some(Span { sent, acked: None });
+        let answer = end(self)?;
+        let done = self.accept(kind, &[wanted], &answer);
+        let ended = matches!(done, Done::Yes).then(|| Span { sent, acked: Some(unix_micros()) });
+        self.ledger.chains[chain].ended = ended;
+        Ok(done)
+    }
+
+    /// Exchanges an access token.
+    pub(super) fn exchange(&mut self, parent: usize) -> Result<Done, NoAnswer> {
+        let subject = self.ledger.tokens[parent].access.clone();
+        let sent = unix_micros();
+        let answer = self.as_client(
+            "/token",
+            &[
+                ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+                ("subject_token", &subject),
+                ("subject_token_type", "urn:ietf:params:oauth:token-type:access_token"),
+                ("scope", "openid profile"),
+            ],
+        )?;
+        let Done::Yes = self.accept("token exchange", &[200], &answer) else { return Ok(Done::No) };
+        let issued = Span { sent, acked: Some(unix_micros()) };
+        let access = answer.json()["access_token"].as_str().unwrap_or_default().to_owned();
+        let chain = self.ledger.tokens[parent].chain;
+        self.note_token(access, chain, Some(parent), issued);
+        Ok(Done::Yes)
+    }
+
+    /// Whether introspection calls a token active.
+    pub(super) fn introspect(&mut self, index: usize) -> Result<Option<bool>, NoAnswer> {
+        let token = self.ledger.tokens[index].access.clone();
+        let answer = self.as_client("/introspect", &[("token", &token)])?;
+        if answer.status != 200 {
+            self.tally.violation(format!("introspection: {} {}", answer.status, answer.body));
+            return Ok(None);
+        }
+        Ok(answer.json()["active"].as_bool())
+    }
+
+    /// The status of UserInfo with a token.
+    pub(super) fn userinfo(&mut self, index: usize) -> Result<u16, NoAnswer> {
+        let bearer = format!("Bearer {}", self.ledger.tokens[index].access);
+        let answer = self.wire.get("/userinfo", &[("authorization", &bearer)])?;
+        Ok(answer.status)
+    }
+}

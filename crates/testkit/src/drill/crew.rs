@@ -1,0 +1,138 @@
+//! Several workers at one process.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::actor::{Actor, RelyingPartyAtHand};
+use super::ledger::{Ledger, Moment};
+use super::verify::Depth;
+use super::{Dice, Launch, Tally};
+
+/// What a load may meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pressure {
+    /// Nothing: every operation must succeed, until the process is killed.
+    None,
+    /// A full disk: writes may be refused by 503 with Retry-After.
+    FullDisk,
+}
+
+/// The workers, their ledgers and their counts.
+#[derive(Clone)]
+pub struct Crew {
+    party: RelyingPartyAtHand,
+    workers: Vec<Worker>,
+    crowd: usize,
+}
+
+#[derive(Clone)]
+struct Worker {
+    ledger: Ledger,
+    tally: Tally,
+    dice: Dice,
+}
+
+impl Crew {
+    /// `size` workers for one client.
+    pub fn new(party: RelyingPartyAtHand, size: usize, seed: u64) -> Self {
+        let worker = |index| Worker {
+            ledger: Ledger::default(),
+            tally: Tally::default(),
+            dice: Dice::new(seed.wrapping_mul(31).wrapping_add(index as u64)),
+        };
+        Self { party, workers: (0..size).map(worker).collect(), crowd: 0 }
+    }
+
+    /// Lets the load open this many sessions at once now and then, so that the store writes out and compacts.
+    #[must_use]
+    pub fn with_crowds(self, crowd: usize) -> Self {
+        Self { crowd, ..self }
+    }
+
+    /// Loads the process until `accident` returns, which may end it. A process that does not answer before
+    /// `accident` says so by setting the flag that it is given is a violation.
+    pub fn load(&mut self, launch: &Launch, pressure: Pressure, accident: impl FnOnce(&AtomicBool)) {
+        let (party, crowd, over) = (&self.party, self.crowd, &AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            for worker in &mut self.workers {
+                scope.spawn(move || worker.load(party, launch, (pressure, crowd), over));
+            }
+            accident(over);
+            over.store(true, Ordering::SeqCst);
+        });
+    }
+
+    /// Holds every ledger against the process. `past`: as it was at that moment, in a copy.
+    pub fn verify(&mut self, launch: &Launch, depth: Depth, past: Option<Moment>) -> Tally {
+        let party = &self.party;
+        if past.is_some_and(|at| party.registered.acked.is_none_or(|acked| acked > at)) {
+            return Tally::default();
+        }
+        std::thread::scope(|scope| {
+            for worker in &mut self.workers {
+                scope.spawn(move || worker.verify(party, launch, depth, past));
+            }
+        });
+        self.tally()
+    }
+
+    /// The counts of all workers.
+    pub fn tally(&self) -> Tally {
+        let mut sum = Tally::default();
+        self.workers.iter().for_each(|worker| sum.merge(worker.tally.clone()));
+        sum
+    }
+
+    /// Forgets what was counted, not what is in the ledgers.
+    pub fn forget_counts(&mut self) {
+        self.workers.iter_mut().for_each(|worker| worker.tally = Tally::default());
+    }
+
+    /// Operations in the ledgers that were acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.tally().acknowledged()
+    }
+}
+
+impl Worker {
+    fn actor<'a>(
+        &'a mut self,
+        party: &'a RelyingPartyAtHand,
+        wire: &'a super::Wire,
+    ) -> (Actor<'a>, &'a mut Dice) {
+        let (ledger, tally) = (&mut self.ledger, &mut self.tally);
+        (Actor { wire, party, ledger, tally, may_refuse: false, crowd: 0 }, &mut self.dice)
+    }
+
+    fn load(
+        &mut self,
+        party: &RelyingPartyAtHand,
+        launch: &Launch,
+        (pressure, crowd): (Pressure, usize),
+        over: &AtomicBool,
+    ) {
+        let wire = launch.wire();
+        while !over.load(Ordering::SeqCst) {
+            let (mut actor, dice) = self.actor(party, &wire);
+            (actor.may_refuse, actor.crowd) = (pressure == Pressure::FullDisk, crowd);
+            let Err(lost) = actor.step(dice) else { continue };
+            // The accident may be a moment away from being announced.
+            std::thread::sleep(Duration::from_millis(50));
+            if !over.load(Ordering::SeqCst) {
+                self.tally.violation(format!("no answer from a running process: {}", lost.0));
+            }
+            return;
+        }
+    }
+
+    fn verify(&mut self, party: &RelyingPartyAtHand, launch: &Launch, depth: Depth, past: Option<Moment>) {
+        let wire = launch.wire();
+        if let Some(at) = past {
+            self.ledger = self.ledger.as_of(at);
+        }
+        let (mut actor, dice) = self.actor(party, &wire);
+        if let Err(lost) = actor.verify(depth, dice) {
+            self.tally.violation(format!("no answer from a process that was started again: {}", lost.0));
+        }
+    }
+}

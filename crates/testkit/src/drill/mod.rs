@@ -1,0 +1,28 @@
+//! Drills: a real `symbolon` process is killed, loses its power, its disk space or its time, and everything that it
+//! acknowledged before must hold afterwards.
+//!
+//! A [`Crew`] of workers loads the process ([`Provider`]) and keeps a [`Ledger`] each of what was sent and what was
+//! answered. After the accident [`verify`](Crew::verify) holds the ledgers against the process that was started
+//! again. [`strace`] and [`disk`] rebuild a data directory as a power cut would have left it.
+
+mod actor;
+mod crew;
+mod ledger;
+mod load;
+mod provider;
+mod scene;
+mod tally;
+mod verify;
+mod wire;
+
+pub mod disk;
+pub mod strace;
+
+pub use actor::{Actor, RelyingPartyAtHand};
+pub use crew::{Crew, Pressure};
+pub use ledger::{Chain, Code, Fate, Ledger, Link, Micros, Moment, Person, SignedIn, Span, Token};
+pub use provider::{Launch, Provider};
+pub use scene::{Arguments, Dice, unix_micros};
+pub use tally::Tally;
+pub use verify::Depth;
+pub use wire::{NoAnswer, Wire};

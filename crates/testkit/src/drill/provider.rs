@@ -1,0 +1,206 @@
+//! The process under the drill: started, waited for, killed.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::Wire;
+
+const ADMIN_SECRET: &str = "the-admin-secret-of-a-drill";
+/// The name of the session cookie.
+pub(super) const COOKIE: &str = "drill_session";
+/// How long a start may take before it counts as failed.
+const START: Duration = Duration::from_secs(60);
+
+/// How to start the process.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The `symbolon` binary.
+    pub binary: PathBuf,
+    /// Its data directory.
+    pub data: PathBuf,
+    /// A command that the binary is run by, such as `strace`, with its arguments.
+    pub wrapper: Vec<String>,
+    /// Further arguments after `serve`.
+    pub arguments: Vec<String>,
+    /// Environment beside what every drill sets.
+    pub env: Vec<(String, String)>,
+    /// Where standard error goes.
+    pub log: PathBuf,
+    issuer: String,
+    ports: [u16; 2],
+}
+
+impl Launch {
+    /// A process on two free ports of loopback.
+    pub fn new(binary: &Path, data: &Path, log: &Path) -> Self {
+        let ports = free_ports();
+        Self {
+            binary: binary.to_owned(),
+            data: data.to_owned(),
+            wrapper: Vec::new(),
+            arguments: Vec::new(),
+            env: Vec::new(),
+            log: log.to_owned(),
+            issuer: format!("http://127.0.0.1:{}", ports[0]),
+            ports,
+        }
+    }
+
+    /// The same issuer on other data and other ports.
+    #[must_use]
+    pub fn elsewhere(&self, data: &Path, log: &Path) -> Self {
+        Self {
+            data: data.to_owned(),
+            log: log.to_owned(),
+            ports: free_ports(),
+            wrapper: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs the binary by another command, such as `strace`.
+    #[must_use]
+    pub fn under(self, wrapper: Vec<String>) -> Self {
+        Self { wrapper, ..self }
+    }
+
+    /// A wire to it.
+    pub fn wire(&self) -> Wire {
+        Wire::new(&format!("http://127.0.0.1:{}", self.ports[0]), ADMIN_SECRET)
+    }
+
+    /// Starts it and waits until it is ready.
+    ///
+    /// # Errors
+    /// What it wrote to standard error, if it ended instead.
+    pub fn start(&self) -> Result<Provider, String> {
+        let mut words =
+            self.wrapper.iter().cloned().chain([self.binary.to_string_lossy().into_owned(), "serve".into()]);
+        let log =
+            File::options().create(true).append(true).open(&self.log).map_err(|error| error.to_string())?;
+        let before = log.metadata().map_or(0, |metadata| metadata.len());
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).args(&self.arguments).stdout(Stdio::piped()).stderr(log).stdin(Stdio::null());
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SYMBOLON_")) {
+            command.env_remove(name);
+        }
+        command.envs(self.environment());
+        let mut child = command.spawn().map_err(|error| format!("{}: {error}", self.binary.display()))?;
+        let stdout = child.stdout.take().expect("standard output is piped");
+        let mut provider = Provider { child: Some(child), wrapped: !self.wrapper.is_empty() };
+        if wait_for_ready(stdout) {
+            return Ok(provider);
+        }
+        provider.kill();
+        let mut said = String::new();
+        let log = fs::read(&self.log).unwrap_or_default();
+        drop(log.get(before as usize..).unwrap_or_default().read_to_string(&mut said));
+        Err(format!("it did not start: {}", said.trim()))
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        let set = [
+            ("SYMBOLON_ISSUER", self.issuer.clone()),
+            ("SYMBOLON_LISTEN", format!("127.0.0.1:{}", self.ports[0])),
+            ("SYMBOLON_MANAGEMENT_LISTEN", format!("127.0.0.1:{}", self.ports[1])),
+            ("SYMBOLON_DATA_DIR", self.data.to_string_lossy().into_owned()),
+            ("SYMBOLON_ADMIN_SECRET", ADMIN_SECRET.to_owned()),
+            ("SYMBOLON_ADMIN_ON_PUBLIC", "true".to_owned()),
+            ("SYMBOLON_TEST_ENDPOINTS", "true".to_owned()),
+            ("SYMBOLON_RATE_LIMITS", "off".to_owned()),
+            ("SYMBOLON_SESSION_COOKIE", COOKIE.to_owned()),
+            ("SYMBOLON_LOG_LEVEL", "warn".to_owned()),
+        ];
+        set.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(self.env.clone()).collect()
+    }
+}
+
+/// A running process. It is killed when this is dropped.
+pub struct Provider {
+    child: Option<Child>,
+    wrapped: bool,
+}
+
+impl Provider {
+    /// SIGKILL, and waits until it is gone.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.wait();
+    }
+
+    /// SIGTERM, and waits until it has ended.
+    pub fn stop(&mut self) {
+        self.signal(Signal::TERM);
+        self.wait();
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
+    }
+
+    fn signal(&self, signal: Signal) {
+        let Some(child) = &self.child else { return };
+        let own = child.id();
+        // A wrapper is only a parent: it ends when its child has ended.
+        let target = if self.wrapped { child_of(own).unwrap_or(own) } else { own };
+        if let Some(pid) = i32::try_from(target).ok().and_then(Pid::from_raw) {
+            // It may have ended by itself.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    fn wait(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.wait().expect("a child can be waited for");
+        }
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn child_of(pid: u32) -> Option<u32> {
+    fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))
+        .ok()?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
+}
+
+fn free_ports() -> [u16; 2] {
+    let [one, two] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+    [one, two].map(|listener| listener.local_addr().expect("its address").port())
+}
+
+/// True as soon as the process says that it listens. Its output is read to the end either way, so that it never
+/// waits for a reader.
+fn wait_for_ready(stdout: impl Read + Send + 'static) -> bool {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if line.starts_with("listening on ") {
+                let _ = sender.send(());
+            }
+        }
+    });
+    receiver.recv_timeout(START).is_ok()
+}

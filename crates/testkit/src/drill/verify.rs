@@ -1,0 +1,211 @@
+//! After the accident: everything that the ledger has as acknowledged holds.
+
+use super::actor::Actor;
+use super::ledger::{Fate, Span};
+use super::{Dice, NoAnswer, unix_micros};
+use crate::browser::Answer;
+
+/// Microseconds after which a lost rotation may count as theft (the retry window is 10 s).
+const FORGIVEN: u64 = 9_000_000;
+
+/// Codes that are looked at, of each worker's.
+const CODES: usize = 2_000;
+
+/// Sessions of a crowd that are looked at, of each worker's.
+const CROWD: usize = 400;
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Depth {
+    /// The youngest entries of each kind, all of them.
+    pub youngest: usize,
+    /// Random older ones beside.
+    pub others: usize,
+}
+
+impl Depth {
+    /// Everything.
+    pub const ALL: Self = Self { youngest: usize::MAX, others: 0 };
+
+    /// No more than a number, youngest and older ones.
+    fn at_most(self, number: usize) -> Self {
+        let youngest = self.youngest.min(number / 2);
+        Self { youngest, others: if self.youngest > number { number / 2 } else { self.others } }
+    }
+
+    fn choose(self, count: usize, dice: &mut Dice) -> Vec<usize> {
+        let older = count.saturating_sub(self.youngest);
+        let mut chosen: Vec<usize> =
+            if older == 0 { Vec::new() } else { (0..self.others).map(|_| dice.below(older)).collect() };
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen.extend(older..count);
+        chosen
+    }
+}
+
+impl Actor<'_> {
+    /// Holds the ledger against the process; what is in flight is settled by what is seen.
+    pub(super) fn verify(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
+        self.settle_attempts()?;
+        self.verify_codes(depth, dice)?;
+        self.verify_tokens(depth, dice)?;
+        self.verify_chains(depth, dice)?;
+        self.verify_sessions(depth, dice)?;
+        self.verify_people(depth, dice)
+    }
+
+    /// Rotations that were never answered: first, while they are forgiven.
+    fn settle_attempts(&mut self) -> Result<(), NoAnswer> {
+        for chain in 0..self.ledger.chains.len() {
+            let Some(attempt) = self.ledger.chains[chain].attempt.take() else { continue };
+            let fate = self.ledger.chain_fate(chain);
+            // A successor that is known works whether the rotation happened or not: the store goes forward by it.
+            let known = self.ledger.chains[chain].successor.take();
+            let token = known.clone().unwrap_or_else(|| self.newest(chain));
+            let sent = unix_micros();
+            let answer = self.refresh(&token)?;
+            let works = answer.status == 200;
+            let forgiven = known.is_some() || sent - attempt < FORGIVEN;
+            let place = |this: &Self| {
+                let links = &this.ledger.chains[chain].links;
+                let last = links.last().map_or(0, |link| sent - link.span.sent);
+                format!(
+                    "after {} links, the last {last} µs, the attempt {} µs ago, {token}",
+                    links.len(),
+                    sent - attempt
+                )
+            };
+            let what = format!("{} {}", told(&answer), place(self));
+            match fate {
+                Fate::Alive if works || forgiven => self.tally.check("rotation in flight", works, || what),
+                Fate::Ended => {
+                    self.tally.check("rotation in flight of an ended family", !works, || told(&answer))
+                }
+                _ => {}
+            }
+            if works {
+                self.note_rotation(chain, &answer, sent);
+            } else if fate == Fate::Alive {
+                // It was taken for theft.
+                self.ledger.chains[chain].ended = Some(Span { sent, acked: Some(unix_micros()) });
+            }
+        }
+        Ok(())
+    }
+
+    /// No code of before lives, whether it was redeemed, in flight or untouched.
+    fn verify_codes(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
+        let codes = std::mem::take(&mut self.ledger.codes);
+        for index in depth.at_most(CODES).choose(codes.len(), dice) {
+            let code = &codes[index];
+            let kind = match code.redeemed {
+                Some(Span { acked: Some(_), .. }) => "code that was redeemed",
+                Some(_) => "code whose redemption was in flight",
+                None => "code that was not redeemed",
+            };
+            let answer = self.redeem(&code.code, &code.verifier)?;
+            let refused = answer.status == 400 && answer.error() == "invalid_grant";
+            self.tally.check(kind, refused, || told(&answer));
+        }
+        Ok(())
+    }
+
+    fn verify_tokens(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
+        for index in depth.choose(self.ledger.tokens.len(), dice) {
+            let fate = self.ledger.token_fate(index);
+            if fate == Fate::Unknown {
+                continue;
+            }
+            let alive = fate == Fate::Alive;
+            let kind = if alive { "live access token" } else { "revoked access token" };
+            let active = self.introspect(index)?;
+            self.tally.check(kind, active == Some(alive), || format!("introspection says active={active:?}"));
+            // UserInfo answers for what was issued at a login; what was exchanged may be for somebody else.
+            if self.ledger.tokens[index].parent.is_none() {
+                let status = self.userinfo(index)?;
+                self.tally.check(kind, status == if alive { 200 } else { 401 }, || {
+                    format!("UserInfo answers {status}")
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_chains(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
+        for chain in depth.choose(self.ledger.chains.len(), dice) {
+            match self.ledger.chain_fate(chain) {
+                Fate::Unknown => {}
+                Fate::Ended => {
+                    let answer = self.refresh(&self.newest(chain))?;
+                    self.tally.check("newest refresh token of an ended family", answer.status == 400, || {
+                        told(&answer)
+                    });
+                }
+                Fate::Alive if self.ledger.chains[chain].links.len() >= 3 && dice.once_in(3) => {
+                    self.verify_old(chain, dice)?;
+                }
+                Fate::Alive => {
+                    let sent = unix_micros();
+                    let answer = self.refresh(&self.newest(chain))?;
+                    let works = answer.status == 200;
+                    self.tally.check("newest refresh token", works, || told(&answer));
+                    if works {
+                        self.note_rotation(chain, &answer, sent);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A token that was rotated away is refused, and ends every branch of its family.
+    fn verify_old(&mut self, chain: usize, dice: &mut Dice) -> Result<(), NoAnswer> {
+        let links = &self.ledger.chains[chain].links;
+        let old = links[dice.below(links.len() - 2)].token.clone();
+        let sent = unix_micros();
+        let answer = self.refresh(&old)?;
+        self.tally.check("refresh token that was rotated away", answer.status == 400, || told(&answer));
+        let answer = self.refresh(&self.newest(chain))?;
+        self.tally.check("one branch of a replayed family", answer.status == 400, || told(&answer));
+        self.ledger.chains[chain].ended = Some(Span { sent, acked: Some(unix_micros()) });
+        if let Some(token) = self.ledger.tokens.iter().rposition(|token| token.chain == chain) {
+            let active = self.introspect(token)?;
+            self.tally.check("access token of a replayed family", active == Some(false), || {
+                format!("active={active:?}")
+            });
+        }
+        Ok(())
+    }
+
+    fn verify_sessions(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
+        for index in depth.choose(self.ledger.sessions.len(), dice) {
+            let fate = self.ledger.session_fate(index);
+            let (answer, ..) = self.ask_for_code(&self.ledger.sessions[index])?;
+            let code = (answer.status / 100 == 3).then(|| answer.redirected("code")).flatten();
+            match fate {
+                Fate::Alive => self.tally.check("live session", code.is_some(), || told(&answer)),
+                Fate::Ended => self.tally.check("ended session", code.is_none(), || told(&answer)),
+                Fate::Unknown => {}
+            }
+        }
+        for index in depth.at_most(CROWD).choose(self.ledger.crowd.len(), dice) {
+            let (answer, ..) = self.ask_for_code(&self.ledger.crowd[index])?;
+            let code = (answer.status / 100 == 3).then(|| answer.redirected("code")).flatten();
+            self.tally.check("session of a crowd", code.is_some(), || told(&answer));
+        }
+        Ok(())
+    }
+
+    fn verify_people(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
+        for index in depth.choose(self.ledger.people.len(), dice) {
+            let answer = self.wire.admin("GET", &format!("/users/{}", self.ledger.people[index].id), None)?;
+            self.tally.check("user", answer.status == 200, || told(&answer));
+        }
+        Ok(())
+    }
+}
+
+fn told(answer: &Answer) -> String {
+    format!("{} {} {}", answer.status, answer.header("location").unwrap_or_default(), answer.body)
+}

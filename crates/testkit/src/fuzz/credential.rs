@@ -1,0 +1,197 @@
+//! What clients prove themselves by, and what they ask for at the token endpoint.
+
+use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
+use symbolon_crypto::{SeededRandom, digest};
+use symbolon_protocol::client::Client;
+use symbolon_protocol::client_authentication::{
+    CLIENT_ASSERTION_TYPE, Expectation, MAX_ASSERTION_LIFE, Presented, Transport, secret_digest, verify,
+};
+use symbolon_protocol::code::CodeGrant;
+use symbolon_protocol::grant::GrantId;
+use symbolon_protocol::id::{IssuerId, Sid, UserId};
+use symbolon_protocol::params::Params;
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::session::Amr;
+use symbolon_protocol::token::token_exchange::ExchangeRequest;
+use symbolon_protocol::token::{authorization_code, client_credentials, refresh_token, token_exchange};
+
+use super::fixture::{CLIENT_KEY, CLIENTS, NOW, SECRET, URL, base64, context, form, two_lines};
+
+const EXPECTED: Expectation<'static> =
+    Expectation { audiences: &[URL, "https://op.example.com/token"], now: NOW };
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+/// An `Authorization` header (one line, `-` for none) and a form: nobody passes without the secret, and a grant's rule
+/// gives nothing beyond what was granted.
+pub fn token_request(data: &[u8]) {
+    let at = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
+    let (header, rest) = data.split_at(at);
+    let Ok(form) = Params::parse(rest.get(1..).unwrap_or_default()) else { return };
+    let Ok(presented) = Presented::read((header != b"-").then_some(header), &form) else { return };
+    let client = CLIENTS.find(presented.client_id().as_str());
+    let verified = verify(&presented, client, &EXPECTED);
+    if let (Ok(verified), Some(client)) = (&verified, client) {
+        let good = match &presented {
+            Presented::Secret { digest, verbatim, .. } => {
+                let own = secret_digest(SECRET);
+                *digest == own || verbatim.as_ref() == Some(&own)
+            }
+            // No corpus can hold a signature of a key that was drawn in this process.
+            Presented::Assertion(_) => false,
+            Presented::Public { .. } => client.is_public(),
+        };
+        assert!(good && verified.assertion_use.is_none(), "somebody else passed for {:?}", client.client_id);
+    }
+    assert!(verified.is_err() || client.is_some(), "an unknown client passed");
+    // The rules are tried whoever asks: authentication is another matter.
+    for client in CLIENTS.all() {
+        redeem(&form, client);
+        refresh(&form, client);
+        exchange(&form, client);
+        credentials(&form, client);
+    }
+}
+
+fn redeem(form: &Params<'_>, client: &Client) {
+    let (Ok(redirect_uri), Ok(code_verifier)) = (form.get("redirect_uri"), form.get("code_verifier")) else {
+        return;
+    };
+    let presented = authorization_code::Presented { redirect_uri, code_verifier };
+    let mut code = code(client);
+    if authorization_code::check(&code, client, presented).is_ok() {
+        assert_eq!((redirect_uri, code_verifier), (Some("https://app.example.com/cb"), Some(VERIFIER)));
+    }
+    code.code_challenge = None;
+    if authorization_code::check(&code, client, presented).is_ok() {
+        assert!(code_verifier.is_none() && !client.is_public(), "PKCE was stripped");
+    }
+}
+
+fn code(client: &Client) -> CodeGrant {
+    let user = UserId::trusted("u-1");
+    CodeGrant {
+        grant: GrantId::draw(&IssuerId::default_issuer(), user.as_str(), NOW, &SeededRandom::new(9)),
+        client: client.client_id.clone(),
+        user,
+        sid: Sid::trusted("1_2_aaaaaaaaaaaaaaaaaaaaaa"),
+        redirect_uri: "https://app.example.com/cb".to_owned(),
+        scope: Scope::parse("openid api").expect("a scope"),
+        nonce: None,
+        code_challenge: Some(digest::sha256(&[VERIFIER.as_bytes()])),
+        auth_time: NOW,
+        amr: Amr::default(),
+        session_expires_at: NOW + MAX_ASSERTION_LIFE,
+        expires_at: NOW + MAX_ASSERTION_LIFE,
+    }
+}
+
+fn refresh(form: &Params<'_>, client: &Client) {
+    let Ok(scope) = form.get("scope") else { return };
+    let code = code(client);
+    let random = SeededRandom::new(3);
+    let context = context(client, &random);
+    let Some(family) = authorization_code::issue(&context, &code, code.session_expires_at).family else {
+        return;
+    };
+    let presented = refresh_token::Presented { scope, thumbprint: None };
+    if let Ok(granted) = refresh_token::check(&family, client, presented, NOW) {
+        assert!(family.scope.covers(&granted), "a refresh widened the scope");
+    }
+}
+
+fn exchange(form: &Params<'_>, client: &Client) {
+    let one = |name| form.get(name).ok().flatten();
+    let (audience, resource): (Vec<_>, Vec<_>) =
+        (form.get_all("audience").collect(), form.get_all("resource").collect());
+    let request = ExchangeRequest {
+        subject_token: one("subject_token"),
+        subject_token_type: one("subject_token_type"),
+        actor_token: one("actor_token"),
+        actor_token_type: one("actor_token_type"),
+        requested_token_type: one("requested_token_type"),
+        scope: one("scope"),
+        audience: &audience,
+        resource: &resource,
+    };
+    let random = SeededRandom::new(4);
+    let context = context(client, &random);
+    let Ok(exchange) = token_exchange::check(&context, &request) else { return };
+    assert!(!client.is_public(), "a public client exchanged a token");
+    let subject = authorization_code::issue(&context, &code(client), NOW).access;
+    let Ok(token) = exchange.issue(&context, &subject, None) else { return };
+    assert!(subject.scope.covers(&token.scope), "an exchange widened the scope");
+    assert!(token.exp <= subject.exp && token.gid == subject.gid && token.anc.last() == Some(&subject.jti));
+    assert!(resource.iter().chain(&audience).all(|target| token.aud.contains(target)), "a target is missing");
+}
+
+fn credentials(form: &Params<'_>, client: &Client) {
+    let Ok(scope) = form.get("scope") else { return };
+    let random = SeededRandom::new(5);
+    let audience: Vec<_> = form.get_all("audience").collect();
+    if let Ok(token) = client_credentials::issue(&context(client, &random), scope, &audience) {
+        assert!(client.scope.covers(&token.scope) && !client.is_public() && token.user().is_none());
+    }
+}
+
+/// A Basic header as it is, and one made of an id and a secret of two lines: what a client writes is read as it was.
+pub fn basic_header(data: &[u8]) {
+    let empty = Params::parse(b"").unwrap_or_else(|error| panic!("{error}"));
+    match Presented::read(Some(data), &empty) {
+        Ok(Presented::Secret { client_id, transport, .. }) => {
+            assert_eq!(transport, Transport::Basic);
+            assert!(client_id.as_str().bytes().all(|byte| byte.is_ascii_graphic()));
+        }
+        Ok(_) => panic!("a header was read as something else"),
+        Err(failed) => assert_eq!(failed.error.code.status(), 401),
+    }
+    let Some((id, secret)) = two_lines(data) else { return };
+    let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encoded(id), encoded(secret));
+    let header = format!("Basic {}", base64(pair.as_bytes()));
+    if let Ok(Presented::Secret { client_id, digest, .. }) = Presented::read(Some(header.as_bytes()), &empty)
+    {
+        assert!(client_id.as_str() == id && digest == secret_digest(secret), "read otherwise than written");
+    } else {
+        let valid = symbolon_protocol::id::ClientId::parse(id).is_ok() && header.len() <= 8192;
+        assert!(!valid, "a good header was refused");
+    }
+}
+
+/// A client assertion as it is, and its claims signed by the client: the first never passes, the second only where it
+/// is about the client, for us, and short-lived.
+pub fn client_assertion(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    present(text, |good| assert!(good.is_none(), "a foreign assertion passed"));
+    let header = EncodedHeader::for_key(&CLIENT_KEY, Some("JWT"));
+    let input = signing_input(header.as_str(), data);
+    let signature = CLIENT_KEY.sign(input.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    present(&finish(input, &signature), |good| {
+        let Some(used) = good else { return };
+        let claims: serde_json::Value =
+            serde_json::from_slice(data).unwrap_or_else(|error| panic!("{error}"));
+        assert!(claims["iss"] == "signer" && claims["sub"] == "signer", "another's assertion passed");
+        let leeway = std::time::Duration::from_secs(60);
+        assert!(used.expires_at > NOW && used.expires_at <= NOW + MAX_ASSERTION_LIFE + leeway);
+        assert_eq!(claims["jti"].as_str(), Some(used.jti.as_str()));
+    });
+}
+
+fn present(
+    assertion: &str,
+    then: impl FnOnce(Option<symbolon_protocol::client_authentication::AssertionUse>),
+) {
+    let text = form(&[("client_assertion_type", CLIENT_ASSERTION_TYPE), ("client_assertion", assertion)]);
+    let Ok(params) = Params::parse(text.as_bytes()) else { return };
+    let Ok(presented) = Presented::read(None, &params) else { return };
+    let client = CLIENTS.find(presented.client_id().as_str());
+    match verify(&presented, client, &EXPECTED) {
+        Ok(verified) => {
+            assert!(matches!(presented, Presented::Assertion(_)) && verified.assertion_use.is_some());
+            then(verified.assertion_use);
+        }
+        Err(failed) => {
+            assert!(matches!(failed.error.code.status(), 400 | 401));
+            then(None);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Bodies of the fuzz targets, one per parser of what strangers send. Each takes any bytes and fails an assertion where
+//! a property does not hold. `fuzz/` runs them under libFuzzer; a test replays the corpora that are kept there.
+
+mod credential;
+mod fixture;
+mod record;
+mod request;
+mod text;
+mod token;
+
+pub use credential::{basic_header, client_assertion, token_request};
+pub use record::{client_metadata, password_hash};
+pub use request::{authorization_request, logout_request, percent_decoding, redirect_uri};
+pub use symbolon_server::fuzz::{accept, configuration, cookie, ndjson, settings, user_fields};
+pub use text::{ids, refresh_token};
+pub use token::{jwk_set, jws};
+
+/// The body of a target.
+pub type Target = fn(&[u8]);
+
+/// Every target by the name of its corpus.
+pub const TARGETS: [(&str, Target); 19] = [
+    ("accept", accept),
+    ("authorization_request", authorization_request),
+    ("basic_header", basic_header),
+    ("client_assertion", client_assertion),
+    ("client_metadata", client_metadata),
+    ("configuration", configuration),
+    ("cookie", cookie),
+    ("ids", ids),
+    ("jwk_set", jwk_set),
+    ("jws", jws),
+    ("logout_request", logout_request),
+    ("ndjson", ndjson),
+    ("password_hash", password_hash),
+    ("percent_decoding", percent_decoding),
+    ("redirect_uri", redirect_uri),
+    ("refresh_token", refresh_token),
+    ("settings", settings),
+    ("token_request", token_request),
+    ("user_fields", user_fields),
+];

@@ -1,0 +1,25 @@
+//! A real server on a free port for tests, with a clock and randomness of the test's own.
+//!
+//! [`TestServer::start`] opens a fresh embedded store in a temporary directory and serves it on loopback. Tests speak
+//! HTTP to it as anybody would, through [`Browser`] and [`RelyingParty`], and move its clock by hand.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test support: a failure is a failed test"
+)]
+
+mod browser;
+mod clock;
+pub mod drill;
+pub mod fuzz;
+mod relying_party;
+mod server;
+mod signing;
+
+pub use browser::{Answer, Browser};
+pub use clock::TestClock;
+pub use relying_party::{AuthorizationRequest, RelyingParty, TokenSet, decode_jwt};
+pub use server::{Options, TestServer};
+pub use signing::Signing;

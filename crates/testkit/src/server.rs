@@ -1,0 +1,215 @@
+//! Starting and stopping a server.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use symbolon_crypto::digest;
+use symbolon_crypto::random::SeededRandom;
+use symbolon_crypto::seal::MasterKey;
+use symbolon_crypto::secret::SecretArray;
+use symbolon_crypto::signer::InlineSigner;
+use symbolon_protocol::time::Timestamp;
+use symbolon_server::app::{App, Ports};
+use symbolon_server::clock::Clock;
+use symbolon_server::config::{Config, Sources};
+use symbolon_server::jobs;
+use symbolon_server::serve::{self, Server};
+use symbolon_server::telemetry::Registry;
+use symbolon_store_embedded::database::DatabaseOptions;
+use symbolon_store_embedded::journal::JournalOptions;
+use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Shards};
+
+use crate::browser::{Answer, Browser};
+use crate::clock::TestClock;
+
+/// The admin secret of every test server.
+const ADMIN_SECRET: &str = "an admin secret for tests";
+
+/// How a test server differs from the usual one.
+#[derive(Clone)]
+pub struct Options {
+    /// Configuration by environment, beside what the kit sets.
+    pub env: Vec<(String, String)>,
+    /// The issuer; the public listener's http URL where none is given.
+    pub issuer: Option<String>,
+    /// Seeds the randomness of ids and tokens.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { env: Vec::new(), issuer: None, seed: 1 }
+    }
+}
+
+impl Options {
+    /// Sets an environment variable of the configuration.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sets the issuer.
+    #[must_use]
+    pub fn issuer(mut self, url: &str) -> Self {
+        self.issuer = Some(url.to_owned());
+        self
+    }
+}
+
+/// A server that runs until it is dropped.
+pub struct TestServer {
+    /// Its issuer's URL.
+    pub issuer: String,
+    /// Where the public listener is, `http://127.0.0.1:PORT`.
+    pub url: String,
+    /// Where the management listener is.
+    pub management: String,
+    /// The clock.
+    pub clock: Arc<TestClock>,
+    /// The state behind the handlers.
+    pub app: Arc<App>,
+    server: Option<Server>,
+    jobs: Option<jobs::Jobs>,
+    runtime: Option<tokio::runtime::Runtime>,
+    directory: tempfile::TempDir,
+}
+
+impl TestServer {
+    /// Starts a server with fresh data.
+    pub fn start() -> Self {
+        Self::start_with(Options::default())
+    }
+
+    /// Starts a server with fresh data and options.
+    pub fn start_with(options: Options) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        Self::start_in(directory, options, Arc::new(TestClock::default()))
+    }
+
+    /// Stops the server and starts it again on the same data and clock.
+    pub fn restart(mut self, options: Options) -> Self {
+        self.stop();
+        let directory =
+            std::mem::replace(&mut self.directory, tempfile::tempdir().expect("a temporary directory"));
+        let clock = Arc::clone(&self.clock);
+        drop(self);
+        Self::start_in(directory, options, clock)
+    }
+
+    fn start_in(directory: tempfile::TempDir, options: Options, clock: Arc<TestClock>) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let guard = runtime.enter();
+        let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+        let bound = serve::bind(loopback, loopback, 2).expect("free ports");
+        let url = format!("http://{}", bound.public_address);
+        let management = format!("http://{}", bound.management_address);
+        let issuer = options.issuer.clone().unwrap_or_else(|| url.clone());
+        let config = config(&options, &issuer, bound.public_address);
+        let app = app(config, directory.path(), &clock, options.seed);
+        runtime.block_on(app.load_issuers()).expect("issuers");
+        let server = Server::start(&app, bound).expect("a server");
+        let jobs = jobs::spawn(Arc::clone(&app), None, server.stopping());
+        drop(guard);
+        let (server, jobs, runtime) = (Some(server), Some(jobs), Some(runtime));
+        Self { issuer, url, management, clock, app, server, jobs, runtime, directory }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A browser without cookies.
+    pub fn browser(&self) -> Browser {
+        Browser::new(&self.url)
+    }
+
+    /// Calls the admin API below `/api/admin`.
+    pub fn admin(&self, method: &str, path: &str, body: Option<Value>) -> Answer {
+        self.admin_with(method, path, body.map(|body| body.to_string()), ADMIN_SECRET)
+    }
+
+    /// Calls the admin API with a body as it is, and any secret.
+    pub fn admin_with(&self, method: &str, path: &str, body: Option<String>, secret: &str) -> Answer {
+        let browser = Browser::new(&self.management);
+        let headers =
+            [("authorization", format!("Bearer {secret}")), ("content-type", "application/json".to_owned())];
+        let headers: Vec<(&str, &str)> =
+            headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        browser.send(method, &format!("/api/admin{path}"), &headers, body.unwrap_or_default().as_bytes())
+    }
+
+    /// Runs work of the store's or the app's on the server's runtime.
+    pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.as_ref().expect("running").block_on(work)
+    }
+
+    fn stop(&mut self) {
+        let Some(runtime) = self.runtime.take() else { return };
+        if let (Some(server), Some(jobs)) = (self.server.take(), self.jobs.take()) {
+            let app = Arc::clone(&self.app);
+            runtime.block_on(async move {
+                server.stop().await;
+                jobs.finish().await;
+                app.store.close().await.expect("the store closes");
+            });
+        }
+        runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn config(options: &Options, issuer: &str, public: SocketAddr) -> Config {
+    let set = [
+        ("SYMBOLON_ISSUER", issuer),
+        ("SYMBOLON_LISTEN", &public.to_string()),
+        ("SYMBOLON_ADMIN_SECRET", ADMIN_SECRET),
+        ("SYMBOLON_ADMIN_ON_PUBLIC", "true"),
+        ("SYMBOLON_TEST_ENDPOINTS", "true"),
+        ("SYMBOLON_RATE_LIMITS", "off"),
+        ("SYMBOLON_ARGON2_MEMORY", "64KiB"),
+        ("SYMBOLON_ARGON2_ITERATIONS", "1"),
+    ];
+    let mut env: Vec<(String, String)> =
+        set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    for (name, value) in &options.env {
+        env.retain(|(own, _)| own != name);
+        env.push((name.clone(), value.clone()));
+    }
+    Config::load(Sources { file: None, env: env.into_iter(), flags: Vec::new() })
+        .expect("a good configuration")
+}
+
+fn app(config: Config, directory: &Path, clock: &Arc<TestClock>, seed: u64) -> Arc<App> {
+    let time = Arc::clone(clock);
+    let store = EmbeddedStore::open(EmbeddedOptions {
+        path: directory.join("data"),
+        shards: Shards::default(),
+        journal: JournalOptions::default(),
+        database: DatabaseOptions::default(),
+        now: Arc::new(move || time.now().millis()),
+        accept_clock: false,
+    });
+    let ports = Ports {
+        store: Arc::new(store.expect("a store")),
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
+        random: Arc::new(SeededRandom::new(seed)),
+        signer: Arc::new(InlineSigner),
+        master: MasterKey::from_bytes(SecretArray::new([7; 32])).expect("a master key"),
+    };
+    let registry = Arc::new(Registry::new("test", "test"));
+    App::new(config, ports, registry, digest::sha256(&[ADMIN_SECRET.as_bytes()]))
+}

@@ -1,0 +1,49 @@
+//! Signing JWTs as clients, load scripts and attackers do.
+
+use serde_json::{Value, json};
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
+use symbolon_crypto::key::SigningKey;
+use symbolon_crypto::secret::SecretString;
+
+/// A key in the test's hands.
+pub struct Signing(SigningKey);
+
+impl Signing {
+    /// A new key.
+    pub fn generate(algorithm: Algorithm) -> Self {
+        Self(SigningKey::generate(algorithm, None).expect("a key"))
+    }
+
+    /// An RS256 key from its PKCS#8 PEM, as the test endpoint hands it out.
+    pub fn from_pem(kid: &str, pem: &str) -> Self {
+        Self(
+            SigningKey::from_pkcs8_pem(Algorithm::Rs256, Some(kid), &SecretString::new(pem.to_owned()))
+                .expect("a key"),
+        )
+    }
+
+    /// The public half, as a client registers it.
+    pub fn jwks(&self) -> Value {
+        json!({ "keys": [self.0.public().jwk()] })
+    }
+
+    /// A signed JWT.
+    pub fn jwt(&self, typ: &str, claims: &Value) -> String {
+        let input =
+            signing_input(EncodedHeader::for_key(&self.0, Some(typ)).as_str(), claims.to_string().as_bytes());
+        let signature = self.0.sign(input.as_bytes()).expect("a signature");
+        finish(input, &signature)
+    }
+
+    /// A client assertion of a minute (RFC 7523 3).
+    pub fn assertion(&self, client_id: &str, audience: &str, jti: &str, now_seconds: u64) -> String {
+        self.jwt(
+            "JWT",
+            &json!({
+                "iss": client_id, "sub": client_id, "aud": audience, "jti": jti,
+                "iat": now_seconds, "exp": now_seconds + 60,
+            }),
+        )
+    }
+}

@@ -1,0 +1,130 @@
+//! The authorization endpoint with a session that is there, and without.
+
+use std::time::Duration;
+
+use serde_json::json;
+use symbolon_testkit::{RelyingParty, TestServer, decode_jwt};
+
+#[test]
+fn silent_authentication_gives_a_code_that_gives_tokens() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (user, browser) = server.signed_in("a@example.com");
+    let request = rp.authorization_request().with("prompt", "none");
+    let answer = browser.get(&request.path());
+    assert_eq!(answer.status, 302);
+    assert!(answer.location().starts_with("https://rp.example/callback?code="), "{answer:?}");
+    let state = request.parameters.iter().find(|(name, _)| name == "state").unwrap().1.clone();
+    assert_eq!(answer.redirected("state"), Some(state));
+    assert_eq!(answer.redirected("iss"), Some(server.issuer.clone()));
+
+    let tokens = rp.redeem(&answer.redirected("code").unwrap(), &request.verifier);
+    assert_eq!(tokens.status, 200, "{tokens:?}");
+    assert_eq!(tokens.header("cache-control"), Some("no-store"));
+    let body = tokens.json();
+    let (header, claims) = decode_jwt(body["access_token"].as_str().unwrap());
+    assert_eq!(header["typ"], "at+jwt");
+    assert_eq!((claims["sub"].as_str(), claims["iss"].as_str()), (Some(&*user), Some(&*server.issuer)));
+    let (_, id) = decode_jwt(body["id_token"].as_str().unwrap());
+    let nonce = request.parameters.iter().find(|(name, _)| name == "nonce").unwrap().1.clone();
+    assert_eq!((id["nonce"].as_str(), id["aud"].as_str()), (Some(&*nonce), Some(&*rp.client_id)));
+    assert!(body["refresh_token"].as_str().unwrap().starts_with("rt_"));
+
+    let bearer = format!("Bearer {}", body["access_token"].as_str().unwrap());
+    let info = server.browser().get_with("/userinfo", &[("authorization", &bearer)]);
+    assert_eq!((info.status, info.json()["email"].as_str()), (200, Some("a@example.com")));
+}
+
+#[test]
+fn without_a_session_prompt_none_is_login_required() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let answer = server.browser().get(&rp.authorization_request().with("prompt", "none").path());
+    assert_eq!(answer.redirected("error"), Some("login_required".into()));
+    assert_eq!(answer.redirected("iss"), Some(server.issuer.clone()));
+}
+
+#[test]
+fn an_unknown_client_or_redirect_uri_goes_nowhere() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    for request in [
+        rp.authorization_request().with("client_id", "nobody"),
+        rp.authorization_request().with("redirect_uri", "https://rp.example/callback/"),
+        rp.authorization_request().without("redirect_uri"),
+    ] {
+        let answer = browser.get(&request.path());
+        assert_eq!((answer.status, answer.header("location")), (400, None), "{request:?}");
+    }
+    let page = browser
+        .get_with(&rp.authorization_request().with("client_id", "nobody").path(), &[("accept", "text/html")]);
+    assert!(page.header("content-type").unwrap().starts_with("text/html"));
+    assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"));
+}
+
+#[test]
+fn a_session_ends_when_its_time_is_over_and_takes_its_codes_along() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let request = rp.authorization_request();
+    let code = browser.get(&request.path()).redirected("code").unwrap();
+    server.clock.advance(Duration::from_secs(61));
+    assert_eq!(rp.redeem(&code, &request.verifier).error(), "invalid_grant");
+    server.clock.advance(Duration::from_secs(7200));
+    let answer = browser.get(&rp.authorization_request().with("prompt", "none").path());
+    assert_eq!(answer.redirected("error"), Some("login_required".into()));
+}
+
+#[test]
+fn a_replayed_code_ends_its_grant() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let request = rp.authorization_request();
+    let code = browser.get(&request.path()).redirected("code").unwrap();
+    let other = rp.sign_in(&browser);
+    let first = rp.redeem(&code, &request.verifier).json();
+    let bearer = format!("Bearer {}", first["access_token"].as_str().unwrap());
+    assert_eq!(server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status, 200);
+
+    // Without the verifier nobody can burn the grant.
+    let stolen = rp.redeem(&code, "not-the-verifier-not-the-verifier-not-the-verifier");
+    assert_eq!(stolen.error(), "invalid_grant");
+    assert_eq!(server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status, 200);
+
+    assert_eq!(rp.redeem(&code, &request.verifier).error(), "invalid_grant");
+    assert_eq!(server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status, 401);
+    assert_eq!(rp.refresh(first["refresh_token"].as_str().unwrap()).error(), "invalid_grant");
+    // The other grant of the same session lives on.
+    let bearer = format!("Bearer {}", other.access_token);
+    assert_eq!(server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status, 200);
+}
+
+#[test]
+fn a_code_that_comes_again_after_its_end_ends_its_grant_too() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let request = rp.authorization_request();
+    let code = browser.get(&request.path()).redirected("code").unwrap();
+    let tokens = rp.redeem(&code, &request.verifier).json();
+    server.clock.advance(Duration::from_secs(600));
+    assert_eq!(rp.redeem(&code, &request.verifier).error(), "invalid_grant");
+    let bearer = format!("Bearer {}", tokens["access_token"].as_str().unwrap());
+    assert_eq!(server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status, 401);
+}
+
+#[test]
+fn form_post_answers_with_a_form() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let answer = browser.get(&rp.authorization_request().with("response_mode", "form_post").path());
+    assert_eq!(answer.status, 200);
+    assert!(answer.field("code").unwrap().starts_with("ac_"), "{answer:?}");
+    assert!(
+        answer.header("content-security-policy").unwrap().contains("form-action 'self' https://rp.example")
+    );
+}

@@ -1,0 +1,207 @@
+//! Who a client is (RFC 6749 2.3, RFC 7523, OpenID Connect Core 9).
+
+use serde_json::{Value, json};
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_testkit::{Answer, RelyingParty, Signing, TestServer};
+
+const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+const CREDENTIALS: (&str, &str) = ("grant_type", "client_credentials");
+
+fn assert_refused(answer: &Answer) {
+    assert_eq!((answer.status, &*answer.error()), (401, "invalid_client"), "{answer:?}");
+    assert_eq!(answer.header("www-authenticate"), Some("Basic realm=\"symbolon\""), "{answer:?}");
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn a_secret_comes_in_the_header_or_in_the_form_but_not_in_both() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (id, secret, basic) = (&*rp.client_id, rp.client_secret.as_deref().unwrap(), rp.basic());
+    let post =
+        |form: &[(&str, &str)], headers: &[(&str, &str)]| server.browser().post_with("/token", form, headers);
+    let authorization = [("authorization", &*basic)];
+    assert_eq!(post(&[CREDENTIALS], &authorization).status, 200);
+    assert_eq!(
+        post(&[CREDENTIALS, ("client_id", id)], &authorization).status,
+        200,
+        "the same client_id beside it"
+    );
+    assert_eq!(post(&[CREDENTIALS, ("client_id", id), ("client_secret", secret)], &[]).status, 200);
+    let both = post(&[CREDENTIALS, ("client_id", id), ("client_secret", secret)], &authorization);
+    assert_eq!((both.status, both.error()), (400, "invalid_request".to_owned()));
+    let contradicting = post(&[CREDENTIALS, ("client_id", "another")], &authorization);
+    assert_eq!((contradicting.status, contradicting.error()), (400, "invalid_request".to_owned()));
+    let twice = post(&[CREDENTIALS], &[("authorization", &basic), ("authorization", &basic)]);
+    assert_eq!((twice.status, twice.error()), (400, "invalid_request".to_owned()));
+}
+
+#[test]
+fn whoever_is_not_the_client_gets_one_and_the_same_answer() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let public = json!({ "token_endpoint_auth_method": "none", "grant_types": ["authorization_code"] });
+    let public = RelyingParty::register(&server, public);
+    let wrong = RelyingParty::known(&server, &rp.client_id, Some("a-wrong-secret-of-thirty-two-chars"), "");
+    let nobody = RelyingParty::known(&server, "nobody", Some("a-wrong-secret-of-thirty-two-chars"), "");
+    let silent = RelyingParty::known(&server, &rp.client_id, None, "");
+    let talkative =
+        RelyingParty::known(&server, &public.client_id, Some("a-secret-that-it-does-not-have-00"), "");
+    let answers: Vec<Answer> =
+        [wrong, nobody, silent, talkative].iter().map(|posing| posing.token(&[CREDENTIALS])).collect();
+    for answer in &answers {
+        assert_refused(answer);
+        assert_eq!(answer.body, answers[0].body);
+    }
+    let browser = server.browser();
+    for bad in ["Basic", "Basic !!!", "Basic bm9jb2xvbg==", "Bearer x", "Digest x"] {
+        assert_refused(&browser.post_with("/token", &[CREDENTIALS], &[("authorization", bad)]));
+    }
+    assert_refused(&browser.post("/token", &[CREDENTIALS]));
+}
+
+#[test]
+fn a_new_secret_ends_the_old_one_at_once() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    assert_eq!(rp.token(&[CREDENTIALS]).status, 200);
+    let path = format!("/clients/{}/regenerate-secret", rp.client_id);
+    let answer = server.admin("POST", &path, None).json();
+    let secret = answer["client"]["client_secret"].as_str().unwrap();
+    assert_refused(&rp.token(&[CREDENTIALS]));
+    assert_eq!(
+        RelyingParty::known(&server, &rp.client_id, Some(secret), "").token(&[CREDENTIALS]).status,
+        200
+    );
+    let shown = server.admin("GET", &format!("/clients/{}", rp.client_id), None).body;
+    assert!(!shown.contains("client_secret\""), "{shown}");
+}
+
+/// A client with a key of its own, at a server.
+struct Signer {
+    server: TestServer,
+    client_id: String,
+    key: Signing,
+}
+
+impl Signer {
+    fn new(algorithm: Algorithm) -> Self {
+        let server = TestServer::start();
+        let key = Signing::generate(algorithm);
+        let metadata = json!({ "token_endpoint_auth_method": "private_key_jwt", "jwks": key.jwks() });
+        let client_id = RelyingParty::register(&server, metadata).client_id;
+        Self { server, client_id, key }
+    }
+
+    fn claims(&self, jti: &str, changes: Value) -> Value {
+        let now = self.server.now().seconds();
+        let mut claims = json!({
+            "iss": self.client_id, "sub": self.client_id, "aud": self.server.issuer, "jti": jti, "iat": now,
+            "exp": now + 60,
+        });
+        for (name, value) in changes.as_object().unwrap() {
+            if value.is_null() {
+                claims.as_object_mut().unwrap().remove(name);
+            } else {
+                claims[name] = value.clone();
+            }
+        }
+        claims
+    }
+
+    fn present(&self, path: &str, assertion: &str) -> Answer {
+        let form = [
+            CREDENTIALS,
+            ("client_assertion_type", ASSERTION),
+            ("client_assertion", assertion),
+            ("token", "x"),
+        ];
+        self.server.browser().post(path, &form)
+    }
+}
+
+#[test]
+fn an_assertion_is_used_once_wherever_it_goes() {
+    for algorithm in [Algorithm::Es256, Algorithm::EdDsa, Algorithm::Rs256, Algorithm::Ps256] {
+        let signer = Signer::new(algorithm);
+        let assertion = signer.key.jwt("JWT", &signer.claims("first", json!({})));
+        assert_eq!(signer.present("/token", &assertion).status, 200, "{algorithm}");
+        for path in ["/token", "/introspect", "/revoke"] {
+            assert_refused(&signer.present(path, &assertion));
+        }
+        // The token endpoint's own URL means the issuer too, alone or among others.
+        let endpoint = format!("{}/token", signer.server.issuer);
+        for (jti, aud) in [("second", json!(endpoint)), ("third", json!(["https://x.example", endpoint]))] {
+            let assertion = signer.key.jwt("JWT", &signer.claims(jti, json!({ "aud": aud })));
+            assert_eq!(signer.present("/introspect", &assertion).status, 200, "{aud}");
+        }
+    }
+}
+
+#[test]
+fn of_many_that_use_one_assertion_at_once_one_wins() {
+    let signer = Signer::new(Algorithm::EdDsa);
+    for round in 0..10 {
+        let assertion = signer.key.jwt("JWT", &signer.claims(&format!("round-{round}"), json!({})));
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let tasks: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| signer.present("/token", &assertion).status)).collect();
+            tasks.into_iter().map(|task| task.join().unwrap()).collect()
+        });
+        assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
+        assert!(statuses.iter().all(|status| matches!(status, 200 | 401)), "{statuses:?}");
+    }
+}
+
+#[test]
+fn an_assertion_that_is_not_exact_is_refused_and_not_used_up() {
+    let signer = Signer::new(Algorithm::Es256);
+    let now = signer.server.now().seconds();
+    let changes = [
+        json!({ "aud": "https://other.example" }),
+        json!({ "aud": null }),
+        json!({ "iss": "another" }),
+        json!({ "sub": "another" }),
+        json!({ "exp": now - 31 }),
+        json!({ "exp": now + 331 }),
+        json!({ "exp": null }),
+        json!({ "nbf": now + 31 }),
+        json!({ "iat": now + 31 }),
+        json!({ "jti": null }),
+        json!({ "jti": "" }),
+        json!({ "jti": "x".repeat(513) }),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let told = change.to_string();
+        let assertion = signer.key.jwt("JWT", &signer.claims(&format!("n{number}"), change));
+        let answer = signer.present("/token", &assertion);
+        assert_eq!((answer.status, &*answer.error()), (401, "invalid_client"), "{told}: {answer:?}");
+    }
+    let claims = signer.claims("good", json!({}));
+    let thief = Signing::generate(Algorithm::Es256).jwt("JWT", &claims);
+    let retyped = signer.key.jwt("at+jwt", &claims);
+    let good = signer.key.jwt("JWT", &claims);
+    let (_, rest) = good.split_once('.').unwrap();
+    // {"alg":"none"}
+    let unsigned = format!("eyJhbGciOiJub25lIn0.{}.", rest.split_once('.').unwrap().0);
+    for bad in [&*thief, &retyped, &unsigned, "x", "a.b.c", ""] {
+        assert!(matches!(signer.present("/token", bad).status, 400 | 401), "{bad}");
+    }
+    let untyped = signer.server.browser().post("/token", &[CREDENTIALS, ("client_assertion", &good)]);
+    assert_eq!((untyped.status, untyped.error()), (400, "invalid_request".to_owned()));
+    assert_eq!(signer.present("/token", &good).status, 200, "nothing of this used the good one up");
+    let secret =
+        RelyingParty::known(&signer.server, &signer.client_id, Some("a-secret-that-it-does-not-have-00"), "");
+    assert_refused(&secret.token(&[CREDENTIALS]));
+}
+
+#[test]
+fn a_used_assertion_stays_used_over_a_restart() {
+    let Signer { server, client_id, key } = Signer::new(Algorithm::Es256);
+    let assertion = key.assertion(&client_id, &server.issuer, "once", server.now().seconds());
+    let form = [CREDENTIALS, ("client_assertion_type", ASSERTION), ("client_assertion", &*assertion)];
+    assert_eq!(server.browser().post("/token", &form).status, 200);
+    let issuer = server.issuer.clone();
+    let server = server.restart(symbolon_testkit::Options::default().issuer(&issuer));
+    assert_refused(&server.browser().post("/token", &form));
+}

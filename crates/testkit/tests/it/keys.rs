@@ -1,0 +1,279 @@
+//! Signing keys in use: rotation, emergency revocation, algorithms by client.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use symbolon_crypto::jws::Compact;
+use symbolon_crypto::key::VerifyingKey;
+use symbolon_testkit::{Answer, Browser, RelyingParty, Signing, TestServer, TokenSet, decode_jwt};
+
+const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn kid(token: &str) -> String {
+    decode_jwt(token).0["kid"].as_str().unwrap().to_owned()
+}
+
+fn jwks(server: &TestServer) -> Vec<Value> {
+    server.browser().get("/.well-known/jwks.json").json()["keys"].as_array().unwrap().clone()
+}
+
+fn published(server: &TestServer, kid: &str) -> bool {
+    jwks(server).iter().any(|key| key["kid"] == kid)
+}
+
+fn state(server: &TestServer, kid: &str) -> Value {
+    let keys = server.admin("GET", "/signing-keys", None).json();
+    let found = keys["keys"].as_array().unwrap().iter().find(|key| key["kid"] == kid);
+    found.map_or(Value::Null, |key| key["state"].clone())
+}
+
+fn rotate(server: &TestServer) {
+    let answer = server.admin("POST", "/signing-keys/rotate", None);
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+fn userinfo(server: &TestServer, token: &str) -> Answer {
+    server.browser().get_with("/userinfo", &[("authorization", &format!("Bearer {token}"))])
+}
+
+fn silent(rp: &RelyingParty, browser: &Browser, hint: &str) -> Answer {
+    browser.get(&rp.authorization_request().with("prompt", "none").with("id_token_hint", hint).path())
+}
+
+/// The published key of a token verifies it, by the algorithm that the key and the token say.
+fn assert_verifies(server: &TestServer, token: &str, algorithm: &str) {
+    let (header, _) = decode_jwt(token);
+    assert_eq!(header["alg"], algorithm);
+    let key = jwks(server).into_iter().find(|key| key["kid"] == header["kid"]).expect("published");
+    assert_eq!((&key["alg"], &key["use"]), (&json!(algorithm), &json!("sig")));
+    let key = VerifyingKey::from_jwk(serde_json::from_value(key).unwrap(), None).unwrap();
+    Compact::parse(token).unwrap().verify(&key).unwrap();
+}
+
+#[test]
+fn a_key_is_next_then_active_then_retiring_then_gone() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    rotate(&server);
+    let old = rp.sign_in(&browser);
+    let first = kid(&old.access_token);
+    assert_eq!(state(&server, &first), "active");
+    let next = |server: &TestServer| {
+        let found = server.admin("GET", "/signing-keys/status", None).json();
+        found["algorithms"][0]["next"].as_str().expect("a next key").to_owned()
+    };
+    let second = next(&server);
+    assert!(published(&server, &second), "relying parties know a key before it signs");
+
+    rotate(&server);
+    assert_eq!((state(&server, &first), state(&server, &second)), (json!("retiring"), json!("active")));
+    let new = rp.sign_in(&browser);
+    assert_eq!(kid(&new.access_token), second, "the next key signs, not a new one");
+    assert_eq!(kid(new.id_token.as_deref().unwrap()), second);
+    for token in [&old, &new] {
+        assert_verifies(&server, &token.access_token, "RS256");
+        assert_eq!(userinfo(&server, &token.access_token).status, 200);
+    }
+    server.clock.advance(Duration::from_secs(3_599));
+    assert_eq!(userinfo(&server, &old.access_token).status, 200, "until its own end");
+    server.clock.advance(Duration::from_secs(1));
+    assert_eq!(userinfo(&server, &old.access_token).status, 401);
+
+    // As a hint an ID token is good beyond its end, while its key is known.
+    let hint = old.id_token.as_deref().unwrap();
+    assert!(silent(&rp, &browser, hint).redirected("code").is_some());
+    server.clock.advance(30 * DAY);
+    assert!(published(&server, &first), "as long as the longest token may live");
+    server.clock.advance(2 * DAY);
+    rotate(&server);
+    assert!(!published(&server, &first), "and no longer");
+    assert_eq!(state(&server, &first), Value::Null, "its record goes too");
+    let (_, browser) = server.signed_in("b@example.com");
+    assert_eq!(silent(&rp, &browser, hint).redirected("error").as_deref(), Some("login_required"));
+    assert_eq!(state(&server, &second), "retiring");
+}
+
+#[test]
+fn a_restart_does_not_bring_a_gone_key_back() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let first = kid(&rp.sign_in(&browser).access_token);
+    rotate(&server);
+    assert!(published(&server, &first));
+    // Over, while its record is still there.
+    let keys = server.admin("GET", "/signing-keys", None).json();
+    let gone_at = keys["keys"].as_array().unwrap().iter().find(|key| key["kid"] == first).unwrap()["gone_at"]
+        .as_u64()
+        .unwrap();
+    server.clock.advance(Duration::from_millis(gone_at - server.now().millis()));
+    let issuer = server.issuer.clone();
+    let server = server.restart(symbolon_testkit::Options::default().issuer(&issuer));
+    assert!(!published(&server, &first));
+}
+
+#[test]
+fn an_emergency_revocation_acts_at_once_on_everything_that_the_key_signed() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (user, browser) = server.signed_in("a@example.com");
+    let tokens = rp.sign_in(&browser);
+    let stolen = kid(&tokens.access_token);
+    let registered = registered_refresh_token(&server, &rp, &user);
+    let exchange = |subject: &str| {
+        rp.token(&[
+            ("grant_type", EXCHANGE),
+            ("subject_token", subject),
+            ("subject_token_type", ACCESS_TOKEN),
+        ])
+    };
+    let exchanged = TokenSet::of(&exchange(&tokens.access_token)).access_token;
+    // Every cache has seen them.
+    for token in [&tokens.access_token, &exchanged] {
+        assert_eq!(userinfo(&server, token).status, 200);
+    }
+    assert_eq!(
+        server.admin("POST", "/signing-keys/emergency-rotate", Some(json!({}))).status,
+        400,
+        "a reason is due"
+    );
+    let answer = server.admin("POST", "/signing-keys/emergency-rotate", Some(json!({ "reason": "lost" })));
+    assert_eq!(answer.status, 200, "{answer:?}");
+
+    for token in [&tokens.access_token, &exchanged] {
+        let answer = userinfo(&server, token);
+        assert_eq!((answer.status, answer.error()), (401, "invalid_token".to_owned()));
+        assert_eq!(rp.post("/introspect", &[("token", token)]).json(), json!({ "active": false }));
+        assert_eq!(exchange(token).error(), "invalid_grant");
+    }
+    let hint = tokens.id_token.as_deref().unwrap();
+    assert_eq!(silent(&rp, &browser, hint).redirected("error").as_deref(), Some("login_required"));
+    assert_eq!(rp.refresh(&registered).error(), "invalid_grant", "a signature is all that a refresh JWT has");
+    assert!(!published(&server, &stolen));
+    assert_eq!(state(&server, &stolen), "revoked");
+    // What rests on no signature goes on, under another key.
+    let new = TokenSet::of(&rp.refresh(tokens.refresh_token.as_deref().unwrap()));
+    assert_ne!(kid(&new.access_token), stolen);
+    assert_verifies(&server, &new.access_token, "RS256");
+    assert_eq!(userinfo(&server, &new.access_token).status, 200);
+    let again = server.admin("POST", &format!("/signing-keys/{stolen}/revoke"), None);
+    assert_eq!(again.status, 404);
+    // It stays revoked over rotations and a restart.
+    rotate(&server);
+    let issuer = server.issuer.clone();
+    let server = server.restart(symbolon_testkit::Options::default().issuer(&issuer));
+    assert!(!published(&server, &stolen));
+    assert_eq!(userinfo(&server, &tokens.access_token).status, 401);
+    assert_eq!(userinfo(&server, &new.access_token).status, 200);
+}
+
+/// A refresh token as load scripts make them: a JWT that the issuer's key signed, registered.
+fn registered_refresh_token(server: &TestServer, rp: &RelyingParty, user: &str) -> String {
+    let key = server.admin("GET", "/test/signing-key", None).json();
+    let key = Signing::from_pem(key["kid"].as_str().unwrap(), key["privatePEM"].as_str().unwrap());
+    let now = server.now().seconds();
+    let token = key.jwt(
+        "JWT",
+        &json!({
+            "iss": server.issuer, "sub": user, "aud": rp.client_id, "client_id": rp.client_id, "scope": "openid",
+            "iat": now, "exp": now + 2_592_000, "jti": format!("v1_3_{}", "x".repeat(86)), "rtv": 1,
+        }),
+    );
+    let body = json!({
+        "token": token, "userId": user, "clientId": rp.client_id, "scope": "openid", "ttl": 2_592_000,
+    });
+    assert_eq!(server.admin("POST", "/test/tokens", Some(body)).status, 201);
+    token
+}
+
+#[test]
+fn each_client_gets_the_algorithms_that_it_asked_for() {
+    let server = TestServer::start();
+    let (_, browser) = server.signed_in("a@example.com");
+    for (access, id) in [("ES256", "EdDSA"), ("EdDSA", "PS256"), ("PS256", "ES256"), ("RS256", "RS256")] {
+        let metadata =
+            json!({ "access_token_signed_response_alg": access, "id_token_signed_response_alg": id });
+        let rp = RelyingParty::register(&server, metadata);
+        let tokens = rp.sign_in(&browser);
+        assert_verifies(&server, &tokens.access_token, access);
+        assert_verifies(&server, tokens.id_token.as_deref().unwrap(), id);
+        assert_eq!(userinfo(&server, &tokens.access_token).status, 200, "{access}");
+        assert_eq!(
+            rp.post("/introspect", &[("token", &tokens.access_token)]).json()["active"],
+            true,
+            "{access}"
+        );
+        let refreshed = TokenSet::of(&rp.refresh(tokens.refresh_token.as_deref().unwrap()));
+        assert_verifies(&server, &refreshed.access_token, access);
+    }
+    let answer = server.admin("POST", "/clients", Some(json!({
+        "client_name": "x", "redirect_uris": ["https://x.example/"], "id_token_signed_response_alg": "none",
+    })));
+    assert_eq!(answer.status, 400);
+    // The issuer's own default, changed while running.
+    let changed = server.admin("PATCH", "/settings", Some(json!({ "signing_algorithm": "ES256" })));
+    assert_eq!(changed.status, 200, "{changed:?}");
+    let tokens = RelyingParty::register(&server, json!({})).sign_in(&browser);
+    assert_verifies(&server, &tokens.access_token, "ES256");
+}
+
+#[test]
+fn the_key_set_shows_public_halves_only() {
+    let server = TestServer::start();
+    for algorithm in ["PS256", "ES256", "EdDSA"] {
+        let answer = server.admin("POST", "/signing-keys/rotate", Some(json!({ "algorithm": algorithm })));
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    let document = server.browser().get("/.well-known/jwks.json");
+    assert_eq!(document.header("access-control-allow-origin"), Some("*"));
+    assert!(document.header("cache-control").unwrap().contains("max-age=300"));
+    let keys = jwks(&server);
+    for key in &keys {
+        for member in ["kid", "kty", "alg", "use"] {
+            assert!(key[member].is_string(), "{key}");
+        }
+        for secret in ["d", "p", "q", "dp", "dq", "qi", "k"] {
+            assert!(key.get(secret).is_none(), "{key}");
+        }
+    }
+    for (algorithm, kty) in [("RS256", "RSA"), ("PS256", "RSA"), ("ES256", "EC"), ("EdDSA", "OKP")] {
+        assert!(keys.iter().any(|key| key["alg"] == algorithm && key["kty"] == kty), "{algorithm}");
+    }
+    let listed = server.admin("GET", "/signing-keys", None).body;
+    assert!(!listed.contains("sealed") && !listed.contains("PRIVATE"));
+}
+
+/// Changes that several make at once are all in effect when the last of them is answered.
+#[test]
+fn memory_follows_the_store_however_many_change_it_at_once() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({ "access_token_signed_response_alg": "ES256" }));
+    let (_, browser) = server.signed_in("a@example.com");
+    for round in 0..5_u64 {
+        std::thread::scope(|scope| {
+            for task in 0..4_u64 {
+                let server = &server;
+                scope.spawn(move || {
+                    let lifetime = 100 + 10 * round + task;
+                    let body = json!({ "lifetimes": { "access_token": lifetime } });
+                    let answer = server.admin("PATCH", "/settings", Some(body));
+                    assert!(matches!(answer.status, 200 | 503), "{answer:?}");
+                    let answer =
+                        server.admin("POST", "/signing-keys/rotate", Some(json!({ "algorithm": "ES256" })));
+                    assert!(matches!(answer.status, 200 | 503), "{answer:?}");
+                });
+            }
+        });
+        let stored =
+            server.admin("GET", "/settings", None).json()["settings"]["lifetimes"]["access_token"].clone();
+        let status = server.admin("GET", "/signing-keys/status", None).json();
+        let active =
+            status["algorithms"].as_array().unwrap().iter().find(|key| key["algorithm"] == "ES256").unwrap();
+        let tokens = rp.sign_in(&browser);
+        assert_eq!(tokens.body["expires_in"], stored);
+        assert_eq!(active["active"], kid(&tokens.access_token));
+    }
+}

@@ -1,0 +1,308 @@
+//! The login page, the consent page and what they leave behind.
+
+use std::time::Duration;
+
+use symbolon_crypto::secret::SecretString;
+use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::session::SessionId;
+use symbolon_protocol::user::{Profile, User};
+use symbolon_server::demo::{self, Demo};
+use symbolon_testkit::{Answer, AuthorizationRequest, Browser, Options, RelyingParty, TestServer, TokenSet};
+
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+/// A server with the demo's clients, the demo user, and a second user.
+pub(crate) struct Scene {
+    pub(crate) server: TestServer,
+    pub(crate) demo: Demo,
+    pub(crate) rp: RelyingParty,
+    pub(crate) directory: tempfile::TempDir,
+}
+
+impl Scene {
+    pub(crate) fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let server =
+            TestServer::start_with(options.env("SYMBOLON_DATA_DIR", directory.path().to_str().unwrap()));
+        let demo = server.block_on(demo::prepare(&server.app)).unwrap();
+        let other = User {
+            id: UserId::trusted("other"),
+            email: Some("other@example.com".into()),
+            email_verified: true,
+            profile: Profile::default(),
+            active: true,
+            created_at: server.now(),
+            updated_at: server.now(),
+        };
+        server.block_on(async {
+            let hash = server.app.passwords.hash(SecretString::new(PASSWORD.into())).await.unwrap();
+            let issuer = IssuerId::default_issuer();
+            server.app.store.create_user(&issuer, other, Some(hash)).await.unwrap();
+        });
+        let rp = RelyingParty::known(&server, demo::CLIENT, None, &format!("{}/callback", server.issuer));
+        Self { server, demo, rp, directory }
+    }
+
+    /// A browser in which the request has led to the login page; the page.
+    pub(crate) fn at_login(&self, browser: &Browser, request: &AuthorizationRequest) -> Answer {
+        let sent = browser.get(&request.path());
+        assert_eq!(sent.status, 302, "{sent:?}");
+        assert!(sent.location().starts_with("/login?transaction=tx_"), "{sent:?}");
+        browser.get(&sent.location())
+    }
+
+    /// Fills a login page in.
+    pub(crate) fn sign_in(browser: &Browser, page: &Answer, username: &str, password: &str) -> Answer {
+        let (transaction, csrf) = hidden(page);
+        let form = [
+            ("transaction", &*transaction),
+            ("csrf_token", &*csrf),
+            ("username", username),
+            ("password", password),
+        ];
+        browser.post("/login", &form)
+    }
+
+    /// From the login page's answer to the consent page.
+    pub(crate) fn to_consent(browser: &Browser, signed_in: &Answer) -> Answer {
+        assert_eq!(signed_in.status, 303, "{signed_in:?}");
+        assert!(signed_in.location().starts_with("/authorize/continue?"), "{signed_in:?}");
+        let sent = browser.get(&signed_in.location());
+        assert!(sent.location().starts_with("/consent?transaction="), "{sent:?}");
+        browser.get(&sent.location())
+    }
+
+    pub(crate) fn decide(browser: &Browser, page: &Answer, decision: &str) -> Answer {
+        let (transaction, csrf) = hidden(page);
+        browser
+            .post("/consent", &[("transaction", &transaction), ("csrf_token", &csrf), ("decision", decision)])
+    }
+
+    /// The whole way: a browser in which the demo user is signed in, and its tokens.
+    pub(crate) fn signed_in(&self) -> (Browser, TokenSet) {
+        let browser = self.server.browser();
+        let request = self.rp.authorization_request();
+        let page = self.at_login(&browser, &request);
+        let signed_in = Self::sign_in(&browser, &page, &self.demo.email, &self.demo.password);
+        let consent = Self::to_consent(&browser, &signed_in);
+        let allowed = Self::decide(&browser, &consent, "allow");
+        let code = browser.get(&allowed.location()).redirected("code").expect("a code");
+        (browser, TokenSet::of(&self.rp.redeem(&code, &request.verifier)))
+    }
+
+    pub(crate) fn session_lives(&self, cookie: &str) -> bool {
+        let id = SessionId::new(cookie);
+        let issuer = IssuerId::default_issuer();
+        let now = self.server.now();
+        self.server.block_on(self.server.app.store.session(&issuer, &id, now)).unwrap().value.is_some()
+    }
+}
+
+pub(crate) fn hidden(page: &Answer) -> (String, String) {
+    (page.field("transaction").expect("transaction"), page.field("csrf_token").expect("csrf_token"))
+}
+
+fn assert_page(page: &Answer) {
+    assert_eq!(page.header("cache-control"), Some("no-store"), "{page:?}");
+    assert_eq!(page.header("x-frame-options"), Some("DENY"), "{page:?}");
+    let policy = page.header("content-security-policy").expect("a policy");
+    assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    assert!(!policy.contains("unsafe"), "{policy}");
+    assert!(
+        !page.body.contains("<style") && !page.body.contains(" style=") && !page.body.contains("onclick")
+    );
+}
+
+#[test]
+fn a_person_signs_in_consents_and_is_remembered() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let request = scene.rp.authorization_request().with("login_hint", "somebody@example.com");
+    let page = scene.at_login(&browser, &request);
+    assert_eq!(page.status, 200);
+    assert_page(&page);
+    assert!(page.body.contains("somebody@example.com"));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains(&format!("form-action 'self' {}", scene.server.issuer)), "{policy}");
+
+    let signed_in = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
+    let consent = Scene::to_consent(&browser, &signed_in);
+    assert_page(&consent);
+    assert!(consent.body.contains("demo@example.com") && consent.body.contains("Symbolon walk-through"));
+    let allowed = Scene::decide(&browser, &consent, "allow");
+    assert_eq!(allowed.status, 303);
+    let done = browser.get(&allowed.location());
+    let code = done.redirected("code").expect("a code");
+    assert_eq!(TokenSet::of(&scene.rp.redeem(&code, &request.verifier)).body["token_type"], "Bearer");
+
+    // The transaction is used up, and session and consent are remembered.
+    assert_eq!(browser.get(&allowed.location()).status, 400);
+    let silent = browser.get(&scene.rp.authorization_request().with("prompt", "none").path());
+    assert!(silent.redirected("code").is_some(), "{silent:?}");
+}
+
+#[test]
+fn who_is_unknown_inactive_or_mistaken_gets_the_same_page() {
+    let scene = Scene::new();
+    let issuer = IssuerId::default_issuer();
+    scene.server.block_on(async {
+        let store = &scene.server.app.store;
+        let user = store.user(&issuer, &UserId::trusted("other")).await.unwrap().unwrap();
+        let inactive = User { active: false, ..User::clone(&user) };
+        assert!(store.update_user(&issuer, inactive, user.updated_at).await.unwrap());
+    });
+    let browser = scene.server.browser();
+    let attempts = [
+        ("nobody@example.com", "x"),
+        ("other@example.com", PASSWORD),
+        (&*scene.demo.email, "x"),
+        ("", "x"),
+        ("x", ""),
+    ];
+    let mut texts = Vec::new();
+    for (username, password) in attempts {
+        let page = scene.at_login(&browser, &scene.rp.authorization_request());
+        let refused = Scene::sign_in(&browser, &page, username, password);
+        assert_eq!(refused.status, 403, "{username}");
+        assert!(browser.cookie("symbolon_session").is_none());
+        let at = refused.body.find("login-error").expect("an error");
+        texts.push(refused.body[at..].split_once("</div>").unwrap().0.to_owned());
+    }
+    assert!(texts.windows(2).all(|pair| pair[0] == pair[1]), "{texts:?}");
+}
+
+#[test]
+fn cancelling_and_refusing_tell_the_client() {
+    let scene = Scene::new();
+    for mode in ["query", "fragment", "form_post"] {
+        let browser = scene.server.browser();
+        let request = scene.rp.authorization_request().with("response_mode", mode);
+        let page = scene.at_login(&browser, &request);
+        let (transaction, csrf) = hidden(&page);
+        let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("cancel", "true")];
+        let cancelled = browser.post("/login", &form);
+        match mode {
+            "form_post" => {
+                assert!(cancelled.status == 200 && cancelled.body.contains("access_denied"), "{cancelled:?}")
+            }
+            _ => assert!(
+                cancelled.status == 303 && cancelled.location().contains("error=access_denied"),
+                "{cancelled:?}"
+            ),
+        }
+        assert_eq!(browser.post("/login", &form).status, 400, "the transaction is used up");
+    }
+    let browser = scene.server.browser();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    let signed_in = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
+    let denied = Scene::decide(&browser, &Scene::to_consent(&browser, &signed_in), "deny");
+    assert_eq!((denied.status, denied.redirected("error").as_deref()), (303, Some("access_denied")));
+}
+
+#[test]
+fn forged_forms_and_foreign_transactions_are_refused() {
+    let scene = Scene::new();
+    let (browser, stranger) = (scene.server.browser(), scene.server.browser());
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    let (transaction, csrf) = hidden(&page);
+    let strangers = scene.at_login(&stranger, &scene.rp.authorization_request());
+    let (other_transaction, other_csrf) = hidden(&strangers);
+    let (user, password) = (scene.demo.email.as_str(), scene.demo.password.as_str());
+    let attempts: [(&Browser, &str, &str); 5] = [
+        (&browser, &transaction, ""),
+        (&browser, &transaction, &other_csrf),
+        (&stranger, &transaction, &csrf),
+        (&browser, &other_transaction, &csrf),
+        (&browser, "tx_1_0_AAAAAAAAAAAAAAAAAAAAAA", &csrf),
+    ];
+    for (who, transaction, csrf) in attempts {
+        let form =
+            [("transaction", transaction), ("csrf_token", csrf), ("username", user), ("password", password)];
+        assert_eq!(who.post("/login", &form).status, 400);
+        assert!(who.cookie("symbolon_session").is_none());
+    }
+    assert_eq!(stranger.get(&format!("/login?transaction={transaction}")).status, 400);
+    assert_eq!(stranger.get(&format!("/authorize/continue?transaction={transaction}")).status, 400);
+    // A login token is none for the consent page.
+    let signed_in = Scene::sign_in(&browser, &page, user, password);
+    let consent = Scene::to_consent(&browser, &signed_in);
+    let (transaction, _) = hidden(&consent);
+    let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("decision", "allow")];
+    let back = browser.post("/consent", &form);
+    assert!(browser.get(&back.location()).location().starts_with("/consent?"), "asked again");
+}
+
+#[test]
+fn a_transaction_ends_after_ten_minutes() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    scene.server.clock.advance(Duration::from_secs(601));
+    assert_eq!(Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password).status, 400);
+}
+
+#[test]
+fn two_tabs_of_one_browser_both_go_on() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let first = scene.at_login(&browser, &scene.rp.authorization_request());
+    let second = scene.at_login(&browser, &scene.rp.authorization_request());
+    for page in [first, second] {
+        assert_eq!(Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password).status, 303);
+    }
+}
+
+#[test]
+fn a_session_id_is_never_signed_in_again() {
+    let scene = Scene::new();
+    let (browser, tokens) = scene.signed_in();
+    let old = browser.cookie("symbolon_session").unwrap();
+    let again = scene.rp.authorization_request().with("prompt", "login");
+    let page = scene.at_login(&browser, &again);
+    let signed_in = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
+    let new = browser.cookie("symbolon_session").unwrap();
+    assert_ne!(old, new);
+    assert!(!scene.session_lives(&old) && scene.session_lives(&new));
+    assert!(browser.get(&signed_in.location()).redirected("code").is_some());
+    // What the same user's applications hold goes on.
+    assert_eq!(userinfo(&scene, &tokens).status, 200);
+}
+
+#[test]
+fn another_user_ends_the_session_before() {
+    let scene = Scene::new();
+    let (browser, tokens) = scene.signed_in();
+    let old = browser.cookie("symbolon_session").unwrap();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request().with("prompt", "login"));
+    let signed_in = Scene::sign_in(&browser, &page, "other@example.com", PASSWORD);
+    assert!(!scene.session_lives(&old));
+    assert_eq!(userinfo(&scene, &tokens).status, 401);
+    let consent = Scene::to_consent(&browser, &signed_in);
+    assert!(consent.body.contains("other@example.com"), "the other user's consent is asked for");
+}
+
+#[test]
+fn wrong_passwords_are_slowed_down() {
+    let limits =
+        Options::default().env("SYMBOLON_RATE_LIMITS", "on").env("SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT", "3/m");
+    let scene = Scene::with(limits);
+    let browser = scene.server.browser();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    for _ in 0..3 {
+        assert_eq!(Scene::sign_in(&browser, &page, &scene.demo.email, "wrong").status, 403);
+    }
+    let limited = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
+    assert_eq!(limited.status, 429);
+    let seconds: u64 = limited.header("retry-after").unwrap().parse().unwrap();
+    scene.server.clock.advance(Duration::from_secs(seconds + 1));
+    assert_eq!(Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password).status, 303);
+}
+
+pub(crate) fn userinfo(scene: &Scene, tokens: &TokenSet) -> Answer {
+    let bearer = format!("Bearer {}", tokens.access_token);
+    scene.server.browser().get_with("/userinfo", &[("authorization", &bearer)])
+}

@@ -1,0 +1,74 @@
+//! RP-initiated logout.
+
+use crate::login::{Scene, hidden, userinfo};
+
+fn path(parameters: &[(&str, &str)]) -> String {
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    format!("/logout?{query}")
+}
+
+#[test]
+fn with_the_sessions_own_id_token_nobody_is_asked() {
+    let scene = Scene::new();
+    let (browser, tokens) = scene.signed_in();
+    let session = browser.cookie("symbolon_session").unwrap();
+    let root = format!("{}/", scene.server.issuer);
+    let hint = tokens.id_token.clone().unwrap();
+    let parameters = [("id_token_hint", &*hint), ("post_logout_redirect_uri", &*root), ("state", "s 1")];
+    let out = browser.get(&path(&parameters));
+    assert_eq!((out.status, out.location()), (302, format!("{root}?state=s%201")));
+    assert!(browser.cookie("symbolon_session").is_none() && !scene.session_lives(&session));
+    assert_eq!(userinfo(&scene, &tokens).status, 401);
+    assert_ne!(scene.rp.refresh(tokens.refresh_token.as_deref().unwrap()).status, 200);
+    // Again, by POST, with nothing left to end.
+    let out = browser.post("/logout", &parameters);
+    assert_eq!((out.status, out.location()), (303, format!("{root}?state=s%201")));
+}
+
+#[test]
+fn without_a_hint_the_person_is_asked() {
+    let scene = Scene::new();
+    let (browser, tokens) = scene.signed_in();
+    let root = format!("{}/", scene.server.issuer);
+    let asked = path(&[("client_id", "demo"), ("post_logout_redirect_uri", &root)]);
+    for decision in ["cancel", "confirm"] {
+        let page = browser.get(&asked);
+        assert_eq!(page.status, 200);
+        assert!(browser.cookie("symbolon_session").is_some(), "nothing has ended yet");
+        let (transaction, csrf) = hidden(&page);
+        let forged = [("transaction", &*transaction), ("csrf_token", "x"), ("decision", decision)];
+        assert_eq!(browser.post("/logout/confirm", &forged).status, 400);
+        let form = [("transaction", &*transaction), ("csrf_token", &*csrf), ("decision", decision)];
+        let answer = browser.post("/logout/confirm", &form);
+        assert_eq!(answer.status, 303);
+        let ended = browser.cookie("symbolon_session").is_none();
+        assert_eq!(ended, decision == "confirm");
+        assert_eq!(userinfo(&scene, &tokens).status, if ended { 401 } else { 200 });
+        assert_eq!(browser.post("/logout/confirm", &form).status, 400, "used up");
+    }
+}
+
+#[test]
+fn nobody_is_sent_where_the_client_did_not_register() {
+    let scene = Scene::new();
+    let (browser, tokens) = scene.signed_in();
+    let hint = tokens.id_token.clone().unwrap();
+    let out = browser
+        .get(&path(&[("id_token_hint", &hint), ("post_logout_redirect_uri", "https://evil.example/")]));
+    assert_eq!(out.status, 200);
+    assert!(out.header("location").is_none() && browser.cookie("symbolon_session").is_none());
+    let refused = browser.get(&path(&[("id_token_hint", &hint), ("client_id", "demo-service")]));
+    assert_eq!(refused.status, 400);
+}
+
+#[test]
+fn an_access_token_is_no_hint() {
+    let scene = Scene::new();
+    let (browser, tokens) = scene.signed_in();
+    let out = browser.get(&path(&[("id_token_hint", &tokens.access_token)]));
+    assert_eq!(out.status, 200);
+    assert!(
+        out.field("csrf_token").is_some() && browser.cookie("symbolon_session").is_some(),
+        "the person is asked"
+    );
+}

@@ -1,0 +1,32 @@
+//! HTTP tests: one binary, a module per feature, each test with a server of its own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod admin;
+mod authorize;
+mod bad_input;
+mod client_authentication;
+mod client_credentials;
+mod corpus;
+mod cors;
+mod ending;
+mod introspection;
+mod issuers;
+mod keys;
+mod login;
+mod logout;
+mod pages;
+mod rate_limits;
+mod refresh_token;
+mod revocation;
+mod safety;
+mod settings;
+mod spec_map;
+mod token_exchange;
+mod userinfo;

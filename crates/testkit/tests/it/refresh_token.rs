@@ -1,0 +1,73 @@
+//! Refresh tokens over HTTP: rotation, retry, theft, restart.
+
+use std::time::Duration;
+
+use serde_json::json;
+use symbolon_testkit::{Options, RelyingParty, TestServer, TokenSet};
+
+#[test]
+fn a_refresh_rotates_and_a_lost_answer_is_given_again() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let first = rp.sign_in(&browser).refresh_token.unwrap();
+    let second = TokenSet::of(&rp.refresh(&first)).refresh_token.unwrap();
+    assert_ne!(first, second);
+    let again = TokenSet::of(&rp.refresh(&first)).refresh_token.unwrap();
+    assert_eq!(second, again);
+    let third = TokenSet::of(&rp.refresh(&second));
+    assert_eq!(third.body["token_type"], "Bearer");
+}
+
+#[test]
+fn an_old_token_ends_the_family_and_everything_of_its_grant() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let first = rp.sign_in(&browser).refresh_token.unwrap();
+    let second = TokenSet::of(&rp.refresh(&first));
+    server.clock.advance(Duration::from_secs(11));
+    assert_eq!(rp.refresh(&first).error(), "invalid_grant");
+    assert_eq!(rp.refresh(second.refresh_token.as_deref().unwrap()).error(), "invalid_grant");
+    let bearer = format!("Bearer {}", second.access_token);
+    assert_eq!(server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status, 401);
+}
+
+#[test]
+fn families_sessions_and_revocations_survive_a_restart_and_codes_do_not() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let kept = rp.sign_in(&browser);
+    let revoked = rp.sign_in(&browser);
+    assert_eq!(rp.post("/revoke", &[("token", &revoked.access_token)]).status, 200);
+    let request = rp.authorization_request();
+    let code = browser.get(&request.path()).redirected("code").unwrap();
+    let session = browser.cookie("symbolon_session").unwrap();
+
+    let issuer = server.issuer.clone();
+    let server = server.restart(Options { seed: 2, ..Options::default() }.issuer(&issuer));
+    let rp = rp.at(&server);
+    assert_eq!(rp.redeem(&code, &request.verifier).error(), "invalid_grant");
+    TokenSet::of(&rp.refresh(kept.refresh_token.as_deref().unwrap()));
+    let bearer = format!("Bearer {}", revoked.access_token);
+    assert_eq!(server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status, 401);
+    let browser = server.browser();
+    browser.set_cookie("symbolon_session", &session);
+    let silent = browser.get(&rp.authorization_request().with("prompt", "none").path());
+    assert!(silent.redirected("code").is_some(), "{silent:?}");
+}
+
+#[test]
+fn another_client_and_a_wider_scope_are_refused_and_change_nothing() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let other = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let token =
+        rp.sign_in_with(&browser, rp.authorization_request().with("scope", "openid")).refresh_token.unwrap();
+    assert_eq!(other.refresh(&token).error(), "invalid_grant");
+    let wider = [("grant_type", "refresh_token"), ("refresh_token", &*token), ("scope", "openid email")];
+    assert_eq!(rp.token(&wider).error(), "invalid_scope");
+    TokenSet::of(&rp.refresh(&token));
+}

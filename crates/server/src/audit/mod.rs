@@ -3,22 +3,23 @@
 //! No request waits for the audit log. Its queue is bounded: what does not fit is dropped, counted and reported.
 
 mod figures;
+mod queue;
 mod writer;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::Audit;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use crate::telemetry::{CounterFamily, MetricSource, Registry};
 use figures::AuditFigures;
+use queue::Queue;
 
 /// Records that may wait to be written: some 20 MiB where all of them do.
 const CAPACITY: usize = 65_536;
@@ -78,9 +79,8 @@ impl Queued {
 /// Counts events and queues what is audited.
 pub struct AuditLog {
     events: Arc<CounterFamily>,
-    queue: mpsc::Sender<Queued>,
-    // Taken by the one writer.
-    receiver: Mutex<Option<mpsc::Receiver<Queued>>>,
+    queue: Queue,
+    written: AtomicBool,
     figures: Arc<AuditFigures>,
     reported_at: AtomicU64,
     reported: AtomicU64,
@@ -96,13 +96,12 @@ impl AuditLog {
 
     fn with_capacity(registry: &Registry, capacity: usize) -> Self {
         let names: Vec<&'static str> = Event::ALL.iter().map(|event| event.name()).collect();
-        let (queue, receiver) = mpsc::channel(capacity);
         let figures = Arc::new(AuditFigures::default());
         registry.register(Arc::clone(&figures) as Arc<dyn MetricSource>);
         Self {
             events: registry.events(&names),
-            queue,
-            receiver: Mutex::new(Some(receiver)),
+            queue: Queue::new(capacity),
+            written: AtomicBool::new(false),
             figures,
             reported_at: AtomicU64::new(0),
             reported: AtomicU64::new(0),
@@ -125,7 +124,7 @@ impl AuditLog {
         }
         // Before it is sent, so that the writer never takes off more than was put on.
         self.figures.queued();
-        if self.queue.try_send(Queued { issuer: issuer.clone(), at: now, entry }).is_err() {
+        if !self.queue.push(Queued { issuer: issuer.clone(), at: now, entry }) {
             self.figures.dropped_from_queue();
             self.report_dropped(now);
         }
@@ -139,8 +138,10 @@ impl AuditLog {
     /// Writes what is queued to the store until [`drain`](Self::drain): every 250 ms, or 2,000 records. Only the first
     /// call does anything.
     pub async fn run(&self, store: &dyn Audit) {
-        let Some(receiver) = self.receiver.lock().take() else { return };
-        writer::Writer::new(store, receiver, &self.figures).run(self.closing.subscribe()).await;
+        if self.written.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        writer::Writer::new(store, &self.queue, &self.figures).run(self.closing.subscribe()).await;
         self.finished.send_replace(true);
     }
 
@@ -148,7 +149,7 @@ impl AuditLog {
     /// reach, given up. Call it when no request is left, and before the store is closed.
     pub async fn drain(&self) {
         self.closing.send_replace(true);
-        if self.receiver.lock().is_some() {
+        if !self.written.load(Ordering::Relaxed) {
             // Nobody ever wrote.
             return;
         }

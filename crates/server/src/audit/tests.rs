@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use symbolon_store::StoreError;
 use symbolon_store::port::{AuditFilter, Page, PageRequest};
 

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use symbolon_store::StoreError;
 use symbolon_store::port::Audit;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Queued;
 use super::figures::AuditFigures;
+use super::queue::Queue;
 
 /// Records of one batch at most.
-const BATCH: usize = 2_000;
+pub(super) const BATCH: usize = 2_000;
 /// How long the first record of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(250);
 /// Waits between attempts while the store is out of reach: doubled from the first to the last.
@@ -22,21 +23,17 @@ const LAST_ATTEMPTS: u32 = 5;
 
 pub(super) struct Writer<'a> {
     store: &'a dyn Audit,
-    receiver: mpsc::Receiver<Queued>,
+    queue: &'a Queue,
     figures: &'a AuditFigures,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(
-        store: &'a dyn Audit,
-        receiver: mpsc::Receiver<Queued>,
-        figures: &'a AuditFigures,
-    ) -> Self {
-        Self { store, receiver, figures }
+    pub(super) fn new(store: &'a dyn Audit, queue: &'a Queue, figures: &'a AuditFigures) -> Self {
+        Self { store, queue, figures }
     }
 
     /// Writes until `closing` is true and the queue is empty.
-    pub(super) async fn run(mut self, mut closing: watch::Receiver<bool>) {
+    pub(super) async fn run(self, mut closing: watch::Receiver<bool>) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             self.gather(&mut batch, &mut closing).await;
@@ -49,22 +46,28 @@ impl<'a> Writer<'a> {
     }
 
     /// Waits for a first record, then for a full batch or the end of its time. Nothing: the queue is closed and empty.
-    async fn gather(&mut self, batch: &mut Vec<Queued>, closing: &mut watch::Receiver<bool>) {
+    async fn gather(&self, batch: &mut Vec<Queued>, closing: &mut watch::Receiver<bool>) {
         let mut until: Option<Instant> = None;
-        while batch.len() < BATCH {
-            let room = BATCH - batch.len();
+        loop {
+            let ending = *closing.borrow();
+            if ending {
+                self.queue.close();
+            }
+            let waiting = self.queue.len();
+            if ending || waiting >= BATCH {
+                break;
+            }
+            if waiting > 0 {
+                until.get_or_insert_with(|| Instant::now() + GATHER);
+            }
             tokio::select! {
                 biased;
-                () = closed(closing), if !self.receiver.is_closed() => self.receiver.close(),
-                came = self.receiver.recv_many(batch, room) => {
-                    if came == 0 {
-                        return;
-                    }
-                    until.get_or_insert_with(|| Instant::now() + GATHER);
-                }
-                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => return,
+                () = closed(closing) => {}
+                () = self.queue.changed() => {}
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => break,
             }
         }
+        self.queue.take(batch);
     }
 
     async fn write(&self, batch: &[Queued], closing: &mut watch::Receiver<bool>) {

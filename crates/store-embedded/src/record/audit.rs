@@ -23,11 +23,13 @@ const TRIMMED_PER_WRITE: i64 = 2_000;
 #[async_trait]
 impl Audit for EmbeddedStore {
     async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
-        for some in records.chunks(ROWS_WRITTEN) {
-            let row = |(issuer, record): &(IssuerId, AuditRecord)| {
-                Ok((issuer.clone(), record.clone(), to_document(record)?))
+        let mut records = records.into_iter().peekable();
+        while records.peek().is_some() {
+            let row = |(issuer, record): (IssuerId, AuditRecord)| {
+                let document = to_document(&record)?;
+                Ok((issuer, record, document))
             };
-            let rows = some.iter().map(row).collect::<Result<Vec<_>, StoreError>>()?;
+            let rows = records.by_ref().take(ROWS_WRITTEN).map(row).collect::<Result<Vec<_>, StoreError>>()?;
             let write = move |statements: &Statements<'_>| {
                 for (issuer, record, document) in &rows {
                     statements.change(

@@ -1,0 +1,67 @@
+//! Records on their way from requests to the writer.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::Queued;
+use super::writer::BATCH;
+
+#[derive(Default)]
+struct Waiting {
+    records: VecDeque<Queued>,
+    closed: bool,
+}
+
+/// A bounded queue that wakes its one reader for the first record and for a full batch only: a wake for every record
+/// would cost a request more than the record itself.
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    ready: Notify,
+    capacity: usize,
+}
+
+impl Queue {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { waiting: Mutex::default(), ready: Notify::new(), capacity }
+    }
+
+    /// Adds a record unless the queue is full or closed, and says whether it did.
+    pub(super) fn push(&self, record: Queued) -> bool {
+        let length = {
+            let mut waiting = self.waiting.lock();
+            if waiting.closed || waiting.records.len() >= self.capacity {
+                return false;
+            }
+            waiting.records.push_back(record);
+            waiting.records.len()
+        };
+        if length == 1 || length == BATCH {
+            self.ready.notify_one();
+        }
+        true
+    }
+
+    /// How many wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.lock().records.len()
+    }
+
+    /// Moves the oldest records, a batch at most, to the end of `batch`.
+    pub(super) fn take(&self, batch: &mut Vec<Queued>) {
+        let mut waiting = self.waiting.lock();
+        let count = waiting.records.len().min(BATCH);
+        batch.extend(waiting.records.drain(..count));
+    }
+
+    /// Takes no more records.
+    pub(super) fn close(&self) {
+        self.waiting.lock().closed = true;
+    }
+
+    /// Returns soon after the first record came, or the one that makes a batch full; now and then without either.
+    pub(super) async fn changed(&self) {
+        self.ready.notified().await;
+    }
+}

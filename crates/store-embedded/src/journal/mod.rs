@@ -15,6 +15,7 @@
 
 pub mod expiry;
 mod first_start;
+mod listener;
 mod options;
 mod scan;
 mod stats;

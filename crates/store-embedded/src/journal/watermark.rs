@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
+
+use super::listener::{Listener, OfRuntime, reached};
 
 /// The number of a batch. It is given when a change enters memory and counts from 1 in each process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,11 +27,23 @@ impl CommitNumber {
     }
 }
 
+/// Who waits for a commit, and the waker of each.
+pub(super) type Waiters = Vec<(u64, Waker)>;
+
+/// Everybody who waits.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    /// Outside of every runtime: woken one by one.
+    pub(super) alone: Waiters,
+    /// Those on a runtime: its listener is woken, and wakes them from inside.
+    pub(super) runtimes: Vec<OfRuntime>,
+}
+
 /// The youngest durable batch and the wakers of those who wait for later ones.
 #[derive(Debug, Default)]
 pub(super) struct Watermark {
     durable: AtomicU64,
-    waiting: Mutex<Vec<(u64, Waker)>>,
+    pub(super) waiting: Mutex<Waiting>,
 }
 
 impl Watermark {
@@ -44,8 +59,9 @@ impl Watermark {
     pub(super) fn raise(&self, number: u64, woken: &mut Vec<Waker>) {
         self.durable.store(number, Ordering::Release);
         {
-            let mut waiting = self.waiting.lock();
-            woken.extend(waiting.extract_if(.., |(commit, _)| *commit <= number).map(|(_, waker)| waker));
+            let Waiting { alone, runtimes } = &mut *self.waiting.lock();
+            woken.extend(reached(alone, number));
+            woken.extend(runtimes.iter().filter_map(|own| own.listener(number)));
         }
         // Outside the lock: a woken runtime on another core polls at once and would find it taken.
         for waker in woken.drain(..) {
@@ -54,14 +70,26 @@ impl Watermark {
     }
 
     /// Registers a waker unless the mark has been reached meanwhile.
-    fn register(&self, commit: CommitNumber, waker: &Waker) -> bool {
+    fn register(self: &Arc<Self>, commit: CommitNumber, waker: &Waker) -> bool {
+        let runtime = Handle::try_current().ok();
         let mut waiting = self.waiting.lock();
         // Under the lock, because the writer raises the mark before it takes the lock: either we see the mark,
         // or the writer sees the waker.
         if self.has_reached(commit) {
             return false;
         }
-        waiting.push((commit.0, waker.clone()));
+        let waiter = (commit.0, waker.clone());
+        let Some(runtime) = runtime else {
+            waiting.alone.push(waiter);
+            return true;
+        };
+        if let Some(own) = waiting.runtimes.iter_mut().find(|own| own.is_of(runtime.id())) {
+            own.push(waiter);
+            return true;
+        }
+        waiting.runtimes.push(OfRuntime::with(runtime.id(), waiter));
+        drop(waiting);
+        runtime.spawn(Listener::new(Arc::clone(self), runtime.id()));
         true
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use aws_lc_rs::{constant_time, digest as sha, hkdf, hmac};
+use zeroize::Zeroize;
 
 use crate::secret::SecretArray;
 
@@ -11,12 +12,49 @@ use crate::secret::SecretArray;
 pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     match parts {
         [whole] => to_array(sha::digest(&sha::SHA256, whole).as_ref()),
-        parts => {
-            let mut context = sha::Context::new(&sha::SHA256);
-            for part in parts {
-                context.update(part);
+        parts => match Gathered::of(parts) {
+            Some(whole) => to_array(sha::digest(&sha::SHA256, whole.as_bytes()).as_ref()),
+            None => {
+                let mut context = sha::Context::new(&sha::SHA256);
+                for part in parts {
+                    context.update(part);
+                }
+                to_array(context.finish().as_ref())
             }
-            to_array(context.finish().as_ref())
+        },
+    }
+}
+
+/// The longest input that is put together before it is digested.
+const GATHERED: usize = 256;
+
+/// A few short parts, one after the other: a digest in one call needs no context, which the library would allocate.
+struct Gathered {
+    bytes: [u8; GATHERED],
+    length: usize,
+}
+
+impl Gathered {
+    fn of(parts: &[&[u8]]) -> Option<Self> {
+        let mut gathered = Self { bytes: [0; GATHERED], length: 0 };
+        for part in parts {
+            let end = gathered.length + part.len();
+            gathered.bytes.get_mut(gathered.length..end)?.copy_from_slice(part);
+            gathered.length = end;
+        }
+        Some(gathered)
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+impl Drop for Gathered {
+    /// They may have been somebody's secret.
+    fn drop(&mut self) {
+        if let Some(used) = self.bytes.get_mut(..self.length) {
+            used.zeroize();
         }
     }
 }

@@ -6,10 +6,11 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use smol_str::{SmolStr, format_smolstr};
-use symbolon_crypto::random::{self, Random};
+use smol_str::SmolStr;
+use symbolon_crypto::random::Random;
 
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId, decimal};
+use crate::id_text::IdText;
 use crate::time::Timestamp;
 
 /// The number of slots that no setting changes: map key and hash tag of everything routed by hash.
@@ -52,8 +53,9 @@ impl GrantId {
     /// Draws a grant of `subject` (a user's id, or `client:<client_id>`), born now.
     pub fn draw(issuer: &IssuerId, subject: &str, now: Timestamp, random: &dyn Random) -> Self {
         let slot = Slot::of(issuer, subject);
+        let number = u64::from(slot.number());
         let text =
-            format_smolstr!("gr_{}_{}_{}", slot.number(), now.millis(), random::base64url::<16>(random));
+            IdText::new("gr_").number(number).text("_").number(now.millis()).text("_").random::<16>(random).build();
         Self { text, slot, at: now }
     }
 

@@ -16,6 +16,7 @@ pub mod event;
 pub mod family;
 pub mod grant;
 pub mod id;
+pub mod id_text;
 pub mod introspection;
 pub mod issuer;
 pub mod key;

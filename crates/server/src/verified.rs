@@ -43,10 +43,11 @@ impl VerifiedTokens {
     /// The claims of an access token that this issuer signed with a key that still verifies; none for anything else.
     /// Expiry and revocation are the caller's to check.
     pub fn verify(&self, issuer: &IssuerState, token: &str) -> Option<Arc<VerifiedToken>> {
-        let key = digest::sha256(&[issuer.id.as_str().as_bytes(), &[0], token.as_bytes()]);
+        let key = digest::sha256(&[token.as_bytes()]);
         if let Some(known) = self.cache.get(&key) {
             self.figures.hit();
-            return issuer.keys.load().verifying(&known.kid).is_some().then_some(known);
+            let good = known.claims.iss == *issuer.url && issuer.keys.load().verifying(&known.kid).is_some();
+            return good.then_some(known);
         }
         self.figures.miss();
         let verified = Arc::new(verify(issuer, token)?);

@@ -1,12 +1,13 @@
 //! Kinds of hot state, and where an id lives: its generation and shard.
 
 use serde::{Deserialize, Serialize};
-use smol_str::{SmolStr, format_smolstr};
+use smol_str::SmolStr;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::{digest, encoding};
 use symbolon_protocol::family::FamilyId;
 use symbolon_protocol::grant::Slot;
 use symbolon_protocol::id::{IssuerId, Sid, decimal};
+use symbolon_protocol::id_text::IdText;
 use symbolon_protocol::session::SessionId;
 use symbolon_protocol::time::Timestamp;
 
@@ -89,13 +90,17 @@ impl Route {
 
     /// Draws an id of `BYTES` random bytes that carries this route.
     pub fn draw<const BYTES: usize>(self, kind: Kind, random: &dyn Random) -> SmolStr {
-        let tail = random::base64url::<BYTES>(random);
-        format_smolstr!("{}{}_{}_{tail}", kind.prefix(), self.generation, self.shard)
+        self.after(kind.prefix()).text("_").random::<BYTES>(random).build()
+    }
+
+    /// An id as far as the route goes.
+    fn after(self, prefix: &str) -> IdText {
+        IdText::new(prefix).number(self.generation.into()).text("_").number(self.shard.into())
     }
 
     /// Draws a refresh-token family that lives here.
     pub fn draw_family(self, random: &dyn Random) -> FamilyId {
-        let name = SmolStr::from(random::base64url::<16>(random));
+        let name = random::token_128(random);
         FamilyId { generation: self.generation, shard: self.shard, name }
     }
 }
@@ -111,8 +116,7 @@ pub fn record_key(issuer: &IssuerId, id: &str) -> [u8; 16] {
 pub fn sid_of(issuer: &IssuerId, id: &SessionId) -> Sid {
     let route =
         Route::of_id(Kind::Session, id.expose()).unwrap_or_else(|| Route::hashed(issuer, id.expose()));
-    let key = encoding::encode(&record_key(issuer, id.expose()));
-    Sid::trusted(format_smolstr!("{}_{}_{key}", route.generation, route.shard))
+    Sid::trusted(route.after("").text("_").base64url(&record_key(issuer, id.expose())).build())
 }
 
 /// Reads route and record key back from a `sid` of ours.

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use smol_str::{SmolStr, format_smolstr};
 use symbolon_crypto::jws::Header;
-use symbolon_crypto::random::{self, Random};
+use symbolon_crypto::random::Random;
 
 use super::Context;
 use super::claim::{Actor, Audience, MayAct, OneOrMany, amr, numeric_date};
 use crate::grant::{GrantId, Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId};
+use crate::id_text::IdText;
 use crate::scope::Scope;
 use crate::session::Amr;
 use crate::time::Timestamp;
@@ -255,7 +256,7 @@ impl AccessToken {
 
 /// `at_<slot>_<22 random characters>`.
 fn draw_jti(slot: Slot, random: &dyn Random) -> Jti {
-    Jti::trusted(format_smolstr!("at_{}_{}", slot.number(), random::token_128(random)))
+    Jti::trusted(IdText::new("at_").number(u64::from(slot.number())).text("_").random::<16>(random).build())
 }
 
 /// Claims by which other kinds of token are known.

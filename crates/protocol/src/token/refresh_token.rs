@@ -6,7 +6,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use smol_str::{SmolStr, format_smolstr};
+use smol_str::SmolStr;
 use symbolon_crypto::digest::{HmacKey, sha256};
 use symbolon_crypto::encoding;
 use symbolon_crypto::jws::Header;
@@ -21,6 +21,7 @@ use crate::event::Event;
 use crate::family::{Family, FamilyId, Rotation, RotationRequest};
 use crate::grant::{Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti};
+use crate::id_text::IdText;
 use crate::revocation::grant_needed_until;
 use crate::scope::{OPENID, Scope};
 use crate::time::Timestamp;
@@ -51,10 +52,10 @@ impl fmt::Debug for RefreshToken {
 
 /// The token of one version of a family.
 pub fn mint(issuer: &IssuerId, id: &FamilyId, version: u32, key: &HmacKey) -> RefreshToken {
-    let body = format_smolstr!("rt_{}_{}_{}_{version}", id.generation, id.shard, id.name);
-    let mut tag = [0; TAG_LEN];
-    let tag = encoding::encode_to_slice(&authenticate(issuer, &body, key), &mut tag).unwrap_or_default();
-    RefreshToken(format_smolstr!("{body}_{tag}"))
+    let route = IdText::new("rt_").number(id.generation.into()).text("_").number(id.shard.into());
+    let body = route.text("_").text(&id.name).text("_").number(version.into());
+    let tag = authenticate(issuer, body.as_str(), key);
+    RefreshToken(body.text("_").base64url(&tag).build())
 }
 
 /// The family and version of a token that we made; none for every other text. Compares in constant time.

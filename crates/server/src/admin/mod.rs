@@ -43,7 +43,7 @@ use symbolon_protocol::id::IssuerId;
 use crate::app::App;
 use crate::http::Context;
 use crate::issuer::IssuerState;
-use crate::telemetry::{Endpoint, RemoteAddress, RequestFacts};
+use crate::telemetry::{Arrival, Endpoint, RequestFacts};
 use call::{Call, Payload};
 use error::AdminError;
 use operation::Operation;
@@ -167,5 +167,5 @@ fn issuer(
 fn remote(request: &HttpRequest) -> Option<IpAddr> {
     let extensions = request.extensions();
     let found = extensions.get::<Context>().map(|context| context.remote);
-    found.or_else(|| extensions.get::<RemoteAddress>().map(|address| address.0))
+    found.or_else(|| extensions.get::<Arrival>()?.remote)
 }

@@ -47,7 +47,6 @@ impl Transaction {
 /// `GET` and `POST /authorize`.
 pub async fn authorize(context: Context, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let request_id = Context::request_id(&parts.extensions);
     let after_post = parts.method == Method::POST;
     let answered = if after_post {
         match read_form(&parts.headers, body, context.body_limits()).await {
@@ -57,7 +56,7 @@ pub async fn authorize(context: Context, request: Request) -> Response {
     } else {
         run(&context, &parts.headers, parts.uri.query().unwrap_or_default().as_bytes(), after_post).await
     };
-    answered.unwrap_or_else(|failure| failure.into_page(&parts.headers, request_id))
+    answered.unwrap_or_else(|failure| failure.into_page(&parts.headers, Context::request_id(&parts.extensions)))
 }
 
 async fn run(

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use http::{HeaderMap, header};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_authentication::{AuthenticationFailed, Expectation, Presented, verify};
-use symbolon_protocol::discovery;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
 use symbolon_store::Durable;
@@ -35,8 +34,7 @@ pub(super) async fn authenticate(
     }
     let presented = Presented::read(authorization, form).map_err(|failed| refused(context, class, failed))?;
     let client = app.store.client(&issuer.id, presented.client_id()).await?;
-    let token_endpoint = issuer.endpoint(discovery::path::TOKEN);
-    let audiences = [&*issuer.url, token_endpoint.as_str()];
+    let audiences = [&*issuer.url, issuer.token_endpoint.as_str()];
     let expected = Expectation { audiences: &audiences, now };
     let verified =
         verify(&presented, client.as_deref(), &expected).map_err(|failed| refused(context, class, failed))?;

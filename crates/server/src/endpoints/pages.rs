@@ -105,7 +105,7 @@ fn index(context: &Context) -> Result<Response, Failure> {
         language: Language::English,
         issuer_name: issuer_name(context),
         issuer: context.issuer.url.to_string(),
-        discovery_uri: context.issuer.endpoint("/.well-known/openid-configuration"),
+        discovery_uri: format!("{}/.well-known/openid-configuration", context.issuer.url),
     };
     Ok(html(StatusCode::OK, rendered(page.render())?, &Policy::default()))
 }

@@ -21,7 +21,7 @@ use tower::Service;
 use crate::app::App;
 use crate::audit::AuditEntry;
 use crate::issuer::{self, IssuerState};
-use crate::telemetry::{RemoteAddress, RequestId};
+use crate::telemetry::Arrival;
 
 /// What a request is about.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub struct Context {
 impl Context {
     /// The request's id as the log has it.
     pub fn request_id(extensions: &http::Extensions) -> Option<String> {
-        extensions.get::<RequestId>().map(ToString::to_string)
+        extensions.get::<Arrival>().map(|arrival| arrival.id.to_string())
     }
 }
 
@@ -61,7 +61,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Context {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
-        // Put there by `IssuerService`, around every route.
+        // Put there by `Routes`, around every route.
         parts.extensions.remove::<Self>().ok_or_else(|| StatusCode::NOT_FOUND.into_response())
     }
 }
@@ -87,25 +87,26 @@ impl<S> IssuerService<S> {
     }
 
     /// The request with its [`Context`]; none where nobody is meant.
-    fn located(&self, mut request: Request<Body>) -> Option<Request<Body>> {
+    fn located(&self, mut request: Request<Body>) -> Option<(Option<Context>, Request<Body>)> {
         match self.context(&request) {
             Some((context, path)) => {
                 if let Some(path) = path {
                     let uri = inside(request.uri(), &path)?;
                     *request.uri_mut() = uri;
                 }
-                request.extensions_mut().insert(context);
-                Some(request)
+                Some((Some(context), request))
             }
             // The files that pages load are at the root, whether an issuer is there or not.
-            None => (self.locates && request.uri().path().starts_with("/assets/")).then_some(request),
+            None => {
+                (self.locates && request.uri().path().starts_with("/assets/")).then_some((None, request))
+            }
         }
     }
 
     /// What a request is about, and its path inside the issuer where that is another one.
     fn context(&self, request: &Request<Body>) -> Option<(Context, Option<String>)> {
         let config = self.app.config.load();
-        let peer = request.extensions().get::<RemoteAddress>().map(|address| address.0)?;
+        let peer = request.extensions().get::<Arrival>()?.remote?;
         let trusted = is_trusted(&config.security.trusted_proxies, peer);
         let issuers = self.app.issuers.load();
         let found = if self.locates {
@@ -129,8 +130,7 @@ impl<S> IssuerService<S> {
 
 impl<S> Service<Request<Body>> for IssuerService<S>
 where
-    S: Service<Request<Body>, Response = Response, Error = Infallible>,
-    S::Future: Send + 'static,
+    S: Service<(Option<Context>, Request<Body>), Response = Response, Error = Infallible>,
 {
     type Response = Response;
     type Error = Infallible;
@@ -142,7 +142,7 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         match self.located(request) {
-            Some(request) => Located::Here { inner: self.inner.call(request) },
+            Some(located) => Located::Here { inner: self.inner.call(located) },
             None => Located::Nowhere,
         }
     }

@@ -164,6 +164,7 @@ impl IssuerState {
         Ok(Self {
             id: issuer.id.clone(),
             url: issuer.url.as_str().into(),
+            token_endpoint: format!("{}{}", issuer.url, discovery::path::TOKEN),
             record: issuer.clone(),
             prefix,
             cookie,

@@ -24,6 +24,8 @@ pub struct IssuerState {
     pub id: IssuerId,
     /// Its `iss`.
     pub url: Arc<str>,
+    /// The URL of its token endpoint, an audience of client assertions (RFC 7523 3).
+    pub token_endpoint: String,
     /// Its record, as the rules want it.
     pub record: Issuer,
     /// The path in front of its endpoints: empty, or `/acme`.
@@ -46,11 +48,6 @@ impl IssuerState {
     /// Whether it is served by https, and its cookies can be `Secure`.
     pub fn is_https(&self) -> bool {
         self.url.starts_with("https://")
-    }
-
-    /// The URL of a path below the issuer.
-    pub fn endpoint(&self, path: &str) -> String {
-        format!("{}{path}", self.url)
     }
 
     fn derived(secret: &SecretArray<32>) -> (HmacKey, HmacKey) {

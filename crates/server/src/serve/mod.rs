@@ -7,6 +7,7 @@ mod tls;
 mod watchdog;
 
 pub use routes::{management_router, public_router};
+use routes::Routes;
 pub use tls::{TlsError, TlsReloader};
 
 use std::io;
@@ -15,7 +16,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use axum::Router;
 use tokio::sync::{Semaphore, watch};
 
 use crate::app::App;
@@ -90,12 +90,12 @@ impl Server {
         let public = public_router(app);
         let mut workers = Vec::new();
         for (index, socket) in bound.public.into_iter().enumerate() {
-            let routes = IssuerService::new(Arc::clone(app), public.clone());
+            let routes = IssuerService::new(Arc::clone(app), Routes::public(public.clone()));
             let acceptor =
                 Acceptor::new(app, routes, &telemetry, tls.public(), (stopping.clone(), Arc::clone(&places)));
             workers.push(spawn_worker(index, socket, acceptor).map_err(ServeError::Runtime)?);
         }
-        let management = IssuerService::management(Arc::clone(app), management_router(app));
+        let management = IssuerService::management(Arc::clone(app), Routes::management(management_router(app)));
         let acceptor = Acceptor::new(
             app,
             management,
@@ -153,6 +153,3 @@ fn spawn_worker(
 pub fn workers(configured: Option<usize>) -> usize {
     configured.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
 }
-
-/// A router with its layers around it, as a connection calls it.
-type Routes = Router;

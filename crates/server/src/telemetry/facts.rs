@@ -6,6 +6,7 @@ use http::Response;
 use smol_str::SmolStr;
 
 use super::endpoint::Endpoint;
+use super::request_id::RequestId;
 
 /// Facts of one request for its figures and its log line. Put into the response with
 /// [`attach`](Self::attach); the layer takes them out again, so they never leave the process.
@@ -116,9 +117,14 @@ impl RequestFacts {
     }
 }
 
-/// The peer's address, put into the request's extensions by whoever accepts the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RemoteAddress(pub IpAddr);
+/// What is known of a request when it arrives, in its extensions: one entry, because each costs allocations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// The request's id.
+    pub id: RequestId,
+    /// The peer's address.
+    pub remote: Option<IpAddr>,
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 //!
 //! Put it outermost, around the whole router: then its future is polled by the connection itself and everything
 //! that the request costs is inside. A handler tells what it knows by attaching [`RequestFacts`] to its
-//! response, and finds its [`RequestId`] in the request's extensions.
+//! response, and finds its [`Arrival`] in the request's extensions.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use tower::{Layer, Service};
 
 use super::cpu::{CHECK_ONE_IN, PollMeter};
 use super::endpoint::{Endpoint, Outcome};
-use super::facts::{RemoteAddress, RequestFacts};
+use super::facts::{Arrival, RequestFacts};
 use super::registry::Registry;
 use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
 use super::request_log::{RequestLine, RequestLog};
@@ -65,7 +65,7 @@ impl<S> Layer<S> for TelemetryLayer {
     type Service = TelemetryService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        TelemetryService { inner, telemetry: Arc::clone(&self.telemetry) }
+        TelemetryService { inner, telemetry: Arc::clone(&self.telemetry), remote: None }
     }
 }
 
@@ -74,6 +74,15 @@ impl<S> Layer<S> for TelemetryLayer {
 pub struct TelemetryService<S> {
     inner: S,
     telemetry: Arc<Telemetry>,
+    remote: Option<IpAddr>,
+}
+
+impl<S> TelemetryService<S> {
+    /// The service for the requests of one peer.
+    #[must_use]
+    pub fn with_remote(self, remote: IpAddr) -> Self {
+        Self { remote: Some(remote), ..self }
+    }
 }
 
 impl<S, B, R> Service<Request<B>> for TelemetryService<S>
@@ -89,7 +98,7 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let record = RequestRecord::begin(&self.telemetry, &mut request);
+        let record = RequestRecord::begin(&self.telemetry, self.remote, &mut request);
         TelemetryFuture { inner: self.inner.call(request), record }
     }
 }
@@ -137,12 +146,11 @@ struct RequestRecord {
 }
 
 impl RequestRecord {
-    fn begin<B>(telemetry: &Arc<Telemetry>, request: &mut Request<B>) -> Self {
+    fn begin<B>(telemetry: &Arc<Telemetry>, remote: Option<IpAddr>, request: &mut Request<B>) -> Self {
         let (own, number) = telemetry.ids.next();
         let meter = PollMeter::start(number % CHECK_ONE_IN == CHECK_REMAINDER);
         let id = RequestId::inbound(request.headers()).unwrap_or(own);
-        let remote = request.extensions().get::<RemoteAddress>().map(|remote| remote.0);
-        request.extensions_mut().insert(id.clone());
+        request.extensions_mut().insert(Arrival { id: id.clone(), remote });
         Self {
             telemetry: Arc::clone(telemetry),
             meter,

@@ -27,7 +27,7 @@ where
         let response = handler(request);
         async move { Ok::<_, Infallible>(response.await) }
     });
-    telemetry.layer().layer(inner).call(request).await.unwrap()
+    telemetry.layer().layer(inner).with_remote(Ipv4Addr::LOCALHOST.into()).call(request).await.unwrap()
 }
 
 fn get(path: &str) -> Request<()> {
@@ -70,7 +70,7 @@ fn facts_do_not_leave_and_the_id_only_where_it_helps() {
     let telemetry = telemetry(0);
     block_on(async {
         let handler = |request: Request<()>| async move {
-            assert!(request.extensions().get::<RequestId>().is_some());
+            assert!(request.extensions().get::<Arrival>().is_some());
             answer(200, RequestFacts::new().client_id("demo"))
         };
         let response = send(&telemetry, get("/token"), handler).await;
@@ -123,8 +123,7 @@ fn a_line_holds_every_field_and_no_query() {
         let telemetry = telemetry(0);
         let store = StoreFigures::new();
         block_on(async {
-            let mut request = Request::post("/token?client_secret=hidden").body(()).unwrap();
-            request.extensions_mut().insert(RemoteAddress(Ipv4Addr::LOCALHOST.into()));
+            let request = Request::post("/token?client_secret=hidden").body(()).unwrap();
             let handler = |_| async {
                 store.kind(StoreKind::Code).record(0, 0, 3_000, true);
                 tokio::task::yield_now().await;
@@ -245,7 +244,6 @@ where
         *request.uri_mut() = uri.clone();
         request.headers_mut().insert(http::header::HOST, HeaderValue::from_static("localhost"));
         request.headers_mut().insert(http::header::ACCEPT, HeaderValue::from_static("*/*"));
-        request.extensions_mut().insert(RemoteAddress(Ipv4Addr::LOCALHOST.into()));
         let future = std::pin::pin!(service.call(request));
         assert!(std::hint::black_box(future.poll(&mut context)).is_ready());
     })

@@ -23,10 +23,9 @@ pub mod request_log;
 mod store;
 
 pub use endpoint::{Endpoint, Outcome};
-pub use facts::{RemoteAddress, RequestFacts};
+pub use facts::{Arrival, RequestFacts};
 pub use layer::{Telemetry, TelemetryLayer, TelemetryService};
 pub use logging::{LogFormat, Logging, LoggingError, LoggingOptions};
 pub use prometheus::{CONTENT_TYPE, Exposition, MetricSource, MetricType};
 pub use registry::{CounterFamily, Registry};
-pub use request_id::RequestId;
 pub use request_log::RequestLog;

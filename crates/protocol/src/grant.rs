@@ -54,8 +54,13 @@ impl GrantId {
     pub fn draw(issuer: &IssuerId, subject: &str, now: Timestamp, random: &dyn Random) -> Self {
         let slot = Slot::of(issuer, subject);
         let number = u64::from(slot.number());
-        let text =
-            IdText::new("gr_").number(number).text("_").number(now.millis()).text("_").random::<16>(random).build();
+        let text = IdText::new("gr_")
+            .number(number)
+            .text("_")
+            .number(now.millis())
+            .text("_")
+            .random::<16>(random)
+            .build();
         Self { text, slot, at: now }
     }
 

@@ -80,7 +80,8 @@ mod tests {
     #[test]
     fn it_says_what_the_formatter_would() {
         for number in [0, 7, 10, 1_700_000_000_123, u64::MAX] {
-            let text = IdText::new("ac_").number(number).text("_").random::<32>(&SeededRandom::new(3)).build();
+            let text =
+                IdText::new("ac_").number(number).text("_").random::<32>(&SeededRandom::new(3)).build();
             let tail = random::base64url::<32>(&SeededRandom::new(3));
             assert_eq!(text, format!("ac_{number}_{tail}"));
         }

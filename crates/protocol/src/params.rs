@@ -29,25 +29,24 @@ impl<'a> Params<'a> {
         }
         let text = std::str::from_utf8(encoded).map_err(|_| NOT_FORM)?;
         let mut list = Vec::with_capacity(16);
-        let (mut count, mut pair) = (0, Pair::default());
-        // One pass: every request comes through here.
-        for (at, byte) in text.bytes().chain([b'&']).enumerate() {
-            match byte {
-                b'&' => {
-                    if at > pair.begin {
-                        count += 1;
-                        if count > MAX_PARAMETERS {
-                            return Err(OAuthError::invalid_request("the request has more than 256 parameters"));
-                        }
-                        list.extend(pair.take(text, at).ok_or(NOT_FORM)?);
-                    }
-                    pair = Pair { begin: at + 1, ..Pair::default() };
-                }
-                b'=' if pair.equals.is_none() => pair.equals = Some(at),
-                b'%' | b'+' if pair.equals.is_none() => pair.name_coded = true,
-                b'%' | b'+' => pair.value_coded = true,
-                _ => {}
+        let (mut begin, mut count) = (0, 0);
+        for end in memchr::memchr_iter(b'&', encoded).chain([encoded.len()]) {
+            let pair = text.get(begin..end).unwrap_or_default();
+            begin = end + 1;
+            if pair.is_empty() {
+                continue;
             }
+            count += 1;
+            if count > MAX_PARAMETERS {
+                return Err(OAuthError::invalid_request("the request has more than 256 parameters"));
+            }
+            // RFC 6749 3.1 and 3.2: parameters sent without a value are treated as if they were omitted.
+            let equals = memchr::memchr(b'=', pair.as_bytes()).filter(|equals| equals + 1 < pair.len());
+            let Some((name, value)) = equals.and_then(|at| Some((pair.get(..at)?, pair.get(at + 1..)?)))
+            else {
+                continue;
+            };
+            list.push((decode(name).ok_or(NOT_FORM)?, decode(value).ok_or(NOT_FORM)?));
         }
         Ok(Self { list })
     }
@@ -92,36 +91,11 @@ pub(crate) fn repeated(name: &str) -> OAuthError {
     OAuthError::with(ErrorCode::InvalidRequest, format!("{name} must not be repeated"))
 }
 
-/// Where one parameter is in the text.
-#[derive(Clone, Copy, Default)]
-struct Pair {
-    begin: usize,
-    equals: Option<usize>,
-    name_coded: bool,
-    value_coded: bool,
-}
-
-impl Pair {
-    /// Name and value of a pair that ends before `end`, `Some(None)` where it has no value; none where it cannot be
-    /// decoded.
-    fn take(self, text: &str, end: usize) -> Option<Option<(Cow<'_, str>, Cow<'_, str>)>> {
-        // RFC 6749 3.1 and 3.2: parameters sent without a value are treated as if they were omitted.
-        let Some(equals) = self.equals.filter(|equals| equals + 1 < end) else { return Some(None) };
-        let (name, value) = (text.get(self.begin..equals)?, text.get(equals + 1..end)?);
-        Some(Some((decoded(name, self.name_coded)?, decoded(value, self.value_coded)?)))
-    }
-}
-
-fn decoded(text: &str, coded: bool) -> Option<Cow<'_, str>> {
-    if coded { unescape(text) } else { Some(Cow::Borrowed(text)) }
-}
-
 /// Decodes one name or value; none where an escape is broken or the bytes are not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
-    decoded(text, memchr::memchr2(b'%', b'+', text.as_bytes()).is_some())
-}
-
-fn unescape(text: &str) -> Option<Cow<'_, str>> {
+    if memchr::memchr2(b'%', b'+', text.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(text));
+    }
     let mut decoded = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

@@ -54,14 +54,14 @@ impl Context<'_> {
     }
 }
 
-/// What a grant of a user gives, before anything is signed.
+/// What a grant of a user gives, before anything is signed. Claims are boxed: they pass through many hands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IssuePlan {
     /// The access token's claims.
-    pub access: AccessToken,
+    pub access: Box<AccessToken>,
     /// The ID token's claims, where `openid` was granted; [`IdToken::bind`] adds `at_hash` once the access token is
     /// signed.
-    pub id: Option<IdToken>,
+    pub id: Option<Box<IdToken>>,
     /// The refresh-token family to begin, at version 1; none on a refresh, whose family lives on.
     pub family: Option<Family>,
 }

@@ -81,7 +81,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
         sid: Some(&code.sid),
         nonce: code.nonce.as_deref(),
     };
-    let id = code.scope.contains(OPENID).then(|| IdToken::new(context, &authentication));
+    let id = code.scope.contains(OPENID).then(|| Box::new(IdToken::new(context, &authentication)));
 
     let family = refreshes.then(|| {
         let Context { client, now, .. } = *context;
@@ -103,7 +103,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             binding: None,
         }
     });
-    IssuePlan { access, id, family }
+    IssuePlan { access: Box::new(access), id, family }
 }
 
 #[cfg(test)]

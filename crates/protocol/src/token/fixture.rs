@@ -153,5 +153,5 @@ pub(crate) fn family() -> Family {
 /// A token as the code grant issues it to `client`.
 pub(crate) fn access_token(client_id: &str, scopes: &str) -> AccessToken {
     let world = World { client: client(client_id), ..World::new() };
-    super::authorization_code::issue(&world.context(), &code(scopes), after(3600)).access
+    *super::authorization_code::issue(&world.context(), &code(scopes), after(3600)).access
 }

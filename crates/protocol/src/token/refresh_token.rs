@@ -262,13 +262,13 @@ pub fn issue(context: &Context<'_>, family: &Family, scope: Scope) -> IssuePlan 
         sid: family.sid.as_ref(),
         nonce: None,
     };
-    let id = scope.contains(OPENID).then(|| IdToken::new(context, &authentication));
+    let id = scope.contains(OPENID).then(|| Box::new(IdToken::new(context, &authentication)));
     let mut access = AccessToken::new(context, family.grant.slot(), family.user.as_str().into(), scope);
     access.auth_time = Some(family.auth_time.seconds());
     access.amr = family.amr;
     access.gid = Some(family.grant.clone());
     access.sid.clone_from(&family.sid);
-    IssuePlan { access, id, family: None }
+    IssuePlan { access: Box::new(access), id, family: None }
 }
 
 #[cfg(test)]

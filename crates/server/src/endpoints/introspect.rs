@@ -1,12 +1,13 @@
 //! Token introspection (RFC 7662 2).
 
+use std::future::Future;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use http::StatusCode;
 use http::request::Parts;
+use http::{HeaderMap, StatusCode};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::id::UserId;
@@ -24,20 +25,17 @@ use crate::telemetry::{Endpoint, RequestFacts};
 use crate::verified::VerifiedToken;
 
 /// `POST /introspect`.
-pub async fn introspect(context: Context, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    match answer(&context, &parts, body).await {
-        Ok(response) => response,
-        Err(failure) => failure.into_json(),
-    }
+pub fn introspect(context: Context, request: Request) -> impl Future<Output = Response> + Send {
+    // Not an `async fn`: that would keep room for the request whole, and for its parts twice.
+    let (Parts { headers, .. }, body) = request.into_parts();
+    async move { answer(&context, &headers, body).await.unwrap_or_else(Failure::into_json) }
 }
 
-async fn answer(context: &Context, parts: &Parts, body: Body) -> Result<Response, Failure> {
-    let form = read_form(&parts.headers, body, context.body_limits()).await?;
+async fn answer(context: &Context, headers: &HeaderMap, body: Body) -> Result<Response, Failure> {
+    let form = read_form(headers, body, context.body_limits()).await?;
     let form = Params::parse(&form)?;
     let mut durable = Durable::already();
-    let client =
-        authenticate(context, &parts.headers, &form, EndpointClass::Introspect, &mut durable).await?;
+    let client = authenticate(context, headers, &form, EndpointClass::Introspect, &mut durable).await?;
     // RFC 7662 2.1: the endpoint MUST require authorization, so that nobody scans for tokens.
     if client.is_public() {
         return Err(OAuthError::new(

@@ -1,5 +1,6 @@
 //! UserInfo (OpenID Connect Core 5.3), a protected resource by RFC 6750.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -20,15 +21,16 @@ use crate::rate_limit::EndpointClass;
 use crate::telemetry::{Endpoint, RequestFacts};
 
 /// `GET` and `POST /userinfo`.
-pub async fn userinfo(context: Context, request: Request) -> Response {
+pub fn userinfo(context: Context, request: Request) -> impl Future<Output = Response> + Send {
+    // Not an `async fn`: that would keep room for the request whole, and for its parts twice.
     let (parts, body) = request.into_parts();
-    let mut client = None;
-    let mut response = match answer(&context, &parts, body, &mut client).await {
-        Ok(response) => response,
-        Err(failure) => failure.into_json(),
-    };
-    cors::allow(&parts.headers, client.as_deref(), &mut response);
-    response
+    async move {
+        let mut client = None;
+        let answered = answer(&context, &parts, body, &mut client).await;
+        let mut response = answered.unwrap_or_else(Failure::into_json);
+        cors::allow(&parts.headers, client.as_deref(), &mut response);
+        response
+    }
 }
 
 async fn answer(

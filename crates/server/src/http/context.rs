@@ -97,9 +97,7 @@ impl<S> IssuerService<S> {
                 Some((Some(context), request))
             }
             // The files that pages load are at the root, whether an issuer is there or not.
-            None => {
-                (self.locates && request.uri().path().starts_with("/assets/")).then_some((None, request))
-            }
+            None => (self.locates && request.uri().path().starts_with("/assets/")).then_some((None, request)),
         }
     }
 

@@ -143,6 +143,7 @@ mod tests {
         let id = IssuerId::trusted("acme");
         let created_at = symbolon_protocol::time::Timestamp::EPOCH;
         IssuerState {
+            token_endpoint: String::new(),
             record: Issuer { id: id.clone(), url: url.to_owned(), sealed_secret: Vec::new(), created_at },
             id,
             url: url.into(),

@@ -1,11 +1,14 @@
 //! Reading bodies, bounded in length and time.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::time::timeout;
 
@@ -44,18 +47,38 @@ pub async fn read_body(mut body: Body, limits: BodyLimits) -> Result<Bytes, Fail
     let read = if announced > most {
         Err(Failure::TooLarge)
     } else {
-        match timeout(within, Limited::new(&mut body, most).collect()).await {
-            Ok(Ok(collected)) => Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Failure::TooLarge),
-            Ok(Err(_)) => Err(Failure::BrokenBody),
-            Err(_) => Err(Failure::TooSlow),
+        let mut collecting = pin!(collect(&mut body, most));
+        // A body mostly came with its head: then no timer is needed.
+        match poll_fn(|context| Poll::Ready(collecting.as_mut().poll(context))).await {
+            Poll::Ready(collected) => collected,
+            Poll::Pending => timeout(within, collecting).await.unwrap_or(Err(Failure::TooSlow)),
         }
     };
     if matches!(read, Err(Failure::TooLarge)) {
         // Whether the client stops by then or not, it gets its answer.
-        drop(timeout(DISCARDING.min(within), discard(body)).await);
+        drop(timeout(DISCARDING.min(within), Box::pin(discard(body))).await);
     }
     read
+}
+
+/// The whole body, unless it is longer than `most`. One that came in one piece is not copied.
+async fn collect(body: &mut Body, most: usize) -> Result<Bytes, Failure> {
+    let (mut first, mut all) = (Bytes::new(), BytesMut::new());
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame.map_err(|_| Failure::BrokenBody)?.into_data() else { continue };
+        if first.len().max(all.len()) + piece.len() > most {
+            return Err(Failure::TooLarge);
+        }
+        if first.is_empty() && all.is_empty() {
+            first = piece;
+            continue;
+        }
+        if all.is_empty() {
+            all.extend_from_slice(&first);
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
 async fn discard(mut body: Body) {

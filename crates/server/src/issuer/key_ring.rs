@@ -1,6 +1,5 @@
 //! The keys of one issuer in use: parsed once, one that signs per algorithm, and all that verify.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -61,8 +60,9 @@ pub enum KeyRingError {
 #[derive(Default)]
 pub struct KeyRing {
     records: Vec<KeyRecord>,
-    active: HashMap<Algorithm, Arc<ActiveKey>>,
-    verifying: HashMap<SmolStr, VerifyingKey>,
+    // A handful of each: looking through a list costs less than hashing a name.
+    active: Vec<(Algorithm, Arc<ActiveKey>)>,
+    verifying: Vec<(SmolStr, VerifyingKey)>,
     jwks: Bytes,
 }
 
@@ -91,15 +91,16 @@ impl KeyRing {
                 continue;
             }
             let kid = record.kid.as_str();
-            let known = old.active.get(&record.algorithm).filter(|active| active.key.kid() == kid);
+            let known = old.signing(record.algorithm).filter(|active| active.key.kid() == kid);
             let key = match known {
                 Some(active) => Arc::clone(active),
                 None => Arc::new(ActiveKey::new(unseal(issuer, record, master)?)),
             };
             published.push(key.key.public().jwk().clone());
-            ring.verifying.insert(SmolStr::new(kid), key.key.public().clone());
+            ring.verifying.push((SmolStr::new(kid), key.key.public().clone()));
             if record.state == KeyState::Active {
-                ring.active.insert(record.algorithm, key);
+                ring.active.retain(|(algorithm, _)| *algorithm != record.algorithm);
+                ring.active.push((record.algorithm, key));
             }
         }
         ring.jwks = serde_json::to_vec(&JwkSet::new(published)).unwrap_or_default().into();
@@ -116,17 +117,17 @@ impl KeyRing {
     pub fn is_stale(&self, now: Timestamp) -> bool {
         self.records
             .iter()
-            .any(|record| self.verifying.contains_key(record.kid.as_str()) && !record.verifies_at(now))
+            .any(|record| self.verifying(record.kid.as_str()).is_some() && !record.verifies_at(now))
     }
 
     /// The key that signs with an algorithm.
     pub fn signing(&self, algorithm: Algorithm) -> Option<&Arc<ActiveKey>> {
-        self.active.get(&algorithm)
+        self.active.iter().find(|(own, _)| *own == algorithm).map(|(_, key)| key)
     }
 
     /// The key of a `kid`, if it verifies.
     pub fn verifying(&self, kid: &str) -> Option<&VerifyingKey> {
-        self.verifying.get(kid)
+        self.verifying.iter().find(|(own, _)| own == kid).map(|(_, key)| key)
     }
 
     /// The published set (RFC 7517 5).

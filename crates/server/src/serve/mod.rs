@@ -6,8 +6,8 @@ mod routes;
 mod tls;
 mod watchdog;
 
-pub use routes::{management_router, public_router};
 use routes::Routes;
+pub use routes::{management_router, public_router};
 pub use tls::{TlsError, TlsReloader};
 
 use std::io;
@@ -95,7 +95,8 @@ impl Server {
                 Acceptor::new(app, routes, &telemetry, tls.public(), (stopping.clone(), Arc::clone(&places)));
             workers.push(spawn_worker(index, socket, acceptor).map_err(ServeError::Runtime)?);
         }
-        let management = IssuerService::management(Arc::clone(app), Routes::management(management_router(app)));
+        let management =
+            IssuerService::management(Arc::clone(app), Routes::management(management_router(app)));
         let acceptor = Acceptor::new(
             app,
             management,

@@ -156,3 +156,24 @@ async fn ready(context: Context) -> Response {
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size<F>(_handler: impl Fn(Context, Request<Body>) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// Each is allocated for one request: what is larger than a kilobyte leaves the allocator's fast path.
+    #[test]
+    fn the_futures_of_the_loaded_endpoints_are_small() {
+        let sizes = [
+            size(authorize::authorize),
+            size(token::token),
+            size(userinfo::userinfo),
+            size(introspect::introspect),
+        ];
+        assert!(sizes.iter().all(|size| *size <= 1_024), "{sizes:?}");
+    }
+}

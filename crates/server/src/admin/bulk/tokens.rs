@@ -70,7 +70,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     }
     drop(settings);
     signing_keys::ensure(call, std::iter::once(algorithm)).await?;
-    Ok((token, algorithm))
+    Ok((*token, algorithm))
 }
 
 async fn signed(call: &Call, (token, algorithm): Unsigned) -> Done {

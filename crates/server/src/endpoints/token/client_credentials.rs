@@ -13,5 +13,5 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: Durable) -> Result<R
     let audience: Vec<&str> = granting.form.get_all("audience").collect();
     let access = rule::issue(&granting.rules(), granting.form.get("scope")?, &audience)?;
     granting.context.app.audit.count(Event::ClientCredentialsGranted);
-    granting.respond(IssuePlan { access, id: None, family: None }, None, durable).await
+    granting.respond(IssuePlan { access: Box::new(access), id: None, family: None }, None, durable).await
 }

@@ -36,6 +36,10 @@ impl Audit for Written {
     async fn trim_audit(&self, _: &IssuerId, _: Timestamp) -> Result<u64, StoreError> {
         Err(StoreError::Failed("not in this test".into()))
     }
+
+    async fn trim_audit_to(&self, _: u64) -> Result<u64, StoreError> {
+        Err(StoreError::Failed("not in this test".into()))
+    }
 }
 
 impl Written {

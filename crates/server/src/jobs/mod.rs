@@ -25,6 +25,8 @@ const ADJUST_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 const KEYS_EVERY: Duration = Duration::from_secs(600);
 const TRIM_EVERY: Duration = Duration::from_secs(3_600);
+/// Often enough that a log that is flooded does not fill the disk in between.
+const SHRINK_EVERY: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// The jobs of a running server.
@@ -61,6 +63,9 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
     tasks.spawn(on(SWEEP_EVERY, |app| Box::pin(async move { sweep(&*app.store, app.now()).await })));
     tasks.spawn(on(KEYS_EVERY, |app| Box::pin(async move { keys::keep(&app).await })));
     tasks.spawn(on(TRIM_EVERY, |app| Box::pin(async move { trim(&app).await })));
+    tasks.spawn(on(SHRINK_EVERY, |app| {
+        Box::pin(async move { shrink(&*app.store, app.config.load().telemetry.audit_max_size).await })
+    }));
     let of_job = Arc::clone(&app);
     let mut audit = JoinSet::new();
     audit.spawn(async move {
@@ -151,6 +156,24 @@ async fn trim_issuer<S: Audit + ?Sized>(
         return Ok(0);
     }
     store.trim_audit(issuer, now - DAY.saturating_mul(days)).await
+}
+
+/// Deletes what the audit log has beyond its size, whatever the issuers' settings say.
+async fn shrink<S: Audit + ?Sized>(store: &S, most: u64) {
+    match store.trim_audit_to(most).await {
+        Ok(0) => {}
+        Ok(records) => {
+            tracing::warn!(
+                target: "symbolon::jobs",
+                records,
+                most,
+                "audit records were deleted before their time: the log exceeds `audit.max_size`"
+            );
+        }
+        Err(error) => {
+            tracing::warn!(target: "symbolon::jobs", %error, "the audit log was not brought to its size")
+        }
+    }
 }
 
 #[cfg(test)]

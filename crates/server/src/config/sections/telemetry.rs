@@ -54,6 +54,7 @@ pub(crate) const SECTION: Section = Section {
             Kind::Size { min: 1 << 20, max: 1 << 50 },
         )
         .default("10GiB")
+        .live()
         .doc("Size beyond which the oldest entries of the audit log go before their time."),
     ],
 };

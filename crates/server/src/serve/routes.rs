@@ -130,12 +130,13 @@ pub fn public_router(app: &Arc<App>) -> Router {
 
 /// The management listener: figures, health and the admin API.
 pub fn management_router(app: &Arc<App>) -> Router {
-    Router::new()
-        .route("/metrics", get(metrics))
+    let router = Router::new()
         .route("/healthz", get(|| async { StatusCode::OK }))
         .route("/readyz", any(ready))
-        .nest("/api/admin", admin::router(Arc::clone(app)))
-        .fallback(not_found)
+        .nest("/api/admin", admin::router(Arc::clone(app)));
+    let figures = app.config.load().telemetry.metrics;
+    let router = if figures { router.route("/metrics", get(metrics)) } else { router };
+    router.fallback(not_found)
 }
 
 async fn not_found(context: Context, headers: http::HeaderMap) -> Response {

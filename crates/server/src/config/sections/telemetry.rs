@@ -35,7 +35,7 @@ pub(crate) const SECTION: Section = Section {
         .doc("Logs one in so many successful requests of the hot endpoints; 1 logs all."),
         Key::new("metrics", "SYMBOLON_METRICS", "--metrics", Kind::Switch)
             .default("true")
-            .doc("Keeps figures and serves them at `/metrics` of the management listener."),
+            .doc("Keeps figures of requests, and serves them and all others at `/metrics` of the management listener."),
         Key::new("otlp.endpoint", "SYMBOLON_OTLP_ENDPOINT", "--otlp-endpoint", Kind::Url)
             .unset("no traces")
             .doc("OpenTelemetry collector that traces are sent to, by OTLP over HTTP."),

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use http::Response;
 use smol_str::SmolStr;
+use symbolon_protocol::id::IssuerId;
 
 use super::endpoint::Endpoint;
 use super::request_id::RequestId;
@@ -18,7 +19,7 @@ pub struct RequestFacts {
     endpoint: Option<Endpoint>,
     oauth_error: Option<&'static str>,
     client_id: Option<SmolStr>,
-    issuer: Option<SmolStr>,
+    issuer: Option<IssuerId>,
     route: Option<&'static str>,
     remote: Option<IpAddr>,
 }
@@ -52,8 +53,8 @@ impl RequestFacts {
 
     /// The id of the issuer that answered.
     #[must_use]
-    pub fn issuer(mut self, issuer: impl Into<SmolStr>) -> Self {
-        self.issuer = Some(issuer.into());
+    pub fn issuer(mut self, issuer: IssuerId) -> Self {
+        self.issuer = Some(issuer);
         self
     }
 
@@ -83,6 +84,14 @@ impl RequestFacts {
         }
     }
 
+    /// Notes the issuer that a request was for, unless the answer names another one.
+    pub fn note_issuer<B>(response: &mut Response<B>, issuer: &IssuerId) {
+        let facts = response.extensions_mut().get_or_insert_default::<Self>();
+        if facts.issuer.is_none() {
+            facts.issuer = Some(issuer.clone());
+        }
+    }
+
     fn merge(&mut self, later: Self) {
         self.endpoint = later.endpoint.or(self.endpoint);
         self.oauth_error = later.oauth_error.or(self.oauth_error);
@@ -105,7 +114,7 @@ impl RequestFacts {
     }
 
     pub(super) fn known_issuer(&self) -> Option<&str> {
-        self.issuer.as_deref()
+        self.issuer.as_ref().map(IssuerId::as_str)
     }
 
     pub(super) const fn known_route(&self) -> Option<&'static str> {
@@ -129,6 +138,17 @@ pub struct Arrival {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_issuer_of_the_request_gives_way_to_that_of_the_answer() {
+        let mut response = Response::new(());
+        let [asked, meant] = ["asked", "meant"].map(IssuerId::trusted);
+        RequestFacts::note_issuer(&mut response, &asked);
+        assert_eq!(response.extensions().get::<RequestFacts>().unwrap().known_issuer(), Some("asked"));
+        RequestFacts::new().issuer(meant).attach(&mut response);
+        RequestFacts::note_issuer(&mut response, &asked);
+        assert_eq!(response.extensions().get::<RequestFacts>().unwrap().known_issuer(), Some("meant"));
+    }
 
     #[test]
     fn facts_attached_later_fill_gaps_and_correct() {

@@ -28,4 +28,5 @@ pub use layer::{Telemetry, TelemetryLayer, TelemetryService};
 pub use logging::{LogFormat, Logging, LoggingError, LoggingOptions};
 pub use prometheus::{CONTENT_TYPE, Exposition, MetricSource, MetricType};
 pub use registry::{CounterFamily, Registry};
+pub use request_id::RequestId;
 pub use request_log::RequestLog;

@@ -1,6 +1,9 @@
 //! What the provider tells about requests: figures, audit records, and answers that belong to no endpoint.
 
-use symbolon_testkit::{Answer, Browser, Options, TestServer};
+use serde_json::{Value, json};
+use symbolon_testkit::{Answer, Browser, Options, RelyingParty, TestServer};
+
+use crate::login::{PASSWORD, Scene};
 
 #[test]
 fn figures_can_be_switched_off() {
@@ -49,4 +52,54 @@ fn a_wrong_method_is_refused_in_the_form_of_every_other_error() {
     assert_eq!((management.status, allowed(&management)), (405, "GET,HEAD".to_owned()));
     let admin = server.admin("PATCH", "/users", None);
     assert_eq!((admin.status, allowed(&admin)), (405, "GET,HEAD,POST".to_owned()));
+}
+
+fn audited(server: &TestServer) -> Vec<Value> {
+    // Written in batches, off the request's path: wait for them.
+    server.block_on(server.app.audit.drain());
+    server.admin("GET", "/audit-logs?limit=100", None).json()["audit_logs"].as_array().unwrap().clone()
+}
+
+#[test]
+fn an_audit_record_says_who_did_it_and_in_which_request() {
+    let scene = Scene::new();
+    let (server, browser) = (&scene.server, scene.server.browser());
+    let request = scene.rp.authorization_request();
+    let page = scene.at_login(&browser, &request);
+    let (transaction, csrf) = crate::login::hidden(&page);
+    let form = [
+        ("transaction", &*transaction),
+        ("csrf_token", &*csrf),
+        ("username", "other@example.com"),
+        ("password", PASSWORD),
+    ];
+    let signed_in = browser.post_with("/login", &form, &[("x-request-id", "edge-sign-in")]);
+    let consent = Scene::to_consent(&browser, &signed_in);
+    let allowed = Scene::decide(&browser, &consent, "allow");
+    let code = browser.get(&allowed.location()).redirected("code").unwrap();
+    assert_eq!(scene.rp.redeem(&code, &request.verifier).status, 200);
+    assert_eq!(scene.rp.redeem(&code, &request.verifier).status, 400);
+    let machine = RelyingParty::register(server, json!({}));
+    let token = machine.token(&[("grant_type", "client_credentials")]).json()["access_token"].clone();
+    assert_eq!(machine.post("/revoke", &[("token", token.as_str().unwrap())]).status, 200);
+
+    let records = audited(server);
+    let record = |event: &str| {
+        let found = records.iter().find(|record| record["event"] == event);
+        found.unwrap_or_else(|| panic!("no {event} in {records:?}"))
+    };
+    for (event, actor) in [
+        ("session.signed_in", "user"),
+        ("consent.granted", "user"),
+        ("grant.begun", "user"),
+        ("refresh_token.begun", "client"),
+        ("code.replayed", "client"),
+        ("token.revoked", "client"),
+        ("client.created", "admin"),
+    ] {
+        assert_eq!(record(event)["actor"], actor, "{event}");
+        let request = record(event)["request"].as_str().unwrap_or_else(|| panic!("{event}: no request"));
+        assert!(request.len() == 24 || request == "edge-sign-in", "{event}: {request}");
+    }
+    assert_eq!(record("session.signed_in")["request"], "edge-sign-in");
 }

@@ -118,9 +118,9 @@ impl App {
         self.ensure_default(&config).await?;
         let mut states = Vec::new();
         for issuer in self.store.issuers().await? {
-            let cookie = config.security.session_cookie.as_str();
-            states
-                .push(Arc::new(IssuerState::load(&*self.store, &issuer, &master, cookie, self.now()).await?));
+            let loaded =
+                IssuerState::load(&*self.store, &issuer, &master, &config.security, self.now()).await?;
+            states.push(Arc::new(loaded));
         }
         self.issuers.store(Arc::new(Directory::new(states)));
         Ok(())

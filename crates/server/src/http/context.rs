@@ -197,6 +197,9 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
 /// What every answer of an issuer has.
 fn mark(response: &mut Response, issuer: &IssuerState) {
     RequestFacts::note_issuer(response, &issuer.id);
+    if let Some(hsts) = &issuer.hsts {
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, hsts.clone());
+    }
 }
 
 fn inside(uri: &Uri, path: &str) -> Option<Uri> {

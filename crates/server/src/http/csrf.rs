@@ -148,6 +148,7 @@ mod tests {
             url: url.into(),
             prefix: prefix.to_owned(),
             cookie: "symbolon_session".to_owned(),
+            hsts: None,
             discovery: ArcSwap::default(),
             settings: ArcSwap::default(),
             keys: ArcSwap::from_pointee(KeyRing::default()),

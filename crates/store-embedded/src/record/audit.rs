@@ -27,7 +27,8 @@ impl Audit for EmbeddedStore {
                 let document = to_document(&record)?;
                 Ok((issuer, record, document))
             };
-            let rows = records.by_ref().take(ROWS_WRITTEN).map(row).collect::<Result<Vec<_>, StoreError>>()?;
+            let rows =
+                records.by_ref().take(ROWS_WRITTEN).map(row).collect::<Result<Vec<_>, StoreError>>()?;
             let write = move |statements: &Statements<'_>| {
                 for (issuer, record, document) in &rows {
                     statements.change(

@@ -54,6 +54,21 @@ fn a_wrong_method_is_refused_in_the_form_of_every_other_error() {
     assert_eq!((admin.status, allowed(&admin)), (405, "GET,HEAD,POST".to_owned()));
 }
 
+#[test]
+fn browsers_are_bound_to_https_where_the_issuer_is_https() {
+    let https = Options::default().issuer("https://login.example.com");
+    let header = |answer: Answer| answer.header("strict-transport-security").map(str::to_owned);
+    let server = TestServer::start_with(https.clone());
+    for path in ["/.well-known/openid-configuration", "/authorize", "/nothing/here"] {
+        assert_eq!(header(server.browser().get(path)).as_deref(), Some("max-age=31536000"), "{path}");
+    }
+    assert_eq!(header(Browser::new(&server.management).get("/healthz")), None);
+    let server = TestServer::start_with(https.env("SYMBOLON_HSTS", "0s"));
+    assert_eq!(header(server.browser().get("/authorize")), None);
+    let server = TestServer::start();
+    assert_eq!(header(server.browser().get("/authorize")), None);
+}
+
 fn audited(server: &TestServer) -> Vec<Value> {
     // Written in batches, off the request's path: wait for them.
     server.block_on(server.app.audit.drain());

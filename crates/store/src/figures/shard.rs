@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::StoreKind;
-use super::histogram::{HistogramSet, HistogramSnapshot};
+use super::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
 use super::stripe::Padded;
 
 /// Most shards that are told apart; a higher number is counted at its remainder.
@@ -18,32 +18,6 @@ const BLOCKS: usize = (u32::BITS - (MAX_SHARDS - 1).leading_zeros() - FIRST_BLOC
 
 const QUEUE_WAIT: usize = 0;
 const WALL: usize = 1;
-
-/// Upper bounds of both histograms, in nanoseconds: 500 ns to 10 s.
-static BOUNDS: [u64; 22] = [
-    500,
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    20_000_000,
-    50_000_000,
-    100_000_000,
-    200_000_000,
-    500_000_000,
-    1_000_000_000,
-    5_000_000_000,
-    10_000_000_000,
-];
 
 #[derive(Debug, Default)]
 struct ShardCell {

@@ -104,9 +104,7 @@ impl<S> IssuerService<S> {
                 Some((Some(context), request))
             }
             // The files that pages load are at the root, whether an issuer is there or not.
-            None => {
-                (self.locates && request.uri().path().starts_with("/assets/")).then_some((None, request))
-            }
+            None => (self.locates && request.uri().path().starts_with("/assets/")).then_some((None, request)),
         }
     }
 
@@ -196,7 +194,7 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
 
 /// What every answer of an issuer has.
 fn mark(response: &mut Response, issuer: &IssuerState) {
-    RequestFacts::note_issuer(response, &issuer.id);
+    RequestFacts::note_issuer(response, &issuer.id, if issuer.is_https() { "https" } else { "http" });
     if let Some(hsts) = &issuer.hsts {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, hsts.clone());
     }

@@ -33,12 +33,12 @@ const DAY: Duration = Duration::from_secs(86_400);
 pub struct Jobs {
     app: Arc<App>,
     tasks: JoinSet<()>,
-    // Apart from the others: it is to write what they still record.
-    audit: JoinSet<()>,
+    // Apart from the others: they are to write and send what those still record.
+    last: JoinSet<()>,
 }
 
 /// Starts every job, once per app. They end when `stopping` becomes true or its sender is gone; the audit log is
-/// written until [`Jobs::finish`]. `clock`: the real clock, where the app has one.
+/// written and traces are sent until [`Jobs::finish`]. `clock`: the real clock, where the app has one.
 pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Receiver<bool>) -> Jobs {
     app.registry.register(app.passwords.figures());
     let mut tasks = JoinSet::new();
@@ -67,21 +67,29 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
         Box::pin(async move { shrink(&*app.store, app.config.load().telemetry.audit_max_size).await })
     }));
     let of_job = Arc::clone(&app);
-    let mut audit = JoinSet::new();
-    audit.spawn(async move {
+    let mut last = JoinSet::new();
+    last.spawn(async move {
         let store = Arc::clone(&of_job.store);
         of_job.audit.run(&*store).await;
     });
-    Jobs { app, tasks, audit }
+    if let Some(tracer) = app.tracer.clone() {
+        last.spawn(async move { tracer.run().await });
+    }
+    Jobs { app, tasks, last }
 }
 
 impl Jobs {
-    /// Waits for the jobs to end and writes out the audit log. Call it after they were told to stop and when no request
+    /// Waits for the jobs to end, writes out the audit log and sends the last traces. Call it after they were told to stop and when no request
     /// is left; close the store after it.
     pub async fn finish(self) {
         joined(self.tasks).await;
-        self.app.audit.drain().await;
-        joined(self.audit).await;
+        let traces = async {
+            if let Some(tracer) = &self.app.tracer {
+                tracer.drain().await;
+            }
+        };
+        tokio::join!(self.app.audit.drain(), traces);
+        joined(self.last).await;
     }
 }
 

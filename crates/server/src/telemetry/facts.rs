@@ -22,12 +22,21 @@ pub struct RequestFacts {
     issuer: Option<IssuerId>,
     route: Option<&'static str>,
     remote: Option<IpAddr>,
+    scheme: Option<&'static str>,
 }
 
 impl RequestFacts {
     /// No facts.
     pub const fn new() -> Self {
-        Self { endpoint: None, oauth_error: None, client_id: None, issuer: None, route: None, remote: None }
+        Self {
+            endpoint: None,
+            oauth_error: None,
+            client_id: None,
+            issuer: None,
+            route: None,
+            remote: None,
+            scheme: None,
+        }
     }
 
     /// The endpoint, where the path does not tell it (the grant type of a token request).
@@ -58,7 +67,7 @@ impl RequestFacts {
         self
     }
 
-    /// The route's pattern, for example `/api/admin/users/{id}`. Never the path itself.
+    /// The route's pattern, for example `/api/admin/users/{user_id}`. Never the path itself.
     #[must_use]
     pub const fn route(mut self, pattern: &'static str) -> Self {
         self.route = Some(pattern);
@@ -84,9 +93,10 @@ impl RequestFacts {
         }
     }
 
-    /// Notes the issuer that a request was for, unless the answer names another one.
-    pub fn note_issuer<B>(response: &mut Response<B>, issuer: &IssuerId) {
+    /// Notes the issuer that a request was for, unless the answer names another one, and the scheme of its URL.
+    pub fn note_issuer<B>(response: &mut Response<B>, issuer: &IssuerId, scheme: &'static str) {
         let facts = response.extensions_mut().get_or_insert_default::<Self>();
+        facts.scheme = Some(scheme);
         if facts.issuer.is_none() {
             facts.issuer = Some(issuer.clone());
         }
@@ -99,6 +109,7 @@ impl RequestFacts {
         self.issuer = later.issuer.or_else(|| self.issuer.take());
         self.route = later.route.or(self.route);
         self.remote = later.remote.or(self.remote);
+        self.scheme = later.scheme.or(self.scheme);
     }
 
     pub(super) const fn known_endpoint(&self) -> Option<Endpoint> {
@@ -119,6 +130,10 @@ impl RequestFacts {
 
     pub(super) const fn known_route(&self) -> Option<&'static str> {
         self.route
+    }
+
+    pub(super) const fn known_scheme(&self) -> Option<&'static str> {
+        self.scheme
     }
 
     pub(super) const fn known_remote(&self) -> Option<IpAddr> {
@@ -143,10 +158,10 @@ mod tests {
     fn the_issuer_of_the_request_gives_way_to_that_of_the_answer() {
         let mut response = Response::new(());
         let [asked, meant] = ["asked", "meant"].map(IssuerId::trusted);
-        RequestFacts::note_issuer(&mut response, &asked);
+        RequestFacts::note_issuer(&mut response, &asked, "https");
         assert_eq!(response.extensions().get::<RequestFacts>().unwrap().known_issuer(), Some("asked"));
         RequestFacts::new().issuer(meant).attach(&mut response);
-        RequestFacts::note_issuer(&mut response, &asked);
+        RequestFacts::note_issuer(&mut response, &asked, "https");
         assert_eq!(response.extensions().get::<RequestFacts>().unwrap().known_issuer(), Some("meant"));
     }
 

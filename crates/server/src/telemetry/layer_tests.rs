@@ -12,7 +12,7 @@ use super::*;
 
 fn telemetry(success_one_in: u32) -> Arc<Telemetry> {
     let registry = Arc::new(Registry::new("0", "0"));
-    Telemetry::new(registry, *b"random bytes", RequestLog::new(success_one_in))
+    Telemetry::new(registry, *b"random bytes", RequestLog::new(success_one_in), None)
 }
 
 /// Sends one request through the layer around `handler`.

@@ -73,6 +73,11 @@ impl Registry {
         Self { requests, ..self }
     }
 
+    /// The build's version.
+    pub const fn version(&self) -> &'static str {
+        self.version
+    }
+
     /// The request figures.
     pub const fn requests(&self) -> &RequestFigures {
         &self.requests

@@ -30,4 +30,5 @@ mod settings;
 mod spec_map;
 mod telemetry;
 mod token_exchange;
+mod traces;
 mod userinfo;

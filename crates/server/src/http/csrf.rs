@@ -146,6 +146,7 @@ mod tests {
             record: Issuer { id: id.clone(), url: url.to_owned(), sealed_secret: Vec::new(), created_at },
             id,
             url: url.into(),
+            token_endpoint: format!("{url}/token"),
             prefix: prefix.to_owned(),
             cookie: "symbolon_session".to_owned(),
             hsts: None,

@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
-use crate::telemetry::{CounterFamily, Registry};
+use crate::telemetry::{CounterFamily, Registry, Tracer};
 use crate::verified::{VerifiedToken, VerifiedTokens};
 
 /// What the outside world gives a server: everything that tests replace.
@@ -55,6 +55,8 @@ pub struct App {
     pub passwords: Passwords,
     /// Requests per client, endpoint, account and address.
     pub rate_limits: RateLimits,
+    /// Takes spans to the collector, where there is one.
+    pub tracer: Option<Arc<Tracer>>,
     /// The audit log's queue and the events' counters.
     pub audit: AuditLog,
     /// Figures.
@@ -84,7 +86,13 @@ impl App {
         let signatures = registry.signatures(&["RS256", "PS256", "ES256", "EdDSA"]);
         let figures = Arc::clone(ports.store.figures());
         registry.register(Arc::clone(&figures) as Arc<dyn crate::telemetry::MetricSource>);
+        let traced = &config.telemetry;
+        let tracer = traced.otlp_endpoint.as_ref().map(|collector| {
+            let random = symbolon_crypto::random::bytes::<24>(&*ports.random);
+            Arc::new(Tracer::new(collector, traced.otlp_sample, random, &registry))
+        });
         Arc::new(Self {
+            tracer,
             verified: VerifiedTokens::new(figures.cache("verified_token")),
             passwords: Passwords::new(&config.security.argon2, &*ports.random),
             rate_limits: RateLimits::new(&config.rate_limits),
@@ -118,9 +126,9 @@ impl App {
         self.ensure_default(&config).await?;
         let mut states = Vec::new();
         for issuer in self.store.issuers().await? {
-            let cookie = config.security.session_cookie.as_str();
-            states
-                .push(Arc::new(IssuerState::load(&*self.store, &issuer, &master, cookie, self.now()).await?));
+            let loaded =
+                IssuerState::load(&*self.store, &issuer, &master, &config.security, self.now()).await?;
+            states.push(Arc::new(loaded));
         }
         self.issuers.store(Arc::new(Directory::new(states)));
         Ok(())

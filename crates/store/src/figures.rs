@@ -14,6 +14,7 @@ mod counter;
 mod histogram;
 mod shard;
 mod stripe;
+mod thread;
 
 use std::sync::Arc;
 
@@ -24,10 +25,9 @@ pub use counter::{
     StripedCounter,
 };
 pub use histogram::{HistogramSet, HistogramSnapshot};
-pub use shard::{
-    KindSnapshot, MAX_SHARDS, OperationTimer, ShardFigures, ShardSnapshot, ThreadWork, thread_work,
-};
+pub use shard::{KindSnapshot, MAX_SHARDS, OperationTimer, ShardFigures, ShardSnapshot};
 pub use stripe::thread_stripe;
+pub use thread::{StoreOperation, ThreadWork, noting_operations, thread_work};
 
 /// The kinds of state that a store keeps. A closed list: metrics and statistics are named by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -117,18 +117,18 @@ impl StoreFigures {
     /// Figures at zero, one shard per kind; a sharded kind says its number with [`ShardFigures::set_shards`].
     pub fn new() -> Self {
         Self {
-            code: ShardFigures::new(1),
-            session: ShardFigures::new(1),
-            challenge: ShardFigures::new(1),
-            refresh: ShardFigures::new(1),
-            revocation: ShardFigures::new(1),
-            assertion: ShardFigures::new(1),
-            client: ShardFigures::new(1),
-            user: ShardFigures::new(1),
-            consent: ShardFigures::new(1),
-            key: ShardFigures::new(1),
-            setting: ShardFigures::new(1),
-            audit: ShardFigures::new(1),
+            code: ShardFigures::new(StoreKind::Code, 1),
+            session: ShardFigures::new(StoreKind::Session, 1),
+            challenge: ShardFigures::new(StoreKind::Challenge, 1),
+            refresh: ShardFigures::new(StoreKind::Refresh, 1),
+            revocation: ShardFigures::new(StoreKind::Revocation, 1),
+            assertion: ShardFigures::new(StoreKind::Assertion, 1),
+            client: ShardFigures::new(StoreKind::Client, 1),
+            user: ShardFigures::new(StoreKind::User, 1),
+            consent: ShardFigures::new(StoreKind::Consent, 1),
+            key: ShardFigures::new(StoreKind::Key, 1),
+            setting: ShardFigures::new(StoreKind::Setting, 1),
+            audit: ShardFigures::new(StoreKind::Audit, 1),
             database: DatabaseFigures::new(),
             commit: CommitFigures::new(),
             caches: Mutex::new(Vec::new()),
@@ -178,7 +178,7 @@ impl StoreFigures {
     /// Everything as of now. Kinds that never saw an operation are included with zeros.
     pub fn snapshot(&self) -> StoreSnapshot {
         StoreSnapshot {
-            kinds: StoreKind::ALL.iter().map(|kind| self.kind(*kind).snapshot(*kind)).collect(),
+            kinds: StoreKind::ALL.iter().map(|kind| self.kind(*kind).snapshot()).collect(),
             database: self.database.snapshot(),
             commit: self.commit.snapshot(),
             caches: self.caches.lock().iter().map(|cache| cache.snapshot()).collect(),

@@ -417,6 +417,10 @@ pub trait Audit: Send + Sync {
     ) -> Result<Page<AuditRecord>, StoreError>;
     /// Deletes what is older; how many records went.
     async fn trim_audit(&self, issuer: &IssuerId, before: Timestamp) -> Result<u64, StoreError>;
+    /// Deletes records until those of all issuers together take `most` bytes of the disk or less, as closely as the
+    /// back-end knows; how many went. The oldest of whichever issuer takes most go first, so that one that is flooded
+    /// does not cost the others their log. Cheap where little was written since the last call.
+    async fn trim_audit_to(&self, most: u64) -> Result<u64, StoreError>;
 }
 
 /// The shard map.

@@ -148,8 +148,8 @@ pub(crate) async fn make_app(
         signer: Arc::new(InlineSigner),
         master,
     };
-    let registry =
-        Arc::new(Registry::new(env!("CARGO_PKG_VERSION"), option_env!("SYMBOLON_REVISION").unwrap_or("")));
+    let registry = Registry::new(env!("CARGO_PKG_VERSION"), option_env!("SYMBOLON_REVISION").unwrap_or(""));
+    let registry = Arc::new(registry.keeping_requests(config.telemetry.metrics));
     let digest = digest::sha256(&[secret.expose().as_bytes()]);
     Ok((App::new(config, ports, registry, digest), made))
 }

@@ -210,6 +210,6 @@ fn app(config: Config, directory: &Path, clock: &Arc<TestClock>, seed: u64) -> A
         signer: Arc::new(InlineSigner),
         master: MasterKey::from_bytes(SecretArray::new([7; 32])).expect("a master key"),
     };
-    let registry = Arc::new(Registry::new("test", "test"));
+    let registry = Arc::new(Registry::new("test", "test").keeping_requests(config.telemetry.metrics));
     App::new(config, ports, registry, digest::sha256(&[ADMIN_SECRET.as_bytes()]))
 }

@@ -16,9 +16,10 @@ use symbolon_protocol::time::Timestamp;
 use super::error::AdminError;
 use super::fields::Fields;
 use crate::app::App;
-use crate::audit::AuditEntry;
+use crate::audit::{Actor, AuditEntry};
 use crate::http::{BodyLimits, json, no_store, read_body};
 use crate::issuer::IssuerState;
+use crate::telemetry::RequestId;
 
 /// The longest body that is not a stream, in bytes.
 pub(super) const MAX_BODY: usize = 1 << 20;
@@ -32,7 +33,7 @@ pub(super) struct Call {
     pub(super) path: Vec<(String, String)>,
     pub(super) query: String,
     pub(super) remote: Option<IpAddr>,
-    pub(super) request_id: Option<String>,
+    pub(super) request_id: Option<RequestId>,
 }
 
 /// Whom an audited change concerns.
@@ -80,7 +81,7 @@ impl Call {
             event,
             user: concerns.user.cloned(),
             client: concerns.client.cloned(),
-            actor: "admin",
+            actor: Actor::Admin,
             address: Some(self.remote.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))),
             request: self.request_id.clone(),
             detail: concerns.detail,

@@ -133,18 +133,18 @@ async fn dispatch(
     };
     let issuer = issuer(&app, operation, &path)?;
     let within = app.config.load().http.request_timeout;
-    let name = issuer.id.as_str().to_owned();
+    let id = issuer.id.clone();
     let call = Call {
         app,
         issuer,
         path,
         query: parts.uri.query().unwrap_or_default().to_owned(),
         remote: address,
-        request_id: Context::request_id(&parts.extensions),
+        request_id: parts.extensions.get::<Arrival>().map(|arrival| arrival.id.clone()),
     };
     let payload = Payload { headers: parts.headers, body, within };
     let mut response = (operation.run)(call, payload).await?;
-    RequestFacts::new().issuer(name).attach(&mut response);
+    RequestFacts::new().issuer(id).attach(&mut response);
     Ok(response)
 }
 

@@ -17,7 +17,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::Audit;
 use tokio::sync::watch;
 
-use crate::telemetry::{CounterFamily, MetricSource, Registry};
+use crate::telemetry::{CounterFamily, MetricSource, Registry, RequestId};
 use figures::AuditFigures;
 use queue::Queue;
 
@@ -25,6 +25,31 @@ use queue::Queue;
 const CAPACITY: usize = 65_536;
 /// How often dropped records are reported at most.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
+
+/// Who did something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// A person in a browser.
+    User,
+    /// A client by itself, with its own credentials or, where it is public, without.
+    Client,
+    /// Whoever holds the admin secret.
+    Admin,
+    /// The server, in a background job.
+    System,
+}
+
+impl Actor {
+    /// As the audit log has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Client => "client",
+            Self::Admin => "admin",
+            Self::System => "system",
+        }
+    }
+}
 
 /// What a handler says about an audited event.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,12 +60,12 @@ pub struct AuditEntry {
     pub user: Option<UserId>,
     /// Which client.
     pub client: Option<ClientId>,
-    /// Who did it: `user`, `client`, `admin` or `system`.
-    pub actor: &'static str,
+    /// Who did it.
+    pub actor: Actor,
     /// The address the request came from.
     pub address: Option<IpAddr>,
     /// The request's id.
-    pub request: Option<String>,
+    pub request: Option<RequestId>,
     /// What else is to be known: no secrets, no tokens.
     pub detail: serde_json::Value,
 }
@@ -48,7 +73,7 @@ pub struct AuditEntry {
 impl AuditEntry {
     /// An event that the server itself caused, in a background job.
     pub const fn system(event: Event, detail: serde_json::Value) -> Self {
-        Self { event, user: None, client: None, actor: "system", address: None, request: None, detail }
+        Self { event, user: None, client: None, actor: Actor::System, address: None, request: None, detail }
     }
 }
 
@@ -67,9 +92,9 @@ impl Queued {
             event: entry.event,
             user: entry.user.clone(),
             client: entry.client.clone(),
-            actor: entry.actor.to_owned(),
+            actor: entry.actor.name().to_owned(),
             address: entry.address.map(|address| address.to_canonical().to_string()),
-            request: entry.request.clone(),
+            request: entry.request.as_ref().map(ToString::to_string),
             detail: entry.detail.clone(),
         };
         (self.issuer.clone(), record)

@@ -1,11 +1,13 @@
 use std::collections::VecDeque;
 
 use async_trait::async_trait;
+use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 use symbolon_store::StoreError;
 use symbolon_store::port::{AuditFilter, Page, PageRequest};
 
 use super::*;
+use crate::telemetry::request_id::X_REQUEST_ID;
 
 /// Keeps batches; answers as told, then well.
 #[derive(Default)]
@@ -34,6 +36,10 @@ impl Audit for Written {
     }
 
     async fn trim_audit(&self, _: &IssuerId, _: Timestamp) -> Result<u64, StoreError> {
+        Err(StoreError::Failed("not in this test".into()))
+    }
+
+    async fn trim_audit_to(&self, _: u64) -> Result<u64, StoreError> {
         Err(StoreError::Failed("not in this test".into()))
     }
 }
@@ -66,9 +72,12 @@ impl Fixture {
         let entry = AuditEntry {
             user: Some(UserId::trusted("alice")),
             client: Some(ClientId::trusted("app")),
-            actor: "user",
+            actor: Actor::User,
             address: Some("::ffff:192.0.2.1".parse().unwrap()),
-            request: Some("r1".into()),
+            request: RequestId::inbound(&HeaderMap::from_iter([(
+                X_REQUEST_ID.clone(),
+                HeaderValue::from_static("request-1"),
+            )])),
             ..AuditEntry::system(event, serde_json::json!({ "n": second }))
         };
         self.log.record(&IssuerId::default_issuer(), entry, Timestamp::from_seconds(second));
@@ -105,7 +114,10 @@ async fn audited_events_are_written_and_the_others_only_counted() {
         (Timestamp::from_seconds(5), Event::SignedIn, "user")
     );
     assert_eq!(record.address.as_deref(), Some("192.0.2.1"));
-    assert_eq!((record.request.as_deref(), &record.detail), (Some("r1"), &serde_json::json!({ "n": 5 })));
+    assert_eq!(
+        (record.request.as_deref(), &record.detail),
+        (Some("request-1"), &serde_json::json!({ "n": 5 }))
+    );
     assert_eq!(fixture.log.events(Event::CodeRedeemed), 2);
     fixture.shows("symbolon_events_total{event=\"session.signed_in\"} 1");
     fixture.shows("symbolon_events_total{event=\"code.redeemed\"} 2");

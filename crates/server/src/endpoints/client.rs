@@ -24,7 +24,7 @@ pub(super) async fn authenticate(
     class: EndpointClass,
     durable: &mut Durable,
 ) -> Result<Arc<Client>, Failure> {
-    let Context { app, issuer, remote } = context;
+    let Context { app, issuer, remote, .. } = context;
     let now = app.now();
     let mut lines = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = lines.next().map(http::HeaderValue::as_bytes);

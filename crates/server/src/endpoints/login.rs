@@ -179,7 +179,7 @@ async fn check_password(
     username: &str,
     password: SecretString,
 ) -> Result<Result<Arc<User>, LoginError>, Failure> {
-    let Context { app, issuer, remote } = context;
+    let Context { app, issuer, remote, .. } = context;
     let found = app.store.user_by_login(&issuer.id, username).await?;
     // An account's several names count as one; a name of nobody counts as itself.
     let account = found.as_ref().map_or_else(|| username.to_lowercase(), |(user, _)| user.id.to_string());

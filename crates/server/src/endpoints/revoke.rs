@@ -16,6 +16,7 @@ use symbolon_store::Durable;
 use super::client::authenticate;
 use super::cors;
 use super::token::family_of;
+use crate::audit::Actor;
 use crate::http::{Context, Failure, no_store, read_form};
 use crate::rate_limit::EndpointClass;
 use crate::telemetry::{Endpoint, RequestFacts};
@@ -70,7 +71,7 @@ async fn access_token(
     let tombstone = revocation::of_access_token(&issuer.id, claims, &client.client_id, app.now())?;
     if let Some(tombstone) = tombstone {
         app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
-        context.audit(Event::TokenRevoked, claims.user().as_ref(), Some(&client.client_id));
+        context.audit_by(Actor::Client, Event::TokenRevoked, claims.user().as_ref(), Some(&client.client_id));
     }
     Ok(())
 }
@@ -90,6 +91,6 @@ async fn refresh_token(
     // The tombstone first: if the machine stops in between, the family is refused by it.
     app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
     app.store.end_family(&issuer.id, &id).await?.take(durable);
-    context.audit(Event::FamilyEnded, Some(&family.user), Some(&client.client_id));
+    context.audit_by(Actor::Client, Event::FamilyEnded, Some(&family.user), Some(&client.client_id));
     Ok(true)
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, ready};
 
 use axum::body::Body;
 use axum::extract::FromRequestParts;
@@ -19,9 +19,9 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use tower::Service;
 
 use crate::app::App;
-use crate::audit::AuditEntry;
+use crate::audit::{Actor, AuditEntry};
 use crate::issuer::{self, IssuerState};
-use crate::telemetry::Arrival;
+use crate::telemetry::{Arrival, RequestFacts, RequestId};
 
 /// What a request is about.
 #[derive(Clone)]
@@ -32,6 +32,8 @@ pub struct Context {
     pub issuer: Arc<IssuerState>,
     /// Who sends it: the peer, or what a trusted proxy says.
     pub remote: IpAddr,
+    /// Its id.
+    pub id: RequestId,
 }
 
 impl Context {
@@ -42,15 +44,20 @@ impl Context {
 }
 
 impl Context {
-    /// Records what happened: counted, and written to the audit log where it is audited. The actor is the user.
+    /// Records what a user did in the browser: counted, and written to the audit log where it is audited.
     pub fn audit(&self, event: Event, user: Option<&UserId>, client: Option<&ClientId>) {
+        self.audit_by(Actor::User, event, user, client);
+    }
+
+    /// Records what somebody did.
+    pub fn audit_by(&self, actor: Actor, event: Event, user: Option<&UserId>, client: Option<&ClientId>) {
         let entry = AuditEntry {
             event,
             user: user.cloned(),
             client: client.cloned(),
-            actor: "user",
+            actor,
             address: Some(self.remote),
-            request: None,
+            request: Some(self.id.clone()),
             detail: serde_json::Value::Null,
         };
         self.app.audit.record(&self.issuer.id, entry, self.app.now());
@@ -104,7 +111,8 @@ impl<S> IssuerService<S> {
     /// What a request is about, and its path inside the issuer where that is another one.
     fn context(&self, request: &Request<Body>) -> Option<(Context, Option<String>)> {
         let config = self.app.config.load();
-        let peer = request.extensions().get::<Arrival>()?.remote?;
+        let arrival = request.extensions().get::<Arrival>()?;
+        let peer = arrival.remote?;
         let trusted = is_trusted(&config.security.trusted_proxies, peer);
         let issuers = self.app.issuers.load();
         let found = if self.locates {
@@ -121,7 +129,8 @@ impl<S> IssuerService<S> {
         if found.path.as_deref().is_some_and(|path| path.starts_with("/api/")) {
             return None;
         }
-        let context = Context { app: Arc::clone(&self.app), issuer: Arc::clone(found.issuer), remote };
+        let (app, issuer) = (Arc::clone(&self.app), Arc::clone(found.issuer));
+        let context = Context { app, issuer, remote, id: arrival.id.clone() };
         Some((context, found.path))
     }
 }
@@ -140,7 +149,12 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         match self.located(request) {
-            Some(located) => Located::Here { inner: self.inner.call(located) },
+            Some(located) => {
+                // The management listener belongs to no issuer.
+                let context = located.0.as_ref().filter(|_| self.locates);
+                let issuer = context.map(|context| Arc::clone(&context.issuer));
+                Located::Here { inner: self.inner.call(located), issuer }
+            }
             None => Located::Nowhere,
         }
     }
@@ -151,7 +165,11 @@ pin_project_lite::pin_project! {
     #[project = LocatedProjection]
     pub enum Located<F> {
         /// It is handled.
-        Here { #[pin] inner: F },
+        Here {
+            #[pin]
+            inner: F,
+            issuer: Option<Arc<IssuerState>>,
+        },
         /// 404.
         Nowhere,
     }
@@ -162,9 +180,23 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Self::Output> {
         match self.project() {
-            LocatedProjection::Here { inner } => inner.poll(context),
+            LocatedProjection::Here { inner, issuer } => {
+                let Ok(mut response) = ready!(inner.poll(context));
+                if let Some(issuer) = issuer {
+                    mark(&mut response, issuer);
+                }
+                Poll::Ready(Ok(response))
+            }
             LocatedProjection::Nowhere => Poll::Ready(Ok(StatusCode::NOT_FOUND.into_response())),
         }
+    }
+}
+
+/// What every answer of an issuer has.
+fn mark(response: &mut Response, issuer: &IssuerState) {
+    RequestFacts::note_issuer(response, &issuer.id, if issuer.is_https() { "https" } else { "http" });
+    if let Some(hsts) = &issuer.hsts {
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, hsts.clone());
     }
 }
 

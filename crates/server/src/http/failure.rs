@@ -39,6 +39,8 @@ pub enum Failure {
     NotAForm,
     /// Nothing is here.
     NotFound,
+    /// Something is here, for another method (RFC 9110 15.5.6).
+    MethodNotAllowed,
     /// Our own fault: logged, never explained.
     Internal(String),
 }
@@ -94,6 +96,9 @@ impl Failure {
                 "the body must be application/x-www-form-urlencoded",
             ),
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", "there is nothing here"),
+            Self::MethodNotAllowed => {
+                (StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this path does not take the method")
+            }
             Self::Internal(_) => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "server_error", "something went wrong on our side")
             }

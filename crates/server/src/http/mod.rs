@@ -15,4 +15,4 @@ pub use failure::Failure;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use failure::prefers_html;
 pub use form::{BodyLimits, read_body, read_form};
-pub use response::{Policy, html, json, no_store, redirect, script_safe_origin};
+pub use response::{Policy, html, json, no_store, redirect, script_safe_origin, strict_transport_security};

@@ -21,6 +21,8 @@ use symbolon_store::port::{Created, Store};
 use super::directory::host_and_prefix;
 use super::key_ring::{KeyRingError, aad};
 use super::{IssuerState, KeyRing};
+use crate::config::Security;
+use crate::http::strict_transport_security;
 
 /// Why issuers could not be made ready.
 #[derive(Debug, thiserror::Error)]
@@ -133,7 +135,7 @@ fn document(url: &str, settings: &IssuerSettings) -> Result<Bytes, IssuerError> 
 }
 
 impl IssuerState {
-    /// Loads an issuer from the store. `default_cookie`: the session cookie's name of the `default` issuer.
+    /// Loads an issuer from the store.
     ///
     /// # Errors
     /// [`IssuerError`]: the store is out of reach, or something was sealed under another master key.
@@ -141,7 +143,7 @@ impl IssuerState {
         store: &dyn Store,
         issuer: &Issuer,
         master: &MasterKey,
-        default_cookie: &str,
+        security: &Security,
         now: Timestamp,
     ) -> Result<Self, IssuerError> {
         let opened = master.open(&secret_aad(&issuer.id), &issuer.sealed_secret).map_err(crypto)?;
@@ -154,7 +156,9 @@ impl IssuerState {
         let (_, prefix) = host_and_prefix(&issuer.url);
         let https = issuer.url.starts_with("https://");
         let cookie = match (https, prefix.is_empty()) {
-            _ if issuer.id == IssuerId::default_issuer() && prefix.is_empty() => default_cookie.to_owned(),
+            _ if issuer.id == IssuerId::default_issuer() && prefix.is_empty() => {
+                security.session_cookie.clone()
+            }
             (true, true) => "__Host-symbolon_session".to_owned(),
             // A cookie with `__Host-` must have the path `/`; below a prefix the next best is `__Secure-`.
             (true, false) => format!("__Secure-symbolon_session_{}", issuer.id),
@@ -168,6 +172,7 @@ impl IssuerState {
             record: issuer.clone(),
             prefix,
             cookie,
+            hsts: strict_transport_security(&issuer.url, security.hsts),
             discovery: ArcSwap::from_pointee(document(&issuer.url, &settings)?),
             settings: ArcSwap::from_pointee(settings),
             keys: ArcSwap::from_pointee(ring),

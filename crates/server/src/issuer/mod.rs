@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use http::HeaderValue;
 use symbolon_crypto::digest::{self, HmacKey};
 use symbolon_crypto::secret::SecretArray;
 use symbolon_protocol::id::IssuerId;
@@ -32,6 +33,8 @@ pub struct IssuerState {
     pub prefix: String,
     /// The session cookie's name.
     pub cookie: String,
+    /// `Strict-Transport-Security` of its answers.
+    pub hsts: Option<HeaderValue>,
     /// The document of OpenID Connect Discovery 3 and RFC 8414 3.
     pub discovery: ArcSwap<Bytes>,
     /// Settings, swapped when they change.

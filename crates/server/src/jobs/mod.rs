@@ -25,18 +25,20 @@ const ADJUST_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 const KEYS_EVERY: Duration = Duration::from_secs(600);
 const TRIM_EVERY: Duration = Duration::from_secs(3_600);
+/// Often enough that a log that is flooded does not fill the disk in between.
+const SHRINK_EVERY: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// The jobs of a running server.
 pub struct Jobs {
     app: Arc<App>,
     tasks: JoinSet<()>,
-    // Apart from the others: it is to write what they still record.
-    audit: JoinSet<()>,
+    // Apart from the others: they are to write and send what those still record.
+    last: JoinSet<()>,
 }
 
 /// Starts every job, once per app. They end when `stopping` becomes true or its sender is gone; the audit log is
-/// written until [`Jobs::finish`]. `clock`: the real clock, where the app has one.
+/// written and traces are sent until [`Jobs::finish`]. `clock`: the real clock, where the app has one.
 pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Receiver<bool>) -> Jobs {
     app.registry.register(app.passwords.figures());
     let mut tasks = JoinSet::new();
@@ -61,22 +63,33 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
     tasks.spawn(on(SWEEP_EVERY, |app| Box::pin(async move { sweep(&*app.store, app.now()).await })));
     tasks.spawn(on(KEYS_EVERY, |app| Box::pin(async move { keys::keep(&app).await })));
     tasks.spawn(on(TRIM_EVERY, |app| Box::pin(async move { trim(&app).await })));
+    tasks.spawn(on(SHRINK_EVERY, |app| {
+        Box::pin(async move { shrink(&*app.store, app.config.load().telemetry.audit_max_size).await })
+    }));
     let of_job = Arc::clone(&app);
-    let mut audit = JoinSet::new();
-    audit.spawn(async move {
+    let mut last = JoinSet::new();
+    last.spawn(async move {
         let store = Arc::clone(&of_job.store);
         of_job.audit.run(&*store).await;
     });
-    Jobs { app, tasks, audit }
+    if let Some(tracer) = app.tracer.clone() {
+        last.spawn(async move { tracer.run().await });
+    }
+    Jobs { app, tasks, last }
 }
 
 impl Jobs {
-    /// Waits for the jobs to end and writes out the audit log. Call it after they were told to stop and when no request
+    /// Waits for the jobs to end, writes out the audit log and sends the last traces. Call it after they were told to stop and when no request
     /// is left; close the store after it.
     pub async fn finish(self) {
         joined(self.tasks).await;
-        self.app.audit.drain().await;
-        joined(self.audit).await;
+        let traces = async {
+            if let Some(tracer) = &self.app.tracer {
+                tracer.drain().await;
+            }
+        };
+        tokio::join!(self.app.audit.drain(), traces);
+        joined(self.last).await;
     }
 }
 
@@ -151,6 +164,24 @@ async fn trim_issuer<S: Audit + ?Sized>(
         return Ok(0);
     }
     store.trim_audit(issuer, now - DAY.saturating_mul(days)).await
+}
+
+/// Deletes what the audit log has beyond its size, whatever the issuers' settings say.
+async fn shrink<S: Audit + ?Sized>(store: &S, most: u64) {
+    match store.trim_audit_to(most).await {
+        Ok(0) => {}
+        Ok(records) => {
+            tracing::warn!(
+                target: "symbolon::jobs",
+                records,
+                most,
+                "audit records were deleted before their time: the log exceeds `audit.max_size`"
+            );
+        }
+        Err(error) => {
+            tracing::warn!(target: "symbolon::jobs", %error, "the audit log was not brought to its size")
+        }
+    }
 }
 
 #[cfg(test)]

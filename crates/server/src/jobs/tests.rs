@@ -114,7 +114,10 @@ async fn more_changes_than_can_wait_reload_everything() {
 
 /// Notes what it is asked to trim.
 #[derive(Default)]
-struct Trimmed(Mutex<Vec<Timestamp>>);
+struct Trimmed {
+    before: Mutex<Vec<Timestamp>>,
+    to: Mutex<Vec<u64>>,
+}
 
 #[async_trait]
 impl Audit for Trimmed {
@@ -132,18 +135,25 @@ impl Audit for Trimmed {
     }
 
     async fn trim_audit(&self, _: &IssuerId, before: Timestamp) -> Result<u64, StoreError> {
-        self.0.lock().push(before);
+        self.before.lock().push(before);
+        Ok(1)
+    }
+
+    async fn trim_audit_to(&self, most: u64) -> Result<u64, StoreError> {
+        self.to.lock().push(most);
         Ok(1)
     }
 }
 
 #[tokio::test]
-async fn the_audit_log_is_kept_for_so_many_days() {
+async fn the_audit_log_is_kept_for_so_many_days_and_to_a_size() {
     let store = Trimmed::default();
     let issuer = IssuerId::default_issuer();
     trim_issuer(&store, &issuer, 90, NOW).await.unwrap();
     trim_issuer(&store, &issuer, 0, NOW).await.unwrap();
-    assert_eq!(*store.0.lock(), [NOW - DAY * 90]);
+    assert_eq!(*store.before.lock(), [NOW - DAY * 90]);
+    shrink(&store, 1 << 20).await;
+    assert_eq!(*store.to.lock(), [1 << 20]);
 }
 
 fn record(algorithm: Algorithm, state: KeyState, created_at: Timestamp) -> KeyRecord {

@@ -125,22 +125,28 @@ pub fn public_router(app: &Arc<App>) -> Router {
     } else {
         router
     };
-    router.fallback(not_found)
+    router.method_not_allowed_fallback(method_not_allowed).fallback(not_found)
 }
 
 /// The management listener: figures, health and the admin API.
 pub fn management_router(app: &Arc<App>) -> Router {
-    Router::new()
-        .route("/metrics", get(metrics))
+    let router = Router::new()
         .route("/healthz", get(|| async { StatusCode::OK }))
         .route("/readyz", any(ready))
-        .nest("/api/admin", admin::router(Arc::clone(app)))
-        .fallback(not_found)
+        .nest("/api/admin", admin::router(Arc::clone(app)));
+    let figures = app.config.load().telemetry.metrics;
+    let router = if figures { router.route("/metrics", get(metrics)) } else { router };
+    router.method_not_allowed_fallback(method_not_allowed).fallback(not_found)
 }
 
 async fn not_found(context: Context, headers: http::HeaderMap) -> Response {
     drop(context);
     crate::http::Failure::NotFound.into_page(&headers, None)
+}
+
+/// RFC 9110 15.5.6: the router adds `Allow`.
+async fn method_not_allowed(headers: http::HeaderMap) -> Response {
+    crate::http::Failure::MethodNotAllowed.into_page(&headers, None)
 }
 
 async fn metrics(context: Context) -> Response {

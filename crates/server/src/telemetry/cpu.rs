@@ -81,6 +81,12 @@ impl PollMeter {
         result
     }
 
+    /// When it started.
+    #[inline]
+    pub const fn started(&self) -> Instant {
+        self.started
+    }
+
     /// Nanoseconds spent in polls so far.
     #[inline]
     pub fn busy_ns(&self) -> u64 {

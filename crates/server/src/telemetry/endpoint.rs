@@ -87,6 +87,27 @@ impl Endpoint {
         }
     }
 
+    /// The path below the issuer, where every request of the endpoint has the same.
+    pub const fn route(self) -> Option<&'static str> {
+        match self {
+            Self::Discovery => Some("/.well-known/{document}"),
+            Self::Jwks => Some("/.well-known/jwks.json"),
+            Self::Authorize => Some("/authorize"),
+            Self::TokenAuthorizationCode
+            | Self::TokenRefreshToken
+            | Self::TokenClientCredentials
+            | Self::TokenTokenExchange
+            | Self::TokenOther => Some("/token"),
+            Self::Userinfo => Some("/userinfo"),
+            Self::Introspect => Some("/introspect"),
+            Self::Revoke => Some("/revoke"),
+            Self::Logout => Some("/logout"),
+            Self::Login => Some("/login"),
+            Self::Consent => Some("/consent"),
+            Self::Admin | Self::Page | Self::Other => None,
+        }
+    }
+
     /// The endpoint that a path leads to, whatever issuer prefix stands before it. Only a first guess: a
     /// handler that knows better (the grant type of a token request) says so in its
     /// [`RequestFacts`](super::RequestFacts).

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use http::Response;
 use smol_str::SmolStr;
+use symbolon_protocol::id::IssuerId;
 
 use super::endpoint::Endpoint;
 use super::request_id::RequestId;
@@ -18,15 +19,24 @@ pub struct RequestFacts {
     endpoint: Option<Endpoint>,
     oauth_error: Option<&'static str>,
     client_id: Option<SmolStr>,
-    issuer: Option<SmolStr>,
+    issuer: Option<IssuerId>,
     route: Option<&'static str>,
     remote: Option<IpAddr>,
+    scheme: Option<&'static str>,
 }
 
 impl RequestFacts {
     /// No facts.
     pub const fn new() -> Self {
-        Self { endpoint: None, oauth_error: None, client_id: None, issuer: None, route: None, remote: None }
+        Self {
+            endpoint: None,
+            oauth_error: None,
+            client_id: None,
+            issuer: None,
+            route: None,
+            remote: None,
+            scheme: None,
+        }
     }
 
     /// The endpoint, where the path does not tell it (the grant type of a token request).
@@ -52,12 +62,12 @@ impl RequestFacts {
 
     /// The id of the issuer that answered.
     #[must_use]
-    pub fn issuer(mut self, issuer: impl Into<SmolStr>) -> Self {
-        self.issuer = Some(issuer.into());
+    pub fn issuer(mut self, issuer: IssuerId) -> Self {
+        self.issuer = Some(issuer);
         self
     }
 
-    /// The route's pattern, for example `/api/admin/users/{id}`. Never the path itself.
+    /// The route's pattern, for example `/api/admin/users/{user_id}`. Never the path itself.
     #[must_use]
     pub const fn route(mut self, pattern: &'static str) -> Self {
         self.route = Some(pattern);
@@ -83,6 +93,15 @@ impl RequestFacts {
         }
     }
 
+    /// Notes the issuer that a request was for, unless the answer names another one, and the scheme of its URL.
+    pub fn note_issuer<B>(response: &mut Response<B>, issuer: &IssuerId, scheme: &'static str) {
+        let facts = response.extensions_mut().get_or_insert_default::<Self>();
+        facts.scheme = Some(scheme);
+        if facts.issuer.is_none() {
+            facts.issuer = Some(issuer.clone());
+        }
+    }
+
     fn merge(&mut self, later: Self) {
         self.endpoint = later.endpoint.or(self.endpoint);
         self.oauth_error = later.oauth_error.or(self.oauth_error);
@@ -90,6 +109,7 @@ impl RequestFacts {
         self.issuer = later.issuer.or_else(|| self.issuer.take());
         self.route = later.route.or(self.route);
         self.remote = later.remote.or(self.remote);
+        self.scheme = later.scheme.or(self.scheme);
     }
 
     pub(super) const fn known_endpoint(&self) -> Option<Endpoint> {
@@ -105,11 +125,15 @@ impl RequestFacts {
     }
 
     pub(super) fn known_issuer(&self) -> Option<&str> {
-        self.issuer.as_deref()
+        self.issuer.as_ref().map(IssuerId::as_str)
     }
 
     pub(super) const fn known_route(&self) -> Option<&'static str> {
         self.route
+    }
+
+    pub(super) const fn known_scheme(&self) -> Option<&'static str> {
+        self.scheme
     }
 
     pub(super) const fn known_remote(&self) -> Option<IpAddr> {
@@ -129,6 +153,17 @@ pub struct Arrival {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_issuer_of_the_request_gives_way_to_that_of_the_answer() {
+        let mut response = Response::new(());
+        let [asked, meant] = ["asked", "meant"].map(IssuerId::trusted);
+        RequestFacts::note_issuer(&mut response, &asked, "https");
+        assert_eq!(response.extensions().get::<RequestFacts>().unwrap().known_issuer(), Some("asked"));
+        RequestFacts::new().issuer(meant).attach(&mut response);
+        RequestFacts::note_issuer(&mut response, &asked, "https");
+        assert_eq!(response.extensions().get::<RequestFacts>().unwrap().known_issuer(), Some("meant"));
+    }
 
     #[test]
     fn facts_attached_later_fill_gaps_and_correct() {

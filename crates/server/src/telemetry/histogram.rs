@@ -51,10 +51,18 @@ const fn series(endpoint: Endpoint, outcome: Outcome) -> usize {
 impl RequestFigures {
     /// Figures at zero.
     pub fn new() -> Self {
-        let all = Endpoint::ALL.len() * Outcome::ALL.len();
+        Self::of(Endpoint::ALL.len() * Outcome::ALL.len())
+    }
+
+    /// Figures that keep nothing: recording into them ends at the first comparison.
+    pub fn none() -> Self {
+        Self::of(0)
+    }
+
+    fn of(series: usize) -> Self {
         Self {
-            durations: HistogramSet::new(&REQUEST_BOUNDS_NS, all),
-            cpu: HistogramSet::new(&REQUEST_BOUNDS_NS, all),
+            durations: HistogramSet::new(&REQUEST_BOUNDS_NS, series),
+            cpu: HistogramSet::new(&REQUEST_BOUNDS_NS, series),
             checked_monotonic: StripedCounter::new(),
             checked_thread: StripedCounter::new(),
         }
@@ -139,6 +147,14 @@ mod tests {
         }
         let seen: Vec<_> = figures.snapshot().iter().map(|s| (s.endpoint, s.outcome, s.requests())).collect();
         assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn figures_that_are_switched_off_keep_nothing() {
+        let figures = RequestFigures::none();
+        figures.record(Endpoint::Discovery, Outcome::Ok, 6_000, 4_000);
+        figures.record(Endpoint::Other, Outcome::Abandoned, 6_000, 4_000);
+        assert!(figures.snapshot().is_empty());
     }
 
     #[test]

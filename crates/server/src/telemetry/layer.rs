@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use pin_project_lite::pin_project;
-use symbolon_store::figures::{ThreadWork, thread_work};
+use symbolon_store::figures::{ThreadWork, noting_operations, thread_work};
 use tower::{Layer, Service};
 
 use super::cpu::{CHECK_ONE_IN, PollMeter};
@@ -21,6 +21,7 @@ use super::facts::{Arrival, RequestFacts};
 use super::registry::Registry;
 use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
 use super::request_log::{RequestLine, RequestLog};
+use super::trace::{Trace, Tracer};
 
 /// Not 0, so that the requests whose CPU is checked are not the ones whose lines are sampled.
 const CHECK_REMAINDER: u64 = 17;
@@ -31,12 +32,18 @@ pub struct Telemetry {
     registry: Arc<Registry>,
     ids: RequestIds,
     log: RequestLog,
+    tracer: Option<Arc<Tracer>>,
 }
 
 impl Telemetry {
     /// Telemetry that counts into `registry`. `random` distinguishes this process's request ids.
-    pub fn new(registry: Arc<Registry>, random: [u8; 12], log: RequestLog) -> Arc<Self> {
-        Arc::new(Self { registry, ids: RequestIds::new(random), log })
+    pub fn new(
+        registry: Arc<Registry>,
+        random: [u8; 12],
+        log: RequestLog,
+        tracer: Option<Arc<Tracer>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { registry, ids: RequestIds::new(random), log, tracer })
     }
 
     /// The layer to put around a service.
@@ -142,6 +149,7 @@ struct RequestRecord {
     endpoint: Endpoint,
     remote: Option<IpAddr>,
     store: ThreadWork,
+    trace: Option<Box<Trace>>,
     ended: bool,
 }
 
@@ -150,6 +158,7 @@ impl RequestRecord {
         let (own, number) = telemetry.ids.next();
         let meter = PollMeter::start(number % CHECK_ONE_IN == CHECK_REMAINDER);
         let id = RequestId::inbound(request.headers()).unwrap_or(own);
+        let trace = telemetry.tracer.as_ref().and_then(|tracer| tracer.begin(request, number));
         request.extensions_mut().insert(Arrival { id: id.clone(), remote });
         Self {
             telemetry: Arc::clone(telemetry),
@@ -160,6 +169,7 @@ impl RequestRecord {
             endpoint: Endpoint::of_path(request.uri().path()),
             remote,
             store: ThreadWork::default(),
+            trace,
             ended: false,
         }
     }
@@ -167,7 +177,10 @@ impl RequestRecord {
     /// Polls the request's future inside the measurement.
     fn poll<T>(&mut self, poll: impl FnOnce() -> T) -> T {
         let before = thread_work();
-        let result = self.meter.poll(poll);
+        let result = match &mut self.trace {
+            None => self.meter.poll(poll),
+            Some(trace) => noting_operations(&mut trace.operations, || self.meter.poll(poll)),
+        };
         let after = thread_work();
         self.store.operations += after.operations.wrapping_sub(before.operations);
         self.store.wall_ns += after.wall_ns.wrapping_sub(before.wall_ns);
@@ -197,24 +210,33 @@ impl RequestRecord {
         if let Some(thread_ns) = self.meter.checked_ns() {
             figures.record_check(cpu_ns, thread_ns);
         }
-        if self.telemetry.log.wants(endpoint, outcome, self.number) {
-            let line = RequestLine {
-                request_id: &self.id,
-                method: &self.method,
-                endpoint,
-                route: facts.known_route(),
-                outcome,
-                status,
-                oauth_error: facts.known_oauth_error(),
-                client_id: facts.known_client_id(),
-                issuer: facts.known_issuer(),
-                remote: facts.known_remote().or(self.remote),
-                duration_ns,
-                cpu_ns,
-                store_operations: self.store.operations,
-                store_ns: self.store.wall_ns,
-            };
+        let logged = self.telemetry.log.wants(endpoint, outcome, self.number);
+        if !logged && self.trace.is_none() {
+            return;
+        }
+        let trace = self.trace.take();
+        let line = RequestLine {
+            request_id: &self.id,
+            method: &self.method,
+            endpoint,
+            route: facts.known_route(),
+            outcome,
+            status,
+            oauth_error: facts.known_oauth_error(),
+            client_id: facts.known_client_id(),
+            issuer: facts.known_issuer(),
+            remote: facts.known_remote().or(self.remote),
+            arrived: self.meter.started(),
+            duration_ns,
+            cpu_ns,
+            store_operations: self.store.operations,
+            store_ns: self.store.wall_ns,
+        };
+        if logged {
             line.write();
+        }
+        if let (Some(tracer), Some(trace)) = (&self.telemetry.tracer, trace) {
+            tracer.finish(*trace, &line, facts.known_scheme());
         }
     }
 }

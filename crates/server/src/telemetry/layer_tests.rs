@@ -2,6 +2,7 @@ use std::convert::Infallible;
 use std::net::Ipv4Addr;
 
 use http::header::LOCATION;
+use symbolon_protocol::id::IssuerId;
 use symbolon_store::figures::{StoreFigures, StoreKind};
 use tower::service_fn;
 
@@ -11,7 +12,7 @@ use super::*;
 
 fn telemetry(success_one_in: u32) -> Arc<Telemetry> {
     let registry = Arc::new(Registry::new("0", "0"));
-    Telemetry::new(registry, *b"random bytes", RequestLog::new(success_one_in))
+    Telemetry::new(registry, *b"random bytes", RequestLog::new(success_one_in), None)
 }
 
 /// Sends one request through the layer around `handler`.
@@ -132,7 +133,7 @@ fn a_line_holds_every_field_and_no_query() {
                     .endpoint(Endpoint::TokenAuthorizationCode)
                     .oauth_error("invalid_grant")
                     .client_id("demo")
-                    .issuer("default")
+                    .issuer(IssuerId::default_issuer())
                     .route("/token");
                 answer(400, facts)
             };
@@ -194,7 +195,7 @@ fn overhead_per_request() {
         let facts = RequestFacts::new()
             .endpoint(Endpoint::TokenRefreshToken)
             .client_id("a-client-of-some-length-0001")
-            .issuer("default");
+            .issuer(IssuerId::default_issuer());
         facts.attach(&mut response);
         Ok::<_, Infallible>(response)
     });

@@ -1,4 +1,4 @@
-//! Starting the log: format, level, and the place where further layers (traces) join.
+//! Starting the log: format and level.
 
 use std::io;
 
@@ -19,11 +19,8 @@ pub enum LogFormat {
     Pretty,
 }
 
-/// A layer of somebody else's (OpenTelemetry traces), filtered by itself.
-pub type ExtraLayer = Box<dyn Layer<Registry> + Send + Sync>;
-
 /// What the log starts with.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct LoggingOptions {
     /// How lines look.
     pub format: LogFormat,
@@ -31,19 +28,6 @@ pub struct LoggingOptions {
     pub level: String,
     /// Colours; only for [`LogFormat::Pretty`].
     pub colours: bool,
-    /// Layers beside the log. The log's level does not filter them.
-    pub extra: Vec<ExtraLayer>,
-}
-
-impl std::fmt::Debug for LoggingOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoggingOptions")
-            .field("format", &self.format)
-            .field("level", &self.level)
-            .field("colours", &self.colours)
-            .field("extra", &self.extra.len())
-            .finish()
-    }
 }
 
 /// Why the log could not be started or changed.
@@ -88,7 +72,7 @@ impl Logging {
         let (filter, handle) = reload::Layer::new(EnvFilter::try_new(&options.level)?);
         let writer = LogWriter::start(sink)?;
         let lines = tracing_subscriber::fmt::layer().with_writer(writer.clone());
-        let lines: ExtraLayer = match options.format {
+        let lines = match options.format {
             // Fields on the top level: a line is one flat object.
             LogFormat::Json => lines
                 .json()
@@ -99,9 +83,7 @@ impl Logging {
                 .boxed(),
             LogFormat::Pretty => lines.with_ansi(options.colours).with_filter(filter).boxed(),
         };
-        let mut layers = vec![lines];
-        layers.extend(options.extra);
-        Ok((Self { filter: handle, writer }, tracing_subscriber::registry().with(layers)))
+        Ok((Self { filter: handle, writer }, tracing_subscriber::registry().with(lines)))
     }
 
     /// Changes the level from now on.

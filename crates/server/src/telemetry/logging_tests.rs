@@ -1,8 +1,3 @@
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use tracing_subscriber::layer::Context;
-
 use super::super::log_writer::tests::Sink;
 use super::*;
 
@@ -61,25 +56,4 @@ fn pretty_lines_are_text() {
 fn an_unknown_level_is_refused() {
     let options = LoggingOptions { level: "not=a=level".to_owned(), ..LoggingOptions::default() };
     assert!(matches!(Logging::build(options, Sink::default()), Err(LoggingError::Level(_))));
-}
-
-#[test]
-fn extra_layers_see_what_the_log_hides() {
-    struct Counting(Arc<AtomicUsize>);
-    impl Layer<Registry> for Counting {
-        fn on_event(&self, _: &tracing::Event<'_>, _: Context<'_, Registry>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-    let seen = Arc::new(AtomicUsize::new(0));
-    let sink = Sink::default();
-    let options = LoggingOptions {
-        level: "warn".to_owned(),
-        extra: vec![Counting(Arc::clone(&seen)).boxed()],
-        ..LoggingOptions::default()
-    };
-    let (logging, subscriber) = Logging::build(options, sink.clone()).unwrap();
-    tracing::subscriber::with_default(subscriber, || tracing::info!("for the traces"));
-    logging.flush();
-    assert_eq!((seen.load(Ordering::Relaxed), sink.text().as_str()), (1, ""));
 }

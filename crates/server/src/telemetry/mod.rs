@@ -4,9 +4,10 @@
 //! - [`layer`]: the one tower layer around the router; counts, measures and logs every request;
 //! - [`facts`]: what a handler tells the layer about its request;
 //! - [`registry`]: everything that `/metrics` shows; [`prometheus`] is its format;
-//! - [`request_log`] and [`logging`]: the line per request, and the process's log.
+//! - [`request_log`] and [`logging`]: the line per request, and the process's log;
+//! - [`trace`]: OpenTelemetry traces.
 //!
-//! `docs/reference/metrics.md` and `docs/reference/request-log.md` document every name.
+//! `docs/reference/metrics.md`, `request-log.md` and `traces.md` document every name.
 
 pub mod cpu;
 pub mod endpoint;
@@ -21,6 +22,7 @@ pub mod registry;
 pub mod request_id;
 pub mod request_log;
 mod store;
+pub mod trace;
 
 pub use endpoint::{Endpoint, Outcome};
 pub use facts::{Arrival, RequestFacts};
@@ -28,4 +30,6 @@ pub use layer::{Telemetry, TelemetryLayer, TelemetryService};
 pub use logging::{LogFormat, Logging, LoggingError, LoggingOptions};
 pub use prometheus::{CONTENT_TYPE, Exposition, MetricSource, MetricType};
 pub use registry::{CounterFamily, Registry};
+pub use request_id::RequestId;
 pub use request_log::RequestLog;
+pub use trace::Tracer;

@@ -66,6 +66,18 @@ impl Registry {
         Self { version, revision, requests: RequestFigures::new(), sources: RwLock::new(Vec::new()) }
     }
 
+    /// The same registry, with or without figures of requests. What others count for themselves stays.
+    #[must_use]
+    pub fn keeping_requests(self, kept: bool) -> Self {
+        let requests = if kept { self.requests } else { RequestFigures::none() };
+        Self { requests, ..self }
+    }
+
+    /// The build's version.
+    pub const fn version(&self) -> &'static str {
+        self.version
+    }
+
     /// The request figures.
     pub const fn requests(&self) -> &RequestFigures {
         &self.requests

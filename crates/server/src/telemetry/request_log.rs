@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use http::{Method, StatusCode};
 use tracing::Level;
@@ -78,6 +79,8 @@ pub struct RequestLine<'a> {
     pub issuer: Option<&'a str>,
     /// The client's address.
     pub remote: Option<IpAddr>,
+    /// When it arrived.
+    pub arrived: Instant,
     /// From arrival to answer, in nanoseconds.
     pub duration_ns: u64,
     /// Time in polls, in nanoseconds.

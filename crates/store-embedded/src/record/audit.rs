@@ -9,16 +9,14 @@ use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
 use symbolon_store::port::{Audit, AuditFilter, Page, PageRequest};
 
+use super::audit_size::{count_new, delete_oldest, excess, forget};
 use super::listing::{Listing, page_of};
 use super::statement::Statements;
-use super::{millis, to_document};
+use super::{Written, millis, to_document};
 use crate::EmbeddedStore;
 
 /// Records that one closure writes: the pages of the indexes are written once for all of them.
 const ROWS_WRITTEN: usize = 2_000;
-
-/// Records that one closure deletes: every other write stands behind it.
-const TRIMMED_PER_WRITE: i64 = 2_000;
 
 #[async_trait]
 impl Audit for EmbeddedStore {
@@ -89,11 +87,7 @@ impl Audit for EmbeddedStore {
         loop {
             let issuer = issuer.clone();
             let trim = move |statements: &Statements<'_>| {
-                Ok(statements.change(
-                    "DELETE FROM audit WHERE sequence IN
-                         (SELECT sequence FROM audit WHERE issuer = ?1 AND at < ?2 ORDER BY at LIMIT ?3)",
-                    params![issuer.as_str(), millis(before), TRIMMED_PER_WRITE],
-                )? as u64)
+                Ok(delete_oldest(statements, &issuer, millis(before), i64::MAX)?)
             };
             match self.records.write(StoreKind::Audit, trim).await? {
                 0 => return Ok(trimmed),
@@ -101,4 +95,28 @@ impl Audit for EmbeddedStore {
             }
         }
     }
+
+    async fn trim_audit_to(&self, most: u64) -> Result<u64, StoreError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let mut trimmed = 0;
+        loop {
+            match self.records.write(StoreKind::Audit, move |statements| step(statements, most)).await? {
+                Some(some) => trimmed += some,
+                None => return Ok(trimmed),
+            }
+        }
+    }
+}
+
+/// One step towards a log of `most` bytes: counts some records, or deletes some; how many. None: there is no more to do.
+fn step(statements: &Statements<'_>, most: i64) -> Written<Option<u64>> {
+    if count_new(statements)? {
+        return Ok(Some(0));
+    }
+    let Some((largest, excess)) = excess(statements, most)? else { return Ok(None) };
+    let deleted = delete_oldest(statements, &largest, i64::MAX, excess)?;
+    if deleted == 0 {
+        forget(statements, &largest)?;
+    }
+    Ok(Some(deleted))
 }

@@ -4,6 +4,7 @@
 //! through a [cache](cache) that a write drops after its commit.
 
 mod audit;
+mod audit_size;
 mod cache;
 mod client;
 mod consent;
@@ -36,8 +37,10 @@ use cache::RecordCache;
 use statement::Statements;
 
 /// The schema, step by step.
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, sql: include_str!("../../migrations/0001_init.sql") }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, sql: include_str!("../../migrations/0001_init.sql") },
+    Migration { number: 2, sql: include_str!("../../migrations/0002_audit_sizes.sql") },
+];
 
 /// Rows that one closure of a bulk creation writes: every other write stands behind it.
 const ROWS_PER_WRITE: usize = 500;

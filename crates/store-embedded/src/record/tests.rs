@@ -2,12 +2,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::event::{AuditRecord, Event};
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{Profile, User};
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
-use symbolon_store::port::{Created, Store, Users};
+use symbolon_store::port::{Audit, Created, Store, Users};
 
 use crate::EmbeddedStore;
 use crate::open::tests::options;
@@ -102,4 +103,43 @@ async fn a_full_disk_refuses_records_too_and_reads_go_on() {
     store.journal.look_at_the_disk();
     assert!(store.user(&issuer, &bob.id).await.unwrap().is_none());
     assert_eq!(store.create_user(&issuer, bob, None).await.unwrap(), Created::Created);
+}
+
+/// Pages of the database that hold something, in bytes.
+async fn bytes_in_use(store: &EmbeddedStore) -> i64 {
+    let pages = store.records.read(StoreKind::Audit, |statements| {
+        let sql = "SELECT (page_count - freelist_count) * page_size
+                   FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+        statements.first(sql, (), |row| row.get::<_, i64>(0))
+    });
+    pages.await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn what_is_counted_of_the_audit_log_is_about_what_it_takes() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(options(directory.path())).unwrap();
+    let issuer = IssuerId::default_issuer();
+    let empty = bytes_in_use(&store).await;
+    let records = (0..20_000_u32).map(|n| {
+        let record = AuditRecord {
+            at: NOW + n * Duration::from_millis(7),
+            event: if n % 3 == 0 { Event::SignedIn } else { Event::GrantBegun },
+            user: (n % 4 > 0).then(|| UserId::parse(&format!("0198c0de-7a2b-7{n:08}")).unwrap()),
+            client: (n % 3 > 0).then(|| ClientId::parse("some-client-of-ours").unwrap()),
+            actor: "user".to_owned(),
+            address: Some("2001:db8::1234".to_owned()),
+            request: Some(format!("{n:024x}")),
+            detail: serde_json::Value::Null,
+        };
+        (issuer.clone(), record)
+    });
+    store.write_audit(records.collect()).await.unwrap();
+    let taken = bytes_in_use(&store).await - empty;
+    let most = u64::try_from(taken).unwrap();
+    assert_eq!(store.trim_audit_to(most * 5 / 4).await.unwrap(), 0, "{taken} bytes are not over-estimated");
+    let gone = store.trim_audit_to(most / 2).await.unwrap();
+    assert!((7_000..14_000).contains(&gone), "{gone} of 20,000 records went to halve {taken} bytes");
+    let left = bytes_in_use(&store).await - empty;
+    assert!(left * 10 < taken * 7, "{left} of {taken} bytes are left");
 }

@@ -58,4 +58,39 @@ pub async fn all(back_end: &dyn BackEnd) {
     assert_eq!(store.trim_audit(issuer, *now + MINUTE).await.unwrap(), 0);
     assert_eq!(store.search_audit(issuer, &all, &page(1, 1)).await.unwrap().total, 1_140);
     assert_eq!(store.search_audit(other, &all, &page(1, 1)).await.unwrap().total, 1);
+    trimmed_to_a_size(&scene).await;
+}
+
+/// There are 1,140 records of one issuer and a single one of the other. A record takes 100 bytes to 2 KiB.
+async fn trimmed_to_a_size(scene: &Scene) {
+    const MOST: u64 = 64 << 10;
+    let Scene { store, issuer, other, now, .. } = scene;
+    let all = AuditFilter::default();
+    assert_eq!(store.trim_audit_to(u64::MAX).await.unwrap(), 0);
+    assert_eq!(store.trim_audit_to(1_141 * 2_048).await.unwrap(), 0);
+    let trimmed = store.trim_audit_to(MOST).await.unwrap();
+    let left = store.search_audit(issuer, &all, &page(1, 1_000)).await.unwrap();
+    assert_eq!(left.total, 1_140 - trimmed);
+    assert!((MOST / 2_048 - 1..=MOST / 100).contains(&left.total), "{} are left", left.total);
+    let times = left.items.iter().map(|record| record.at);
+    let newest = (0..1_200_u32).rev().map(|n| *now + n * Duration::from_secs(1));
+    assert!(times.eq(newest.take(left.items.len())), "the oldest go");
+    assert_eq!(
+        store.search_audit(other, &all, &page(1, 1)).await.unwrap().total,
+        1,
+        "the largest issuer pays"
+    );
+    assert_eq!(store.trim_audit_to(MOST).await.unwrap(), 0);
+    assert_eq!(store.trim_audit_to(0).await.unwrap(), left.total + 1);
+    // What comes after the log was empty is counted like everything else.
+    for round in 0..2_u32 {
+        let later = |n: u32| record(Event::SignedIn, "user-0", None, *now + n * Duration::from_secs(1));
+        let records = (0..1_500).map(|n| (issuer.clone(), later(round * 1_500 + n))).collect();
+        store.write_audit(records).await.unwrap();
+        assert!(store.trim_audit_to(MOST).await.unwrap() >= 1_500 - MOST / 100);
+        assert!(store.search_audit(issuer, &all, &page(1, 1)).await.unwrap().total <= MOST / 100);
+    }
+    let left = store.search_audit(issuer, &all, &page(1, 1)).await.unwrap().total;
+    assert_eq!(store.trim_audit(issuer, *now + 60 * MINUTE).await.unwrap(), left);
+    assert_eq!(store.trim_audit_to(0).await.unwrap(), 0);
 }

@@ -4,6 +4,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::stripe;
 
+/// Upper bounds of a store's histograms, in nanoseconds: 500 ns to 10 s.
+pub(super) static BOUNDS: [u64; 23] = [
+    500,
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+];
+
 /// Unused words between two stripes, so that the end of one and the start of the next share no cache line.
 const GUARD_WORDS: usize = 16;
 

@@ -1,13 +1,13 @@
 //! Figures of one kind of state, per shard.
 
-use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::StoreKind;
-use super::histogram::{HistogramSet, HistogramSnapshot};
+use super::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
 use super::stripe::Padded;
+use super::thread::{self, StoreOperation};
 
 /// Most shards that are told apart; a higher number is counted at its remainder.
 pub const MAX_SHARDS: u32 = 1 << 16;
@@ -18,32 +18,6 @@ const BLOCKS: usize = (u32::BITS - (MAX_SHARDS - 1).leading_zeros() - FIRST_BLOC
 
 const QUEUE_WAIT: usize = 0;
 const WALL: usize = 1;
-
-/// Upper bounds of both histograms, in nanoseconds: 500 ns to 10 s.
-static BOUNDS: [u64; 22] = [
-    500,
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    20_000_000,
-    50_000_000,
-    100_000_000,
-    200_000_000,
-    500_000_000,
-    1_000_000_000,
-    5_000_000_000,
-    10_000_000_000,
-];
 
 #[derive(Debug, Default)]
 struct ShardCell {
@@ -62,15 +36,17 @@ type Block = Box<[Padded<ShardCell>]>;
 /// different generations with the same number are counted together.
 #[derive(Debug)]
 pub struct ShardFigures {
+    kind: StoreKind,
     blocks: [OnceLock<Block>; BLOCKS],
     shards: AtomicU32,
     histograms: HistogramSet,
 }
 
 impl ShardFigures {
-    /// Figures at zero for so many shards.
-    pub fn new(shards: u32) -> Self {
+    /// Figures of a kind at zero, for so many shards.
+    pub fn new(kind: StoreKind, shards: u32) -> Self {
         let figures = Self {
+            kind,
             blocks: std::array::from_fn(|_| OnceLock::new()),
             shards: AtomicU32::new(0),
             histograms: HistogramSet::new(&BOUNDS, 2),
@@ -102,12 +78,8 @@ impl ShardFigures {
         }
         self.histograms.record(QUEUE_WAIT, queue_wait_ns);
         self.histograms.record(WALL, wall_ns);
-        THREAD_WORK.with(|work| {
-            let mut total = work.get();
-            total.operations = total.operations.wrapping_add(1);
-            total.wall_ns = total.wall_ns.wrapping_add(wall_ns);
-            work.set(total);
-        });
+        let kind = self.kind;
+        thread::record(wall_ns, || StoreOperation { kind, shard, queue_wait_ns, wall_ns, ended: now(), ok });
     }
 
     /// Starts measuring an operation on a shard.
@@ -117,7 +89,7 @@ impl ShardFigures {
     }
 
     /// The figures as of now.
-    pub fn snapshot(&self, kind: StoreKind) -> KindSnapshot {
+    pub fn snapshot(&self) -> KindSnapshot {
         let current = self.shards.load(Ordering::Relaxed);
         let mut shards = Vec::new();
         for (index, block) in self.blocks.iter().enumerate() {
@@ -138,7 +110,7 @@ impl ShardFigures {
             }
         }
         KindSnapshot {
-            kind,
+            kind: self.kind,
             shards,
             queue_wait: self.histograms.snapshot(QUEUE_WAIT),
             wall: self.histograms.snapshot(WALL),
@@ -207,26 +179,6 @@ fn nanoseconds(since: Instant) -> u64 {
     u64::try_from(now().saturating_duration_since(since).as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Store work that the calling thread has recorded since it started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ThreadWork {
-    /// Operations.
-    pub operations: u64,
-    /// Their wall time in nanoseconds, waiting included.
-    pub wall_ns: u64,
-}
-
-thread_local! {
-    static THREAD_WORK: Cell<ThreadWork> = const { Cell::new(ThreadWork { operations: 0, wall_ns: 0 }) };
-}
-
-/// What this thread has recorded so far. Read before and after polling a request's future, the difference is
-/// that request's work: nothing has to be handed through the port to know it.
-#[inline]
-pub fn thread_work() -> ThreadWork {
-    THREAD_WORK.with(Cell::get)
-}
-
 /// One kind of state at one moment.
 #[derive(Debug, Clone)]
 pub struct KindSnapshot {
@@ -273,6 +225,7 @@ impl ShardSnapshot {
 
 #[cfg(test)]
 mod tests {
+    use super::super::thread_work;
     use super::*;
 
     #[test]
@@ -289,11 +242,11 @@ mod tests {
 
     #[test]
     fn sums_and_errors_are_kept_per_shard() {
-        let figures = ShardFigures::new(2);
+        let figures = ShardFigures::new(StoreKind::Code, 2);
         figures.record(0, 5, 20, true);
         figures.record(1, 0, 30, false);
         figures.record(1, 7, 40, true);
-        let snapshot = figures.snapshot(StoreKind::Code);
+        let snapshot = figures.snapshot();
         let zero = ShardSnapshot { shard: 0, operations: 1, errors: 0, queue_wait_ns: 5, wall_ns: 20 };
         let one = ShardSnapshot { shard: 1, operations: 2, errors: 1, queue_wait_ns: 7, wall_ns: 70 };
         assert_eq!(snapshot.shards, [zero, one]);
@@ -303,26 +256,26 @@ mod tests {
 
     #[test]
     fn shards_of_an_older_generation_stay_visible() {
-        let figures = ShardFigures::new(256);
+        let figures = ShardFigures::new(StoreKind::Code, 256);
         figures.record(200, 0, 1, true);
         figures.set_shards(4);
-        let shards: Vec<u32> = figures.snapshot(StoreKind::Code).shards.iter().map(|s| s.shard).collect();
+        let shards: Vec<u32> = figures.snapshot().shards.iter().map(|s| s.shard).collect();
         assert_eq!(shards, [0, 1, 2, 3, 200]);
         figures.set_shards(100);
-        assert_eq!(figures.snapshot(StoreKind::Code).shards.len(), 101);
+        assert_eq!(figures.snapshot().shards.len(), 101);
     }
 
     #[test]
     fn a_shard_number_beyond_all_bounds_is_counted() {
-        let figures = ShardFigures::new(1);
+        let figures = ShardFigures::new(StoreKind::Code, 1);
         figures.record(u32::MAX, 0, 1, true);
-        let shards = figures.snapshot(StoreKind::Code).shards;
+        let shards = figures.snapshot().shards;
         assert_eq!(shards.iter().map(|s| s.operations).sum::<u64>(), 1);
     }
 
     #[test]
     fn the_number_of_shards_changes_under_load() {
-        let figures = ShardFigures::new(8);
+        let figures = ShardFigures::new(StoreKind::Code, 8);
         std::thread::scope(|scope| {
             for thread in 0..4_u32 {
                 let figures = &figures;
@@ -331,25 +284,25 @@ mod tests {
             }
             (1..500).for_each(|shards| figures.set_shards(shards));
         });
-        let snapshot = figures.snapshot(StoreKind::Session);
+        let snapshot = figures.snapshot();
         assert_eq!(snapshot.shards.iter().map(|s| s.operations).sum::<u64>(), 20_000);
         assert_eq!(snapshot.shards.iter().map(|s| s.wall_ns).sum::<u64>(), 40_000);
     }
 
     #[test]
     fn a_timer_counts_the_wait_inside_the_wall_time() {
-        let figures = ShardFigures::new(1);
+        let figures = ShardFigures::new(StoreKind::Code, 1);
         let before = thread_work();
         let mut timer = figures.start(0);
         timer.admitted();
         timer.finish(true);
-        let shard = figures.snapshot(StoreKind::Code).shards[0];
+        let shard = figures.snapshot().shards[0];
         assert_eq!(shard.operations, 1);
         assert!(shard.queue_wait_ns <= shard.wall_ns);
         let after = thread_work();
         assert_eq!(after.operations - before.operations, 1);
         assert_eq!(after.wall_ns - before.wall_ns, shard.wall_ns);
         drop(figures.start(0));
-        assert_eq!(figures.snapshot(StoreKind::Code).shards[0].operations, 1, "abandoned, not counted");
+        assert_eq!(figures.snapshot().shards[0].operations, 1, "abandoned, not counted");
     }
 }

@@ -28,5 +28,7 @@ mod revocation;
 mod safety;
 mod settings;
 mod spec_map;
+mod telemetry;
 mod token_exchange;
+mod traces;
 mod userinfo;

@@ -1,5 +1,7 @@
 //! Secrets, switches that open something, proxies, the session cookie and password hashing.
 
+use std::time::Duration;
+
 use ipnet::IpNet;
 use symbolon_crypto::SecretString;
 use symbolon_crypto::password::PasswordPolicy;
@@ -52,6 +54,12 @@ pub(crate) const SECTION: Section = Section {
         Key::new("session_cookie", "SYMBOLON_SESSION_COOKIE", "--session-cookie", Kind::CookieName)
             .unset("`__Host-symbolon_session`, or `symbolon_session` on an http issuer")
             .doc("Name of the session cookie of the `default` issuer."),
+        Key::new("hsts", "SYMBOLON_HSTS", "--hsts", Kind::seconds(0, 2 * 365 * 86_400))
+            .default("365d")
+            .doc(
+                "How long browsers are to call the host of an https issuer by https alone \
+                 (`Strict-Transport-Security`, RFC 6797). 0s sends no such header: for a proxy that does.",
+            ),
         Key::new("argon2.memory", "SYMBOLON_ARGON2_MEMORY", "--argon2-memory", Kind::Size { min: 64 << 10, max: 1 << 30 })
             .default("19MiB")
             .doc("Memory per password hash (RFC 9106 section 3.1, m)."),
@@ -92,6 +100,8 @@ pub struct Security {
     pub trusted_proxies: Vec<IpNet>,
     /// Name of the session cookie of the `default` issuer.
     pub session_cookie: String,
+    /// For how long browsers are bound to https; zero for not at all.
+    pub hsts: Duration,
     /// Password hashing.
     pub argon2: Argon2,
 }
@@ -124,6 +134,7 @@ pub(crate) fn build(reader: &mut Reader, mode: Mode, issuer: &IssuerUrl) -> Secu
         test_endpoints: reader.switch("test_endpoints"),
         trusted_proxies: reader.networks("trusted_proxies"),
         session_cookie: session_cookie(reader, issuer),
+        hsts: reader.duration("hsts"),
         argon2: argon2(reader),
     }
 }

@@ -1,5 +1,7 @@
 //! Logs, metrics, traces and the audit log.
 
+use url::Url;
+
 use super::Section;
 use super::issuer::Mode;
 use crate::config::key::{Key, Kind};
@@ -35,10 +37,10 @@ pub(crate) const SECTION: Section = Section {
         .doc("Logs one in so many successful requests of the hot endpoints; 1 logs all."),
         Key::new("metrics", "SYMBOLON_METRICS", "--metrics", Kind::Switch)
             .default("true")
-            .doc("Keeps figures and serves them at `/metrics` of the management listener."),
+            .doc("Keeps figures of requests, and serves them and all others at `/metrics` of the management listener."),
         Key::new("otlp.endpoint", "SYMBOLON_OTLP_ENDPOINT", "--otlp-endpoint", Kind::Url)
             .unset("no traces")
-            .doc("OpenTelemetry collector that traces are sent to, by OTLP over HTTP."),
+            .doc("OpenTelemetry collector that traces are sent to, by OTLP over HTTP, at `v1/traces` below this URL."),
         Key::new(
             "otlp.sample",
             "SYMBOLON_OTLP_SAMPLE",
@@ -46,7 +48,10 @@ pub(crate) const SECTION: Section = Section {
             Kind::Count { min: 1, max: 1_000_000_000 },
         )
         .default("100")
-        .doc("Traces one in so many requests; 1 traces all."),
+        .doc(
+            "Traces one in so many requests; 1 traces all. Where a request's `traceparent` says whether its caller is \
+             traced, that decides.",
+        ),
         Key::new(
             "audit.max_size",
             "SYMBOLON_AUDIT_MAX_SIZE",
@@ -54,6 +59,7 @@ pub(crate) const SECTION: Section = Section {
             Kind::Size { min: 1 << 20, max: 1 << 50 },
         )
         .default("10GiB")
+        .live()
         .doc("Size beyond which the oldest entries of the audit log go before their time."),
     ],
 };
@@ -70,7 +76,7 @@ pub struct Telemetry {
     /// Whether figures are kept and served.
     pub metrics: bool,
     /// The OpenTelemetry collector, if traces are wanted.
-    pub otlp_endpoint: Option<String>,
+    pub otlp_endpoint: Option<Url>,
     /// One in so many requests is traced. Never 0.
     pub otlp_sample: u32,
     /// Most bytes of the audit log.
@@ -89,7 +95,8 @@ pub(crate) fn build(reader: &mut Reader, mode: Mode) -> Telemetry {
         log_level: reader.text("log.level"),
         log_sample: reader.small_count("log.sample"),
         metrics: reader.switch("metrics"),
-        otlp_endpoint: reader.optional_text("otlp.endpoint"),
+        // Only what is a URL gets here.
+        otlp_endpoint: reader.optional_text("otlp.endpoint").and_then(|text| Url::parse(&text).ok()),
         otlp_sample: reader.small_count("otlp.sample"),
         audit_max_size: reader.size("audit.max_size"),
     }

@@ -14,6 +14,7 @@ use symbolon_store::port::Redemption;
 use symbolon_store::shard::Kind;
 
 use super::Granting;
+use crate::audit::Actor;
 use crate::http::Failure;
 
 const UNKNOWN: OAuthError = OAuthError::invalid_grant("the code is unknown, expired or used");
@@ -54,7 +55,12 @@ async fn redeemed(
             let version = family.version;
             let begun = app.store.begin_family(&issuer.id, &family_id, family).await?;
             begun.take(&mut durable);
-            granting.context.audit(Event::FamilyBegun, Some(&code.user), Some(&code.client));
+            granting.context.audit_by(
+                Actor::Client,
+                Event::FamilyBegun,
+                Some(&code.user),
+                Some(&code.client),
+            );
             Some(mint(&issuer.id, &family_id, version, &issuer.refresh_token_key))
         }
         None => None,
@@ -75,7 +81,7 @@ async fn replayed(
     let longest = revocation::longest_life(granting.settings, [&granting.client.settings]);
     let tombstone = revocation::of_replayed_code(grant, granting.now, longest);
     app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
-    granting.context.audit(Event::CodeReplayed, Some(&code.user), Some(&code.client));
+    granting.context.audit_by(Actor::Client, Event::CodeReplayed, Some(&code.user), Some(&code.client));
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use symbolon_protocol::token::refresh_token::{self as rule, Presented, Registere
 use symbolon_store::Durable;
 
 use super::Granting;
+use crate::audit::Actor;
 use crate::http::{Context, Failure};
 
 pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Response, Failure> {
@@ -29,7 +30,7 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     let request = rule::rotation(&granting.rules(), &family, version);
     let outcome = app.store.rotate(&issuer.id, &id, &request).await?.take(&mut durable);
     if let Rotation::Reused(family) = &outcome {
-        context.audit(Event::RefreshTokenReused, Some(&family.user), Some(&family.client));
+        context.audit_by(Actor::Client, Event::RefreshTokenReused, Some(&family.user), Some(&family.client));
         durable.wait().await?;
         return Err(rule::refreshed(outcome).err().unwrap_or(rule::unknown()).into());
     }

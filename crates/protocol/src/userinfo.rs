@@ -110,7 +110,7 @@ impl<'a> UserInfo<'a> {
                     let verified = |email| EmailClaims { email, email_verified: user.email_verified };
                     info.email = user.email.as_deref().map(verified);
                 }
-                "address" => info.address = user.profile.address.as_ref(),
+                "address" => info.address = user.profile.address.as_deref(),
                 "phone" => {
                     info.phone_number = user.profile.phone_number.as_deref();
                     let verified = user.profile.phone_number_verified.unwrap_or(false);

@@ -72,7 +72,7 @@ pub(super) fn new_session(call: &Call, user: UserId, ttl: Duration) -> (SessionI
         created_at: now,
         expires_at: now + ttl,
         amr: Amr::of(AuthenticationMethod::AdminApi),
-        clients: Vec::new(),
+        clients: Box::default(),
         predecessors: Box::default(),
     };
     (id, session)

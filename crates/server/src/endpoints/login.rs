@@ -231,7 +231,7 @@ async fn sign_in(asked: &Asked, found: &Found, client: &ClientId, user: &User) -
         created_at: now,
         expires_at: now + lives,
         amr: Amr::of(AuthenticationMethod::Pwd),
-        clients: Vec::new(),
+        clients: Box::default(),
         predecessors: Box::default(),
     };
     let mut durable = Durable::already();

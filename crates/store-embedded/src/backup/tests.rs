@@ -74,7 +74,7 @@ fn session(user: &str, id: &SessionId) -> Session {
         created_at: NOW,
         expires_at: NOW + 24 * HOUR,
         amr: Amr::default(),
-        clients: Vec::new(),
+        clients: Box::default(),
         predecessors: Box::default(),
     }
 }

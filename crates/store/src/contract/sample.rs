@@ -128,7 +128,7 @@ pub(crate) fn session(issuer: &IssuerId, id: &SessionId, user: &str, now: Timest
         created_at: now,
         expires_at: now + HOUR,
         amr: Amr::of(AuthenticationMethod::Pwd),
-        clients: Vec::new(),
+        clients: Box::default(),
         predecessors: Box::default(),
     }
 }

@@ -33,7 +33,7 @@ async fn lives_until_it_ends(back_end: &dyn BackEnd) {
     // A use that is worth writing loses nothing.
     store.sweep(*now + 5 * MINUTE).await.unwrap();
     let found = told(store.session(issuer, &id, *now + 5 * MINUTE).await).await.expect("live");
-    assert_eq!(found.clients, [client]);
+    assert_eq!(*found.clients, [client]);
     assert!(told(store.session(issuer, &id, *now + HOUR).await).await.is_none(), "its time is over");
 
     let ended = told(store.end_session(issuer, &id).await).await.expect("live until now");

@@ -1,7 +1,10 @@
 //! Sessions: memory in front of the journal, durable before the answer.
 
+mod live;
+
+pub(crate) use live::{Live, SessionIssuers};
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -17,19 +20,8 @@ use crate::resident::{Entry, Known};
 use crate::sharded::{Key, slot_of_key};
 use crate::{EmbeddedStore, decode, encode};
 
-/// How often a session's last use is written.
-const USE_WRITTEN_EVERY: Duration = Duration::from_secs(60);
-
 /// Sessions that one shard keeps in memory; more are read from the disk when asked for.
 const MOST_PER_SHARD: usize = 32_768;
-
-/// A session in memory.
-#[derive(Clone)]
-pub(crate) struct Live {
-    issuer: IssuerId,
-    session: Arc<Session>,
-    written_use: Timestamp,
-}
 
 /// A session on disk. The issuer is in the key's digest too, but a listing needs its name.
 #[derive(Serialize, Deserialize)]
@@ -69,6 +61,7 @@ fn opened(issuer: &IssuerId, key: &Key, session: &Session) -> Result<[Op; 2], St
 /// Puts a client on a session's list; whether it was not on it before, and the commit to wait for either way.
 fn note(
     journal: &Journal,
+    issuer: &IssuerId,
     key: &Key,
     entry: &mut Entry<Live>,
     client: &ClientId,
@@ -77,8 +70,8 @@ fn note(
         return Ok((false, entry.commit));
     };
     let session = Arc::make_mut(&mut live.session);
-    session.clients.push(client.clone());
-    entry.commit = journal.append([put(&live.issuer, key, session, entry.used_at)?]);
+    session.note(client);
+    entry.commit = journal.append([put(issuer, key, session, entry.used_at)?]);
     Ok((true, entry.commit))
 }
 
@@ -106,7 +99,7 @@ impl EmbeddedStore {
         if session_of_sid(session.sid.as_str()).is_some_and(elsewhere) {
             return Ok(false);
         }
-        let live = Live { issuer, session: Arc::new(session), written_use: used_at };
+        let live = Live::new(self.session_issuers.number(&issuer), session, used_at);
         self.sessions.with(route, |shard| {
             shard.loaded(key, live, epoch, used_at);
             // Afterwards, because it may move the epoch on.
@@ -123,13 +116,14 @@ impl EmbeddedStore {
         key: Key,
     ) -> Result<(Option<Arc<Session>>, CommitNumber), StoreError> {
         self.check_writable()?;
+        let own = self.session_issuers.number(issuer);
         loop {
             let step = self.sessions.with(route, |shard| match shard.get(&key) {
                 Known::Absent(epoch) => Err(epoch),
                 Known::Ended(commit) => Ok((None, commit)),
                 Known::Live(entry) => {
                     // A `sid` brings its key along, so another issuer's may come here.
-                    let Some(live) = entry.value.as_ref().filter(|live| live.issuer == *issuer) else {
+                    let Some(live) = entry.value.as_ref().filter(|live| live.issuer == own) else {
                         return Ok((None, CommitNumber::LOADED));
                     };
                     let by_user = user_key(issuer, &live.session.user, &key);
@@ -205,12 +199,13 @@ impl Sessions for EmbeddedStore {
         sessions: Vec<(SessionId, Session)>,
     ) -> Result<Outcome<()>, StoreError> {
         self.check_writable()?;
+        let number = self.session_issuers.number(issuer);
         let mut last = CommitNumber::LOADED;
         for (id, session) in sessions {
             let (route, key) = self.session_route(issuer, &id);
             let ops = opened(issuer, &key, &session)?;
             let used = session.created_at;
-            let live = Live { issuer: issuer.clone(), session: Arc::new(session), written_use: used };
+            let live = Live::new(number, session, used);
             last = self.sessions.with(route, |shard| {
                 shard.make_room(MOST_PER_SHARD, |commit| self.journal.durable(commit));
                 let commit = self.journal.append(ops);
@@ -236,8 +231,8 @@ impl Sessions for EmbeddedStore {
                     entry.used_at = now;
                     let commit = entry.commit;
                     let Some(live) = &mut entry.value else { return Ok((None, commit)) };
-                    if now.since(live.written_use) >= USE_WRITTEN_EVERY && self.journal.writable() {
-                        live.written_use = now;
+                    if live.use_is_due(now) && self.journal.writable() {
+                        live.note_written_use(now);
                         // Nobody waits for this write: that a session was used is not worth an answer's time.
                         if let Ok(op) = put(issuer, &key, &live.session, now) {
                             self.journal.append([op]);
@@ -269,7 +264,7 @@ impl Sessions for EmbeddedStore {
             let step = self.sessions.with(route, |shard| match shard.get(&key) {
                 Known::Absent(epoch) => Ok(Err(epoch)),
                 Known::Ended(commit) => Ok(Ok((false, commit))),
-                Known::Live(entry) => note(&self.journal, &key, entry, client).map(Ok),
+                Known::Live(entry) => note(&self.journal, issuer, &key, entry, client).map(Ok),
             })?;
             match step {
                 Ok((noted, commit)) => return Ok(self.outcome(noted, commit)),

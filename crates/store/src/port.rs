@@ -336,7 +336,10 @@ pub trait Users: Send + Sync {
     ) -> Result<Page<Arc<User>>, StoreError>;
 }
 
-/// Remembered consents.
+/// What a user allowed: clients with their consents, in the order of the clients' ids.
+pub type Given = Vec<(ClientId, Consent)>;
+
+/// Remembered consents. Whoever reads after a change was answered sees it.
 #[async_trait]
 pub trait Consents: Send + Sync {
     /// What the user allowed the client before.
@@ -346,6 +349,8 @@ pub trait Consents: Send + Sync {
         user: &UserId,
         client: &ClientId,
     ) -> Result<Option<Consent>, StoreError>;
+    /// Everything that the user allowed, in the order of the clients' ids.
+    async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError>;
     /// Adds to what the user allows the client.
     async fn allow(
         &self,
@@ -435,10 +440,14 @@ pub trait Shards: Send + Sync {
 /// What dropped from a cache, for those who keep copies of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// A client was changed or deleted.
+    /// A client was changed.
     Client(IssuerId, ClientId),
+    /// A client was deleted, and with it what users allowed it.
+    ClientDeleted(IssuerId, ClientId),
     /// A user was changed or deleted.
     User(IssuerId, UserId),
+    /// What a user allowed was added to or taken back.
+    Consents(IssuerId, UserId),
     /// Keys were changed.
     Keys(IssuerId),
     /// Settings were changed.

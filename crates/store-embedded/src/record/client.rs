@@ -124,7 +124,7 @@ impl Clients for EmbeddedStore {
     }
 
     async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError> {
-        let changed = Changed::Client(issuer.clone(), id.clone());
+        let changed = Changed::ClientDeleted(issuer.clone(), id.clone());
         let (issuer, id) = (issuer.clone(), id.clone());
         let delete = move |statements: &Statements<'_>| {
             let key = [issuer.as_str(), id.as_str()];

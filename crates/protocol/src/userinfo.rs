@@ -68,6 +68,10 @@ struct EmailClaims<'a> {
 
 macro_rules! profile_claims {
     ($($claim:ident)*) => {
+        /// The names of the texts among the claims of the scope `profile` (OpenID Connect Core 5.1, 5.4), which are all
+        /// of them but `updated_at`.
+        pub const PROFILE_CLAIMS: &[&str] = &[$(stringify!($claim)),*];
+
         /// The claims of the scope `profile` (OpenID Connect Core 5.4).
         #[derive(Clone, Debug, Serialize)]
         struct ProfileClaims<'a> {

@@ -24,6 +24,14 @@ pub(crate) struct Entry<V> {
     pub(crate) used_at: Timestamp,
 }
 
+impl<V> Entry<V> {
+    /// Ends the record; the marker keeps the disk's older word from coming back.
+    pub(crate) fn end(&mut self, commit: CommitNumber) -> Option<V> {
+        self.commit = commit;
+        self.value.take()
+    }
+}
+
 /// The records of one shard.
 pub(crate) struct Resident<V> {
     /// Side by side in one vector, with a table of their places: half as much memory as a table of the records
@@ -64,13 +72,6 @@ impl<V> Resident<V> {
     /// Puts a changed or new record.
     pub(crate) fn put(&mut self, key: Key, value: V, commit: CommitNumber, now: Timestamp) {
         self.entries.insert(key, Entry { value: Some(value), commit, used_at: now });
-    }
-
-    /// Ends a record that is here; the marker keeps the disk's older word from coming back.
-    pub(crate) fn end(&mut self, key: &Key, commit: CommitNumber) -> Option<V> {
-        let entry = self.entries.get_mut(key)?;
-        entry.commit = commit;
-        entry.value.take()
     }
 
     /// Puts what the disk said, unless it is known already, or something was removed since `epoch`: then the disk
@@ -185,8 +186,8 @@ mod tests {
     fn an_ended_record_is_not_loaded_again() {
         let mut shard = Resident::default();
         shard.put([1; 16], "live", CommitNumber::LOADED, NOW);
-        let Known::Live(_) = shard.get(&[1; 16]) else { panic!("it is here") };
-        assert_eq!(shard.end(&[1; 16], CommitNumber::LOADED), Some("live"));
+        let Known::Live(entry) = shard.get(&[1; 16]) else { panic!("it is here") };
+        assert_eq!(entry.end(CommitNumber::LOADED), Some("live"));
         shard.loaded([1; 16], "from disk", 0, NOW);
         assert!(matches!(shard.get(&[1; 16]), Known::Ended(_)));
         shard.sweep(|_| true, |_| false);

@@ -1,5 +1,6 @@
 //! Sessions: memory in front of the journal, durable before the answer.
 
+mod listing;
 mod live;
 
 pub(crate) use live::{Live, SessionIssuers};
@@ -9,9 +10,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::port::{ListedSession, Page, PageRequest, Sessions};
+use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions};
 use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
 
@@ -22,6 +24,9 @@ use crate::{EmbeddedStore, decode, encode};
 
 /// Sessions that one shard keeps in memory; more are read from the disk when asked for.
 const MOST_PER_SHARD: usize = 32_768;
+
+/// Sessions of a user that are read from the disk at once.
+const READ_AT_ONCE: usize = 1_000;
 
 /// A session on disk. The issuer is in the key's digest too, but a listing needs its name.
 #[derive(Serialize, Deserialize)]
@@ -82,10 +87,34 @@ impl EmbeddedStore {
         (self.session_home(said, &key), key)
     }
 
+    fn sid_route(&self, sid: &str) -> Option<(Route, Key)> {
+        session_of_sid(sid).map(|(said, key)| (self.session_home(said, &key), key))
+    }
+
     /// Where a session lives: where its id and its `sid` say, if there is such a shard, else in the slot of its key,
     /// because a `sid` no longer knows the id.
     fn session_home(&self, said: Route, key: &Key) -> Route {
         if self.sessions.exists(said) { said } else { Route { generation: 0, shard: slot_of_key(key) } }
+    }
+
+    /// Runs `work` on what memory knows of a session, under its shard's lock, once the disk has said what memory does
+    /// not know. None: there is no such session.
+    async fn with_session<R: Send>(
+        &self,
+        (route, key): (Route, Key),
+        mut work: impl FnMut(Known<'_, Live>) -> R + Send,
+    ) -> Result<Option<R>, StoreError> {
+        loop {
+            let step = self.sessions.with(route, |shard| match shard.get(&key) {
+                Known::Absent(epoch) => Err(epoch),
+                known => Ok(work(known)),
+            });
+            match step {
+                Ok(result) => return Ok(Some(result)),
+                Err(epoch) if self.load_session(route, key, epoch).await? => {}
+                Err(_) => return Ok(None),
+            }
+        }
     }
 
     /// Brings a session into memory if the disk has it. False: there is none.
@@ -95,8 +124,7 @@ impl EmbeddedStore {
             split_value(&value).ok_or_else(|| StoreError::Failed("a session is cut short".into()))?;
         let Stored { issuer, used_at, session } = decode(record)?;
         // A `sid` whose route was tampered with must not give a session a second life in another shard.
-        let elsewhere = |(said, named)| named == key && self.session_home(said, &key) != route;
-        if session_of_sid(session.sid.as_str()).is_some_and(elsewhere) {
+        if self.sid_route(session.sid.as_str()).is_some_and(|(home, named)| named == key && home != route) {
             return Ok(false);
         }
         let live = Live::new(self.session_issuers.number(&issuer), session, used_at);
@@ -108,66 +136,32 @@ impl EmbeddedStore {
         Ok(true)
     }
 
-    /// Ends the session under a key, if it is one of the issuer's.
+    /// Ends the session under a key, if it is one of the issuer's, with what ends together with it: in memory under the
+    /// session's lock, on disk in one batch.
     async fn end_session_at(
         &self,
         issuer: &IssuerId,
-        route: Route,
-        key: Key,
+        place: (Route, Key),
+        end: &SessionEnd,
     ) -> Result<(Option<Arc<Session>>, CommitNumber), StoreError> {
         self.check_writable()?;
         let own = self.session_issuers.number(issuer);
-        loop {
-            let step = self.sessions.with(route, |shard| match shard.get(&key) {
-                Known::Absent(epoch) => Err(epoch),
-                Known::Ended(commit) => Ok((None, commit)),
-                Known::Live(entry) => {
-                    // A `sid` brings its key along, so another issuer's may come here.
-                    let Some(live) = entry.value.as_ref().filter(|live| live.issuer == own) else {
-                        return Ok((None, CommitNumber::LOADED));
-                    };
-                    let by_user = user_key(issuer, &live.session.user, &key);
-                    let ops = [Op::remove(Table::Sessions, key), Op::remove(Table::SessionsOfUser, by_user)];
-                    let commit = self.journal.append(ops);
-                    Ok((shard.end(&key, commit), commit))
-                }
-            });
-            match step {
-                Ok((ended, commit)) => return Ok((ended.map(|live: Live| live.session), commit)),
-                Err(epoch) if self.load_session(route, key, epoch).await? => {}
-                Err(_) => return Ok((None, CommitNumber::LOADED)),
+        let (_, key) = place;
+        let ended = self.with_session(place, |known| match known {
+            Known::Live(entry) => {
+                // A `sid` brings its key along, so another issuer's may come here.
+                let Some(live) = entry.value.as_ref().filter(|live| live.issuer == own) else {
+                    return Ok((None, CommitNumber::LOADED));
+                };
+                let by_user = user_key(issuer, &live.session.user, &key);
+                let removal = [Op::remove(Table::Sessions, key), Op::remove(Table::SessionsOfUser, by_user)];
+                let commit = self.bury(issuer, &end.tombstones(issuer, &live.session), removal)?;
+                Ok((entry.end(commit).map(|live| live.session), commit))
             }
-        }
-    }
-
-    /// The keys and `sid`s of a user's sessions, read from the disk after everything in flight is on it.
-    async fn sessions_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Vec<Key>, StoreError> {
-        self.journal.flush().await;
-        let prefix = record_key(issuer, user.as_str());
-        self.blocking(move |journal| {
-            let mut keys = Vec::new();
-            for record in journal.scan_prefix(Table::SessionsOfUser, &prefix) {
-                let (key, _) = record.map_err(crate::failed)?;
-                keys.extend(key.last_chunk::<16>().copied());
-            }
-            Ok(keys)
-        })
-        .await
-    }
-
-    async fn stored_sessions(&self, keys: Vec<Key>) -> Result<Vec<Stored>, StoreError> {
-        self.blocking(move |journal| {
-            let mut found = Vec::with_capacity(keys.len());
-            for key in keys {
-                if let Some(value) = journal.get(Table::Sessions, &key).map_err(crate::failed)?
-                    && let Some((_, record)) = split_value(&value)
-                {
-                    found.push(decode::<Stored>(record)?);
-                }
-            }
-            Ok(found)
-        })
-        .await
+            Known::Ended(commit) => Ok((None, commit)),
+            Known::Absent(_) => Ok((None, CommitNumber::LOADED)),
+        });
+        ended.await?.unwrap_or(Ok((None, CommitNumber::LOADED)))
     }
 
     pub(crate) async fn sweep_sessions(&self, now: Timestamp) -> u64 {
@@ -222,34 +216,26 @@ impl Sessions for EmbeddedStore {
         id: &SessionId,
         now: Timestamp,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
-        let (route, key) = self.session_route(issuer, id);
-        loop {
-            let step = self.sessions.with(route, |shard| match shard.get(&key) {
-                Known::Absent(epoch) => Err(epoch),
-                Known::Ended(commit) => Ok((None, commit)),
-                Known::Live(entry) => {
-                    entry.used_at = now;
-                    let commit = entry.commit;
-                    let Some(live) = &mut entry.value else { return Ok((None, commit)) };
-                    if live.use_is_due(now) && self.journal.writable() {
-                        live.note_written_use(now);
-                        // Nobody waits for this write: that a session was used is not worth an answer's time.
-                        if let Ok(op) = put(issuer, &key, &live.session, now) {
-                            self.journal.append([op]);
-                        }
+        let place = self.session_route(issuer, id);
+        let found = self.with_session(place, |known| match known {
+            Known::Live(entry) => {
+                entry.used_at = now;
+                let commit = entry.commit;
+                let Some(live) = &mut entry.value else { return (None, commit) };
+                if live.use_is_due(now) && self.journal.writable() {
+                    live.note_written_use(now);
+                    // Nobody waits for this write: that a session was used is not worth an answer's time.
+                    if let Ok(op) = put(issuer, &place.1, &live.session, now) {
+                        self.journal.append([op]);
                     }
-                    Ok((Some(Arc::clone(&live.session)), commit))
                 }
-            });
-            match step {
-                Ok((session, commit)) => {
-                    let session = session.filter(|session| session.expires_at > now);
-                    return Ok(self.outcome(session, commit));
-                }
-                Err(epoch) if self.load_session(route, key, epoch).await? => {}
-                Err(_) => return Ok(Outcome::settled(None)),
+                (Some(Arc::clone(&live.session)), commit)
             }
-        }
+            Known::Ended(commit) => (None, commit),
+            Known::Absent(_) => (None, CommitNumber::LOADED),
+        });
+        let (session, commit) = found.await?.unwrap_or((None, CommitNumber::LOADED));
+        Ok(self.outcome(session.filter(|session| session.expires_at > now), commit))
     }
 
     async fn note_client(
@@ -259,28 +245,47 @@ impl Sessions for EmbeddedStore {
         client: &ClientId,
     ) -> Result<Outcome<bool>, StoreError> {
         self.check_writable()?;
-        let (route, key) = self.session_route(issuer, id);
-        loop {
-            let step = self.sessions.with(route, |shard| match shard.get(&key) {
-                Known::Absent(epoch) => Ok(Err(epoch)),
-                Known::Ended(commit) => Ok(Ok((false, commit))),
-                Known::Live(entry) => note(&self.journal, issuer, &key, entry, client).map(Ok),
-            })?;
-            match step {
-                Ok((noted, commit)) => return Ok(self.outcome(noted, commit)),
-                Err(epoch) if self.load_session(route, key, epoch).await? => {}
-                Err(_) => return Ok(Outcome::settled(false)),
+        let place = self.session_route(issuer, id);
+        let noted = self.with_session(place, |known| match known {
+            Known::Live(entry) => note(&self.journal, issuer, &place.1, entry, client),
+            Known::Ended(commit) => Ok((false, commit)),
+            Known::Absent(_) => Ok((false, CommitNumber::LOADED)),
+        });
+        let (noted, commit) = noted.await?.unwrap_or(Ok((false, CommitNumber::LOADED)))?;
+        Ok(self.outcome(noted, commit))
+    }
+
+    async fn session_by_sid(
+        &self,
+        issuer: &IssuerId,
+        sid: &str,
+        now: Timestamp,
+    ) -> Result<Outcome<Option<ListedSession>>, StoreError> {
+        let Some(place) = self.sid_route(sid) else { return Ok(Outcome::settled(None)) };
+        let own = self.session_issuers.number(issuer);
+        let found = self.with_session(place, |known| match known {
+            Known::Live(entry) => {
+                let live = entry.value.as_ref().filter(|live| live.issuer == own);
+                // Another issuer's is none, and nothing of it is waited for.
+                live.map_or((None, CommitNumber::LOADED), |live| {
+                    let session = Arc::clone(&live.session);
+                    (Some(ListedSession { session, last_used_at: entry.used_at }), entry.commit)
+                })
             }
-        }
+            Known::Ended(commit) => (None, commit),
+            Known::Absent(_) => (None, CommitNumber::LOADED),
+        });
+        let (found, commit) = found.await?.unwrap_or((None, CommitNumber::LOADED));
+        Ok(self.outcome(found.filter(|found| found.session.expires_at > now), commit))
     }
 
     async fn end_session(
         &self,
         issuer: &IssuerId,
         id: &SessionId,
+        end: &SessionEnd,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
-        let (route, key) = self.session_route(issuer, id);
-        let (ended, commit) = self.end_session_at(issuer, route, key).await?;
+        let (ended, commit) = self.end_session_at(issuer, self.session_route(issuer, id), end).await?;
         Ok(self.outcome(ended, commit))
     }
 
@@ -288,26 +293,29 @@ impl Sessions for EmbeddedStore {
         &self,
         issuer: &IssuerId,
         sid: &str,
+        end: &SessionEnd,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
-        match session_of_sid(sid) {
-            Some((said, key)) => {
-                let (ended, commit) = self.end_session_at(issuer, self.session_home(said, &key), key).await?;
-                Ok(self.outcome(ended, commit))
-            }
-            None => Ok(Outcome::settled(None)),
-        }
+        let Some(place) = self.sid_route(sid) else { return Ok(Outcome::settled(None)) };
+        let (ended, commit) = self.end_session_at(issuer, place, end).await?;
+        Ok(self.outcome(ended, commit))
     }
 
-    async fn end_sessions_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Outcome<u64>, StoreError> {
-        let keys = self.sessions_of(issuer, user).await?;
-        let stored = self.stored_sessions(keys).await?;
+    async fn end_sessions_of(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        end: &SessionEnd,
+    ) -> Result<Outcome<u64>, StoreError> {
         let mut ended = 0;
         let mut last = CommitNumber::LOADED;
-        for Stored { session, .. } in stored {
-            let Some((said, key)) = session_of_sid(session.sid.as_str()) else { continue };
-            let (one, commit) = self.end_session_at(issuer, self.session_home(said, &key), key).await?;
-            ended += u64::from(one.is_some());
-            last = last.max(commit);
+        let keys = self.sessions_of(issuer, user).await?;
+        for some in keys.chunks(READ_AT_ONCE) {
+            for Stored { session, .. } in self.stored_sessions(some.to_vec()).await? {
+                let Some(place) = self.sid_route(session.sid.as_str()) else { continue };
+                let (one, commit) = self.end_session_at(issuer, place, end).await?;
+                ended += u64::from(one.is_some());
+                last = last.max(commit);
+            }
         }
         Ok(self.outcome(ended, last))
     }
@@ -315,40 +323,23 @@ impl Sessions for EmbeddedStore {
     async fn list_sessions(
         &self,
         issuer: &IssuerId,
-        user: Option<&UserId>,
+        user: &UserId,
         page: &PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedSession>, StoreError> {
-        let wanted = issuer.clone();
-        let stored = match user {
-            Some(user) => {
-                let keys = self.sessions_of(issuer, user).await?;
-                self.stored_sessions(keys).await?
-            }
-            None => {
-                self.journal.flush().await;
-                self.blocking(move |journal| {
-                    let mut all = Vec::new();
-                    for record in journal.scan_prefix(Table::Sessions, &[]) {
-                        let (_, value) = record.map_err(crate::failed)?;
-                        let Some((_, record)) = split_value(&value) else { continue };
-                        all.push(decode::<Stored>(record)?);
-                    }
-                    Ok(all)
-                })
-                .await?
-            }
-        };
-        let mut live: Vec<Stored> =
-            stored.into_iter().filter(|s| s.issuer == wanted && s.session.expires_at > now).collect();
-        live.sort_by(|a, b| {
-            b.session.created_at.cmp(&a.session.created_at).then_with(|| a.session.sid.cmp(&b.session.sid))
-        });
-        let total = live.len() as u64;
-        let first = (page.page.max(1) as usize - 1).saturating_mul(page.limit as usize);
-        let items = live.into_iter().skip(first).take(page.limit as usize);
-        let items =
-            items.map(|s| ListedSession { session: Arc::new(s.session), last_used_at: s.used_at }).collect();
-        Ok(Page { items, total })
+        self.page_of_user(issuer, user, page, now).await
+    }
+
+    async fn next_sessions(
+        &self,
+        issuer: &IssuerId,
+        after: Option<SessionCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextSessions, StoreError> {
+        self.next_stored(issuer, after, limit, now).await
     }
 }
+
+#[cfg(test)]
+mod tests;

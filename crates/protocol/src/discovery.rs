@@ -6,6 +6,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::authorize::{Prompt, ResponseMode};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
 use crate::settings::IssuerSettings;
+use crate::userinfo::PROFILE_CLAIMS;
 
 /// Paths of the endpoints under an issuer's URL.
 #[allow(missing_docs, reason = "each is the path of the endpoint of the same name")]
@@ -25,37 +26,13 @@ pub mod path {
 pub const SCOPES: [&str; 6] = ["openid", "profile", "email", "address", "phone", "offline_access"];
 
 /// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
-pub const CLAIMS: [&str; 29] = [
-    "iss",
-    "sub",
-    "aud",
-    "exp",
-    "iat",
-    "auth_time",
-    "nonce",
-    "amr",
-    "at_hash",
-    "sid",
-    "name",
-    "given_name",
-    "family_name",
-    "middle_name",
-    "nickname",
-    "preferred_username",
-    "profile",
-    "picture",
-    "website",
-    "gender",
-    "birthdate",
-    "zoneinfo",
-    "locale",
-    "updated_at",
-    "email",
-    "email_verified",
-    "phone_number",
-    "phone_number_verified",
-    "address",
-];
+fn claims() -> Vec<&'static str> {
+    const OF_TOKENS: [&str; 10] =
+        ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "at_hash", "sid"];
+    const OTHERS: [&str; 6] =
+        ["updated_at", "email", "email_verified", "phone_number", "phone_number_verified", "address"];
+    [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat()
+}
 
 /// The document, for both well-known locations.
 #[derive(Clone, Debug, Serialize)]
@@ -73,7 +50,7 @@ pub struct ProviderMetadata {
     pub revocation_endpoint: String,
     pub end_session_endpoint: String,
     pub scopes_supported: &'static [&'static str],
-    pub claims_supported: &'static [&'static str],
+    pub claims_supported: Vec<&'static str>,
     pub claim_types_supported: &'static [&'static str],
     pub subject_types_supported: &'static [&'static str],
     pub response_types_supported: &'static [&'static str],
@@ -120,7 +97,7 @@ pub fn provider_metadata(issuer_url: &str, settings: &IssuerSettings) -> Provide
         revocation_endpoint: url(path::REVOCATION),
         end_session_endpoint: url(path::END_SESSION),
         scopes_supported: &SCOPES,
-        claims_supported: &CLAIMS,
+        claims_supported: claims(),
         claim_types_supported: &["normal"],
         subject_types_supported: &["public"],
         response_types_supported: &["code"],

@@ -8,16 +8,18 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use smol_str::SmolStr;
 
+pub use crate::sid::Sid;
+
 /// An identifier whose text breaks the grammar of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} must be {grammar}")]
 pub struct InvalidId {
-    kind: &'static str,
-    grammar: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) grammar: &'static str,
 }
 
 /// Printable ASCII without space: the characters that every transport of ours carries unchanged.
-fn visible_ascii(text: &str) -> bool {
+pub(crate) fn visible_ascii(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
@@ -111,10 +113,6 @@ identifier!(
 identifier!(
     /// A token's own identifier, `jti` (RFC 7519 4.1.7).
     Jti, "a jti", 512, visible_ascii, "1 to 512 visible ASCII characters"
-);
-identifier!(
-    /// The public name of a session, `sid` (OpenID Connect Front-Channel Logout 3); not the session's secret.
-    Sid, "a sid", 255, visible_ascii, "1 to 255 visible ASCII characters"
 );
 identifier!(
     /// A key's identifier, `kid` (RFC 7517 4.5).

@@ -28,6 +28,7 @@ pub mod revocation;
 pub mod scope;
 pub mod session;
 pub mod settings;
+mod sid;
 pub mod time;
 pub mod token;
 pub mod user;

@@ -160,7 +160,7 @@ mod tests {
             created_at: Timestamp::EPOCH,
             expires_at: Timestamp::FOREVER,
             amr: Amr::default(),
-            clients: Vec::new(),
+            clients: Box::default(),
             predecessors: Box::default(),
         }
     }

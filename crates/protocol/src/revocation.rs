@@ -90,6 +90,33 @@ impl Tombstone {
     }
 }
 
+/// What ends together with a session, in one operation of the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// Everything bound to it or to a session that it stands for. Grants with `offline_access` live on.
+    WithTokens {
+        /// Now.
+        now: Timestamp,
+        /// How long anything bound to it may live.
+        longest: Duration,
+    },
+    /// Only its id: another session of the same user [stands for it](Session::succeed) from now on.
+    Succeeded {
+        /// Ends what hangs on an earlier session that the other one cannot stand for any more.
+        dropped: Option<Tombstone>,
+    },
+}
+
+impl SessionEnd {
+    /// The tombstones to write with the session's removal. All of them are in its user's slot.
+    pub fn tombstones(&self, issuer: &IssuerId, session: &Session) -> Vec<Tombstone> {
+        match self {
+            Self::WithTokens { now, longest } => Tombstone::of_session(issuer, session, *now, *longest),
+            Self::Succeeded { dropped } => dropped.iter().cloned().collect(),
+        }
+    }
+}
+
 /// The longest that anything of a session, a user, a client or the issuer may live: what their tombstones need. It looks
 /// at the issuer's settings and at what clients set differently.
 pub fn longest_life<'a>(

@@ -104,8 +104,9 @@ pub struct Session {
     pub expires_at: Timestamp,
     /// How the user signed in.
     pub amr: Amr,
-    /// Clients that already had a grant in this session.
-    pub clients: Vec<ClientId>,
+    /// Clients that already had a grant in this session. Boxed, as are the predecessors: sessions are kept by the
+    /// million, and a vector of one has room for four.
+    pub clients: Box<[ClientId]>,
     /// The names of this browser's earlier sessions of the same user, the latest last: what hangs on them ends with
     /// this one. At most [`MOST_PREDECESSORS`].
     pub predecessors: Box<[Sid]>,
@@ -124,6 +125,15 @@ impl Session {
         self.predecessors = names.into();
         self.clients.clone_from(&earlier.clients);
         dropped
+    }
+
+    /// Puts a client on the list; whether it was not on it before.
+    pub fn note(&mut self, client: &ClientId) -> bool {
+        let new = !self.clients.contains(client);
+        if new {
+            self.clients = self.clients.iter().chain(std::iter::once(client)).cloned().collect();
+        }
+        new
     }
 
     /// Every name that tokens bound to this session may carry, its own last.
@@ -149,7 +159,7 @@ mod tests {
             created_at: Timestamp::from_millis(1),
             expires_at: Timestamp::from_millis(2),
             amr: Amr::default(),
-            clients: vec![ClientId::trusted("rp")],
+            clients: Box::new([ClientId::trusted("rp")]),
             predecessors: Box::default(),
         }
     }
@@ -158,12 +168,12 @@ mod tests {
     fn a_session_stands_for_the_latest_ones_before_it() {
         let mut current = session("s0");
         for number in 1..=MOST_PREDECESSORS {
-            let mut next = Session { clients: Vec::new(), ..session(&format!("s{number}")) };
+            let mut next = Session { clients: Box::default(), ..session(&format!("s{number}")) };
             assert_eq!(next.succeed(&current), None);
             current = next;
         }
         assert!(current.is_named("s0") && current.is_named("s16") && !current.is_named("s17"));
-        assert_eq!(current.clients, [ClientId::trusted("rp")]);
+        assert_eq!(*current.clients, [ClientId::trusted("rp")]);
         let mut next = session("s17");
         assert_eq!(next.succeed(&current), Some(Sid::trusted("s0")));
         assert!(!next.is_named("s0") && next.is_named("s1"));

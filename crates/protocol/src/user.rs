@@ -67,7 +67,7 @@ pub struct Profile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone_number_verified: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub address: Option<Address>,
+    pub address: Option<Box<Address>>,
 }
 
 /// The `address` claim (OpenID Connect Core 5.1.1).

@@ -68,6 +68,10 @@ struct EmailClaims<'a> {
 
 macro_rules! profile_claims {
     ($($claim:ident)*) => {
+        /// The names of the texts among the claims of the scope `profile` (OpenID Connect Core 5.1, 5.4), which are all
+        /// of them but `updated_at`.
+        pub const PROFILE_CLAIMS: &[&str] = &[$(stringify!($claim)),*];
+
         /// The claims of the scope `profile` (OpenID Connect Core 5.4).
         #[derive(Clone, Debug, Serialize)]
         struct ProfileClaims<'a> {
@@ -110,7 +114,7 @@ impl<'a> UserInfo<'a> {
                     let verified = |email| EmailClaims { email, email_verified: user.email_verified };
                     info.email = user.email.as_deref().map(verified);
                 }
-                "address" => info.address = user.profile.address.as_ref(),
+                "address" => info.address = user.profile.address.as_deref(),
                 "phone" => {
                     info.phone_number = user.profile.phone_number.as_deref();
                     let verified = user.profile.phone_number_verified.unwrap_or(false);

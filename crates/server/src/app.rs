@@ -195,7 +195,9 @@ impl App {
                 None => Ok(()),
             },
             Changed::Issuers | Changed::Everything => self.load_all().await,
-            Changed::Client(..) | Changed::User(..) => Ok(()),
+            Changed::Client(..) | Changed::ClientDeleted(..) | Changed::User(..) | Changed::Consents(..) => {
+                Ok(())
+            }
         }
     }
 

@@ -53,6 +53,7 @@ pub struct EmbeddedStore {
     figures: Arc<StoreFigures>,
     codes: Sharded<code::CodeShard>,
     sessions: Sharded<resident::Resident<session::Live>>,
+    session_issuers: session::SessionIssuers,
     challenges: Sharded<challenge::ChallengeShard>,
     families: Sharded<resident::Resident<Arc<symbolon_protocol::family::Family>>>,
     revocations: Sharded<revocation::Tombstones>,

@@ -16,6 +16,7 @@ use crate::journal::{
 };
 use crate::record::Records;
 use crate::revocation::Everywhere;
+use crate::session::SessionIssuers;
 use crate::sharded::Sharded;
 use crate::{EmbeddedStore, decode, encode, generation};
 
@@ -115,6 +116,7 @@ impl EmbeddedStore {
         let store = Self {
             codes: Sharded::new(Kind::Code, Arc::clone(&figures), &code?),
             sessions: Sharded::new(Kind::Session, Arc::clone(&figures), &session?),
+            session_issuers: SessionIssuers::default(),
             challenges: Sharded::new(Kind::Challenge, Arc::clone(&figures), &challenge?),
             families: Sharded::new(Kind::Refresh, Arc::clone(&figures), &refresh?),
             revocations: Sharded::new(Kind::Revocation, Arc::clone(&figures), &revocation?),

@@ -131,8 +131,8 @@ impl EmbeddedStore {
                 Step::Unknown => Ok(Ok((Rotation::Unknown, entry.commit))),
                 Step::Reused => {
                     let tombstone = Tombstone::grant(next.grant.clone(), request.tombstone_until);
-                    let ended = self.bury(issuer, &tombstone, [Op::remove(Table::Families, key)])?;
-                    shard.end(&key, ended);
+                    let ended = self.bury(issuer, &[tombstone], [Op::remove(Table::Families, key)])?;
+                    entry.end(ended);
                     Ok(Ok((Rotation::Reused(next), ended)))
                 }
             }
@@ -219,19 +219,21 @@ impl RefreshTokens for EmbeddedStore {
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
+        tombstone: &Tombstone,
     ) -> Result<Outcome<Option<Arc<Family>>>, StoreError> {
         self.check_writable()?;
         let (route, key) = self.family_route(issuer, id);
         loop {
             let step = self.families.with(route, |shard| match shard.get(&key) {
-                Known::Absent(epoch) => Err(epoch),
-                Known::Ended(commit) => Ok((None, commit)),
-                Known::Live(_) => {
-                    let commit = self.journal.append([Op::remove(Table::Families, key)]);
-                    Ok((shard.end(&key, commit), commit))
+                Known::Absent(epoch) => Ok(Err(epoch)),
+                Known::Ended(commit) => Ok(Ok((None, commit))),
+                Known::Live(entry) => {
+                    let removal = [Op::remove(Table::Families, key)];
+                    let commit = self.bury(issuer, std::slice::from_ref(tombstone), removal)?;
+                    Ok(Ok((entry.end(commit), commit)))
                 }
             });
-            match step {
+            match step? {
                 Ok((family, commit)) => return Ok(self.outcome(family, commit)),
                 Err(epoch) if self.load_family(route, key, epoch).await? => {}
                 Err(_) => return Ok(Outcome::settled(None)),

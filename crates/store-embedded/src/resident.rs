@@ -1,11 +1,12 @@
 //! Records in memory in front of the journal: loaded on demand, changed under the shard's lock, ended with a marker.
 
-use std::collections::VecDeque;
+use std::hash::BuildHasherDefault;
 
+use indexmap::IndexMap;
 use symbolon_protocol::time::Timestamp;
 
 use crate::journal::CommitNumber;
-use crate::sharded::{Key, KeyMap};
+use crate::sharded::{Key, KeyHasher};
 
 /// Entries looked at when one must make room.
 const CANDIDATES: usize = 8;
@@ -23,18 +24,28 @@ pub(crate) struct Entry<V> {
     pub(crate) used_at: Timestamp,
 }
 
+impl<V> Entry<V> {
+    /// Ends the record; the marker keeps the disk's older word from coming back.
+    pub(crate) fn end(&mut self, commit: CommitNumber) -> Option<V> {
+        self.commit = commit;
+        self.value.take()
+    }
+}
+
 /// The records of one shard.
 pub(crate) struct Resident<V> {
-    entries: KeyMap<Entry<V>>,
-    /// Every key of `entries`, once or more, and some that have left, in the order in which room is made.
-    order: VecDeque<Key>,
+    /// Side by side in one vector, with a table of their places: half as much memory as a table of the records
+    /// themselves, which is empty to a half whenever it has just grown.
+    entries: IndexMap<Key, Entry<V>, BuildHasherDefault<KeyHasher>>,
+    /// Where the search for an entry to make room goes on.
+    hand: usize,
     /// Count removals from memory: what was read from the disk before one may be older than what was removed.
     epochs: [u64; EPOCHS],
 }
 
 impl<V> Default for Resident<V> {
     fn default() -> Self {
-        Self { entries: KeyMap::default(), order: VecDeque::new(), epochs: [0; EPOCHS] }
+        Self { entries: IndexMap::default(), hand: 0, epochs: [0; EPOCHS] }
     }
 }
 
@@ -60,16 +71,7 @@ impl<V> Resident<V> {
 
     /// Puts a changed or new record.
     pub(crate) fn put(&mut self, key: Key, value: V, commit: CommitNumber, now: Timestamp) {
-        if self.entries.insert(key, Entry { value: Some(value), commit, used_at: now }).is_none() {
-            self.order.push_back(key);
-        }
-    }
-
-    /// Ends a record that is here; the marker keeps the disk's older word from coming back.
-    pub(crate) fn end(&mut self, key: &Key, commit: CommitNumber) -> Option<V> {
-        let entry = self.entries.get_mut(key)?;
-        entry.commit = commit;
-        entry.value.take()
+        self.entries.insert(key, Entry { value: Some(value), commit, used_at: now });
     }
 
     /// Puts what the disk said, unless it is known already, or something was removed since `epoch`: then the disk
@@ -82,50 +84,43 @@ impl<V> Resident<V> {
 
     /// Drops durable markers, and records that `over` says have ended long ago; how many went.
     pub(crate) fn sweep(&mut self, durable: impl Fn(CommitNumber) -> bool, over: impl Fn(&V) -> bool) -> u64 {
-        let Self { entries, order, epochs } = self;
-        let before = entries.len();
-        entries.retain(|key, entry| {
-            let stays = !durable(entry.commit) || entry.value.as_ref().is_some_and(|value| !over(value));
-            if !stays {
-                *epoch_of(epochs, key) += 1;
+        let before = self.entries.len();
+        // From the end, because the last entry takes the place of one that goes.
+        for place in (0..before).rev() {
+            let Some((_, entry)) = self.entries.get_index(place) else { continue };
+            if durable(entry.commit) && entry.value.as_ref().is_none_or(&over) {
+                self.drop_at(place);
             }
-            stays
-        });
-        let gone = (before - entries.len()) as u64;
-        if order.len() > 2 * entries.len() + 64 {
-            order.clear();
-            order.extend(entries.keys());
-            order.shrink_to_fit();
         }
-        if entries.capacity() > 4 * entries.len() + 64 {
-            entries.shrink_to_fit();
+        if self.entries.capacity() > 4 * self.entries.len() + 64 {
+            self.entries.shrink_to_fit();
         }
-        gone
+        (before - self.entries.len()) as u64
     }
 
-    /// Where there are `most` records or more, drops the least used of a few that the disk has too: those that have
-    /// been here longest, or were looked at longest ago. To be called before a record is put, never between reading
-    /// the disk and [`loaded`](Self::loaded).
+    /// Where there are `most` records or more, drops the least used of a few that the disk has too. The search goes
+    /// round: each entry is looked at once in a while, and stays if it was used since others were. To be called before
+    /// a record is put, never between reading the disk and [`loaded`](Self::loaded).
     pub(crate) fn make_room(&mut self, most: usize, durable: impl Fn(CommitNumber) -> bool) {
         if self.entries.len() < most {
             return;
         }
-        let mut least: Option<(Timestamp, Key)> = None;
-        for _ in 0..CANDIDATES {
-            let Some(key) = self.order.pop_front() else { break };
-            let Some(entry) = self.entries.get(&key) else { continue };
-            let evictable = durable(entry.commit);
-            match least {
-                Some((used_at, _)) if !evictable || entry.used_at >= used_at => self.order.push_back(key),
-                None if !evictable => self.order.push_back(key),
-                previous => {
-                    self.order.extend(previous.map(|(_, key)| key));
-                    least = Some((entry.used_at, key));
-                }
+        let mut least: Option<(Timestamp, usize)> = None;
+        for _ in 0..CANDIDATES.min(self.entries.len()) {
+            let place = if self.hand < self.entries.len() { self.hand } else { 0 };
+            self.hand = place + 1;
+            let Some((_, entry)) = self.entries.get_index(place) else { break };
+            if durable(entry.commit) && least.is_none_or(|(used_at, _)| entry.used_at < used_at) {
+                least = Some((entry.used_at, place));
             }
         }
-        if let Some((_, key)) = least {
-            self.entries.remove(&key);
+        if let Some((_, place)) = least {
+            self.drop_at(place);
+        }
+    }
+
+    fn drop_at(&mut self, place: usize) {
+        if let Some((key, _)) = self.entries.swap_remove_index(place) {
             *self.epoch(&key) += 1;
         }
     }
@@ -191,8 +186,8 @@ mod tests {
     fn an_ended_record_is_not_loaded_again() {
         let mut shard = Resident::default();
         shard.put([1; 16], "live", CommitNumber::LOADED, NOW);
-        let Known::Live(_) = shard.get(&[1; 16]) else { panic!("it is here") };
-        assert_eq!(shard.end(&[1; 16], CommitNumber::LOADED), Some("live"));
+        let Known::Live(entry) = shard.get(&[1; 16]) else { panic!("it is here") };
+        assert_eq!(entry.end(CommitNumber::LOADED), Some("live"));
         shard.loaded([1; 16], "from disk", 0, NOW);
         assert!(matches!(shard.get(&[1; 16]), Known::Ended(_)));
         shard.sweep(|_| true, |_| false);

@@ -129,19 +129,23 @@ fn put(issuer: &IssuerId, tombstone: &Tombstone) -> Result<Op, StoreError> {
 }
 
 impl EmbeddedStore {
-    /// Writes a tombstone, and whatever else must be written in the same batch. The caller may hold the lock of a
-    /// family's shard; the order of locks is family, revocation, journal.
+    /// Writes tombstones of different targets in one slot, and whatever else must be written in the same batch. The
+    /// caller may hold the lock of a session's or a family's shard; the order of locks is that one, revocation, journal.
     pub(crate) fn bury(
         &self,
         issuer: &IssuerId,
-        tombstone: &Tombstone,
+        tombstones: &[Tombstone],
         with: impl IntoIterator<Item = Op>,
     ) -> Result<CommitNumber, StoreError> {
+        let Some(first) = tombstones.first() else { return Ok(self.journal.append(with)) };
         // Joined and written under one lock, so that the disk ends up with what memory says.
-        self.with_tombstones(tombstone, |tombstones| {
-            let joined = tombstones.joined(issuer, tombstone);
-            let commit = self.journal.append([put(issuer, &joined)?].into_iter().chain(with));
-            tombstones.put(issuer, &joined, commit);
+        self.with_tombstones(first, |all| {
+            let joined: Vec<Tombstone> = tombstones.iter().map(|one| all.joined(issuer, one)).collect();
+            let ops = joined.iter().map(|one| put(issuer, one)).collect::<Result<Vec<_>, _>>()?;
+            let commit = self.journal.append(ops.into_iter().chain(with));
+            for tombstone in &joined {
+                all.put(issuer, tombstone, commit);
+            }
             Ok(commit)
         })
     }
@@ -212,7 +216,7 @@ impl Revocations for EmbeddedStore {
         self.check_writable()?;
         let mut last = CommitNumber::LOADED;
         for tombstone in tombstones {
-            last = last.max(self.bury(issuer, tombstone, [])?);
+            last = last.max(self.bury(issuer, std::slice::from_ref(tombstone), [])?);
         }
         Ok(self.outcome((), last))
     }

@@ -16,6 +16,7 @@ pub mod backup;
 pub mod contract;
 pub mod error;
 pub mod figures;
+pub mod listing;
 pub mod outcome;
 pub mod port;
 pub mod shard;

@@ -14,7 +14,7 @@ use symbolon_protocol::grant::{GrantId, Lineage};
 use symbolon_protocol::id::{ClientId, IssuerId, Jti, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
-use symbolon_protocol::revocation::Tombstone;
+use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
@@ -22,6 +22,7 @@ use symbolon_protocol::user::{PasswordHash, User};
 
 use crate::backup::{BackupError, BackupReport};
 use crate::figures::StoreFigures;
+pub use crate::listing::{InvalidCursor, ListedSession, NextSessions, Page, PageRequest, SessionCursor};
 use crate::shard::{Generation, Kind, Route};
 use crate::{Outcome, StoreError};
 
@@ -54,26 +55,6 @@ pub enum Created {
     Exists,
 }
 
-/// One page of a listing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page<T> {
-    /// The records of the page.
-    pub items: Vec<T>,
-    /// How many records match in all.
-    pub total: u64,
-}
-
-/// Which page of a listing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageRequest {
-    /// Counts from 1.
-    pub page: u32,
-    /// Records on a page, 1 to 1,000.
-    pub limit: u32,
-    /// Part of a name, id or e-mail address, whatever its case.
-    pub search: Option<String>,
-}
-
 /// Authorization codes. In memory: they may be lost with the machine, and never reappear.
 #[async_trait]
 pub trait Codes: Send + Sync {
@@ -99,15 +80,6 @@ pub trait Codes: Send + Sync {
         code: &AuthorizationCode,
         now: Timestamp,
     ) -> Result<Redemption, StoreError>;
-}
-
-/// A session with the name it is listed under.
-#[derive(Clone, Debug)]
-pub struct ListedSession {
-    /// The session.
-    pub session: Arc<Session>,
-    /// When it was last used, as far as that was written.
-    pub last_used_at: Timestamp,
 }
 
 /// Sessions. Durable before the answer.
@@ -140,28 +112,53 @@ pub trait Sessions: Send + Sync {
         id: &SessionId,
         client: &ClientId,
     ) -> Result<Outcome<bool>, StoreError>;
-    /// Ends a session by its id; the session, if it was live.
+    /// The live session of a `sid`, for those who do not have its id. Looking is not using.
+    async fn session_by_sid(
+        &self,
+        issuer: &IssuerId,
+        sid: &str,
+        now: Timestamp,
+    ) -> Result<Outcome<Option<ListedSession>>, StoreError>;
+    /// Ends a session by its id, together with what `end` says: whoever finds it gone finds that ended too, in memory
+    /// and after a crash. The session, if it was live.
     async fn end_session(
         &self,
         issuer: &IssuerId,
         id: &SessionId,
+        end: &SessionEnd,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError>;
-    /// Ends a session by its `sid`.
+    /// As [`end_session`](Self::end_session), by its `sid`.
     async fn end_session_by_sid(
         &self,
         issuer: &IssuerId,
         sid: &str,
+        end: &SessionEnd,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError>;
-    /// Ends every session of a user; how many there were.
-    async fn end_sessions_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Outcome<u64>, StoreError>;
-    /// Live sessions, of one user or of all.
+    /// Ends every session that a user has now, each as [`end_session`](Self::end_session) does; how many there were.
+    async fn end_sessions_of(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        end: &SessionEnd,
+    ) -> Result<Outcome<u64>, StoreError>;
+    /// Live sessions of a user, newest first.
     async fn list_sessions(
         &self,
         issuer: &IssuerId,
-        user: Option<&UserId>,
+        user: &UserId,
         page: &PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedSession>, StoreError>;
+    /// Live sessions of all users, in no order that means anything, from where `after` says. Bounded work: there may be
+    /// fewer than `limit` (1 to 1,000), or none, although more follow. A session that is live all the while comes
+    /// exactly once, whatever happens to others.
+    async fn next_sessions(
+        &self,
+        issuer: &IssuerId,
+        after: Option<SessionCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextSessions, StoreError>;
 }
 
 /// Refresh-token families. Durable before the answer, and never two live branches.
@@ -194,18 +191,20 @@ pub trait RefreshTokens: Send + Sync {
         id: &FamilyId,
         request: &RotationRequest,
     ) -> Result<Outcome<Rotation>, StoreError>;
-    /// Ends a family; the family, if it was live.
+    /// Ends a family, and its grant by `tombstone` in this same operation; the family, if it was live. Where it was
+    /// not, nothing is written.
     async fn end_family(
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
+        tombstone: &Tombstone,
     ) -> Result<Outcome<Option<Arc<Family>>>, StoreError>;
 }
 
 /// Tombstones. Durable before the answer, seen at once, and any doubt means revoked.
 #[async_trait]
 pub trait Revocations: Send + Sync {
-    /// Writes tombstones.
+    /// Writes tombstones. To end a session or a family, use the operations that end them.
     async fn revoke(&self, issuer: &IssuerId, tombstones: &[Tombstone]) -> Result<Outcome<()>, StoreError>;
     /// Whether anything in the lineage has ended, or the token was issued before the store's epoch: the moment at
     /// which it was restored from a backup, which cannot know what was revoked after it.
@@ -280,6 +279,14 @@ pub trait Clients: Send + Sync {
         issuer: &IssuerId,
         page: &PageRequest,
     ) -> Result<Page<Arc<Client>>, StoreError>;
+    /// The next clients in the order of their ids, at most `limit` (1 to 1,000); fewer at the end only. A client that is
+    /// there all the while comes exactly once, whatever happens to others.
+    async fn next_clients(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&ClientId>,
+        limit: u32,
+    ) -> Result<Vec<Arc<Client>>, StoreError>;
 }
 
 /// Which users a listing wants.
@@ -334,9 +341,21 @@ pub trait Users: Send + Sync {
         filter: &UserFilter,
         page: &PageRequest,
     ) -> Result<Page<Arc<User>>, StoreError>;
+    /// The next users in the order of their ids, at most `limit` (1 to 1,000); fewer at the end only. A user who is there
+    /// all the while comes exactly once, whatever happens to others.
+    async fn next_users(
+        &self,
+        issuer: &IssuerId,
+        filter: &UserFilter,
+        after: Option<&UserId>,
+        limit: u32,
+    ) -> Result<Vec<Arc<User>>, StoreError>;
 }
 
-/// Remembered consents.
+/// What a user allowed: clients with their consents, in the order of the clients' ids.
+pub type Given = Vec<(ClientId, Consent)>;
+
+/// Remembered consents. Whoever reads after a change was answered sees it.
 #[async_trait]
 pub trait Consents: Send + Sync {
     /// What the user allowed the client before.
@@ -346,6 +365,8 @@ pub trait Consents: Send + Sync {
         user: &UserId,
         client: &ClientId,
     ) -> Result<Option<Consent>, StoreError>;
+    /// Everything that the user allowed, in the order of the clients' ids.
+    async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError>;
     /// Adds to what the user allows the client.
     async fn allow(
         &self,
@@ -439,10 +460,14 @@ pub trait Shards: Send + Sync {
 /// What dropped from a cache, for those who keep copies of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// A client was changed or deleted.
+    /// A client was changed.
     Client(IssuerId, ClientId),
+    /// A client was deleted, and with it what users allowed it.
+    ClientDeleted(IssuerId, ClientId),
     /// A user was changed or deleted.
     User(IssuerId, UserId),
+    /// What a user allowed was added to or taken back.
+    Consents(IssuerId, UserId),
     /// Keys were changed.
     Keys(IssuerId),
     /// Settings were changed.

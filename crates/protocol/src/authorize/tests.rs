@@ -39,7 +39,7 @@ fn session() -> Session {
         created_at: NOW - Duration::from_secs(600),
         expires_at: NOW + Duration::from_secs(600),
         amr: Amr::of(AuthenticationMethod::Pwd),
-        clients: Vec::new(),
+        clients: Box::default(),
         predecessors: Box::default(),
     }
 }

@@ -103,10 +103,10 @@ pub(crate) fn user() -> User {
             name: Some("Ada \"Countess\" Lovelace".to_owned()),
             preferred_username: Some("ada".to_owned()),
             phone_number: Some("+44 1".to_owned()),
-            address: Some(crate::user::Address {
+            address: Some(Box::new(crate::user::Address {
                 country: Some("GB".to_owned()),
                 ..crate::user::Address::default()
-            }),
+            })),
             ..crate::user::Profile::default()
         },
         active: true,

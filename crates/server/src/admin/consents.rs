@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::ClientId;
-use symbolon_store::port::PageRequest;
 
 use super::call::{Call, Concerns, done, ok};
 use super::error::{AdminError, Answer};
@@ -33,20 +32,9 @@ fn view(client: &ClientId, consent: &Consent) -> Value {
 
 async fn list(call: Call) -> Answer {
     let user = users::load(&call).await?;
-    let mut consents = Vec::new();
-    let mut page = PageRequest { page: 1, limit: 1000, search: None };
-    loop {
-        let clients = call.app.store.list_clients(call.id(), &page).await?.items;
-        for client in &clients {
-            if let Some(consent) = call.app.store.consent(call.id(), &user.id, &client.client_id).await? {
-                consents.push(view(&client.client_id, &consent));
-            }
-        }
-        if clients.len() < 1000 {
-            return Ok(ok(&json!({ "consents": consents })));
-        }
-        page.page += 1;
-    }
+    let given = call.app.store.consents_of(call.id(), &user.id).await?;
+    let consents: Vec<Value> = given.iter().map(|(client, consent)| view(client, consent)).collect();
+    Ok(ok(&json!({ "consents": consents })))
 }
 
 async fn show(call: Call) -> Answer {

@@ -1,71 +1,67 @@
-//! Ending users, sessions and clients: the tombstones that end their tokens and families.
+//! Ending users, sessions and clients with their tokens and families.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid, UserId};
-use symbolon_protocol::revocation::{Tombstone, longest_life};
+use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::Session;
 use symbolon_store::Durable;
-use symbolon_store::port::PageRequest;
 
 use super::call::{Call, Concerns};
 use super::error::AdminError;
+use crate::issuer::longest_life;
 
-/// Tokens that something else signed with our key live this long at most, as far as anybody can say: those of load
-/// tests do.
-const AT_LEAST: Duration = Duration::from_secs(31 * 86_400);
-
-/// How long anything of a user, session or client may live: what a tombstone is needed for. Clients may set longer
-/// lifetimes than their issuer, so all of them are asked.
+/// How long anything of a user, session or client may live: what a tombstone is needed for.
 ///
 /// # Errors
 /// The store's.
 pub(super) async fn longest(call: &Call) -> Result<Duration, AdminError> {
     let settings = call.issuer.settings.load_full();
-    let mut longest = AT_LEAST;
-    let mut page = PageRequest { page: 1, limit: 1000, search: None };
-    loop {
-        let clients = call.app.store.list_clients(call.id(), &page).await?.items;
-        longest = longest.max(longest_life(&settings, clients.iter().map(|client| &client.settings)));
-        if clients.len() < 1000 {
-            return Ok(longest);
-        }
-        page.page += 1;
-    }
+    Ok(longest_life(&*call.app.store, call.id(), &settings).await?)
 }
 
-/// Ends every token of a user, durable when it returns.
+/// Ends every token and session of a user, durable when it returns; how many sessions there were.
 ///
 /// # Errors
-/// The store's: the tokens may live on, and the caller must not say otherwise.
-pub(super) async fn tokens_of_user(call: &Call, user: &UserId) -> Result<(), AdminError> {
+/// The store's: something may live on, and the caller must not say otherwise.
+pub(super) async fn user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
+    tokens_of_user(call, user).await?;
+    let ended = sessions_of_user(call, user).await?;
+    // What a session began between the two and would outlive it.
+    tokens_of_user(call, user).await?;
+    Ok(ended)
+}
+
+async fn tokens_of_user(call: &Call, user: &UserId) -> Result<(), AdminError> {
     let tombstone = Tombstone::user(call.id(), user.clone(), call.now(), longest(call).await?);
-    write(call, &[tombstone]).await
+    write(call, tombstone).await
 }
 
 /// Ends every token that was issued to a client, durable when it returns.
 ///
 /// # Errors
-/// As [`tokens_of_user`].
+/// As [`user`].
 pub(super) async fn tokens_of_client(call: &Call, client: &ClientId) -> Result<(), AdminError> {
     let tombstone = Tombstone::client(call.id(), client.clone(), call.now(), longest(call).await?);
-    write(call, &[tombstone]).await
+    write(call, tombstone).await
 }
 
-async fn write(call: &Call, tombstones: &[Tombstone]) -> Result<(), AdminError> {
-    call.app.store.revoke(call.id(), tombstones).await?.durable.wait().await?;
+async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
+    call.app.store.revoke(call.id(), &[tombstone]).await?.durable.wait().await?;
     Ok(())
 }
 
-/// Ends every session of a user and what hangs on them; how many sessions there were.
+/// Ends every session of a user and the tokens bound to them, durable when it returns; how many sessions there were.
+/// Sessions that begin meanwhile are not among those that were meant, and grants with `offline_access` live on.
 ///
 /// # Errors
 /// The store's.
 pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
+    let end = with_tokens(call).await?;
     let mut durable = Durable::already();
-    let ended = call.app.store.end_sessions_of(call.id(), user).await?.take(&mut durable);
+    let ended = call.app.store.end_sessions_of(call.id(), user, &end).await?.take(&mut durable);
     durable.wait().await?;
     if ended > 0 {
         let detail = serde_json::json!({ "sessions": ended });
@@ -74,36 +70,23 @@ pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, 
     Ok(ended)
 }
 
-/// Ends the tokens that are bound to each session of a user. Grants with `offline_access` live on.
-///
-/// # Errors
-/// The store's.
-pub(super) async fn tokens_of_sessions(call: &Call, sessions: &[Arc<Session>]) -> Result<(), AdminError> {
-    if sessions.is_empty() {
-        return Ok(());
-    }
-    let (now, longest) = (call.now(), longest(call).await?);
-    let of = |session: &Arc<Session>| Tombstone::of_session(call.id(), session, now, longest);
-    let tombstones: Vec<Tombstone> = sessions.iter().flat_map(of).collect();
-    write(call, &tombstones).await
-}
-
-/// Ends one session by its public name and the tokens bound to it; the session, if it was live. Nothing is told
-/// before both are durable.
+/// Ends one session by its public name and the tokens bound to it, durable when it returns; the session, if it was
+/// live.
 ///
 /// # Errors
 /// The store's.
 pub(super) async fn session(call: &Call, sid: &Sid) -> Result<Option<Arc<Session>>, AdminError> {
-    let longest = longest(call).await?;
+    let end = with_tokens(call).await?;
     let mut durable = Durable::already();
-    let ended = call.app.store.end_session_by_sid(call.id(), sid.as_str()).await?.take(&mut durable);
-    if let Some(session) = &ended {
-        let tombstones = Tombstone::of_session(call.id(), session, call.now(), longest);
-        call.app.store.revoke(call.id(), &tombstones).await?.take(&mut durable);
-    }
+    let ended = call.app.store.end_session_by_sid(call.id(), sid.as_str(), &end).await?.take(&mut durable);
     durable.wait().await?;
     if let Some(session) = &ended {
         call.audit(Event::SessionEnded, Concerns { user: Some(&session.user), ..Concerns::default() });
     }
     Ok(ended)
+}
+
+async fn with_tokens(call: &Call) -> Result<SessionEnd, AdminError> {
+    let longest = longest(call).await?;
+    Ok(SessionEnd::WithTokens { now: call.now(), longest })
 }

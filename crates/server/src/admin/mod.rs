@@ -18,6 +18,7 @@ mod error;
 mod fields;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) mod fuzz;
+mod granted;
 mod issuers;
 mod openapi;
 mod operation;

@@ -21,7 +21,7 @@ const MAX_SEARCH: usize = 256;
 /// 400 that names the parameter.
 pub(super) fn requested(call: &Call) -> Result<PageRequest, AdminError> {
     let page = number(call, "page")?.unwrap_or(1);
-    let limit = number(call, "limit")?.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let limit = limit(call)?;
     let search = call.query::<String>("search")?;
     if page > MAX_PAGE {
         return Err(AdminError::invalid("page is beyond what there can be"));
@@ -30,6 +30,14 @@ pub(super) fn requested(call: &Call) -> Result<PageRequest, AdminError> {
         return Err(AdminError::invalid("search must be at most 256 bytes"));
     }
     Ok(PageRequest { page, limit, search })
+}
+
+/// Reads `limit`.
+///
+/// # Errors
+/// 400 that names the parameter.
+pub(super) fn limit(call: &Call) -> Result<u32, AdminError> {
+    Ok(number(call, "limit")?.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT))
 }
 
 fn number(call: &Call, name: &str) -> Result<Option<u32>, AdminError> {

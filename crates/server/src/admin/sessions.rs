@@ -3,21 +3,42 @@
 use serde_json::{Value, json};
 use symbolon_protocol::id::{Sid, UserId};
 use symbolon_protocol::session::AuthenticationMethod;
-use symbolon_store::port::{ListedSession, PageRequest};
+use symbolon_store::Durable;
+use symbolon_store::port::{ListedSession, SessionCursor};
 
 use super::call::{Call, done, ok};
 use super::error::{AdminError, Answer};
-use super::operation::{Operation, PAGE, Parameter, page_of, wrapped};
+use super::operation::{Operation, PAGE, Parameter, reference, wrapped};
 use super::{ending, paging};
 
 pub(super) fn operations() -> Vec<Operation> {
     const ONE: &str = "/sessions/{sid}";
-    let user = Parameter { name: "user_id", kind: "string", about: "Only sessions of this user." };
+    let query = [
+        Parameter { name: "cursor", kind: "string", about: "`next_cursor` of the answer before." },
+        Parameter {
+            name: "user_id",
+            kind: "string",
+            about: "Only sessions of this user, by pages, newest first.",
+        },
+    ];
+    let listed = json!({
+        "type": "object",
+        "required": ["sessions"],
+        "properties": {
+            "sessions": { "type": "array", "items": reference("Session") },
+            "next_cursor": {
+                "type": ["string", "null"],
+                "description": "Where the rest begins, null at the end. There may be fewer sessions than asked for, or none, \
+                                although more follow.",
+            },
+            "pagination": reference("Pagination"),
+        },
+    });
     vec![
-        Operation::get("/sessions", "Lists live sessions, newest first", list)
+        Operation::get("/sessions", "Lists live sessions, a piece at a time", list)
+            .query(&query)
             .query(&PAGE)
-            .query(&[user])
-            .answers(200, page_of("sessions", "Session")),
+            .answers(200, listed),
         Operation::get(ONE, "Shows a live session", show).answers(200, wrapped("session", "Session")),
         Operation::delete(ONE, "Ends a session and the tokens bound to it", end).answers(204, Value::Null),
     ]
@@ -38,8 +59,8 @@ fn view(listed: &ListedSession) -> Value {
     })
 }
 
-/// A page of the live sessions, of one user or of all.
-pub(super) async fn listed(call: &Call, user: Option<&UserId>) -> Answer {
+/// A page of the live sessions of a user, newest first.
+pub(super) async fn of_user(call: &Call, user: &UserId) -> Answer {
     let page = paging::requested(call)?;
     let found = call.app.store.list_sessions(call.id(), user, &page, call.now()).await?;
     let sessions: Vec<Value> = found.items.iter().map(view).collect();
@@ -47,8 +68,17 @@ pub(super) async fn listed(call: &Call, user: Option<&UserId>) -> Answer {
 }
 
 async fn list(call: Call) -> Answer {
-    let user: Option<UserId> = call.query("user_id")?;
-    listed(&call, user.as_ref()).await
+    if let Some(user) = call.query::<UserId>("user_id")? {
+        return of_user(&call, &user).await;
+    }
+    if call.query::<u32>("page")?.is_some() {
+        return Err(AdminError::invalid("page needs user_id: all sessions are read on by cursor"));
+    }
+    let limit = paging::limit(&call)?;
+    let after: Option<SessionCursor> = call.query("cursor")?;
+    let found = call.app.store.next_sessions(call.id(), after, limit, call.now()).await?;
+    let sessions: Vec<Value> = found.items.iter().map(view).collect();
+    Ok(ok(&json!({ "sessions": sessions, "next_cursor": found.next.map(|next| next.to_string()) })))
 }
 
 fn unknown() -> AdminError {
@@ -57,11 +87,10 @@ fn unknown() -> AdminError {
 
 async fn show(call: Call) -> Answer {
     let sid: Sid = call.path("sid")?;
-    // The port has no look-up by `sid`: one listing of everything is cheaper than many pages.
-    let all = PageRequest { page: 1, limit: u32::MAX, search: None };
-    let found = call.app.store.list_sessions(call.id(), None, &all, call.now()).await?;
-    let session = found.items.iter().find(|listed| listed.session.sid == sid).ok_or_else(unknown)?;
-    Ok(ok(&json!({ "session": view(session) })))
+    let mut durable = Durable::already();
+    let found = call.app.store.session_by_sid(call.id(), sid.as_str(), call.now()).await?.take(&mut durable);
+    durable.wait().await?;
+    Ok(ok(&json!({ "session": view(&found.ok_or_else(unknown)?) })))
 }
 
 async fn end(call: Call) -> Answer {

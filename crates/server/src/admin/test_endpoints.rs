@@ -8,27 +8,27 @@ use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::family::Family;
-use symbolon_protocol::grant::GrantId;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
-use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::token::refresh_token::{RegisteredToken, family_of_registered};
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 use symbolon_store::port::Created;
-use symbolon_store::shard::{self, Kind};
 
 use super::call::{Call, Concerns, Payload, created, ok};
 use super::error::{AdminError, Answer};
+use super::granted::{self, Lives};
 use super::operation::{Operation, reference};
 use super::signing_keys;
 use crate::http::set_cookie;
+use crate::issuer;
 
 /// Seconds that a session lives where nobody says.
 const DEFAULT_SESSION: u64 = 3600;
-/// The longest session and family, in seconds.
+/// The longest session, in seconds.
 pub(super) const MAX_TTL: u64 = 10 * 366 * 86_400;
+/// The longest token and family, in seconds: tombstones and retired keys are kept as long.
+pub(super) const MAX_TOKEN_TTL: u64 = issuer::AT_LEAST.as_secs();
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
@@ -61,30 +61,13 @@ fn allowed(call: &Call) -> Result<(), AdminError> {
     Err(AdminError::access_denied("the test endpoints are off"))
 }
 
-/// A session that an admin opens, and its secret.
-pub(super) fn new_session(call: &Call, user: UserId, ttl: Duration) -> (SessionId, Session) {
-    let now = call.now();
-    let id = SessionId::new(call.app.store.place(Kind::Session).draw::<16>(Kind::Session, &*call.app.random));
-    let session = Session {
-        user,
-        sid: shard::sid_of(call.id(), &id),
-        auth_time: now,
-        created_at: now,
-        expires_at: now + ttl,
-        amr: Amr::of(AuthenticationMethod::AdminApi),
-        clients: Vec::new(),
-        predecessors: Box::default(),
-    };
-    (id, session)
-}
-
 async fn session(call: Call, payload: Payload) -> Answer {
     allowed(&call)?;
     let mut fields = payload.fields().await?;
     let named: String = fields.require_either(["user_id", "userId"])?;
     let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?.unwrap_or(DEFAULT_SESSION);
     let user = active_user(&call, &named).await?;
-    let (id, session) = new_session(&call, user.id.clone(), Duration::from_secs(ttl));
+    let (id, session) = granted::session(&call, user.id.clone(), Duration::from_secs(ttl));
     let expires_at = session.expires_at;
     call.app.store.open_session(call.id(), &id, session).await?.durable.wait().await?;
     call.audit(Event::SessionCreated, Concerns { user: Some(&user.id), ..Concerns::default() });
@@ -127,27 +110,15 @@ async fn token(call: Call, payload: Payload) -> Answer {
     let token = fields.secret("token")?.ok_or_else(|| AdminError::invalid("token is required"))?;
     let (user, client): (UserId, ClientId) = (fields.require("userId")?, fields.require("clientId")?);
     let scope: Scope = fields.require("scope")?;
-    let ttl = fields.bounded("ttl", 1..=MAX_TTL)?.ok_or_else(|| AdminError::invalid("ttl is required"))?;
+    let ttl =
+        fields.bounded("ttl", 1..=MAX_TOKEN_TTL)?.ok_or_else(|| AdminError::invalid("ttl is required"))?;
     // Only its name counts here; the signature is checked whenever it is presented.
     let not_ours = || AdminError::invalid("token is not a JWT with a jti");
     let payload = Compact::parse(token.expose()).and_then(|jwt| jwt.payload()).map_err(|_| not_ours())?;
     let registered = RegisteredToken::parse(&payload).ok_or_else(not_ours)?;
-    let (now, ends) = (call.now(), call.now() + Duration::from_secs(ttl));
-    let family = Family {
-        grant: GrantId::draw(call.id(), user.as_str(), now, &*call.app.random),
-        client,
-        user,
-        sid: None,
-        scope,
-        auth_time: now,
-        amr: Amr::of(AuthenticationMethod::AdminApi),
-        version: 1,
-        created_at: now,
-        rotated_at: now,
-        idle_expires_at: ends,
-        expires_at: ends,
-        binding: None,
-    };
+    let lives = Duration::from_secs(ttl);
+    let lives = Lives { idle: lives, absolute: lives };
+    let family = granted::family(&call, client, user, scope, lives);
     let concerns = (family.user.clone(), family.client.clone());
     let id = family_of_registered(call.id(), &registered.jti);
     let mut durable = Durable::already();

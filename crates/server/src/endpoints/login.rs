@@ -15,7 +15,7 @@ use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::params::Params;
-use symbolon_protocol::revocation::Tombstone;
+use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::Durable;
@@ -231,7 +231,7 @@ async fn sign_in(asked: &Asked, found: &Found, client: &ClientId, user: &User) -
         created_at: now,
         expires_at: now + lives,
         amr: Amr::of(AuthenticationMethod::Pwd),
-        clients: Vec::new(),
+        clients: Box::default(),
         predecessors: Box::default(),
     };
     let mut durable = Durable::already();
@@ -272,12 +272,14 @@ async fn replace(
         asked.context.audit(Event::SessionEnded, Some(&old.user), None);
         return Ok(());
     }
-    if let Some(sid) = dropped {
-        let longest = logout::longest_of(app, issuer, old).await?;
-        let tombstone = Tombstone::session(&issuer.id, sid, &old.user, app.now(), longest);
-        app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
-    }
-    app.store.end_session(&issuer.id, id).await?.take(durable);
+    let dropped = match dropped {
+        Some(sid) => {
+            let longest = logout::longest_of(app, issuer, old).await?;
+            Some(Tombstone::session(&issuer.id, sid, &old.user, app.now(), longest))
+        }
+        None => None,
+    };
+    app.store.end_session(&issuer.id, id, &SessionEnd::Succeeded { dropped }).await?.take(durable);
     Ok(())
 }
 

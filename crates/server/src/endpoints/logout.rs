@@ -16,7 +16,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::id::ClientId;
 use symbolon_protocol::logout::{LogoutDecision, LogoutHint, LogoutRequest};
 use symbolon_protocol::params::Params;
-use symbolon_protocol::revocation::{Tombstone, longest_life};
+use symbolon_protocol::revocation::{SessionEnd, longest_life};
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::Durable;
 
@@ -180,8 +180,7 @@ async fn end(
     Ok(())
 }
 
-/// Ends a session with every grant that is bound to it. The tombstone goes first: a crash between the two leaves a
-/// session without grants, never grants without a session.
+/// Ends a session with every grant that is bound to it.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
@@ -192,10 +191,12 @@ pub async fn end_session(
     session: &Session,
     durable: &mut Durable,
 ) -> Result<(), Failure> {
-    let longest = longest_of(app, issuer, session).await?;
-    let tombstones = Tombstone::of_session(&issuer.id, session, app.now(), longest);
-    app.store.revoke(&issuer.id, &tombstones).await?.take(durable);
-    app.store.end_session(&issuer.id, id).await?.take(durable);
+    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
+    if app.store.end_session(&issuer.id, id, &end).await?.take(durable).is_none() {
+        // Somebody was faster, perhaps with another session in its place: what hangs on this one ends all the same.
+        let tombstones = end.tombstones(&issuer.id, session);
+        app.store.revoke(&issuer.id, &tombstones).await?.take(durable);
+    }
     Ok(())
 }
 

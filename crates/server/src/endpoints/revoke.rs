@@ -88,9 +88,7 @@ async fn refresh_token(
     let Some(family) = app.store.family(&issuer.id, &id).await?.take(durable) else { return Ok(true) };
     let lifetime = issuer.settings.load().lifetimes_for(&client.settings).access_token;
     let tombstone = revocation::of_refresh_token(&family, &client.client_id, lifetime, app.now())?;
-    // The tombstone first: if the machine stops in between, the family is refused by it.
-    app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
-    app.store.end_family(&issuer.id, &id).await?.take(durable);
+    app.store.end_family(&issuer.id, &id, &tombstone).await?.take(durable);
     context.audit_by(Actor::Client, Event::FamilyEnded, Some(&family.user), Some(&client.client_id));
     Ok(true)
 }

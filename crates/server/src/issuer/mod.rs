@@ -3,10 +3,12 @@
 mod directory;
 mod key_ring;
 mod keys;
+mod longest_life;
 
 pub use directory::{Directory, Located};
 pub use key_ring::{ActiveKey, KeyRing, KeyRingError, TokenType};
 pub use keys::{IssuerError, create, new_issuer, new_key, rewrap};
+pub use longest_life::{AT_LEAST, longest_life};
 
 use std::sync::Arc;
 

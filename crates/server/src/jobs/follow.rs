@@ -45,9 +45,12 @@ pub(super) fn channel() -> (Listener, Arc<Changes>) {
     let changes = Arc::new(Changes::default());
     let filled = Arc::clone(&changes);
     let listener = move |changed: &Changed| {
-        // Nothing above the store keeps copies of clients and users, and bulk creation makes many.
-        if !matches!(changed, Changed::Client(..) | Changed::User(..)) {
-            filled.put(changed);
+        match changed {
+            // Nothing above the store keeps copies of these, and there are many.
+            Changed::Client(..) | Changed::ClientDeleted(..) | Changed::User(..) | Changed::Consents(..) => {}
+            Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers | Changed::Everything => {
+                filled.put(changed);
+            }
         }
     };
     (Box::new(listener), changes)

@@ -6,20 +6,17 @@ use serde_json::json;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::key::{self, KeyRecord, KeyState, MakeKey};
-use symbolon_protocol::revocation::longest_life;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::port::{Changed, Clients, PageRequest};
+use symbolon_store::port::Changed;
 
 use crate::app::App;
 use crate::audit::AuditEntry;
-use crate::issuer::{self, IssuerError, IssuerState};
+use crate::issuer::{self, IssuerError, IssuerState, longest_life};
 
 /// For how long relying parties see a key before the schedule lets it sign: their caches must know it by then.
 const PUBLISHED_AHEAD: Duration = Duration::from_secs(3_600);
-/// Clients of one page.
-const PAGE: u32 = 1_000;
 
 /// What there is to do for a key set.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -105,7 +102,7 @@ async fn keep_issuer(app: &App, issuer: &IssuerState) -> Result<(), IssuerError>
         }
         return Ok(());
     }
-    let longest = longest(&*app.store, issuer, &settings).await?;
+    let longest = longest_life(&*app.store, &issuer.id, &settings).await?;
     let (id, master, mut keys) = (issuer.id.clone(), app.master.load_full(), seen.clone());
     // RSA keys take their time.
     let made = tokio::task::spawn_blocking(move || {
@@ -122,22 +119,4 @@ async fn keep_issuer(app: &App, issuer: &IssuerState) -> Result<(), IssuerError>
         }
     }
     Ok(())
-}
-
-/// The longest life of anything that the issuer signs: clients may set longer ones than their issuer.
-async fn longest<S: Clients + ?Sized>(
-    store: &S,
-    issuer: &IssuerState,
-    settings: &IssuerSettings,
-) -> Result<Duration, StoreError> {
-    let mut longest = longest_life(settings, []);
-    let mut page = PageRequest { page: 1, limit: PAGE, search: None };
-    loop {
-        let clients = store.list_clients(&issuer.id, &page).await?.items;
-        longest = longest.max(longest_life(settings, clients.iter().map(|client| &client.settings)));
-        if clients.len() < PAGE as usize {
-            return Ok(longest);
-        }
-        page.page += 1;
-    }
 }

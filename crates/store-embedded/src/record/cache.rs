@@ -86,6 +86,15 @@ impl<T> RecordCache<T> {
         self.entries.remove(&probe);
     }
 
+    /// Drops every entry of an issuer, and whatever is being read.
+    pub(super) fn drop_issuer(&self, issuer: &IssuerId) {
+        // Before the entries go: what is put from now on was read from now on.
+        for epoch in &self.epochs {
+            *epoch.lock() += 1;
+        }
+        self.entries.retain(|name, _| name.issuer != *issuer);
+    }
+
     fn epoch(&self, probe: &Probe<'_>) -> &Mutex<u64> {
         let index = self.hasher.hash_one(probe) as usize % EPOCHS;
         // There are EPOCHS of them.
@@ -116,6 +125,23 @@ mod tests {
         assert_eq!(*cache.get(&issuer, "a").unwrap(), "newer");
         let seen = figures.snapshot().caches[0];
         assert_eq!((seen.hits, seen.misses), (1, 2));
+    }
+
+    #[test]
+    fn an_issuer_is_dropped_with_what_is_being_read() {
+        let (cache, _, issuer) = cache();
+        let other = IssuerId::parse("other").unwrap();
+        for (issuer, id) in [(&issuer, "a"), (&issuer, "b"), (&other, "a")] {
+            let epoch = cache.get(issuer, id).unwrap_err();
+            cache.put(issuer, id, Arc::new("here"), epoch);
+        }
+        let before = cache.get(&issuer, "c").unwrap_err();
+        cache.drop_issuer(&issuer);
+        cache.put(&issuer, "c", Arc::new("older"), before);
+        for id in ["a", "b", "c"] {
+            assert!(cache.get(&issuer, id).is_err(), "{id}");
+        }
+        assert!(cache.get(&other, "a").is_ok());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
 use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
-use super::listing::{Listing, page_of};
+use super::listing::{Listing, page_of, records_of};
 use super::statement::{Statements, document};
 use super::{ROWS_PER_WRITE, from_document, millis, refuse, to_document};
 use crate::EmbeddedStore;
@@ -124,7 +124,7 @@ impl Clients for EmbeddedStore {
     }
 
     async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError> {
-        let changed = Changed::Client(issuer.clone(), id.clone());
+        let changed = Changed::ClientDeleted(issuer.clone(), id.clone());
         let (issuer, id) = (issuer.clone(), id.clone());
         let delete = move |statements: &Statements<'_>| {
             let key = [issuer.as_str(), id.as_str()];
@@ -147,5 +147,18 @@ impl Clients for EmbeddedStore {
             .read(StoreKind::Client, move |statements| listing.read(statements, number, limit))
             .await?;
         page_of(documents, Arc::new)
+    }
+
+    async fn next_clients(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&ClientId>,
+        limit: u32,
+    ) -> Result<Vec<Arc<Client>>, StoreError> {
+        let listing = Listing::of("clients", "id", issuer);
+        let after = after.map(ToString::to_string);
+        let read =
+            self.records.read(StoreKind::Client, move |statements| listing.after(statements, after, limit));
+        records_of(&read.await?)
     }
 }

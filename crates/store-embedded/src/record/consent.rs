@@ -1,23 +1,56 @@
 //! Remembered consents.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
-use symbolon_store::port::Consents;
+use symbolon_store::port::{Changed, Consents, Given};
 
 use super::statement::{Statements, document};
 use super::{from_document, refuse, to_document};
 use crate::EmbeddedStore;
 
+/// By the bytes of the client's id, as `ClientId` compares.
+const ALL: &str = "SELECT client, document FROM consents WHERE issuer = ?1 AND user = ?2 ORDER BY client";
 const FIND: &str = "SELECT document FROM consents WHERE issuer = ?1 AND user = ?2 AND client = ?3";
 
 /// Everything that was allowed before and now, given when it was given last.
 fn joined(before: &Consent, now: &Consent) -> Result<Consent, StoreError> {
     let scope = Scope::parse(&format!("{} {}", before.scope, now.scope)).map_err(crate::failed)?;
     Ok(Consent { scope, granted_at: before.granted_at.max(now.granted_at) })
+}
+
+impl EmbeddedStore {
+    /// What a user allowed, from memory where it is there.
+    async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
+        let timer = self.figures.kind(StoreKind::Consent).start(0);
+        let epoch = match self.records.consents.get(issuer, user.as_str()) {
+            Ok(given) => {
+                timer.finish(true);
+                return Ok(given);
+            }
+            // The read below counts itself.
+            Err(epoch) => epoch,
+        };
+        drop(timer);
+        let key = (issuer.clone(), user.clone());
+        let read = self.records.read(StoreKind::Consent, move |statements| {
+            statements.all(ALL, [key.0.as_str(), key.1.as_str()], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            })
+        });
+        let one = |(client, found): (String, String)| {
+            Ok((ClientId::trusted(client), from_document::<Consent>(&found)?))
+        };
+        let given = Arc::new(read.await?.into_iter().map(one).collect::<Result<Given, StoreError>>()?);
+        // A user without any is worth remembering too: silent authentication asks again and again.
+        self.records.consents.put(issuer, user.as_str(), Arc::clone(&given), epoch);
+        Ok(given)
+    }
 }
 
 #[async_trait]
@@ -28,11 +61,13 @@ impl Consents for EmbeddedStore {
         user: &UserId,
         client: &ClientId,
     ) -> Result<Option<Consent>, StoreError> {
-        let key = (issuer.clone(), user.clone(), client.clone());
-        let read = self.records.read(StoreKind::Consent, move |statements| {
-            statements.first(FIND, [key.0.as_str(), key.1.as_str(), key.2.as_str()], document)
-        });
-        read.await?.map(|found| from_document(&found)).transpose()
+        let given = self.given(issuer, user).await?;
+        let place = given.binary_search_by(|(allowed, _)| allowed.cmp(client));
+        Ok(place.ok().and_then(|place| given.get(place)).map(|(_, consent)| consent.clone()))
+    }
+
+    async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
+        self.given(issuer, user).await
     }
 
     async fn allow(
@@ -42,6 +77,7 @@ impl Consents for EmbeddedStore {
         client: &ClientId,
         consent: Consent,
     ) -> Result<(), StoreError> {
+        let changed = Changed::Consents(issuer.clone(), user.clone());
         let key = (issuer.clone(), user.clone(), client.clone());
         let allow = move |statements: &Statements<'_>| {
             let (issuer, user, client) = (key.0.as_str(), key.1.as_str(), key.2.as_str());
@@ -61,7 +97,7 @@ impl Consents for EmbeddedStore {
             )?;
             Ok(())
         };
-        self.records.write(StoreKind::Consent, allow).await
+        self.records.change(StoreKind::Consent, changed, allow).await
     }
 
     async fn withdraw(
@@ -70,11 +106,12 @@ impl Consents for EmbeddedStore {
         user: &UserId,
         client: &ClientId,
     ) -> Result<bool, StoreError> {
+        let changed = Changed::Consents(issuer.clone(), user.clone());
         let key = (issuer.clone(), user.clone(), client.clone());
         let withdraw = move |statements: &Statements<'_>| {
             let sql = "DELETE FROM consents WHERE issuer = ?1 AND user = ?2 AND client = ?3";
             Ok(statements.change(sql, [key.0.as_str(), key.1.as_str(), key.2.as_str()])? == 1)
         };
-        self.records.write(StoreKind::Consent, withdraw).await
+        self.records.change(StoreKind::Consent, changed, withdraw).await
     }
 }

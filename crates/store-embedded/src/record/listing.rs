@@ -1,4 +1,6 @@
-//! Pages of records, newest first.
+//! Pages of records, newest first, and all of them in the order of their ids.
+
+use std::sync::Arc;
 
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
@@ -44,6 +46,25 @@ impl Listing {
         }
     }
 
+    /// Reads the next records after an id, where [`of`](Self::of) said to order by ids: they never change, so whatever
+    /// happens to other records, none comes twice and none is left out.
+    pub(super) fn after(
+        self,
+        statements: &Statements<'_>,
+        id: Option<String>,
+        limit: u32,
+    ) -> rusqlite::Result<Vec<String>> {
+        let listing = match id {
+            Some(id) => self.only("id > ?", id),
+            None => self,
+        };
+        let Self { table, order, conditions, values } = &listing;
+        let limit = limit.clamp(1, 1_000);
+        let select =
+            format!("SELECT document FROM {table} WHERE {conditions} ORDER BY {order} LIMIT {limit}");
+        statements.all(&select, params_from_iter(values), document)
+    }
+
     /// Reads a page.
     pub(super) fn read(
         &self,
@@ -71,4 +92,9 @@ pub(super) fn page_of<T: DeserializeOwned, U>(
 ) -> Result<Page<U>, StoreError> {
     let items = documents.iter().map(|document| from_document(document).map(&wrap));
     Ok(Page { items: items.collect::<Result<_, _>>()?, total })
+}
+
+/// Reads documents of records back.
+pub(super) fn records_of<T: DeserializeOwned>(documents: &[String]) -> Result<Vec<Arc<T>>, StoreError> {
+    documents.iter().map(|document| from_document(document).map(Arc::new)).collect()
 }

@@ -1,7 +1,7 @@
 //! What lasts, in the database: issuers, keys, settings, clients, users, consents and the audit log.
 //!
-//! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients and users are read
-//! through a [cache](cache) that a write drops after its commit.
+//! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users and
+//! consents are read through [caches](cache) that a write drops after its commit.
 
 mod audit;
 mod audit_size;
@@ -28,7 +28,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::figures::{StoreFigures, StoreKind};
-use symbolon_store::port::Changed;
+use symbolon_store::port::{Changed, Given};
 
 use crate::database::{Database, Migration, ReadError, WriteError};
 use crate::failed;
@@ -51,6 +51,9 @@ const CLIENTS_CACHED: usize = 10_000;
 /// Users kept in memory.
 const USERS_CACHED: usize = 100_000;
 
+/// Users whose consents are kept in memory.
+const CONSENTS_CACHED: usize = 100_000;
+
 type Listener = Box<dyn Fn(&Changed) + Send + Sync>;
 
 /// The result of a closure that writes: a refusal by the port's own error rolls its changes back.
@@ -64,6 +67,8 @@ pub(crate) struct Records {
     figures: Arc<StoreFigures>,
     clients: RecordCache<Client>,
     users: RecordCache<User>,
+    /// By the user's id.
+    consents: RecordCache<Given>,
     listeners: RwLock<Vec<Listener>>,
 }
 
@@ -79,6 +84,7 @@ impl Records {
             figures: Arc::clone(figures),
             clients: RecordCache::new(CLIENTS_CACHED, figures.cache("client")),
             users: RecordCache::new(USERS_CACHED, figures.cache("user")),
+            consents: RecordCache::new(CONSENTS_CACHED, figures.cache("consent")),
             listeners: RwLock::default(),
         })
     }
@@ -91,7 +97,16 @@ impl Records {
     fn announce(&self, changed: &Changed) {
         match changed {
             Changed::Client(issuer, id) => self.clients.drop_entry(issuer, id.as_str()),
-            Changed::User(issuer, id) => self.users.drop_entry(issuer, id.as_str()),
+            Changed::ClientDeleted(issuer, id) => {
+                self.clients.drop_entry(issuer, id.as_str());
+                // Nobody knows which of the cached users had allowed it.
+                self.consents.drop_issuer(issuer);
+            }
+            Changed::User(issuer, id) => {
+                self.users.drop_entry(issuer, id.as_str());
+                self.consents.drop_entry(issuer, id.as_str());
+            }
+            Changed::Consents(issuer, user) => self.consents.drop_entry(issuer, user.as_str()),
             _ => {}
         }
         for listener in self.listeners.read().iter() {

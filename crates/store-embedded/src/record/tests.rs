@@ -2,13 +2,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use symbolon_protocol::consent::Consent;
 use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::scope::Scope;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{Profile, User};
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
-use symbolon_store::port::{Audit, Created, Store, Users};
+use symbolon_store::port::{Audit, Consents, Created, Store, Users};
 
 use crate::EmbeddedStore;
 use crate::open::tests::options;
@@ -47,6 +49,32 @@ async fn a_hit_asks_no_database_and_is_counted() {
     assert_eq!((cache.hits, cache.misses), (100, 2));
     let users = after.kinds.iter().find(|kind| kind.kind == StoreKind::User).unwrap();
     assert_eq!(users.shards[0].operations, 103);
+}
+
+#[tokio::test]
+async fn a_consent_is_read_once_however_often_it_is_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(options(directory.path())).unwrap();
+    let (issuer, ann) = (IssuerId::default_issuer(), user("ann").id);
+    let [app, web] = ["app", "web"].map(|id| ClientId::parse(id).unwrap());
+    let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: NOW };
+    let queries = || store.figures().snapshot().database.read_queries;
+    // That there is none is remembered too.
+    for _ in 0..10 {
+        assert!(store.consent(&issuer, &ann, &app).await.unwrap().is_none());
+    }
+    assert_eq!(queries(), 1);
+    store.allow(&issuer, &ann, &app, consent.clone()).await.unwrap();
+    let before = queries();
+    for _ in 0..10 {
+        assert_eq!(store.consent(&issuer, &ann, &app).await.unwrap(), Some(consent.clone()));
+        assert!(store.consent(&issuer, &ann, &web).await.unwrap().is_none());
+        assert_eq!(store.consents_of(&issuer, &ann).await.unwrap().len(), 1);
+    }
+    assert_eq!(queries(), before + 1);
+    let snapshot = store.figures().snapshot();
+    let cache = snapshot.caches.iter().find(|cache| cache.name == "consent").unwrap();
+    assert_eq!((cache.hits, cache.misses), (38, 2));
 }
 
 /// A request may be abandoned while its change is on its way: the change is made, so the cache must hear of it.

@@ -12,7 +12,7 @@ use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
 use symbolon_store::port::{Changed, Created, Page, PageRequest, UserFilter, Users};
 
-use super::listing::{Listing, page_of};
+use super::listing::{Listing, page_of, records_of};
 use super::statement::{Statements, document};
 use super::{ROWS_PER_WRITE, Written, from_document, millis, refuse, to_document};
 use crate::EmbeddedStore;
@@ -132,6 +132,16 @@ fn delete_password(issuer: &IssuerId, user: &str, statements: &Statements<'_>) -
 fn exists(issuer: &IssuerId, user: &str, statements: &Statements<'_>) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM users WHERE issuer = ?1 AND id = ?2";
     Ok(statements.first(sql, [issuer.as_str(), user], |_| Ok(()))?.is_some())
+}
+
+fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
+    if let Some(email) = &filter.email {
+        listing = listing.only("email_lower = ?", email.to_lowercase());
+    }
+    if let Some(verified) = filter.verified {
+        listing = listing.only("verified = ?", i64::from(verified));
+    }
+    listing
 }
 
 /// An address before a name, so that nobody catches another's sign-in by a name that looks like an address. Names
@@ -279,13 +289,7 @@ impl Users for EmbeddedStore {
         filter: &UserFilter,
         page: &PageRequest,
     ) -> Result<Page<Arc<User>>, StoreError> {
-        let mut listing = Listing::of("users", "created_at DESC, rowid DESC", issuer);
-        if let Some(email) = &filter.email {
-            listing = listing.only("email_lower = ?", email.to_lowercase());
-        }
-        if let Some(verified) = filter.verified {
-            listing = listing.only("verified = ?", i64::from(verified));
-        }
+        let listing = filtered(filter, Listing::of("users", "created_at DESC, rowid DESC", issuer));
         let listing = listing.searched("instr(search, ?) > 0", page);
         let (number, limit) = (page.page, page.limit);
         let documents = self
@@ -293,5 +297,19 @@ impl Users for EmbeddedStore {
             .read(StoreKind::User, move |statements| listing.read(statements, number, limit))
             .await?;
         page_of(documents, Arc::new)
+    }
+
+    async fn next_users(
+        &self,
+        issuer: &IssuerId,
+        filter: &UserFilter,
+        after: Option<&UserId>,
+        limit: u32,
+    ) -> Result<Vec<Arc<User>>, StoreError> {
+        let listing = filtered(filter, Listing::of("users", "id", issuer));
+        let after = after.map(ToString::to_string);
+        let read =
+            self.records.read(StoreKind::User, move |statements| listing.after(statements, after, limit));
+        records_of(&read.await?)
     }
 }

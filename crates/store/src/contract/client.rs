@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use symbolon_protocol::id::ClientId;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
 
-use super::sample::{client, page, search};
+use super::sample::{MINUTE, client, page, search};
 use super::{BackEnd, Scene, race_for_one};
 use crate::StoreError;
 use crate::port::Created;
@@ -15,6 +16,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     is_created_changed_and_deleted(back_end).await;
     belongs_to_one_issuer(back_end).await;
     is_listed_and_found(back_end).await;
+    comes_once_while_others_come_and_go(back_end).await;
     is_created_by_one_racer(back_end).await;
     is_changed_by_one_racer(back_end).await;
     is_never_read_stale(back_end).await;
@@ -99,6 +101,39 @@ async fn is_listed_and_found(back_end: &dyn BackEnd) {
         let found = store.list_clients(issuer, &search(text)).await.unwrap();
         assert_eq!((found.total, found.items.len() as u64), (total, total), "{text:?}");
     }
+}
+
+/// Whatever is made, changed and deleted while the list is read: what is there all the while comes once.
+async fn comes_once_while_others_come_and_go(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client-next").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let names: Vec<String> = (0..40_u32).map(|n| format!("c-{n:02}")).collect();
+    for issuer in [issuer, other] {
+        let clients = names.iter().rev().map(|id| client(id, *now)).collect();
+        store.create_clients(issuer, clients).await.unwrap();
+    }
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let some = store.next_clients(issuer, after.as_ref(), 10).await.unwrap();
+        seen.extend(some.iter().map(|client| client.client_id.to_string()));
+        if some.len() < 10 {
+            break;
+        }
+        after = some.last().map(|client| client.client_id.clone());
+        // Before, at and behind the place where the list has come to.
+        for id in ["a-new", "c-09-new", "z-new"] {
+            store.create_client(issuer, client(id, *now + MINUTE)).await.unwrap();
+        }
+        store.delete_client(issuer, &id("c-00")).await.unwrap();
+        store.delete_client(issuer, &id("c-39")).await.unwrap();
+        let renewed = Client { updated_at: *now + MINUTE, ..client("c-20", *now) };
+        drop(store.update_client(issuer, renewed, *now).await);
+    }
+    let mut expected = names[..39].to_vec();
+    expected.insert(10, "c-09-new".to_owned());
+    expected.push("z-new".to_owned());
+    assert_eq!(seen, expected);
+    assert!(store.next_clients(&IssuerId::parse("nobody").unwrap(), None, 10).await.unwrap().is_empty());
 }
 
 async fn is_created_by_one_racer(back_end: &dyn BackEnd) {

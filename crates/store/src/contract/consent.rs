@@ -1,18 +1,39 @@
 //! Remembered consents.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
+use symbolon_protocol::time::Timestamp;
 
-use super::sample::{MINUTE, client};
+use super::sample::{MINUTE, client, user};
 use super::{BackEnd, Scene};
 
 pub async fn all(back_end: &dyn BackEnd) {
+    is_remembered_until_it_is_taken_back(back_end).await;
+    is_listed_by_client(back_end).await;
+    goes_with_its_user_and_its_client(back_end).await;
+    is_never_read_stale(back_end).await;
+}
+
+fn consent(scope: &str, granted_at: Timestamp) -> Consent {
+    Consent { scope: Scope::parse(scope).unwrap(), granted_at }
+}
+
+fn users() -> (UserId, UserId) {
+    (UserId::parse("ann").unwrap(), UserId::parse("bob").unwrap())
+}
+
+fn clients() -> (ClientId, ClientId) {
+    (ClientId::parse("app").unwrap(), ClientId::parse("web").unwrap())
+}
+
+async fn is_remembered_until_it_is_taken_back(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "consent").await;
     let Scene { store, issuer, other, now, .. } = &scene;
-    let (ann, bob) = (UserId::parse("ann").unwrap(), UserId::parse("bob").unwrap());
-    let (app, web) = (ClientId::parse("app").unwrap(), ClientId::parse("web").unwrap());
-    let consent = |scope, granted_at| Consent { scope: Scope::parse(scope).unwrap(), granted_at };
+    let ((ann, bob), (app, web)) = (users(), clients());
     store.create_client(issuer, client("app", *now)).await.unwrap();
     assert!(store.consent(issuer, &ann, &app).await.unwrap().is_none());
     store.allow(issuer, &ann, &app, consent("openid email", *now)).await.unwrap();
@@ -23,16 +44,83 @@ pub async fn all(back_end: &dyn BackEnd) {
         assert!(store.consent(issuer, user, client).await.unwrap().is_none());
         assert!(!store.withdraw(issuer, user, client).await.unwrap());
     }
-    store.allow(issuer, &ann, &web, consent("openid", *now)).await.unwrap();
-    store.allow(other, &ann, &app, consent("openid", *now)).await.unwrap();
-    store.allow(issuer, &bob, &app, consent("openid", *now)).await.unwrap();
     assert!(store.withdraw(issuer, &ann, &app).await.unwrap());
     assert!(!store.withdraw(issuer, &ann, &app).await.unwrap());
     assert!(store.consent(issuer, &ann, &app).await.unwrap().is_none());
+}
 
-    // A client takes the consents that it was given along, and no others.
+async fn is_listed_by_client(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "consent-list").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let (ann, bob) = users();
+    let ids = ["web", "app", "App", "app-2", "10", "9"].map(|id| ClientId::parse(id).unwrap());
+    for id in &ids {
+        store.allow(issuer, &ann, id, consent("openid", *now)).await.unwrap();
+    }
+    let mut expected = ids.to_vec();
+    expected.sort();
+    let given = store.consents_of(issuer, &ann).await.unwrap();
+    assert_eq!(given.iter().map(|(client, _)| client.clone()).collect::<Vec<_>>(), expected);
+    for id in &ids {
+        assert_eq!(store.consent(issuer, &ann, id).await.unwrap(), Some(consent("openid", *now)), "{id}");
+    }
+    assert!(store.consents_of(issuer, &bob).await.unwrap().is_empty());
+    assert!(store.consents_of(other, &ann).await.unwrap().is_empty());
+    store.withdraw(issuer, &ann, &ids[0]).await.unwrap();
+    assert_eq!(store.consents_of(issuer, &ann).await.unwrap().len(), ids.len() - 1);
+}
+
+async fn goes_with_its_user_and_its_client(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "consent-ends").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let ((ann, bob), (app, web)) = (users(), clients());
+    store.create_client(issuer, client("app", *now)).await.unwrap();
+    store.create_user(issuer, user("ann", None, *now), None).await.unwrap();
+    let all = [(issuer, &ann, &app), (issuer, &ann, &web), (issuer, &bob, &app), (other, &ann, &app)];
+    for (issuer, user, client) in all {
+        store.allow(issuer, user, client, consent("openid", *now)).await.unwrap();
+        // Read, so that a cache has it.
+        assert!(store.consent(issuer, user, client).await.unwrap().is_some());
+    }
     assert!(store.delete_client(issuer, &app).await.unwrap());
-    assert!(store.consent(issuer, &bob, &app).await.unwrap().is_none());
-    assert!(store.consent(issuer, &ann, &web).await.unwrap().is_some());
+    for (number, (issuer, user, client)) in all.into_iter().enumerate() {
+        let stays = number % 2 == 1;
+        assert_eq!(store.consent(issuer, user, client).await.unwrap().is_some(), stays, "{user} {client}");
+    }
+    assert!(store.delete_user(issuer, &ann).await.unwrap());
+    assert!(store.consent(issuer, &ann, &web).await.unwrap().is_none());
     assert!(store.consent(other, &ann, &app).await.unwrap().is_some());
+}
+
+/// Whoever reads after a change was answered sees it, however many readers fill a cache meanwhile.
+async fn is_never_read_stale(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "consent-cache").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let ((ann, _), (app, _)) = (users(), clients());
+    let done = Arc::new(AtomicBool::new(false));
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (store, issuer, done) = (Arc::clone(store), issuer.clone(), Arc::clone(&done));
+        let (ann, app) = (ann.clone(), app.clone());
+        readers.spawn(async move {
+            while !done.load(Ordering::Relaxed) {
+                store.consent(&issuer, &ann, &app).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    for round in 0..200_u32 {
+        let at = *now + round * MINUTE;
+        store.allow(issuer, &ann, &app, consent("openid", at)).await.unwrap();
+        let found = store.consent(issuer, &ann, &app).await.unwrap();
+        assert_eq!(found.map(|found| found.granted_at), Some(at), "round {round}");
+        if round % 2 == 1 {
+            assert!(store.withdraw(issuer, &ann, &app).await.unwrap());
+            assert!(store.consent(issuer, &ann, &app).await.unwrap().is_none(), "round {round}");
+        }
+    }
+    done.store(true, Ordering::Relaxed);
+    while let Some(reader) = readers.join_next().await {
+        reader.unwrap();
+    }
 }

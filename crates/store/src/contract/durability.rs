@@ -11,8 +11,8 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::user::PasswordHash;
 
 use super::sample::{
-    HOUR, bare_lineage, client, code_grant, draw_code, draw_session, family, issuer, key, lineage_of, page,
-    rotation, session, user,
+    HOUR, bare_lineage, client, code_grant, draw_code, draw_session, family, issuer, key, lineage_of,
+    rotation, session, user, with_tokens,
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{Redemption, Use};
@@ -36,14 +36,15 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     told(store.begin_families(issuer, families.clone()).await).await;
     for (n, id) in ids.iter().enumerate() {
         match n % 3 {
-            0 => assert!(told(store.end_session(issuer, id).await).await.is_some()),
+            0 => assert!(told(store.end_session(issuer, id, &with_tokens(*now)).await).await.is_some()),
             1 => assert!(told(store.note_client(issuer, id, &app).await).await),
             _ => {}
         }
     }
-    for (n, (id, _)) in families.iter().enumerate() {
+    for (n, (id, begun)) in families.iter().enumerate() {
         if n % 4 == 0 {
-            assert!(told(store.end_family(issuer, id).await).await.is_some());
+            let tombstone = Tombstone::grant(begun.grant.clone(), *now + HOUR);
+            assert!(told(store.end_family(issuer, id, &tombstone).await).await.is_some());
             continue;
         }
         for version in 1..=u32::try_from(n % 4).unwrap() {
@@ -75,7 +76,8 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
         let found = told(after.family(issuer, id).await).await.map(|found| found.version);
         let expected = (n % 4 != 0 && n != 3).then(|| 1 + u32::try_from(n % 4).unwrap());
         assert_eq!(found, expected, "family {n}");
-        assert_eq!(told(after.revoked(issuer, &lineage_of(&begun.grant)).await).await, n == 3);
+        let ended = told(after.revoked(issuer, &lineage_of(&begun.grant)).await).await;
+        assert_eq!(ended, n % 4 == 0 || n == 3, "the grant of family {n}");
     }
     let token = Lineage { tokens: vec![jti.clone()], ..bare_lineage(Slot::new(5), *now) };
     assert!(told(after.revoked(issuer, &token).await).await);
@@ -85,9 +87,10 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     let again = after.redeem_code(issuer, &code, *now).await.unwrap();
     assert!(!matches!(again, Redemption::Redeemed(_)), "a used code came back");
     let live = ids.len() - ids.len().div_ceil(3);
-    let listed = after.list_sessions(issuer, None, &page(1, 1_000), *now).await.unwrap();
-    assert_eq!((listed.total, listed.items.len()), (live as u64, live));
-    let ended = told(after.end_sessions_of(issuer, &UserId::parse("user").unwrap()).await).await;
+    let listed = after.next_sessions(issuer, None, 1_000, *now).await.unwrap();
+    assert_eq!((listed.items.len(), listed.next), (live, None));
+    let user = UserId::parse("user").unwrap();
+    let ended = told(after.end_sessions_of(issuer, &user, &with_tokens(*now)).await).await;
     assert_eq!(ended, live as u64);
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::key::KeyState;
 use symbolon_protocol::settings::IssuerSettings;
@@ -80,13 +81,17 @@ async fn tells_of_changes(back_end: &dyn BackEnd) {
     store.create_user(one, user.clone(), None).await.unwrap();
     store.update_client(one, client.clone(), *now).await.unwrap();
     store.update_user(one, user.clone(), *now).await.unwrap();
+    let consent = Consent { scope: client.scope.clone(), granted_at: *now };
+    store.allow(one, &user.id, &client.client_id, consent).await.unwrap();
     store.delete_client(one, &client.client_id).await.unwrap();
     store.delete_user(one, &user.id).await.unwrap();
     let expected = [
         Changed::Issuers,
         Changed::Settings(one.clone()),
         Changed::Keys(one.clone()),
-        Changed::Client(one.clone(), client.client_id),
+        Changed::Client(one.clone(), client.client_id.clone()),
+        Changed::ClientDeleted(one.clone(), client.client_id),
+        Changed::Consents(one.clone(), user.id.clone()),
         Changed::User(one.clone(), user.id),
     ];
     let heard = heard.lock();

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use symbolon_protocol::family::{FamilyId, Rotation};
+use symbolon_protocol::family::{Family, FamilyId, Rotation};
 use symbolon_protocol::grant::Slot;
+use symbolon_protocol::revocation::Tombstone;
+use symbolon_protocol::time::Timestamp;
 
 use super::sample::{HOUR, MINUTE, family, lineage_of, rotation};
 use super::{BackEnd, ROUNDS, Scene, race, race_for_one, told};
@@ -28,6 +30,10 @@ fn draw(scene: &Scene) -> FamilyId {
 /// The family of a registered token: found by hash.
 fn registered(scene: &Scene, name: &str) -> FamilyId {
     FamilyId { generation: 0, shard: u32::from(Slot::of(&scene.issuer, name).number()), name: name.into() }
+}
+
+fn grant_ended(family: &Family, now: Timestamp) -> Tombstone {
+    Tombstone::grant(family.grant.clone(), now + HOUR)
 }
 
 async fn moves_on_version_by_version(back_end: &dyn BackEnd) {
@@ -65,9 +71,15 @@ async fn moves_on_version_by_version(back_end: &dyn BackEnd) {
         let idle = told(store.rotate(issuer, &id, &rotation(8, soon + HOUR)).await).await;
         assert_eq!(idle, Rotation::Unknown, "unused for too long");
 
-        let ended = told(store.end_family(issuer, &id).await).await.expect("live until now");
+        let ended = told(store.end_family(issuer, &id, &grant_ended(&begun, *now)).await)
+            .await
+            .expect("live until now");
         assert_eq!(ended.grant, begun.grant);
-        assert!(told(store.end_family(issuer, &id).await).await.is_none());
+        assert!(
+            told(store.revoked(issuer, &lineage_of(&begun.grant)).await).await,
+            "its grant has ended too"
+        );
+        assert!(told(store.end_family(issuer, &id, &grant_ended(&begun, *now)).await).await.is_none());
         assert!(told(store.family(issuer, &id).await).await.is_none());
         assert_eq!(told(store.rotate(issuer, &id, &rotation(8, soon)).await).await, Rotation::Unknown);
     }
@@ -107,7 +119,10 @@ async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {
         told(store.begin_family(issuer, &id, family(&scene, "user")).await).await;
         assert!(told(store.family(other, &id).await).await.is_none());
         assert_eq!(told(store.rotate(other, &id, &rotation(1, *now)).await).await, Rotation::Unknown);
-        assert!(told(store.end_family(other, &id).await).await.is_none());
+        let begun = told(store.family(issuer, &id).await).await.expect("live");
+        let ended = grant_ended(&begun, *now);
+        assert!(told(store.end_family(other, &id, &ended).await).await.is_none());
+        assert!(!told(store.revoked(issuer, &lineage_of(&begun.grant)).await).await);
         let own = family(&scene, "another");
         assert_eq!(told(store.begin_family(other, &id, own.clone()).await).await, Created::Created);
         assert_eq!(told(store.family(other, &id).await).await.as_deref(), Some(&own));
@@ -193,17 +208,18 @@ async fn is_ended_by_one_racer(back_end: &dyn BackEnd) {
     told(scene.store.begin_families(&scene.issuer, families.clone()).await).await;
     race_for_one("end_family", |round, racer| {
         let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), families[round].0.clone());
-        let request = rotation(1, scene.now);
+        let (request, ended) = (rotation(1, scene.now), grant_ended(&families[round].1, scene.now));
         async move {
             if racer % 8 == 7 {
                 told(store.rotate(&issuer, &id, &request).await).await;
                 return false;
             }
-            told(store.end_family(&issuer, &id).await).await.is_some()
+            told(store.end_family(&issuer, &id, &ended).await).await.is_some()
         }
     })
     .await;
-    for (id, _) in &families {
+    for (id, begun) in &families {
         assert!(told(scene.store.family(&scene.issuer, id).await).await.is_none(), "rotated back to life");
+        assert!(told(scene.store.revoked(&scene.issuer, &lineage_of(&begun.grant)).await).await);
     }
 }

@@ -8,9 +8,10 @@ use symbolon_protocol::client::{Client, GrantType, TokenEndpointAuthMethod, Toke
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::family::{Family, RotationRequest};
 use symbolon_protocol::grant::{GrantId, Lineage, Slot};
-use symbolon_protocol::id::{ClientId, IssuerId, Kid, UserId};
+use symbolon_protocol::id::{ClientId, IssuerId, Kid, Sid, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::{KeyRecord, KeyState};
+use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::time::Timestamp;
@@ -128,7 +129,7 @@ pub(crate) fn session(issuer: &IssuerId, id: &SessionId, user: &str, now: Timest
         created_at: now,
         expires_at: now + HOUR,
         amr: Amr::of(AuthenticationMethod::Pwd),
-        clients: Vec::new(),
+        clients: Box::default(),
         predecessors: Box::default(),
     }
 }
@@ -160,6 +161,16 @@ pub(crate) fn rotation(presented: u32, now: Timestamp) -> RotationRequest {
         rotate: true,
         tombstone_until: now + HOUR,
     }
+}
+
+/// The end of a session with everything that is bound to it.
+pub(crate) fn with_tokens(now: Timestamp) -> SessionEnd {
+    SessionEnd::WithTokens { now, longest: 24 * HOUR }
+}
+
+/// The lineage of a token that is bound to a session.
+pub(crate) fn lineage_in(issuer: &IssuerId, session: &Session, sid: &Sid, born: Timestamp) -> Lineage {
+    Lineage { session: Some(sid.clone()), ..bare_lineage(Slot::of(issuer, session.user.as_str()), born) }
 }
 
 /// The lineage of a token that has nothing but a grant.

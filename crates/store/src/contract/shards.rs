@@ -9,7 +9,7 @@ use symbolon_protocol::family::{FamilyId, Rotation};
 use symbolon_protocol::session::SessionId;
 use tokio::task::JoinSet;
 
-use super::sample::{code_grant, draw_code, draw_session, family, rotation, session};
+use super::sample::{code_grant, draw_code, draw_session, family, rotation, session, with_tokens};
 use super::{BackEnd, Scene, told};
 use crate::port::Redemption;
 use crate::shard::{Kind, Route};
@@ -104,7 +104,7 @@ async fn loses_nothing_when_they_change(back_end: &dyn BackEnd) {
         assert!(told(after.session(issuer, session, *now).await).await.is_some());
         let retried = told(after.rotate(issuer, family, &rotation(1, *now)).await).await;
         assert!(matches!(retried, Rotation::Retry(_)));
-        assert!(told(after.end_session(issuer, session).await).await.is_some());
+        assert!(told(after.end_session(issuer, session, &with_tokens(*now)).await).await.is_some());
     }
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
-use symbolon_protocol::user::PasswordHash;
+use symbolon_protocol::user::{PasswordHash, User};
 
-use super::sample::{page, search, user};
+use super::sample::{HOUR, page, search, user};
 use super::{BackEnd, Scene, race_for_one};
 use crate::StoreError;
 use crate::port::{Created, UserFilter};
@@ -19,6 +19,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     leaves_nothing_behind(back_end).await;
     belongs_to_one_issuer(back_end).await;
     is_listed_and_filtered(back_end).await;
+    comes_once_while_others_come_and_go(back_end).await;
     an_address_goes_to_one_racer(back_end).await;
 }
 
@@ -147,6 +148,34 @@ async fn is_listed_and_filtered(back_end: &dyn BackEnd) {
         let found = store.list_users(issuer, &filter, &search("example")).await.unwrap();
         assert_eq!(found.total, total);
     }
+}
+
+/// Whoever is there while the list is read comes once.
+async fn comes_once_while_others_come_and_go(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "user-next").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let names: Vec<String> = (0..30_u32).map(|n| format!("u-{n:02}")).collect();
+    for issuer in [issuer, other] {
+        let of = |id: &String| (User { email_verified: id.ends_with('7'), ..user(id, None, *now) }, None);
+        store.create_users(issuer, names.iter().rev().map(of).collect()).await.unwrap();
+    }
+    let all = UserFilter::default();
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let some = store.next_users(issuer, &all, after.as_ref(), 10).await.unwrap();
+        seen.extend(some.iter().map(|user| user.id.to_string()));
+        if some.len() < 10 {
+            break;
+        }
+        after = some.last().map(|user| user.id.clone());
+        store.create_user(issuer, user("a-new", None, *now + HOUR), None).await.unwrap();
+        store.delete_user(issuer, &id("u-03")).await.unwrap();
+    }
+    assert_eq!(seen, names);
+    let verified = UserFilter { email: None, verified: Some(true) };
+    let found = store.next_users(issuer, &verified, Some(&id("u-07")), 10).await.unwrap();
+    let found: Vec<&str> = found.iter().map(|user| user.id.as_str()).collect();
+    assert_eq!(found, ["u-17", "u-27"]);
 }
 
 async fn an_address_goes_to_one_racer(back_end: &dyn BackEnd) {

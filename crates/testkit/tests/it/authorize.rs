@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
+use symbolon_protocol::consent::Consent;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::scope::Scope;
 use symbolon_testkit::{RelyingParty, TestServer, decode_jwt};
 
 #[test]
@@ -33,6 +36,34 @@ fn silent_authentication_gives_a_code_that_gives_tokens() {
     let bearer = format!("Bearer {}", body["access_token"].as_str().unwrap());
     let info = server.browser().get_with("/userinfo", &[("authorization", &bearer)]);
     assert_eq!((info.status, info.json()["email"].as_str()), (200, Some("a@example.com")));
+}
+
+/// Client, session, user and consent are in memory after the first time, and a code lives nowhere else.
+#[test]
+fn silent_authentication_asks_the_database_once() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({ "skip_consent": false }));
+    let (user, browser) = server.signed_in("a@example.com");
+    let silent = || browser.get(&rp.authorization_request().with("prompt", "none").path());
+    assert_eq!(silent().redirected("error").as_deref(), Some("consent_required"));
+    let consent = Consent { scope: Scope::parse("openid profile email").unwrap(), granted_at: server.now() };
+    let (issuer, user) = (IssuerId::default_issuer(), UserId::parse(&user).unwrap());
+    let client = ClientId::parse(&rp.client_id).unwrap();
+    server.block_on(server.app.store.allow(&issuer, &user, &client, consent)).unwrap();
+    assert!(silent().redirected("code").is_some(), "the change is seen at once");
+    // Beginning the grant is in the audit log: it is to be written before, not meanwhile.
+    server.block_on(server.app.audit.drain());
+    let queries = || {
+        let database = server.app.store.figures().snapshot().database;
+        (database.read_queries, database.write_queries)
+    };
+    let before = queries();
+    for _ in 0..3 {
+        assert!(silent().redirected("code").is_some());
+    }
+    assert_eq!(queries(), before);
+    server.block_on(server.app.store.withdraw(&issuer, &user, &client)).unwrap();
+    assert_eq!(silent().redirected("error").as_deref(), Some("consent_required"));
 }
 
 #[test]

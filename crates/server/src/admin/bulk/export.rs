@@ -1,12 +1,15 @@
-//! Everything that there is, streamed.
+//! Everything that there is, streamed in the order of the ids: whatever is made, changed or deleted meanwhile, each
+//! record that is there all the while comes once.
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
+use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata;
 use symbolon_store::StoreError;
-use symbolon_store::port::{PageRequest, UserFilter};
+use symbolon_store::port::UserFilter;
 use tokio::sync::mpsc;
 
 use super::super::call::Call;
@@ -15,8 +18,8 @@ use super::super::users::view;
 use super::stream;
 
 /// Records that are read at once.
-const PAGE: u32 = 1000;
-/// Pages that wait for the reader.
+const AT_ONCE: u32 = 1000;
+/// Pieces that wait for the reader.
 const WAITING: usize = 4;
 
 type Sender = mpsc::Sender<io::Result<Bytes>>;
@@ -26,13 +29,11 @@ pub(super) async fn users(call: Call) -> Answer {
     let filter = UserFilter { email: None, verified: call.query("verified")? };
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
-        for page in 1.. {
-            let request = PageRequest { page, limit: PAGE, search: None };
-            let found = call.app.store.list_users(call.id(), &filter, &request).await;
-            let lines = found.map(|found| found.items.iter().map(|user| Value::Object(view(user))).collect());
-            if !sent(&sender, lines).await {
-                break;
-            }
+        let mut after = None;
+        loop {
+            let found = call.app.store.next_users(call.id(), &filter, after.as_ref(), AT_ONCE).await;
+            let Some(users) = sent(&sender, found, |user| Value::Object(view(user))).await else { break };
+            after = users.last().map(|user| user.id.clone());
         }
     });
     Ok(stream::response(receiver))
@@ -42,30 +43,33 @@ pub(super) async fn users(call: Call) -> Answer {
 pub(super) async fn clients(call: Call) -> Answer {
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
-        for page in 1.. {
-            let request = PageRequest { page, limit: PAGE, search: None };
-            let found = call.app.store.list_clients(call.id(), &request).await;
-            let view = |client: &std::sync::Arc<_>| Value::Object(client_metadata::view(client));
-            let lines = found.map(|found| found.items.iter().map(view).collect());
-            if !sent(&sender, lines).await {
-                break;
-            }
+        let mut after = None;
+        loop {
+            let found = call.app.store.next_clients(call.id(), after.as_ref(), AT_ONCE).await;
+            let view = |client: &Client| Value::Object(client_metadata::view(client));
+            let Some(clients) = sent(&sender, found, view).await else { break };
+            after = clients.last().map(|client| client.client_id.clone());
         }
     });
     Ok(stream::response(receiver))
 }
 
-/// Sends a page; whether there may be another. A store that fails breaks the answer off: it must not look whole.
-async fn sent(sender: &Sender, lines: Result<Vec<Value>, StoreError>) -> bool {
-    match lines {
-        Ok(lines) => {
-            let more = lines.len() == PAGE as usize;
-            (lines.is_empty() || sender.send(Ok(stream::written(lines))).await.is_ok()) && more
+/// Sends a piece; the piece, if more may follow it. A store that fails breaks the answer off: it must not look whole.
+async fn sent<T>(
+    sender: &Sender,
+    found: Result<Vec<Arc<T>>, StoreError>,
+    view: impl Fn(&T) -> Value,
+) -> Option<Vec<Arc<T>>> {
+    match found {
+        Ok(records) => {
+            let lines: Vec<Value> = records.iter().map(|record| view(record)).collect();
+            let sent = lines.is_empty() || sender.send(Ok(stream::written(lines))).await.is_ok();
+            (sent && records.len() == AT_ONCE as usize).then_some(records)
         }
         Err(error) => {
             tracing::error!(target: "symbolon::store", %error, "an export broke off");
             let _ = sender.send(Err(io::Error::other("the export broke off"))).await;
-            false
+            None
         }
     }
 }

@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use symbolon_protocol::client::{Client, GrantType};
+use symbolon_protocol::client::GrantType;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{Family, FamilyId};
-use symbolon_protocol::grant::GrantId;
-use symbolon_protocol::id::UserId;
-use symbolon_protocol::scope::Scope;
-use symbolon_protocol::session::{Amr, AuthenticationMethod};
 use symbolon_protocol::token::refresh_token;
 use symbolon_store::shard::Kind;
 
 use super::super::call::{Call, Payload};
 use super::super::error::{AdminError, Answer};
+use super::super::granted;
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::{Known, scope};
@@ -25,27 +22,6 @@ const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Event::FamilyBegun };
 pub(super) async fn begin(call: Call, payload: Payload) -> Answer {
     let known = Known::new(&call);
     stream::answer(call, payload, PACE, move |chunk| chunk_of(Arc::clone(&known), chunk))
-}
-
-/// A family that begins now, as if the user had signed in and allowed `offline_access`.
-pub(super) fn family(call: &Call, client: &Client, user: UserId, scope: Scope) -> Family {
-    let now = call.now();
-    let lifetimes = call.issuer.settings.load().lifetimes_for(&client.settings);
-    Family {
-        grant: GrantId::draw(call.id(), user.as_str(), now, &*call.app.random),
-        client: client.client_id.clone(),
-        user,
-        sid: None,
-        scope,
-        auth_time: now,
-        amr: Amr::of(AuthenticationMethod::AdminApi),
-        version: 1,
-        created_at: now,
-        rotated_at: now,
-        idle_expires_at: now + lifetimes.refresh_token_idle,
-        expires_at: now + lifetimes.refresh_token_absolute,
-        binding: None,
-    }
 }
 
 async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
@@ -88,5 +64,5 @@ async fn new(known: &Known, line: Line) -> Result<(FamilyId, Family), AdminError
     let user = known.user(&mut fields).await?;
     let scope = scope(&mut fields, &client)?;
     let id = known.call.app.store.place(Kind::Refresh).draw_family(&*known.call.app.random);
-    Ok((id, family(&known.call, &client, user, scope)))
+    Ok((id, granted::family_of(&known.call, &client, user, scope)))
 }

@@ -9,7 +9,8 @@ use symbolon_protocol::session::{Session, SessionId};
 
 use super::super::call::{Call, Payload};
 use super::super::error::{AdminError, Answer};
-use super::super::test_endpoints::{MAX_TTL, new_session};
+use super::super::granted;
+use super::super::test_endpoints::MAX_TTL;
 use super::Known;
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
@@ -57,5 +58,5 @@ async fn new(known: &Known, line: Line) -> Result<(SessionId, Session), AdminErr
     let user = known.user(&mut fields).await?;
     let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?;
     let ttl = ttl.map_or_else(|| known.call.issuer.settings.load().lifetimes.session, Duration::from_secs);
-    Ok(new_session(&known.call, user, ttl))
+    Ok(granted::session(&known.call, user, ttl))
 }

@@ -13,9 +13,9 @@ use tokio::runtime::Handle;
 
 use super::super::call::{Call, Payload};
 use super::super::error::{AdminError, Answer};
+use super::super::granted;
 use super::super::signing_keys;
-use super::super::test_endpoints::MAX_TTL;
-use super::families::family;
+use super::super::test_endpoints::MAX_TOKEN_TTL;
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::{Known, scope};
@@ -52,7 +52,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     let client = known.client(&mut fields).await?;
     let user = known.user(&mut fields).await?;
     let scope = scope(&mut fields, &client)?;
-    let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?;
+    let ttl = fields.bounded("ttl_seconds", 1..=MAX_TOKEN_TTL)?;
     let settings = call.issuer.settings.load();
     let context = Context {
         issuer: &call.issuer.record,
@@ -63,7 +63,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     };
     let algorithm = context.access_token_algorithm();
     // The token that a refresh would give, in a grant of its own.
-    let family = family(call, &client, user, scope.clone());
+    let family = granted::family_of(call, &client, user, scope.clone());
     let mut token = refresh_token::issue(&context, &family, scope).access;
     if let Some(ttl) = ttl {
         token.exp = token.iat.saturating_add(ttl);

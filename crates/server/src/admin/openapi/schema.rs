@@ -1,6 +1,7 @@
 //! The schemas of the document, by name. Tests hold them against what handlers read and show.
 
 use serde_json::{Map, Value, json};
+use symbolon_protocol::userinfo::PROFILE_CLAIMS;
 
 /// An object of members, some of which are required.
 fn object(required: &[&str], members: &[(&str, Value)]) -> Value {
@@ -191,22 +192,8 @@ fn bulk_of(schema: &Value) -> Value {
 
 fn users() -> Schemas {
     let address = ["formatted", "street_address", "locality", "region", "postal_code", "country"];
-    let claims = [
-        "name",
-        "given_name",
-        "family_name",
-        "middle_name",
-        "nickname",
-        "preferred_username",
-        "profile",
-        "picture",
-        "website",
-        "gender",
-        "birthdate",
-        "zoneinfo",
-        "locale",
-        "phone_number",
-    ];
+    let claims: Vec<_> =
+        PROFILE_CLAIMS.iter().copied().chain(["phone_number"]).map(|name| (name, text())).collect();
     let base = object(
         &[],
         &[
@@ -217,7 +204,7 @@ fn users() -> Schemas {
             ("active", flag()),
         ],
     );
-    let record = extended(&base, &[], &claims.map(|name| (name, text())));
+    let record = extended(&base, &[], &claims);
     let password = [("password", secret()), ("password_hash", secret())];
     let new = extended(&record, &[], &[("id", text())]);
     let shown = extended(&record, &["id"], &[("id", text()), ("created_at", time()), ("updated_at", time())]);

@@ -11,7 +11,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
-use symbolon_store::port::{Created, PageRequest, UserFilter};
+use symbolon_store::port::{Created, UserFilter};
 
 use super::call::{Call, Concerns, Payload, created, done, ok};
 use super::error::{AdminError, Answer};
@@ -169,28 +169,23 @@ async fn changed(
         }
         Err(error) => return Err(error.into()),
     }
-    if before.active && !user.active {
-        end(call, &user.id).await?;
+    // Also where it was inactive before: an earlier attempt may have stopped in between.
+    if !user.active {
+        ending::user(call, &user.id).await?;
     }
     call.audit(Event::UserUpdated, Concerns { detail: json!({ "active": user.active }), ..about(&user.id) });
     Ok(Some(ok(&json!({ "user": view(&user) }))))
 }
 
-/// Ends sessions and tokens of a user.
-async fn end(call: &Call, user: &UserId) -> Result<u64, AdminError> {
-    ending::tokens_of_user(call, user).await?;
-    ending::sessions_of_user(call, user).await
-}
-
 async fn remove(call: Call) -> Answer {
     let user = load(&call).await?;
     // Before the record goes: whatever happens after this, tokens and sessions are ended.
-    end(&call, &user.id).await?;
+    ending::user(&call, &user.id).await?;
     if !call.app.store.delete_user(call.id(), &user.id).await? {
         return Err(unknown());
     }
     // What began while the record still stood.
-    end(&call, &user.id).await?;
+    ending::user(&call, &user.id).await?;
     call.audit(Event::UserDeleted, about(&user.id));
     Ok(done())
 }
@@ -206,7 +201,7 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
         return Err(unknown());
     }
     if end_sessions {
-        end(&call, &user.id).await?;
+        ending::user(&call, &user.id).await?;
     }
     let what = if removed { "removed" } else { "set" };
     call.audit(Event::UserUpdated, Concerns { detail: json!({ "password": what }), ..about(&user.id) });
@@ -215,25 +210,11 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
 
 async fn list_sessions(call: Call) -> Answer {
     let user = load(&call).await?;
-    sessions::listed(&call, Some(&user.id)).await
+    sessions::of_user(&call, &user.id).await
 }
 
 async fn end_sessions(call: Call) -> Answer {
     let user = load(&call).await?;
-    let all = PageRequest { page: 1, limit: 1000, search: None };
-    let mut ended = 0;
-    // A page at a time, the tokens first; sessions that begin meanwhile are not among those that were meant.
-    for _ in 0..1000 {
-        let live = call.app.store.list_sessions(call.id(), Some(&user.id), &all, call.now()).await?;
-        let live: Vec<_> = live.items.into_iter().map(|listed| listed.session).collect();
-        ending::tokens_of_sessions(&call, &live).await?;
-        if live.len() < 1000 {
-            ended += ending::sessions_of_user(&call, &user.id).await?;
-            break;
-        }
-        for session in &live {
-            ended += u64::from(ending::session(&call, &session.sid).await?.is_some());
-        }
-    }
+    let ended = ending::sessions_of_user(&call, &user.id).await?;
     Ok(ok(&json!({ "ended": ended })))
 }

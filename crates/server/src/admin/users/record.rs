@@ -142,7 +142,7 @@ fn profile(fields: &mut Fields) -> Result<Profile, AdminError> {
         locale: fields.text("locale")?,
         phone_number: fields.text("phone_number")?,
         phone_number_verified: fields.take("phone_number_verified")?,
-        address: address(fields)?,
+        address: address(fields)?.map(Box::new),
     })
 }
 

@@ -1,0 +1,110 @@
+//! Which sessions there are: read from the disk, after everything in flight is on it.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor};
+use symbolon_store::shard::record_key;
+
+use super::Stored;
+use crate::journal::{Table, split_value};
+use crate::sharded::Key;
+use crate::{EmbeddedStore, decode, failed};
+
+/// Records that one piece of a listing looks at: there may be other issuers' among them, and some that have ended.
+const MOST_LOOKED_AT: usize = 4_096;
+
+impl Stored {
+    fn read(value: &[u8]) -> Result<Self, StoreError> {
+        let (_, record) =
+            split_value(value).ok_or_else(|| StoreError::Failed("a session is cut short".into()))?;
+        decode(record)
+    }
+
+    fn listed(self) -> ListedSession {
+        ListedSession { session: Arc::new(self.session), last_used_at: self.used_at }
+    }
+}
+
+impl EmbeddedStore {
+    /// The keys of a user's sessions.
+    pub(super) async fn sessions_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Vec<Key>, StoreError> {
+        self.journal.flush().await;
+        let prefix = record_key(issuer, user.as_str());
+        self.blocking(move |journal| {
+            let mut keys = Vec::new();
+            for record in journal.scan_prefix(Table::SessionsOfUser, &prefix) {
+                let (key, _) = record.map_err(failed)?;
+                keys.extend(key.last_chunk::<16>().copied());
+            }
+            Ok(keys)
+        })
+        .await
+    }
+
+    /// Those of the keys' sessions that the disk has.
+    pub(super) async fn stored_sessions(&self, keys: Vec<Key>) -> Result<Vec<Stored>, StoreError> {
+        self.blocking(move |journal| {
+            let mut found = Vec::with_capacity(keys.len());
+            for key in keys {
+                if let Some(value) = journal.get(Table::Sessions, &key).map_err(failed)? {
+                    found.push(Stored::read(&value)?);
+                }
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    pub(super) async fn page_of_user(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        page: &PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<ListedSession>, StoreError> {
+        let keys = self.sessions_of(issuer, user).await?;
+        let mut live = self.stored_sessions(keys).await?;
+        live.retain(|stored| stored.session.expires_at > now);
+        live.sort_by(|a, b| {
+            b.session.created_at.cmp(&a.session.created_at).then_with(|| a.session.sid.cmp(&b.session.sid))
+        });
+        let total = live.len() as u64;
+        let first = (page.page.max(1) as usize - 1).saturating_mul(page.limit as usize);
+        let items = live.into_iter().skip(first).take(page.limit as usize).map(Stored::listed).collect();
+        Ok(Page { items, total })
+    }
+
+    /// Goes on through the table, whose keys are digests.
+    pub(super) async fn next_stored(
+        &self,
+        issuer: &IssuerId,
+        after: Option<SessionCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextSessions, StoreError> {
+        self.journal.flush().await;
+        let issuer = issuer.clone();
+        let limit = limit.clamp(1, 1_000) as usize;
+        self.blocking(move |journal| {
+            let from = after.map_or(Bound::Unbounded, |cursor| Bound::Excluded(cursor.0.to_vec()));
+            let mut items = Vec::new();
+            for (looked_at, record) in journal.scan(Table::Sessions, (from, Bound::Unbounded)).enumerate() {
+                let (key, value) = record.map_err(failed)?;
+                let stored = Stored::read(&value)?;
+                if stored.issuer == issuer && stored.session.expires_at > now {
+                    items.push(stored.listed());
+                }
+                if items.len() == limit || looked_at + 1 == MOST_LOOKED_AT {
+                    let next = key.first_chunk::<16>().copied().map(SessionCursor);
+                    return Ok(NextSessions { items, next });
+                }
+            }
+            Ok(NextSessions { items, next: None })
+        })
+        .await
+    }
+}

@@ -1,0 +1,85 @@
+//! A session in memory, small: there are millions of them.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::session::Session;
+use symbolon_protocol::time::Timestamp;
+
+/// How often a session's last use is written, in seconds.
+const USE_WRITTEN_EVERY: u64 = 60;
+
+/// A session in memory: two words.
+pub(crate) struct Live {
+    pub(super) session: Arc<Session>,
+    pub(super) issuer: IssuerNumber,
+    /// When its last use was written, in seconds, rounded up. Good until 2106.
+    written_use: u32,
+}
+
+impl Live {
+    pub(super) fn new(issuer: IssuerNumber, session: Session, used_at: Timestamp) -> Self {
+        Self { session: Arc::new(session), issuer, written_use: rounded_up(used_at) }
+    }
+
+    /// Whether a use is to be written.
+    pub(super) fn use_is_due(&self, now: Timestamp) -> bool {
+        now.seconds().saturating_sub(self.written_use.into()) >= USE_WRITTEN_EVERY
+    }
+
+    /// A use was written.
+    pub(super) fn note_written_use(&mut self, now: Timestamp) {
+        self.written_use = rounded_up(now);
+    }
+}
+
+fn rounded_up(at: Timestamp) -> u32 {
+    u32::try_from(at.millis().div_ceil(1_000)).unwrap_or(u32::MAX)
+}
+
+/// Stands for an issuer in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IssuerNumber(u32);
+
+/// The issuers of the sessions in memory, numbered as they come. A session needs to know its own only where its key
+/// came from a `sid`, which anybody may have written.
+#[derive(Default)]
+pub(crate) struct SessionIssuers(RwLock<Vec<IssuerId>>);
+
+impl SessionIssuers {
+    /// The number of an issuer. There are few, and it is asked for where a session begins, comes from the disk or ends.
+    pub(super) fn number(&self, issuer: &IssuerId) -> IssuerNumber {
+        let known = Self::find(&self.0.read(), issuer);
+        known.unwrap_or_else(|| {
+            let mut issuers = self.0.write();
+            Self::find(&issuers, issuer).unwrap_or_else(|| {
+                issuers.push(issuer.clone());
+                IssuerNumber(issuers.len() as u32 - 1)
+            })
+        })
+    }
+
+    fn find(issuers: &[IssuerId], issuer: &IssuerId) -> Option<IssuerNumber> {
+        issuers.iter().zip(0..).find(|(known, _)| *known == issuer).map(|(_, number)| IssuerNumber(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issuer_has_one_number() {
+        let issuers = SessionIssuers::default();
+        let (one, two) = (IssuerId::parse("one").unwrap(), IssuerId::parse("two").unwrap());
+        assert_ne!(issuers.number(&one), issuers.number(&two));
+        assert_eq!(issuers.number(&one), issuers.number(&one));
+        assert_eq!(issuers.number(&two), issuers.number(&two));
+    }
+
+    #[test]
+    fn a_session_in_memory_is_small() {
+        assert_eq!(size_of::<Option<Live>>(), 16);
+    }
+}

@@ -1,0 +1,345 @@
+//! Sessions: memory in front of the journal, durable before the answer.
+
+mod listing;
+mod live;
+
+pub(crate) use live::{Live, SessionIssuers};
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::revocation::SessionEnd;
+use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions};
+use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
+use symbolon_store::{Outcome, StoreError};
+
+use crate::journal::{CommitNumber, Journal, Op, Table, split_value};
+use crate::resident::{Entry, Known};
+use crate::sharded::{Key, slot_of_key};
+use crate::{EmbeddedStore, decode, encode};
+
+/// Sessions that one shard keeps in memory; more are read from the disk when asked for.
+const MOST_PER_SHARD: usize = 32_768;
+
+/// Sessions of a user that are read from the disk at once.
+const READ_AT_ONCE: usize = 1_000;
+
+/// A session on disk. The issuer is in the key's digest too, but a listing needs its name.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    issuer: IssuerId,
+    used_at: Timestamp,
+    session: Session,
+}
+
+#[derive(Serialize)]
+struct StoredRef<'a> {
+    issuer: &'a IssuerId,
+    used_at: Timestamp,
+    session: &'a Session,
+}
+
+fn put(issuer: &IssuerId, key: &Key, session: &Session, used_at: Timestamp) -> Result<Op, StoreError> {
+    let record = encode(&StoredRef { issuer, used_at, session })?;
+    Ok(Op::put(Table::Sessions, *key, session.expires_at.millis(), &record))
+}
+
+/// `SessionsOfUser` is keyed by user, then session: one scan finds all sessions of a user.
+fn user_key(issuer: &IssuerId, user: &UserId, key: &Key) -> Vec<u8> {
+    [record_key(issuer, user.as_str()), *key].concat()
+}
+
+fn opened(issuer: &IssuerId, key: &Key, session: &Session) -> Result<[Op; 2], StoreError> {
+    let by_user = Op::put(
+        Table::SessionsOfUser,
+        user_key(issuer, &session.user, key),
+        session.expires_at.millis(),
+        &[],
+    );
+    Ok([put(issuer, key, session, session.created_at)?, by_user])
+}
+
+/// Puts a client on a session's list; whether it was not on it before, and the commit to wait for either way.
+fn note(
+    journal: &Journal,
+    issuer: &IssuerId,
+    key: &Key,
+    entry: &mut Entry<Live>,
+    client: &ClientId,
+) -> Result<(bool, CommitNumber), StoreError> {
+    let Some(live) = entry.value.as_mut().filter(|live| !live.session.clients.contains(client)) else {
+        return Ok((false, entry.commit));
+    };
+    let session = Arc::make_mut(&mut live.session);
+    session.note(client);
+    entry.commit = journal.append([put(issuer, key, session, entry.used_at)?]);
+    Ok((true, entry.commit))
+}
+
+impl EmbeddedStore {
+    fn session_route(&self, issuer: &IssuerId, id: &SessionId) -> (Route, Key) {
+        let key = record_key(issuer, id.expose());
+        let said = Route::of_id(Kind::Session, id.expose()).unwrap_or(Route { generation: 0, shard: 0 });
+        (self.session_home(said, &key), key)
+    }
+
+    fn sid_route(&self, sid: &str) -> Option<(Route, Key)> {
+        session_of_sid(sid).map(|(said, key)| (self.session_home(said, &key), key))
+    }
+
+    /// Where a session lives: where its id and its `sid` say, if there is such a shard, else in the slot of its key,
+    /// because a `sid` no longer knows the id.
+    fn session_home(&self, said: Route, key: &Key) -> Route {
+        if self.sessions.exists(said) { said } else { Route { generation: 0, shard: slot_of_key(key) } }
+    }
+
+    /// Runs `work` on what memory knows of a session, under its shard's lock, once the disk has said what memory does
+    /// not know. None: there is no such session.
+    async fn with_session<R: Send>(
+        &self,
+        (route, key): (Route, Key),
+        mut work: impl FnMut(Known<'_, Live>) -> R + Send,
+    ) -> Result<Option<R>, StoreError> {
+        loop {
+            let step = self.sessions.with(route, |shard| match shard.get(&key) {
+                Known::Absent(epoch) => Err(epoch),
+                known => Ok(work(known)),
+            });
+            match step {
+                Ok(result) => return Ok(Some(result)),
+                Err(epoch) if self.load_session(route, key, epoch).await? => {}
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Brings a session into memory if the disk has it. False: there is none.
+    async fn load_session(&self, route: Route, key: Key, epoch: u64) -> Result<bool, StoreError> {
+        let Some(value) = self.read(Table::Sessions, key).await? else { return Ok(false) };
+        let (_, record) =
+            split_value(&value).ok_or_else(|| StoreError::Failed("a session is cut short".into()))?;
+        let Stored { issuer, used_at, session } = decode(record)?;
+        // A `sid` whose route was tampered with must not give a session a second life in another shard.
+        if self.sid_route(session.sid.as_str()).is_some_and(|(home, named)| named == key && home != route) {
+            return Ok(false);
+        }
+        let live = Live::new(self.session_issuers.number(&issuer), session, used_at);
+        self.sessions.with(route, |shard| {
+            shard.loaded(key, live, epoch, used_at);
+            // Afterwards, because it may move the epoch on.
+            shard.make_room(MOST_PER_SHARD + 1, |commit| self.journal.durable(commit));
+        });
+        Ok(true)
+    }
+
+    /// Ends the session under a key, if it is one of the issuer's, with what ends together with it: in memory under the
+    /// session's lock, on disk in one batch.
+    async fn end_session_at(
+        &self,
+        issuer: &IssuerId,
+        place: (Route, Key),
+        end: &SessionEnd,
+    ) -> Result<(Option<Arc<Session>>, CommitNumber), StoreError> {
+        self.check_writable()?;
+        let own = self.session_issuers.number(issuer);
+        let (_, key) = place;
+        let ended = self.with_session(place, |known| match known {
+            Known::Live(entry) => {
+                // A `sid` brings its key along, so another issuer's may come here.
+                let Some(live) = entry.value.as_ref().filter(|live| live.issuer == own) else {
+                    return Ok((None, CommitNumber::LOADED));
+                };
+                let by_user = user_key(issuer, &live.session.user, &key);
+                let removal = [Op::remove(Table::Sessions, key), Op::remove(Table::SessionsOfUser, by_user)];
+                let commit = self.bury(issuer, &end.tombstones(issuer, &live.session), removal)?;
+                Ok((entry.end(commit).map(|live| live.session), commit))
+            }
+            Known::Ended(commit) => Ok((None, commit)),
+            Known::Absent(_) => Ok((None, CommitNumber::LOADED)),
+        });
+        ended.await?.unwrap_or(Ok((None, CommitNumber::LOADED)))
+    }
+
+    pub(crate) async fn sweep_sessions(&self, now: Timestamp) -> u64 {
+        self.sessions
+            .each(|shard| {
+                shard.sweep(
+                    |commit| self.journal.durable(commit),
+                    |live| live.session.expires_at + symbolon_protocol::time::KEPT_AFTER_END <= now,
+                )
+            })
+            .await
+    }
+}
+
+#[async_trait]
+impl Sessions for EmbeddedStore {
+    async fn open_session(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        session: Session,
+    ) -> Result<Outcome<()>, StoreError> {
+        self.open_sessions(issuer, vec![(id.clone(), session)]).await
+    }
+
+    async fn open_sessions(
+        &self,
+        issuer: &IssuerId,
+        sessions: Vec<(SessionId, Session)>,
+    ) -> Result<Outcome<()>, StoreError> {
+        self.check_writable()?;
+        let number = self.session_issuers.number(issuer);
+        let mut last = CommitNumber::LOADED;
+        for (id, session) in sessions {
+            let (route, key) = self.session_route(issuer, &id);
+            let ops = opened(issuer, &key, &session)?;
+            let used = session.created_at;
+            let live = Live::new(number, session, used);
+            last = self.sessions.with(route, |shard| {
+                shard.make_room(MOST_PER_SHARD, |commit| self.journal.durable(commit));
+                let commit = self.journal.append(ops);
+                shard.put(key, live, commit, used);
+                commit
+            });
+        }
+        Ok(self.outcome((), last))
+    }
+
+    async fn session(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        now: Timestamp,
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
+        let place = self.session_route(issuer, id);
+        let found = self.with_session(place, |known| match known {
+            Known::Live(entry) => {
+                entry.used_at = now;
+                let commit = entry.commit;
+                let Some(live) = &mut entry.value else { return (None, commit) };
+                if live.use_is_due(now) && self.journal.writable() {
+                    live.note_written_use(now);
+                    // Nobody waits for this write: that a session was used is not worth an answer's time.
+                    if let Ok(op) = put(issuer, &place.1, &live.session, now) {
+                        self.journal.append([op]);
+                    }
+                }
+                (Some(Arc::clone(&live.session)), commit)
+            }
+            Known::Ended(commit) => (None, commit),
+            Known::Absent(_) => (None, CommitNumber::LOADED),
+        });
+        let (session, commit) = found.await?.unwrap_or((None, CommitNumber::LOADED));
+        Ok(self.outcome(session.filter(|session| session.expires_at > now), commit))
+    }
+
+    async fn note_client(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        client: &ClientId,
+    ) -> Result<Outcome<bool>, StoreError> {
+        self.check_writable()?;
+        let place = self.session_route(issuer, id);
+        let noted = self.with_session(place, |known| match known {
+            Known::Live(entry) => note(&self.journal, issuer, &place.1, entry, client),
+            Known::Ended(commit) => Ok((false, commit)),
+            Known::Absent(_) => Ok((false, CommitNumber::LOADED)),
+        });
+        let (noted, commit) = noted.await?.unwrap_or(Ok((false, CommitNumber::LOADED)))?;
+        Ok(self.outcome(noted, commit))
+    }
+
+    async fn session_by_sid(
+        &self,
+        issuer: &IssuerId,
+        sid: &str,
+        now: Timestamp,
+    ) -> Result<Outcome<Option<ListedSession>>, StoreError> {
+        let Some(place) = self.sid_route(sid) else { return Ok(Outcome::settled(None)) };
+        let own = self.session_issuers.number(issuer);
+        let found = self.with_session(place, |known| match known {
+            Known::Live(entry) => {
+                let live = entry.value.as_ref().filter(|live| live.issuer == own);
+                // Another issuer's is none, and nothing of it is waited for.
+                live.map_or((None, CommitNumber::LOADED), |live| {
+                    let session = Arc::clone(&live.session);
+                    (Some(ListedSession { session, last_used_at: entry.used_at }), entry.commit)
+                })
+            }
+            Known::Ended(commit) => (None, commit),
+            Known::Absent(_) => (None, CommitNumber::LOADED),
+        });
+        let (found, commit) = found.await?.unwrap_or((None, CommitNumber::LOADED));
+        Ok(self.outcome(found.filter(|found| found.session.expires_at > now), commit))
+    }
+
+    async fn end_session(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        end: &SessionEnd,
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
+        let (ended, commit) = self.end_session_at(issuer, self.session_route(issuer, id), end).await?;
+        Ok(self.outcome(ended, commit))
+    }
+
+    async fn end_session_by_sid(
+        &self,
+        issuer: &IssuerId,
+        sid: &str,
+        end: &SessionEnd,
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
+        let Some(place) = self.sid_route(sid) else { return Ok(Outcome::settled(None)) };
+        let (ended, commit) = self.end_session_at(issuer, place, end).await?;
+        Ok(self.outcome(ended, commit))
+    }
+
+    async fn end_sessions_of(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        end: &SessionEnd,
+    ) -> Result<Outcome<u64>, StoreError> {
+        let mut ended = 0;
+        let mut last = CommitNumber::LOADED;
+        let keys = self.sessions_of(issuer, user).await?;
+        for some in keys.chunks(READ_AT_ONCE) {
+            for Stored { session, .. } in self.stored_sessions(some.to_vec()).await? {
+                let Some(place) = self.sid_route(session.sid.as_str()) else { continue };
+                let (one, commit) = self.end_session_at(issuer, place, end).await?;
+                ended += u64::from(one.is_some());
+                last = last.max(commit);
+            }
+        }
+        Ok(self.outcome(ended, last))
+    }
+
+    async fn list_sessions(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        page: &PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<ListedSession>, StoreError> {
+        self.page_of_user(issuer, user, page, now).await
+    }
+
+    async fn next_sessions(
+        &self,
+        issuer: &IssuerId,
+        after: Option<SessionCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextSessions, StoreError> {
+        self.next_stored(issuer, after, limit, now).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

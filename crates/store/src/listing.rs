@@ -1,0 +1,84 @@
+//! Listings: by pages, for people, and by cursors, for whoever wants everything.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use symbolon_crypto::encoding;
+use symbolon_protocol::session::Session;
+use symbolon_protocol::time::Timestamp;
+
+/// One page of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The records of the page.
+    pub items: Vec<T>,
+    /// How many records match in all.
+    pub total: u64,
+}
+
+/// Which page of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// Counts from 1.
+    pub page: u32,
+    /// Records on a page, 1 to 1,000.
+    pub limit: u32,
+    /// Part of a name, id or e-mail address, whatever its case.
+    pub search: Option<String>,
+}
+
+/// A session as it is listed.
+#[derive(Clone, Debug)]
+pub struct ListedSession {
+    /// The session.
+    pub session: Arc<Session>,
+    /// When it was last used, as far as that was written.
+    pub last_used_at: Timestamp,
+}
+
+/// Where a listing of all sessions has come to. As text: 22 characters of base64url.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionCursor(pub [u8; 16]);
+
+impl fmt::Display for SessionCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&encoding::encode(&self.0))
+    }
+}
+
+impl FromStr for SessionCursor {
+    type Err = InvalidCursor;
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        encoding::decode_array(text).map(Self).map_err(|_| InvalidCursor)
+    }
+}
+
+/// A text that is no cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be a cursor from an earlier answer")]
+pub struct InvalidCursor;
+
+/// A piece of a listing of all sessions.
+#[derive(Clone, Debug)]
+pub struct NextSessions {
+    /// Some sessions.
+    pub items: Vec<ListedSession>,
+    /// From where to go on; none at the end.
+    pub next: Option<SessionCursor>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_comes_back_from_its_text() {
+        let cursor = SessionCursor([7; 16]);
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        for bad in ["", "x", "AAAAAAAAAAAAAAAAAAAAAB", "AAAAAAAAAAAAAAAAAAAAAA=", "AAAAAAAAAAAAAAAAAAAAAAAA"]
+        {
+            assert_eq!(bad.parse::<SessionCursor>(), Err(InvalidCursor), "{bad}");
+        }
+    }
+}

@@ -57,6 +57,11 @@ pub(crate) fn administration(command: Command) -> Command {
         .arg(json.help("Print JSON"))
 }
 
+/// A required argument that is an id of ours. One in 64 begins with a hyphen.
+pub(crate) fn drawn_id(name: &'static str, value_name: &'static str) -> Arg {
+    Arg::new(name).required(true).value_name(value_name).allow_hyphen_values(true)
+}
+
 fn config_file() -> Arg {
     Arg::new("config").long("config").value_name("FILE").help("Configuration file (TOML)")
 }
@@ -89,6 +94,18 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn an_id_may_begin_with_a_hyphen() {
+        for kid in ["-3x_y", "--3x", "-h3x", "plain"] {
+            let matches =
+                command().get_matches_from(["symbolon", "keys", "revoke", kid, "--reason", "leaked"]);
+            let (_, keys) = matches.subcommand().unwrap();
+            let (_, revoke) = keys.subcommand().unwrap();
+            assert_eq!(revoke.get_one::<String>("kid").unwrap(), kid);
+            assert_eq!(revoke.get_one::<String>("reason").unwrap(), "leaked");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::api::{Api, ApiError, segment};
 use super::output::{Column, facts, print};
 use super::{CommandError, given, secret_input};
-use crate::cli::administration;
+use crate::cli::{self, administration};
 
 const TEXTS: [(&str, &str, &str); 4] = [
     ("email", "email", "E-mail address, which the user may sign in with"),
@@ -33,7 +33,7 @@ pub(super) fn command() -> Command {
     let end = Arg::new("end-sessions").long("end-sessions").action(ArgAction::SetTrue);
     let set_password = Command::new("set-password")
         .about("Set a user's password: from a file, from standard input, or asked for on a terminal")
-        .arg(Arg::new("user").required(true).value_name("USER").help("Id or e-mail address"))
+        .arg(cli::drawn_id("user", "USER").help("Id or e-mail address"))
         .arg(secret_input::argument())
         .arg(end.help("End the user's sessions and tokens too"));
     Command::new("user")

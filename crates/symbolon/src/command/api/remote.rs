@@ -116,11 +116,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_is_not_there_is_named() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
-        let remote = Remote::at(&format!("http://{address}")).unwrap();
+        // Nobody listens there, and no test is given the port.
+        let remote = Remote::at("http://127.0.0.1:1").unwrap();
         let error = remote.send(Request::new(Body::empty())).await.unwrap_err();
-        assert!(error.to_string().contains(&address.to_string()), "{error}");
+        assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
     }
 }

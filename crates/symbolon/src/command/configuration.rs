@@ -3,16 +3,20 @@
 use std::io::Write;
 
 use clap::ArgMatches;
+use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_server::config;
 
 use super::{CommandError, load};
+use crate::process;
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     match matches.subcommand() {
         Some(("check", matches)) => {
             let config = load(matches)?;
-            for warning in config.warnings() {
+            let of_files = config.check_files(SystemClock::start().now())?;
+            process::secrets::check(&config)?;
+            for warning in config.warnings().iter().chain(&of_files) {
                 writeln!(out, "warning: {}: {}", warning.key, warning.text)?;
             }
             writeln!(out, "the configuration is good")?;

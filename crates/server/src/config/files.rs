@@ -5,6 +5,8 @@ use std::path::Path;
 
 use rustix::fs::{Access, access};
 use rustls::crypto::aws_lc_rs;
+use symbolon_crypto::SecretString;
+use symbolon_crypto::seal::MasterKey;
 use symbolon_protocol::time::Timestamp;
 use url::Url;
 
@@ -12,6 +14,9 @@ use super::error::Mistake;
 use super::sections::listen::TlsFiles;
 use super::tls::{TlsError, doubts};
 use super::{Config, ConfigError, ConfigErrors, Warning};
+
+/// The file in the data directory with the master key that the server made for itself.
+const MASTER_KEY_FILE: &str = "master.key";
 
 /// The keys of a TLS listener.
 struct TlsKeys {
@@ -34,6 +39,8 @@ impl Config {
         let warnings = self.look_at_tls(now, &mut errors);
         if let Err(mistake) = usable_directory(&self.storage.data_dir) {
             errors.push(self.settings.mistake("data_dir", mistake));
+        } else if let Err(mistake) = self.kept_master_key() {
+            errors.push(self.settings.mistake("data_dir", mistake));
         }
         ConfigErrors::check(errors).map(|()| warnings)
     }
@@ -46,6 +53,27 @@ impl Config {
         let mut errors = Vec::new();
         let warnings = self.look_at_tls(now, &mut errors);
         ConfigErrors::check(errors).map(|()| warnings)
+    }
+
+    /// The master key beside the data, which counts where the configuration has none.
+    fn kept_master_key(&self) -> Result<(), Mistake> {
+        const MEND: &str = "put the right key there again, or name it with `master_key_file`";
+        if self.security.master_key.is_some() {
+            return Ok(());
+        }
+        let text = match std::fs::read_to_string(self.storage.data_dir.join(MASTER_KEY_FILE)) {
+            Ok(text) => SecretString::new(text),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => {
+                return Err(Mistake::new(
+                    format!("has a {MASTER_KEY_FILE} that cannot be read: {error}"),
+                    MEND,
+                ));
+            }
+        };
+        MasterKey::parse(&SecretString::from(text.expose().trim()))
+            .map(drop)
+            .map_err(|_| Mistake::new(format!("has a {MASTER_KEY_FILE} that is not a 256-bit key"), MEND))
     }
 
     fn look_at_tls(&self, now: Timestamp, errors: &mut Vec<ConfigError>) -> Vec<Warning> {

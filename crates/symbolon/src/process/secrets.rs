@@ -88,24 +88,6 @@ pub(super) fn master_key(config: &Config, path: &Path, fresh: bool) -> Result<Ma
     Ok(MasterKey::parse(&text)?)
 }
 
-/// Reads the secrets that the data directory holds where the configuration has none, and makes none.
-pub(crate) fn check(config: &Config) -> Result<(), ProcessError> {
-    let directory = &config.storage.data_dir;
-    let never = || Err(ProcessError::NoMasterKey(directory.clone()));
-    if config.security.admin_secret.is_none() {
-        let path = directory.join(ADMIN_SECRET_FILE);
-        if path.exists() {
-            kept(&path, "admin secret", never)?;
-        }
-    }
-    let path = directory.join(MASTER_KEY_FILE);
-    if config.security.master_key.is_none() && path.exists() {
-        MasterKey::parse(&kept(&path, "master key", never)?.0)
-            .map_err(|error| failed("cannot use the master key in", &path)(io::Error::other(error)))?;
-    }
-    Ok(())
-}
-
 /// Writes a key beside the one that is in use, durably, to take its place by [`take_over`].
 pub(crate) fn write_aside(path: &Path, text: &str) -> Result<PathBuf, ProcessError> {
     let aside = path.with_extension("key.new");

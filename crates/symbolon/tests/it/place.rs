@@ -5,7 +5,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
 
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 const SECRET: &str = "an admin secret of the tests";
@@ -18,7 +20,11 @@ pub(crate) struct Place {
     management: RefCell<String>,
 }
 
-pub(crate) struct Server(Child);
+pub(crate) struct Server {
+    child: Child,
+    /// What it logs, line by line, as it comes.
+    log: mpsc::Receiver<String>,
+}
 
 /// What a command answered.
 pub(crate) struct Ran {
@@ -59,7 +65,7 @@ impl Place {
         self.directory.path().join(name)
     }
 
-    fn command(&self, arguments: &[&str], with: &[(&str, &str)]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str], with: &[(&str, &str)]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_symbolon"));
         command
             .args(arguments)
@@ -109,25 +115,33 @@ impl Place {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // Somebody must read, or a full pipe would stop the server.
-        let mut complaints = child.stderr.take().unwrap();
-        let complaints = std::thread::spawn(move || {
-            let mut told = Vec::new();
-            complaints.read_to_end(&mut told).unwrap();
-            String::from_utf8_lossy(&told).into_owned()
-        });
+        let (sender, log) = mpsc::channel();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        std::thread::spawn(move || lines.for_each(|line| drop(sender.send(line.unwrap()))));
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let ready = lines.find_map(|line| Some(line.ok()?.split_once("listening on ")?.1.to_owned()));
-        let server = Server(child);
-        let Some(url) = ready else { return Err(complaints.join().unwrap()) };
+        let server = Server { child, log };
+        let Some(url) = ready else { return Err(server.log.iter().collect()) };
         std::thread::spawn(move || lines.for_each(drop));
         self.listen.replace(url.split_once("://").unwrap().1.to_owned());
         Ok(server)
     }
 
+    /// Where the public listener is.
+    pub(crate) fn listen(&self) -> String {
+        self.listen.borrow().clone()
+    }
+
+    /// Where the management listener is.
+    pub(crate) fn management(&self) -> String {
+        self.management.borrow().clone()
+    }
+
     /// One request to the management listener; status and body.
     pub(crate) fn admin(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let media_type = if path.ends_with("/bulk") { "application/x-ndjson" } else { "application/json" };
         let head = format!(
-            "{method} /api/admin{path} HTTP/1.1\r\nauthorization: Bearer {SECRET}\r\ncontent-type: application/json"
+            "{method} /api/admin{path} HTTP/1.1\r\nauthorization: Bearer {SECRET}\r\ncontent-type: {media_type}"
         );
         Self::exchange(&self.management.borrow(), &head, body)
     }
@@ -153,14 +167,25 @@ impl Place {
 
 impl Server {
     pub(crate) fn is_running(&mut self) -> bool {
-        self.0.try_wait().unwrap().is_none()
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Sends SIGHUP.
+    pub(crate) fn hang_up(&self) {
+        rustix::process::kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
+    }
+
+    /// Returns when the server has logged a line with this text.
+    pub(crate) fn wait_for_log(&self, text: &str) {
+        let seen = self.log.iter().any(|line| line.contains(text));
+        assert!(seen, "the server ended before it logged {text:?}");
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -188,3 +188,24 @@ fn a_data_directory_that_cannot_be_is_named() {
         assert!(!Path::new(&files.path("new")).exists(), "nothing is made");
     }
 }
+
+#[test]
+fn a_master_key_beside_the_data_is_read_where_there_is_no_other() {
+    let files = Files::new();
+    let data = files.path(".");
+    let check = |env: &[(&str, &str)]| {
+        let env = [&[("SYMBOLON_DATA_DIR", &*data)], env].concat();
+        production(&env).unwrap().check_files(day(1)).map(drop).map_err(|errors| errors.to_string())
+    };
+    files.write("master.key", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n");
+    check(&[]).unwrap();
+    files.write("master.key", "too short");
+    let report = check(&[]).unwrap_err();
+    assert!(
+        report.contains("data_dir = ") && report.contains("master.key that is not a 256-bit key"),
+        "{report}"
+    );
+    assert!(report.contains("master_key_file"), "{report}");
+    check(&[("SYMBOLON_MASTER_KEY", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")])
+        .unwrap();
+}

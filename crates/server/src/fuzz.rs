@@ -1,12 +1,16 @@
 //! Bodies of the fuzz targets whose parsers are no part of this crate's interface. Each takes any bytes and fails an
 //! assertion where a property does not hold.
 
-use http::{HeaderMap, HeaderValue, header};
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderValue, Request, header};
+use ipnet::IpNet;
 
 use crate::config::Config;
-use crate::http::{cookies, prefers_html, session_of};
+use crate::http::csrf::{Browser, Form, Purpose, cookie_name, scene};
+use crate::http::{cookies, forwarded_for, host, prefers_html, session_of};
 
-pub use crate::admin::fuzz::{ndjson, settings, user_fields};
+pub use crate::admin::fuzz::{issuer_fields, ndjson, settings, user_fields};
 
 /// The session cookie's name on plain http.
 const COOKIE: &str = "symbolon_session";
@@ -47,5 +51,74 @@ pub fn configuration(data: &[u8]) {
             assert!(config.entries().count() > 0);
         }
         Err(errors) => assert!(!errors.to_string().is_empty(), "a refusal without a reason"),
+    }
+}
+
+/// An `X-Forwarded-Host` header and after it `X-Forwarded-For` headers, one per line: what a client writes never hides
+/// the address that a trusted proxy adds, and from anybody else nothing counts.
+pub fn forwarded_headers(data: &[u8]) {
+    let mut lines = data.split(|byte| *byte == b'\n').filter_map(|line| HeaderValue::from_bytes(line).ok());
+    let mut request = Request::new(());
+    let headers = request.headers_mut();
+    headers.insert(header::HOST, HeaderValue::from_static("direct.example"));
+    if let Some(line) = lines.next() {
+        headers.insert("x-forwarded-host", line);
+    }
+    for line in lines {
+        headers.append("x-forwarded-for", line);
+    }
+    assert_eq!(host(&request, false), Some("direct.example"), "a host by who is no proxy");
+    assert!(host(&request, true).is_some_and(|host| !host.contains(',')));
+
+    let proxies = [IpNet::from(IpAddr::from([10, 0, 0, 0])), IpNet::from(IpAddr::from([10, 0, 0, 1]))];
+    let [proxy, inner, client] = [[10, 0, 0, 0], [10, 0, 0, 1], [192, 0, 2, 9]].map(IpAddr::from);
+    let headers = request.headers_mut();
+    assert_eq!(forwarded_for(headers, &proxies, client), client, "an address by who is no proxy");
+    let _ = forwarded_for(headers, &proxies, proxy);
+    // The proxy in front adds whom it saw, on a line of its own or on the last one.
+    for added in ["192.0.2.9", "192.0.2.9, 10.0.0.1"] {
+        let mut own_line = headers.clone();
+        own_line.append("x-forwarded-for", HeaderValue::from_static(added));
+        assert_eq!(forwarded_for(&own_line, &proxies, proxy), client, "who wrote more was not seen");
+        let last = headers.get_all("x-forwarded-for").iter().next_back();
+        let last = last.map(|line| [line.as_bytes(), b", ", added.as_bytes()].concat());
+        if let Some(Ok(last)) = last.as_deref().map(HeaderValue::from_bytes) {
+            let mut last_line = headers.clone();
+            last_line.insert("x-forwarded-for", last);
+            assert_eq!(forwarded_for(&last_line, &proxies, inner), client, "who wrote more was not seen");
+        }
+    }
+}
+
+/// A `Cookie` header, a transaction, a `sid` and a token, one per line: a form is accepted with the token that its page
+/// was given, and with no other.
+pub fn csrf_token(data: &[u8]) {
+    let mut lines = data.split(|byte| *byte == b'\n');
+    let mut next = || lines.next().and_then(|line| std::str::from_utf8(line).ok()).unwrap_or_default();
+    let (cookie, transaction, sid, given) = (next(), next(), next(), next());
+    let issuer = scene::issuer("https://op.example.com", "", 1);
+    let name = cookie_name(&issuer);
+    let read = HeaderValue::from_str(&format!("{name}={cookie}"))
+        .ok()
+        .and_then(|line| Browser::of(&HeaderMap::from_iter([(header::COOKIE, line)]), &issuer));
+    assert!(read.is_none() || cookie.len() >= 43, "a browser out of less than 32 bytes");
+    let known = Browser::of_cookie("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE");
+    let Some(browser) = read.or(known) else { return };
+    let form = |purpose| Form { purpose, transaction, sid };
+    let token = browser.token(&issuer, form(Purpose::Consent));
+    assert!(browser.accepts(&issuer, form(Purpose::Consent), Some(&token)));
+    assert_eq!(browser.accepts(&issuer, form(Purpose::Consent), Some(given)), token == given);
+    assert!(!browser.accepts(&issuer, form(Purpose::Login), Some(&token)), "for another page");
+    assert!(!browser.accepts(
+        &scene::issuer("https://op.example.com", "", 2),
+        form(Purpose::Consent),
+        Some(&token)
+    ));
+    // A transaction's id comes in base64url and `_`.
+    if !transaction.contains('\0') {
+        let other = Form { transaction: "tx_other", ..form(Purpose::Consent) };
+        assert_eq!(browser.accepts(&issuer, other, Some(&token)), transaction == "tx_other");
+        let other = Form { sid: "other", ..form(Purpose::Consent) };
+        assert_eq!(browser.accepts(&issuer, other, Some(&token)), sid == "other");
     }
 }

@@ -42,19 +42,37 @@ const ISSUER: &str = "issuer";
 /// Flags of the configuration that say where data and server are.
 const WHEREABOUTS: [&str; 4] = ["data_dir", "management_listen", "admin_secret_file", "master_key_file"];
 
-/// Adds what every command of administration takes: how to find data or server, the issuer, and the output's form.
-pub(crate) fn administration(command: Command) -> Command {
-    let server = Arg::new("server").long("server").value_name("URL");
+/// Under what the shared flags of commands stand in their help.
+const SHARED: &str = "Where the server or its data is";
+
+/// Adds what a command about one issuer takes beside its own flags.
+pub(crate) fn about_an_issuer(command: Command) -> Command {
     let issuer = Arg::new("issuer-id").long("issuer").value_name("ID").default_value("default");
-    let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
+    administration(command.arg(issuer.help("Which issuer it is about")))
+}
+
+/// Adds what every command of administration takes: how to find the server or the data, and the output's form.
+pub(crate) fn administration(command: Command) -> Command {
+    let server = Arg::new("server").long("server").value_name("URL").help_heading(SHARED);
+    let ca = Arg::new("ca").long("ca").value_name("FILE").help_heading(SHARED);
+    at_home(command)
+        .arg(server.help("Ask the server at this URL, whatever data directory there is"))
+        .arg(ca.help("PEM file with the server's certificate, or its CA's, where the server speaks https"))
+}
+
+/// Adds what a command takes that works on this machine's data directory.
+pub(crate) fn at_home(command: Command) -> Command {
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print JSON");
     config::keys()
         .filter(|key| key.path != ISSUER)
-        .fold(command.arg(config_file()), |command, key| {
-            command.arg(flag(key).hide(!WHEREABOUTS.contains(&key.path)))
+        .fold(command.arg(json).arg(config_file().help_heading(SHARED)), |command, key| {
+            command.arg(flag(key).hide(!WHEREABOUTS.contains(&key.path)).help_heading(SHARED))
         })
-        .arg(server.help("Ask the server at this URL, whatever data directory there is"))
-        .arg(issuer.help("Which issuer it is about"))
-        .arg(json.help("Print JSON"))
+}
+
+/// A required argument that is an id of ours. One in 64 begins with a hyphen.
+pub(crate) fn drawn_id(name: &'static str, value_name: &'static str) -> Arg {
+    Arg::new(name).required(true).value_name(value_name).allow_hyphen_values(true)
 }
 
 fn config_file() -> Arg {
@@ -89,6 +107,18 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn an_id_may_begin_with_a_hyphen() {
+        for kid in ["-3x_y", "--3x", "-h3x", "plain"] {
+            let matches =
+                command().get_matches_from(["symbolon", "keys", "revoke", kid, "--reason", "leaked"]);
+            let (_, keys) = matches.subcommand().unwrap();
+            let (_, revoke) = keys.subcommand().unwrap();
+            assert_eq!(revoke.get_one::<String>("kid").unwrap(), kid);
+            assert_eq!(revoke.get_one::<String>("reason").unwrap(), "leaked");
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(crate) enum ProcessError {
     #[error(transparent)]
     Serve(#[from] ServeError),
     #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    #[error(transparent)]
     Store(#[from] EmbeddedError),
     #[error(transparent)]
     Records(#[from] StoreError),
@@ -73,13 +75,13 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
         level: config.telemetry.log_level.to_string(),
         ..LoggingOptions::default()
     })?;
-    for warning in config.warnings() {
+    let clock = SystemClock::start();
+    for warning in config.warnings().iter().chain(&config.check_files(clock.now())?) {
         tracing::warn!(key = warning.key, "{}", warning.text);
     }
     let workers = serve::workers(config.listen.worker_threads);
     let bound = serve::bind(config.listen.public, config.listen.management, workers)?;
     config.bound(bound.public_address);
-    let clock = SystemClock::start();
     let store = open_store(&config, &clock, accept_clock)?;
     let (app, first_start) = make_app(config, Arc::clone(&store), &clock).await?;
     app.load_issuers().await?;
@@ -198,8 +200,17 @@ async fn obey_signals(
 fn take_over(app: &Arc<App>, server: &Server, logging: &Logging, mut new: Config) {
     let old = app.config.load_full();
     new.bound(old.listen.public);
-    if let Err(error) = server.tls.reload(new.listen.tls.as_ref(), new.listen.management_tls.as_ref()) {
-        tracing::error!(%error, "the old certificates stay in use");
+    match new.check_tls(app.clock().now()) {
+        Ok(warnings) => {
+            for warning in warnings {
+                tracing::warn!(key = warning.key, "{}", warning.text);
+            }
+            if let Err(error) = server.tls.reload(new.listen.tls.as_ref(), new.listen.management_tls.as_ref())
+            {
+                tracing::error!(%error, "the old certificates stay in use");
+            }
+        }
+        Err(errors) => tracing::error!("the old certificates stay in use: {errors}"),
     }
     let diff = Config::reloadable_diff(&old, &new);
     if !diff.restart.is_empty() {

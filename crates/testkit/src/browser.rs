@@ -65,7 +65,8 @@ impl Browser {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
-            .timeout_global(Some(std::time::Duration::from_secs(30)))
+            // Only what will never be answered: the machine may be slow.
+            .timeout_global(Some(std::time::Duration::from_secs(300)))
             .build();
         Self { base: base.to_owned(), agent: config.into(), jar: Mutex::default() }
     }

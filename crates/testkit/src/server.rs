@@ -25,7 +25,7 @@ use crate::browser::{Answer, Browser};
 use crate::clock::TestClock;
 
 /// The admin secret of every test server.
-const ADMIN_SECRET: &str = "an admin secret for tests";
+pub(crate) const ADMIN_SECRET: &str = "an admin secret for tests";
 
 /// How a test server differs from the usual one.
 #[derive(Clone)]
@@ -113,7 +113,7 @@ impl TestServer {
         let management = format!("http://{}", bound.management_address);
         let issuer = options.issuer.clone().unwrap_or_else(|| url.clone());
         let config = config(&options, &issuer, bound.public_address);
-        let app = app(config, directory.path(), &clock, options.seed);
+        let app = app(config, directory.path(), &clock, (options.seed, Durability::default()));
         runtime.block_on(app.load_issuers()).expect("issuers");
         let server = Server::start(&app, bound).expect("a server");
         let jobs = jobs::spawn(Arc::clone(&app), None, server.stopping());
@@ -172,7 +172,8 @@ impl Drop for TestServer {
     }
 }
 
-fn config(options: &Options, issuer: &str, public: SocketAddr) -> Config {
+/// The configuration of an issuer and a public listener.
+pub(crate) fn config(options: &Options, issuer: &str, public: SocketAddr) -> Config {
     let set = [
         ("SYMBOLON_ISSUER", issuer),
         ("SYMBOLON_LISTEN", &public.to_string()),
@@ -193,13 +194,26 @@ fn config(options: &Options, issuer: &str, public: SocketAddr) -> Config {
         .expect("a good configuration")
 }
 
-fn app(config: Config, directory: &Path, clock: &Arc<TestClock>, seed: u64) -> Arc<App> {
+/// How a store writes.
+#[derive(Default)]
+pub(crate) struct Durability {
+    pub(crate) journal: JournalOptions,
+    pub(crate) database: DatabaseOptions,
+}
+
+/// The state behind the handlers, with its data in a directory.
+pub(crate) fn app(
+    config: Config,
+    directory: &Path,
+    clock: &Arc<TestClock>,
+    (seed, durability): (u64, Durability),
+) -> Arc<App> {
     let time = Arc::clone(clock);
     let store = EmbeddedStore::open(EmbeddedOptions {
         path: directory.join("data"),
         shards: Shards::default(),
-        journal: JournalOptions::default(),
-        database: DatabaseOptions::default(),
+        journal: durability.journal,
+        database: durability.database,
         now: Arc::new(move || time.now().millis()),
         accept_clock: false,
     });

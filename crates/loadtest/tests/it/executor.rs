@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use symbolon_loadtest::LoadtestError;
@@ -69,37 +69,40 @@ fn askers(count: usize) -> Vec<Box<dyn Visitor>> {
     (0..count).map(|_| Box::new(Asker) as Box<dyn Visitor>).collect()
 }
 
-/// For the first 200 ms of every second nothing is answered.
+/// Nothing is answered in the first second after the first request; then everything is.
 fn stalling_server() -> SocketAddr {
-    let began: Instant = clock::now();
+    let opens = OnceLock::new();
     let (address, _) = server(move |_| {
-        let phase = (clock::now() - began).as_millis() % 1000;
-        if let Some(rest @ 1..) = 200_u128.checked_sub(phase) {
-            std::thread::sleep(Duration::from_millis(u64::try_from(rest).unwrap()));
-        }
+        let opens: Instant = *opens.get_or_init(|| clock::now() + STALL);
+        std::thread::sleep(opens.saturating_duration_since(clock::now()));
         Some("right")
     });
     address
 }
 
+const STALL: Duration = Duration::from_secs(1);
+
 #[test]
 fn the_open_model_shows_a_stall_that_the_closed_one_hides() {
     let run = Open {
         load: Load::to(stalling_server()),
-        schedule: Schedule::ConstantRate { rate: 500.0, duration: Duration::from_secs(3) },
+        schedule: Schedule::ConstantRate { rate: 500.0, duration: STALL },
     };
     let open = open(&run, askers(16)).unwrap();
     let tally = &open.outcome.tally;
     assert!(tally.is_clean() && open.missed == 0, "{:?}, {} missed", tally.failures, open.missed);
-    let (p50, p99) = (tally.latency(50.0), tally.latency(99.0));
-    // A fifth of the arrivals fall into a stall and wait for its end, evenly between 0 and 200 ms.
-    assert!((Duration::from_millis(160)..Duration::from_millis(300)).contains(&p99), "P99 {p99:?}");
-    assert!(p50 < Duration::from_millis(50), "P50 {p50:?}");
+    // Every arrival falls into the stall and waits for its end, the first for a second, the last hardly at all; on a
+    // slow machine each waits longer. The histogram keeps three digits.
+    for (percentile, least) in [(100.0, 990), (75.0, 740), (50.0, 490), (25.0, 240)] {
+        let latency = tally.latency(percentile);
+        assert!(latency >= Duration::from_millis(least), "P{percentile} {latency:?}");
+    }
 
-    let run =
-        Closed { load: Load::to(stalling_server()), until: Until::Elapsed(Duration::from_millis(1500)) };
-    let closed = closed(&run, askers(1)).unwrap().tally;
-    assert!(closed.latency(99.0) < Duration::from_millis(50), "the reason for the open model");
+    let run = Closed { load: Load::to(stalling_server()), until: Until::Requests(500) };
+    let closed = closed(&run, askers(16)).unwrap().tally;
+    assert!(closed.latency(100.0) >= Duration::from_millis(990), "{:?}", closed.latency(100.0));
+    // Sixteen requests met the stall; the others were only sent when it was over.
+    assert!(closed.latency(75.0) < STALL / 2, "the reason for the open model: {:?}", closed.latency(75.0));
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn one_wrong_answer_in_a_thousand_is_counted_exactly() {
 }
 
 #[test]
-fn arrivals_keep_their_rate_within_one_percent() {
+fn every_arrival_is_sent_and_none_before_its_time() {
     let seen: Arc<Mutex<Vec<Instant>>> = Arc::default();
     let times = Arc::clone(&seen);
     let (address, _) = server(move |_| {
@@ -128,16 +131,19 @@ fn arrivals_keep_their_rate_within_one_percent() {
     let load =
         Load { warm_up: Duration::from_millis(500), pid: Some(std::process::id()), ..Load::to(address) };
     let schedule = Schedule::ConstantRate { rate: 2_000.0, duration: Duration::from_secs(2) };
+    let before = clock::now();
     let open = open(&Open { load, schedule }, askers(16)).unwrap();
     assert_eq!((open.arrivals, open.missed), (4_000, 0));
     assert_eq!(open.outcome.tally.right, 4_000, "the warm-up is not counted");
-    assert!((open.achieved_rate - 2_000.0).abs() < 20.0, "{}", open.achieved_rate);
+    assert_eq!(open.achieved_rate, 2_000.0);
     assert!(open.outcome.server_cpu.unwrap() > Duration::ZERO);
-    // And as the server saw it, the warm-up included.
+    // And as the server saw it, the warm-up included: late on a slow machine, but all of them, and none early.
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 5_000);
-    let rate = 4_999.0 / (*seen.last().unwrap() - seen[0]).as_secs_f64();
-    assert!((1_980.0..2_020.0).contains(&rate), "{rate}");
+    for (index, at) in (0_u32..).zip(seen.iter()) {
+        let due = Duration::from_micros(500) * index;
+        assert!(*at - before >= due, "arrival {index} came after {:?}", *at - before);
+    }
 }
 
 #[test]
@@ -148,15 +154,16 @@ fn what_a_silent_server_lets_fall_is_missed_or_failed_never_forgotten() {
     let schedule = Schedule::ConstantRate { rate: 400.0, duration: Duration::from_secs(1) };
     let open = open(&Open { load, schedule }, askers(4)).unwrap();
     let tally = &open.outcome.tally;
-    assert_eq!(tally.right, 100);
-    assert!(tally.failures["timeout"] >= 4, "{:?}", tally.failures);
-    assert!(open.missed > 100, "{} missed", open.missed);
     assert_eq!(tally.requests() + open.missed, 400);
+    let timed_out = tally.failures.get("timeout").copied().unwrap_or(0);
+    assert_eq!((tally.right + timed_out, tally.wrong_total()), (tally.requests(), 0), "{:?}", tally.failures);
+    // Each of the four connections waits 200 ms in silence, and the last arrival is sent after 1.2 s at most.
+    assert!(tally.right <= 100 && timed_out <= 128 && open.missed >= 272, "{:?}", tally.failures);
 }
 
 #[test]
 fn an_unreachable_target_is_told_at_once() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = SocketAddr::from(([127, 0, 0, 1], 1));
     let run = Closed { load: Load { threads: 2, ..Load::to(address) }, until: Until::Requests(10) };
     let error = closed(&run, askers(4)).err().unwrap();
     assert!(matches!(error, LoadtestError::Http { source: ClientError::Connect { .. }, .. }), "{error}");

@@ -1,12 +1,15 @@
 //! Fuzz targets of what the admin API reads.
 
 use symbolon_crypto::SeededRandom;
+use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
+use url::Url;
 
 use super::bulk::lines::{Lines, MAX_LINE};
 use super::call::parse_object;
 use super::fields::Fields;
+use super::issuers;
 use super::settings::rule;
 use super::users::{self, Described, GivenPassword};
 
@@ -34,6 +37,23 @@ pub fn user_fields(data: &[u8]) {
     let again = Described::read(&mut Fields::new(users::view(&user)))
         .map(|it| it.into_user(user.id.clone(), user.created_at));
     assert!(again.is_ok_and(|again| again == user), "what is shown is not what is read");
+}
+
+/// An issuer's JSON: its URL is one that discovery, cookies and routes can carry, in one spelling.
+pub fn issuer_fields(data: &[u8]) {
+    let Ok(object) = parse_object(data) else { return };
+    let Ok((id, url)) = issuers::read(Fields::new(object)) else { return };
+    assert!(IssuerId::parse(id.as_str()).is_ok());
+    let parsed = Url::parse(&url);
+    assert!(parsed.is_ok(), "{url}: {parsed:?}");
+    let Ok(parsed) = parsed else { return };
+    assert!(matches!(parsed.scheme(), "http" | "https") && parsed.host().is_some(), "{url}");
+    assert!(parsed.query().is_none() && parsed.fragment().is_none() && parsed.username().is_empty(), "{url}");
+    assert!(parsed.as_str() == url || parsed.as_str() == format!("{url}/"), "{url}: another spelling");
+    let path = url.get(parsed.origin().ascii_serialization().len()..).unwrap_or("?");
+    assert!(path.is_empty() || (path.starts_with('/') && !path.ends_with('/')), "{url}");
+    assert!(!path.contains(['%', ';', ',', ' ', '"', '\\']), "{url}: no path of a cookie");
+    assert!(!path.split('/').any(|segment| matches!(segment, "." | "..")), "{url}");
 }
 
 /// Settings: what is accepted is within its bounds, and written and read again is the same.

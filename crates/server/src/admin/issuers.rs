@@ -10,6 +10,7 @@ use url::Url;
 
 use super::call::{Call, Concerns, Payload, created, ok};
 use super::error::{AdminError, Answer};
+use super::fields::Fields;
 use super::operation::{Operation, reference, wrapped};
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -53,10 +54,7 @@ async fn show(call: Call) -> Answer {
 }
 
 async fn create(call: Call, payload: Payload) -> Answer {
-    let mut fields = payload.fields().await?;
-    let (id, url): (IssuerId, String) = (fields.require("id")?, fields.require("url")?);
-    fields.finish()?;
-    check_url(&url).map_err(|why| AdminError::invalid(format!("url {why}")))?;
+    let (id, url) = read(payload.fields().await?)?;
     let before = call.app.store.issuers().await?;
     if before.iter().any(|issuer| same_place(&issuer.url, &url)) {
         return Err(AdminError::conflict("there is an issuer of this url"));
@@ -70,6 +68,14 @@ async fn create(call: Call, payload: Payload) -> Answer {
     let made = call.app.store.issuers().await?.into_iter().find(|issuer| issuer.id == id);
     let made = made.ok_or_else(|| AdminError::internal("a new issuer is not among the issuers"))?;
     Ok(created(&json!({ "issuer": view(&made) })))
+}
+
+/// The name and the URL of a new issuer.
+pub(super) fn read(mut fields: Fields) -> Result<(IssuerId, String), AdminError> {
+    let (id, url): (IssuerId, String) = (fields.require("id")?, fields.require("url")?);
+    fields.finish()?;
+    check_url(&url).map_err(|why| AdminError::invalid(format!("url {why}")))?;
+    Ok((id, url))
 }
 
 /// Requests are told apart by host and path, so two issuers must differ in more than their scheme.

@@ -11,6 +11,7 @@
 mod environment;
 mod error;
 mod file;
+mod files;
 mod key;
 mod reader;
 mod reference;
@@ -22,6 +23,7 @@ mod source;
 mod suggest;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod units;
 mod value;
 mod warning;
@@ -43,6 +45,7 @@ pub use sections::security::{Argon2, Security};
 pub use sections::storage::{Shards, Storage};
 pub use sections::telemetry::Telemetry;
 pub use source::{Source, Sources, process_env};
+pub use tls::{TlsError, chain as certificate_chain};
 pub use units::Rate;
 pub use warning::Warning;
 

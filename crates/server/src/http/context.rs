@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, ready};
@@ -120,11 +120,7 @@ impl<S> IssuerService<S> {
         } else {
             issuer::Located { issuer: issuers.by_id(&IssuerId::default_issuer())?, path: None }
         };
-        let remote = if trusted {
-            forwarded_for(request.headers(), &config.security.trusted_proxies, peer)
-        } else {
-            peer
-        };
+        let remote = forwarded_for(request.headers(), &config.security.trusted_proxies, peer);
         // The admin API is the installation's: below an issuer's prefix it would seem to be that issuer's.
         if found.path.as_deref().is_some_and(|path| path.starts_with("/api/")) {
             return None;
@@ -211,8 +207,8 @@ fn is_trusted(proxies: &[IpNet], address: IpAddr) -> bool {
     proxies.iter().any(|network| network.contains(&address))
 }
 
-/// The host that was asked for: HTTP/2's authority, a trusted proxy's `X-Forwarded-Host`, or the Host header.
-fn host(request: &Request<Body>, trusted: bool) -> Option<&str> {
+/// The host that was asked for: a trusted proxy's `X-Forwarded-Host`, the Host header, or HTTP/2's authority.
+pub(crate) fn host<B>(request: &Request<B>, trusted: bool) -> Option<&str> {
     let forwarded = || request.headers().get("x-forwarded-host")?.to_str().ok()?.split(',').next();
     let forwarded = if trusted { forwarded() } else { None };
     forwarded
@@ -221,10 +217,67 @@ fn host(request: &Request<Body>, trusted: bool) -> Option<&str> {
         .or_else(|| request.uri().authority().map(http::uri::Authority::as_str))
 }
 
-/// The client's address as trusted proxies tell it: the last one in `X-Forwarded-For` that is no proxy of ours.
-fn forwarded_for(headers: &HeaderMap, proxies: &[IpNet], peer: IpAddr) -> IpAddr {
-    let lines = headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok());
-    let hops: Vec<IpAddr> =
-        lines.flat_map(|line| line.split(',')).map_while(|hop| hop.trim().parse().ok()).collect();
-    hops.iter().rev().copied().find(|hop| !is_trusted(proxies, *hop)).unwrap_or(peer)
+/// The client's address as trusted proxies tell it. Each hop is told by the one behind it, so `X-Forwarded-For` is read
+/// from its end, and only for as long as who tells is trusted: what is before that anybody can have written.
+pub(crate) fn forwarded_for(headers: &HeaderMap, proxies: &[IpNet], peer: IpAddr) -> IpAddr {
+    let lines = headers.get_all("x-forwarded-for").into_iter().rev();
+    let mut hops = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+    let mut known = peer;
+    while is_trusted(proxies, known) {
+        match hops.next().and_then(address) {
+            Some(hop) => known = hop,
+            None => break,
+        }
+    }
+    known
+}
+
+/// A hop: an address, with its port where the proxy says that too.
+fn address(hop: &[u8]) -> Option<IpAddr> {
+    let hop = std::str::from_utf8(hop).ok()?.trim();
+    let address = hop.parse::<IpAddr>().or_else(|_| hop.parse::<SocketAddr>().map(|address| address.ip()));
+    address.ok().map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn told(lines: &[&str]) -> String {
+        let proxies = ["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
+        let lines = lines.iter().map(|line| HeaderValue::from_bytes(line.as_bytes()).unwrap());
+        let headers = lines.map(|line| ("x-forwarded-for".parse().unwrap(), line)).collect();
+        forwarded_for(&headers, &proxies, "10.0.0.1".parse().unwrap()).to_string()
+    }
+
+    #[test]
+    fn the_last_hop_that_is_no_proxy_of_ours_is_the_client() {
+        assert_eq!(told(&[]), "10.0.0.1");
+        assert_eq!(told(&["192.0.2.9, 192.0.2.2"]), "192.0.2.2");
+        assert_eq!(told(&["192.0.2.9, 192.0.2.2, 10.0.0.7"]), "192.0.2.2");
+        assert_eq!(told(&["192.0.2.9", "192.0.2.2", "10.0.0.7,fd00::1"]), "192.0.2.2");
+        assert_eq!(told(&["10.0.0.9, 10.0.0.7"]), "10.0.0.9");
+    }
+
+    #[test]
+    fn what_a_client_writes_before_its_own_address_changes_nothing() {
+        for written in ["junk", "", ",", "1.2.3.4, junk", "10.0.0.9", "1.2.3.4, \u{e9}", "unknown, 1.2.3.4"] {
+            assert_eq!(told(&[&format!("{written}, 192.0.2.2")]), "192.0.2.2", "{written}");
+            assert_eq!(told(&[written, "192.0.2.2, 10.0.0.7"]), "192.0.2.2", "{written}");
+        }
+    }
+
+    #[test]
+    fn beyond_a_hop_that_cannot_be_read_nobody_is_known() {
+        assert_eq!(told(&["1.2.3.4, junk"]), "10.0.0.1");
+        assert_eq!(told(&["1.2.3.4, junk, 10.0.0.7"]), "10.0.0.7");
+    }
+
+    #[test]
+    fn a_port_and_the_long_form_of_an_address_do_not_matter() {
+        assert_eq!(told(&["192.0.2.2:4711"]), "192.0.2.2");
+        assert_eq!(told(&["[2001:db8::1]:4711, ::ffff:10.0.0.7"]), "2001:db8::1");
+    }
 }

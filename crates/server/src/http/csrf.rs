@@ -128,23 +128,27 @@ impl Browser {
     }
 }
 
-#[cfg(test)]
-mod tests {
+/// What the tests and fuzz targets of forms are about.
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) mod scene {
     use arc_swap::ArcSwap;
-    use proptest::prelude::*;
     use symbolon_crypto::digest::HmacKey;
-    use symbolon_crypto::random::SeededRandom;
+    use symbolon_protocol::id::IssuerId;
     use symbolon_protocol::issuer::Issuer;
+    use symbolon_protocol::time::Timestamp;
 
-    use super::*;
-    use crate::issuer::KeyRing;
+    use crate::issuer::{IssuerState, KeyRing};
 
-    fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
+    /// An issuer whose forms are sealed under a key of these bytes.
+    pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
         let id = IssuerId::trusted("acme");
-        let created_at = symbolon_protocol::time::Timestamp::EPOCH;
         IssuerState {
-            token_endpoint: String::new(),
-            record: Issuer { id: id.clone(), url: url.to_owned(), sealed_secret: Vec::new(), created_at },
+            record: Issuer {
+                id: id.clone(),
+                url: url.to_owned(),
+                sealed_secret: Vec::new(),
+                created_at: Timestamp::EPOCH,
+            },
             id,
             url: url.into(),
             token_endpoint: format!("{url}/token"),
@@ -158,6 +162,15 @@ mod tests {
             form_key: HmacKey::new(&[key; 32]),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use symbolon_crypto::random::SeededRandom;
+
+    use super::scene::issuer;
+    use super::*;
 
     fn here() -> IssuerState {
         issuer("http://localhost", "", 1)

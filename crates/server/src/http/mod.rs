@@ -9,6 +9,8 @@ mod response;
 
 pub use context::{Context, IssuerService};
 #[cfg(any(test, feature = "fuzz"))]
+pub(crate) use context::{forwarded_for, host};
+#[cfg(any(test, feature = "fuzz"))]
 pub(crate) use cookie::session_of;
 pub use cookie::{cookies, remove_cookie, session_cookie, set_cookie};
 pub use failure::Failure;

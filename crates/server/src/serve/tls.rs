@@ -1,24 +1,15 @@
 //! TLS by rustls: certificates read at start and again on SIGHUP, without dropping a connection.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
-use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::crypto::aws_lc_rs;
+use rustls::sign::SingleCertAndKey;
 
 use crate::config::TlsFiles;
 
-/// Why certificates cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum TlsError {
-    #[error("cannot read {path}: {reason}")]
-    Read { path: PathBuf, reason: String },
-    #[error("certificate {certificate} and key {key} cannot be used: {reason}")]
-    Mismatch { certificate: PathBuf, key: PathBuf, reason: rustls::Error },
-}
+pub use crate::config::TlsError;
 
 /// Where the newest configuration of a listener is; none without TLS.
 pub(super) type TlsSlot = Option<Arc<ArcSwap<ServerConfig>>>;
@@ -42,15 +33,22 @@ impl TlsReloader {
         Ok(Self { public: slot(public)?, management: slot(management)? })
     }
 
-    /// Reads the files again; new connections use what they say. On an error the old certificates stay.
+    /// Reads the files again; new connections use what they say. On an error the old certificates of both listeners
+    /// stay.
     ///
     /// # Errors
-    /// [`TlsError`] naming the file.
+    /// [`TlsError`] naming the file, or saying that a listener cannot begin or cease to speak TLS while it runs.
     pub fn reload(&self, public: Option<&TlsFiles>, management: Option<&TlsFiles>) -> Result<(), TlsError> {
+        let mut read = Vec::new();
         for (slot, files) in [(&self.public, public), (&self.management, management)] {
-            if let (Some(slot), Some(files)) = (slot, files) {
-                slot.store(load(files)?);
+            match (slot, files) {
+                (Some(slot), Some(files)) => read.push((slot, load(files)?)),
+                (None, None) => {}
+                _ => return Err(TlsError::Switched),
             }
+        }
+        for (slot, config) in read {
+            slot.store(config);
         }
         Ok(())
     }
@@ -65,24 +63,13 @@ impl TlsReloader {
 }
 
 fn load(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
-    let unreadable = |path: &Path, reason: String| TlsError::Read { path: path.to_owned(), reason };
-    let chain = CertificateDer::pem_file_iter(&files.certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| unreadable(&files.certificate, error.to_string()))?;
-    let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|error| unreadable(&files.key, error.to_string()))?;
-    let mismatch = |reason| TlsError::Mismatch {
-        certificate: files.certificate.clone(),
-        key: files.key.clone(),
-        reason,
-    };
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let certified = files.read(&provider)?;
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(mismatch)?
+        .map_err(TlsError::Library)?
         .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(mismatch)?;
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

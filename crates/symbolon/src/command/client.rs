@@ -10,30 +10,42 @@ use serde_json::{Map, Value};
 use super::api::{Api, segment};
 use super::output::{Column, facts, print, table};
 use super::{CommandError, given};
-use crate::cli::administration;
+use crate::cli::about_an_issuer;
 
 /// Flags that stand for one member of the metadata (RFC 7591 2).
-const TEXTS: [(&str, &str, &str); 4] = [
-    ("name", "client_name", "Name that people are shown"),
-    ("client-id", "client_id", "Its id; drawn where none is given"),
-    ("scope", "scope", "Scopes that it may ask for, separated by spaces"),
+const TEXTS: [(&str, &str, &str, &str); 4] = [
+    ("name", "client_name", "NAME", "Name that people are shown"),
+    ("client-id", "client_id", "ID", "Its id; drawn where none is given"),
+    ("scope", "scope", "SCOPES", "Scopes that it may ask for, separated by spaces"),
     (
         "auth-method",
         "token_endpoint_auth_method",
+        "METHOD",
         "client_secret_basic, client_secret_post, private_key_jwt or none",
     ),
 ];
 
 /// Flags that may be given more than once.
-const LISTS: [(&str, &str, &str); 4] = [
-    ("redirect-uri", "redirect_uris", "Where codes may go; may be given more than once"),
+const LISTS: [(&str, &str, &str, &str); 4] = [
+    ("redirect-uri", "redirect_uris", "URI", "Where codes may go; may be given more than once"),
     (
         "post-logout-redirect-uri",
         "post_logout_redirect_uris",
+        "URI",
         "Where a logout may end; may be given more than once",
     ),
-    ("grant-type", "grant_types", "What it may use at the token endpoint; may be given more than once"),
-    ("audience", "audiences", "An audience that it stands for at introspection; may be given more than once"),
+    (
+        "grant-type",
+        "grant_types",
+        "TYPE",
+        "What it may use at the token endpoint; may be given more than once",
+    ),
+    (
+        "audience",
+        "audiences",
+        "AUDIENCE",
+        "An audience that it stands for at introspection; may be given more than once",
+    ),
 ];
 
 const SWITCHES: [(&str, &str, &str); 2] = [
@@ -47,11 +59,11 @@ pub(super) fn command() -> Command {
         .value_name("FILE")
         .help("JSON object of metadata by the names of RFC 7591, - for standard input; flags win over it");
     let mut create = Command::new("create").about("Register a client").arg(metadata);
-    for (flag, _, help) in TEXTS {
-        create = create.arg(Arg::new(flag).long(flag).help(help));
+    for (flag, _, value, help) in TEXTS {
+        create = create.arg(Arg::new(flag).long(flag).value_name(value).help(help));
     }
-    for (flag, _, help) in LISTS {
-        create = create.arg(Arg::new(flag).long(flag).help(help).action(ArgAction::Append));
+    for (flag, _, value, help) in LISTS {
+        create = create.arg(Arg::new(flag).long(flag).value_name(value).help(help).action(ArgAction::Append));
     }
     for (flag, _, help) in SWITCHES {
         create = create.arg(Arg::new(flag).long(flag).help(help).action(ArgAction::SetTrue));
@@ -61,8 +73,8 @@ pub(super) fn command() -> Command {
     Command::new("client")
         .about("Register and list clients")
         .subcommand_required(true)
-        .subcommand(administration(create))
-        .subcommand(administration(Command::new("list").about("List clients").arg(search)))
+        .subcommand(about_an_issuer(create))
+        .subcommand(about_an_issuer(Command::new("list").about("List clients").arg(search)))
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
@@ -79,12 +91,12 @@ fn metadata(matches: &ArgMatches) -> Result<Value, CommandError> {
         Some(path) => from_file(path)?,
         None => Map::new(),
     };
-    for (flag, member, _) in TEXTS {
+    for (flag, member, ..) in TEXTS {
         if let Some(text) = matches.get_one::<String>(flag) {
             metadata.insert(member.to_owned(), Value::from(text.as_str()));
         }
     }
-    for (flag, member, _) in LISTS {
+    for (flag, member, ..) in LISTS {
         if let Some(texts) = matches.get_many::<String>(flag) {
             metadata.insert(member.to_owned(), texts.map(String::as_str).collect());
         }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap::ArgMatches;
+use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_server::config;
 
 use super::{CommandError, load};
@@ -12,7 +13,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("check", matches)) => {
             let config = load(matches)?;
-            for warning in config.warnings() {
+            let of_files = config.check_files(SystemClock::start().now())?;
+            for warning in config.warnings().iter().chain(&of_files) {
                 writeln!(out, "warning: {}: {}", warning.key, warning.text)?;
             }
             writeln!(out, "the configuration is good")?;

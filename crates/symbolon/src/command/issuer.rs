@@ -15,7 +15,13 @@ pub(super) fn command() -> Command {
     let create = Command::new("create")
         .about("Create an issuer with a signing key of its own")
         .arg(Arg::new("id").required(true).value_name("ID").help("Its name in paths of the admin API"))
-        .arg(Arg::new("url").long("url").required(true).help("Its URL, exactly as it stands in `iss`"));
+        .arg(
+            Arg::new("url")
+                .long("url")
+                .value_name("URL")
+                .required(true)
+                .help("Its URL, exactly as it stands in `iss`"),
+        );
     Command::new("issuer")
         .about("Create and list issuers")
         .subcommand_required(true)

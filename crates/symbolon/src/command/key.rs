@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::api::{Api, segment};
 use super::output::{Column, facts, print, table};
 use super::{CommandError, given};
-use crate::cli::administration;
+use crate::cli::{self, about_an_issuer, administration};
 use crate::process::secrets;
 
 const COLUMNS: [Column; 4] =
@@ -25,8 +25,8 @@ pub(super) fn command() -> Command {
         Command::new("rotate").about("Sign with the next key; the old one still verifies").arg(algorithm);
     let revoke = Command::new("revoke")
         .about("Revoke a key at once: nothing that it signed is good any more")
-        .arg(Arg::new("kid").required(true).value_name("KID"))
-        .arg(Arg::new("reason").long("reason").help("Why, for the record"));
+        .arg(cli::drawn_id("kid", "KID").help("The key, as `keys list` names it"))
+        .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why, for the record"));
     let file = Arg::new("new-master-key-file").long("new-master-key-file").required(true).value_name("FILE");
     let rewrap = Command::new("rewrap")
         .about("Seal the secrets and keys of every issuer under another master key")
@@ -34,9 +34,9 @@ pub(super) fn command() -> Command {
     Command::new("keys")
         .about("List, rotate and revoke signing keys, and change the master key")
         .subcommand_required(true)
-        .subcommand(administration(Command::new("list").about("List the signing keys in every state")))
-        .subcommand(administration(rotate))
-        .subcommand(administration(revoke))
+        .subcommand(about_an_issuer(Command::new("list").about("List the signing keys in every state")))
+        .subcommand(about_an_issuer(rotate))
+        .subcommand(about_an_issuer(revoke))
         .subcommand(administration(rewrap))
 }
 

@@ -55,6 +55,7 @@ fn measure_command() -> Command {
         .arg(
             Arg::new("algorithm")
                 .long("algorithm")
+                .value_name("ALGORITHM")
                 .default_value("RS256")
                 .value_parser(value_parser!(Algorithm))
                 .help("What the provider signs with"),
@@ -87,6 +88,7 @@ fn measure_command() -> Command {
         .arg(
             Arg::new("pid")
                 .long("pid")
+                .value_name("PID")
                 .value_parser(value_parser!(u32))
                 .requires("target")
                 .help("The process of --target, on this machine"),

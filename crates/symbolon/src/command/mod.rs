@@ -10,6 +10,7 @@ mod issuer;
 mod key;
 mod loadtest;
 mod output;
+mod restore;
 mod secret_input;
 mod user;
 
@@ -63,7 +64,7 @@ impl CommandError {
     /// 2 for a mistake of the caller's, 1 for everything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let usage = match self {
-            Self::Config(_) | Self::Usage(_) => true,
+            Self::Config(_) | Self::Usage(_) | Self::Process(ProcessError::Config(_)) => true,
             Self::Api(error) => error.is_usage(),
             _ => false,
         };
@@ -84,8 +85,8 @@ pub(crate) fn commands() -> [Command; 7] {
         client::command(),
         user::command(),
         key::command(),
-        backup::backup_command(),
-        backup::restore_command(),
+        backup::command(),
+        restore::command(),
         loadtest::command(),
     ]
 }
@@ -100,8 +101,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("client", matches)) => client::run(matches),
         Some(("user", matches)) => user::run(matches),
         Some(("keys", matches)) => key::run(matches),
-        Some(("backup", matches)) => backup::backup(matches),
-        Some(("restore", matches)) => backup::restore(matches),
+        Some(("backup", matches)) => backup::run(matches),
+        Some(("restore", matches)) => restore::run(matches),
         Some(("loadtest", matches)) => loadtest::run(matches),
         Some(_) => Ok(()),
     }

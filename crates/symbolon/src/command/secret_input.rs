@@ -4,10 +4,16 @@ use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use clap::{Arg, ArgMatches};
-use rustix::termios::{self, LocalModes, OptionalActions};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex};
 use symbolon_crypto::secret::SecretString;
 
 use super::CommandError;
+
+/// What Ctrl-C types.
+const INTERRUPT: u8 = 3;
+/// More than any line that a terminal gives (`N_TTY_BUF_SIZE`).
+const LONGEST_LINE: usize = 4096;
 
 /// `--password-file`.
 pub(super) fn argument() -> Arg {
@@ -17,66 +23,76 @@ pub(super) fn argument() -> Arg {
         .help("Read the password from the first line of a file, or of standard input where it is -")
 }
 
-/// The password of `--password-file`, if it was given.
-pub(super) fn from_file(matches: &ArgMatches) -> Result<Option<SecretString>, CommandError> {
+/// The password of `--password-file`, else asked for on a terminal, else the first line of standard input. None where
+/// that is empty.
+pub(super) fn get(matches: &ArgMatches, prompt: &str) -> Result<Option<SecretString>, CommandError> {
     match matches.get_one::<String>("password-file").map(String::as_str) {
-        None => Ok(None),
-        Some("-") => from_input().map(Some),
+        None if io::stdin().is_terminal() => ask(prompt),
+        None => from_input(),
+        // A file that was named is to hold one.
+        Some("-") => required(from_input()?).map(Some),
         Some(path) => {
-            let text = fs::read_to_string(path);
+            let text = fs::read_to_string(path).map(SecretString::new);
             let text = text.map_err(|source| CommandError::File { path: path.to_owned(), source })?;
-            first_line(&text).map(Some)
+            required(first_line(text.expose())).map(Some)
         }
     }
 }
 
-/// The password of `--password-file`, else asked for on a terminal, else the first line of standard input.
-pub(super) fn get(matches: &ArgMatches) -> Result<SecretString, CommandError> {
-    match from_file(matches)? {
-        Some(password) => Ok(password),
-        None if io::stdin().is_terminal() => ask(),
-        None => from_input(),
-    }
+/// A password where there must be one.
+pub(super) fn required(password: Option<SecretString>) -> Result<SecretString, CommandError> {
+    password.ok_or_else(|| CommandError::Usage("the password is empty".into()))
 }
 
-fn from_input() -> Result<SecretString, CommandError> {
+fn from_input() -> Result<Option<SecretString>, CommandError> {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     read.map_err(|source| CommandError::File { path: "standard input".into(), source })?;
-    first_line(&line)
+    Ok(first_line(SecretString::new(line).expose()))
 }
 
-fn first_line(text: &str) -> Result<SecretString, CommandError> {
-    match text.lines().next() {
-        Some(line) if !line.is_empty() => Ok(SecretString::new(line.to_owned())),
-        _ => Err(CommandError::Usage("the password is empty".into())),
-    }
+fn first_line(text: &str) -> Option<SecretString> {
+    text.lines().next().filter(|line| !line.is_empty()).map(|line| SecretString::new(line.to_owned()))
 }
 
 /// Asks twice: a typing mistake must not lock a user out.
-fn ask() -> Result<SecretString, CommandError> {
-    let first = unechoed("New password: ")?;
+fn ask(prompt: &str) -> Result<Option<SecretString>, CommandError> {
+    let Some(first) = unechoed(prompt)? else { return Ok(None) };
     let second = unechoed("Once more: ")?;
-    if first.expose() != second.expose() {
+    if second.is_none_or(|second| second.expose() != first.expose()) {
         return Err(CommandError::Usage("the two passwords differ".into()));
     }
-    Ok(first)
+    Ok(Some(first))
 }
 
-fn unechoed(prompt: &str) -> Result<SecretString, CommandError> {
-    let terminal = |source: io::Error| CommandError::File { path: "the terminal".into(), source };
-    let input = io::stdin();
-    let before = termios::tcgetattr(&input).map_err(|error| terminal(error.into()))?;
+/// A line from the terminal, which does not show it.
+fn unechoed(prompt: &str) -> Result<Option<SecretString>, CommandError> {
+    let refused = |source: io::Error| CommandError::File { path: "the terminal".into(), source };
+    let system = |error: Errno| refused(error.into());
+    let (input, mut out) = (io::stdin(), io::stderr());
+    let before = termios::tcgetattr(&input).map_err(system)?;
     let mut silent = before.clone();
-    silent.local_modes.remove(LocalModes::ECHO);
-    let mut out = io::stderr();
-    write!(out, "{prompt}").and_then(|()| out.flush()).map_err(terminal)?;
-    termios::tcsetattr(&input, OptionalActions::Now, &silent).map_err(|error| terminal(error.into()))?;
-    let read = from_input();
+    // Ctrl-C ends the line instead of the process, which would leave the terminal as it is now.
+    silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
+    silent.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
+    termios::tcsetattr(&input, OptionalActions::Flush, &silent).map_err(system)?;
+    let prompted = write!(out, "{prompt}").and_then(|()| out.flush());
+    let mut line = vec![0; LONGEST_LINE];
+    let read = prompted.and_then(|()| {
+        let read = retry_on_intr(|| rustix::io::read(&input, &mut line))?;
+        line.truncate(read);
+        Ok(())
+    });
     // Whatever was read, the terminal must show what is typed next.
-    termios::tcsetattr(&input, OptionalActions::Now, &before).map_err(|error| terminal(error.into()))?;
-    writeln!(out).map_err(terminal)?;
-    read
+    termios::tcsetattr(&input, OptionalActions::Now, &before).map_err(system)?;
+    writeln!(out).map_err(refused)?;
+    read.map_err(refused)?;
+    if line.contains(&INTERRUPT) {
+        return Err(CommandError::Failed("cancelled"));
+    }
+    let line =
+        String::from_utf8(line).map_err(|_| CommandError::Usage("the password is not UTF-8".into()))?;
+    Ok(first_line(SecretString::new(line).expose()))
 }
 
 #[cfg(test)]
@@ -90,7 +106,7 @@ mod tests {
         }
         assert_eq!(first_line(" spaces stay ").unwrap().expose(), " spaces stay ");
         for text in ["", "\n", "\r\nsecond"] {
-            assert!(first_line(text).is_err(), "{text:?}");
+            assert!(first_line(text).is_none(), "{text:?}");
         }
     }
 }

@@ -7,40 +7,45 @@ use serde_json::{Map, Value, json};
 use super::api::{Api, ApiError, segment};
 use super::output::{Column, facts, print};
 use super::{CommandError, given, secret_input};
-use crate::cli::administration;
+use crate::cli::{self, about_an_issuer};
 
-const TEXTS: [(&str, &str, &str); 4] = [
-    ("email", "email", "E-mail address, which the user may sign in with"),
-    ("username", "preferred_username", "User name, which the user may sign in with"),
-    ("name", "name", "Full name"),
-    ("id", "id", "Its id (`sub`); drawn where none is given"),
+const TEXTS: [(&str, &str, &str, &str); 4] = [
+    ("email", "email", "ADDRESS", "E-mail address, which the user may sign in with"),
+    ("username", "preferred_username", "NAME", "User name, which the user may sign in with"),
+    ("name", "name", "NAME", "Full name"),
+    ("id", "id", "ID", "Its id (`sub`); drawn where none is given"),
 ];
 
 pub(super) fn command() -> Command {
-    let mut create = Command::new("create").about("Create a user");
-    for (flag, _, help) in TEXTS {
-        create = create.arg(Arg::new(flag).long(flag).help(help));
+    let mut create = Command::new("create").about("Create a user").after_help(
+        "The password is asked for on a terminal, else read from the first line of standard input.",
+    );
+    for (flag, _, value, help) in TEXTS {
+        create = create.arg(Arg::new(flag).long(flag).value_name(value).help(help));
     }
     let verified = Arg::new("email-verified").long("email-verified").action(ArgAction::SetTrue);
-    let ask = Arg::new("ask-password")
-        .long("ask-password")
+    let none = Arg::new("no-password")
+        .long("no-password")
         .action(ArgAction::SetTrue)
         .conflicts_with("password-file");
     let create = create
         .arg(verified.help("The address is known to be the user's"))
         .arg(secret_input::argument())
-        .arg(ask.help("Ask for a password; without it and --password-file the user has none"));
+        .arg(none.help("Create a user without a password, and do not ask for one"));
     let end = Arg::new("end-sessions").long("end-sessions").action(ArgAction::SetTrue);
     let set_password = Command::new("set-password")
-        .about("Set a user's password: from a file, from standard input, or asked for on a terminal")
-        .arg(Arg::new("user").required(true).value_name("USER").help("Id or e-mail address"))
+        .about("Set a user's password")
+        .after_help(
+            "The password is asked for on a terminal, else read from the first line of standard input.",
+        )
+        .arg(cli::drawn_id("user", "USER").help("Id or e-mail address"))
         .arg(secret_input::argument())
         .arg(end.help("End the user's sessions and tokens too"));
     Command::new("user")
         .about("Create users and set their passwords")
         .subcommand_required(true)
-        .subcommand(administration(create))
-        .subcommand(administration(set_password))
+        .subcommand(about_an_issuer(create))
+        .subcommand(about_an_issuer(set_password))
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
@@ -55,7 +60,7 @@ fn create(matches: &ArgMatches) -> Result<(), CommandError> {
     const SHOWN: [Column; 4] =
         [("id", "id"), ("email", "email"), ("username", "preferred_username"), ("name", "name")];
     let mut body = Map::new();
-    for (flag, member, _) in TEXTS {
+    for (flag, member, ..) in TEXTS {
         if let Some(text) = matches.get_one::<String>(flag) {
             body.insert(member.to_owned(), Value::from(text.as_str()));
         }
@@ -63,9 +68,9 @@ fn create(matches: &ArgMatches) -> Result<(), CommandError> {
     if matches.get_flag("email-verified") {
         body.insert("email_verified".to_owned(), Value::Bool(true));
     }
-    let password = match matches.get_flag("ask-password") {
-        true => Some(secret_input::get(matches)?),
-        false => secret_input::from_file(matches)?,
+    let password = match matches.get_flag("no-password") {
+        true => None,
+        false => secret_input::get(matches, "Password (none if empty): ")?,
     };
     if let Some(password) = password {
         body.insert("password".to_owned(), Value::from(password.expose()));
@@ -78,7 +83,7 @@ fn create(matches: &ArgMatches) -> Result<(), CommandError> {
 }
 
 fn set_password(matches: &ArgMatches) -> Result<(), CommandError> {
-    let password = secret_input::get(matches)?;
+    let password = secret_input::required(secret_input::get(matches, "New password: ")?)?;
     let api = Api::reach(matches)?;
     let id = id_of(&api, given(matches, "user"))?;
     let body = json!({ "password": password.expose(), "end_sessions": matches.get_flag("end-sessions") });

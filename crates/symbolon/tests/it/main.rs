@@ -10,4 +10,6 @@
 mod backup;
 mod commands;
 mod keys;
+mod passwords;
 mod place;
+mod tls;

@@ -1,21 +1,30 @@
 //! A data directory of its own with free ports, commands in it, and a server if wanted.
 
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
 
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 const SECRET: &str = "an admin secret of the tests";
 
 pub(crate) struct Place {
     directory: tempfile::TempDir,
-    listen: String,
-    management: String,
+    /// Where the public listener of the last server was.
+    listen: RefCell<String>,
+    /// A port that was free when it was looked for.
+    management: RefCell<String>,
 }
 
-pub(crate) struct Server(Child);
+pub(crate) struct Server {
+    child: Child,
+    /// What it logs, line by line, as it comes.
+    log: mpsc::Receiver<String>,
+}
 
 /// What a command answered.
 pub(crate) struct Ran {
@@ -49,22 +58,22 @@ fn free_address() -> String {
 impl Place {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        Self { directory, listen: free_address(), management: free_address() }
+        Self { directory, listen: RefCell::default(), management: RefCell::new(free_address()) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    fn command(&self, arguments: &[&str], with: &[(&str, &str)]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str], with: &[(&str, &str)]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_symbolon"));
         command
             .args(arguments)
             .current_dir(self.directory.path())
             .env_clear()
-            .env("SYMBOLON_ISSUER", format!("http://{}", self.listen))
-            .env("SYMBOLON_LISTEN", &self.listen)
-            .env("SYMBOLON_MANAGEMENT_LISTEN", &self.management)
+            .env("SYMBOLON_ISSUER", "http://issuer.test")
+            .env("SYMBOLON_LISTEN", "127.0.0.1:0")
+            .env("SYMBOLON_MANAGEMENT_LISTEN", &*self.management.borrow())
             .env("SYMBOLON_ADMIN_SECRET", SECRET)
             .env("SYMBOLON_DATA_DIR", "data")
             .env("SYMBOLON_TEST_ENDPOINTS", "true")
@@ -90,29 +99,57 @@ impl Place {
 
     /// Starts the server and waits until it is ready.
     pub(crate) fn serve(&self, with: &[(&str, &str)]) -> Server {
+        loop {
+            match self.try_serve(with) {
+                Ok(server) => return server,
+                // Somebody else took the port meanwhile.
+                Err(told) if told.contains("cannot listen on") => self.management.replace(free_address()),
+                Err(told) => panic!("the server ended: {told}"),
+            };
+        }
+    }
+
+    /// Starts the server; what it complained of where it ended.
+    fn try_serve(&self, with: &[(&str, &str)]) -> Result<Server, String> {
         let mut command = self.command(&["serve"], with);
         let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // Somebody must read, or a full pipe would stop the server.
+        let (sender, log) = mpsc::channel();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        std::thread::spawn(move || lines.for_each(|line| drop(sender.send(line.unwrap()))));
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ready = lines.any(|line| line.is_ok_and(|line| line.starts_with("listening on ")));
-        assert!(ready, "the server ended: {:?}", child.wait());
-        // Somebody must read on, or a full pipe would stop the server.
+        let ready = lines.find_map(|line| Some(line.ok()?.split_once("listening on ")?.1.to_owned()));
+        let server = Server { child, log };
+        let Some(url) = ready else { return Err(server.log.iter().collect()) };
         std::thread::spawn(move || lines.for_each(drop));
-        Server(child)
+        self.listen.replace(url.split_once("://").unwrap().1.to_owned());
+        Ok(server)
+    }
+
+    /// Where the public listener is.
+    pub(crate) fn listen(&self) -> String {
+        self.listen.borrow().clone()
+    }
+
+    /// Where the management listener is.
+    pub(crate) fn management(&self) -> String {
+        self.management.borrow().clone()
     }
 
     /// One request to the management listener; status and body.
     pub(crate) fn admin(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let media_type = if path.ends_with("/bulk") { "application/x-ndjson" } else { "application/json" };
         let head = format!(
-            "{method} /api/admin{path} HTTP/1.1\r\nauthorization: Bearer {SECRET}\r\ncontent-type: application/json"
+            "{method} /api/admin{path} HTTP/1.1\r\nauthorization: Bearer {SECRET}\r\ncontent-type: {media_type}"
         );
-        Self::exchange(&self.management, &head, body)
+        Self::exchange(&self.management.borrow(), &head, body)
     }
 
     /// One form to the public listener; status and body.
     pub(crate) fn form(&self, path: &str, form: &str) -> (u16, Value) {
         let head = format!("POST {path} HTTP/1.1\r\ncontent-type: application/x-www-form-urlencoded");
-        Self::exchange(&self.listen, &head, form)
+        Self::exchange(&self.listen.borrow(), &head, form)
     }
 
     fn exchange(address: &str, head: &str, body: &str) -> (u16, Value) {
@@ -130,14 +167,25 @@ impl Place {
 
 impl Server {
     pub(crate) fn is_running(&mut self) -> bool {
-        self.0.try_wait().unwrap().is_none()
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Sends SIGHUP.
+    pub(crate) fn hang_up(&self) {
+        rustix::process::kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
+    }
+
+    /// Returns when the server has logged a line with this text.
+    pub(crate) fn wait_for_log(&self, text: &str) {
+        let seen = self.log.iter().any(|line| line.contains(text));
+        assert!(seen, "the server ended before it logged {text:?}");
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bodies of the fuzz targets, one per parser of what strangers send. Each takes any bytes and fails an assertion where
 //! a property does not hold. `fuzz/` runs them under libFuzzer; a test replays the corpora that are kept there.
 
+mod admin;
 mod credential;
 mod fixture;
 mod record;
@@ -8,10 +9,14 @@ mod request;
 mod text;
 mod token;
 
+pub use admin::admin_record;
 pub use credential::{basic_header, client_assertion, token_request};
 pub use record::{client_metadata, password_hash};
 pub use request::{authorization_request, logout_request, percent_decoding, redirect_uri};
-pub use symbolon_server::fuzz::{accept, configuration, cookie, ndjson, settings, user_fields};
+pub use symbolon_server::fuzz::{
+    accept, configuration, cookie, csrf_token, forwarded_headers, issuer_fields, ndjson, settings,
+    user_fields,
+};
 pub use text::{ids, refresh_token};
 pub use token::{jwk_set, jws};
 
@@ -19,15 +24,19 @@ pub use token::{jwk_set, jws};
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its corpus.
-pub const TARGETS: [(&str, Target); 19] = [
+pub const TARGETS: [(&str, Target); 23] = [
     ("accept", accept),
+    ("admin_record", admin_record),
     ("authorization_request", authorization_request),
     ("basic_header", basic_header),
     ("client_assertion", client_assertion),
     ("client_metadata", client_metadata),
     ("configuration", configuration),
     ("cookie", cookie),
+    ("csrf_token", csrf_token),
+    ("forwarded_headers", forwarded_headers),
     ("ids", ids),
+    ("issuer_fields", issuer_fields),
     ("jwk_set", jwk_set),
     ("jws", jws),
     ("logout_request", logout_request),

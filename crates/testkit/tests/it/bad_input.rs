@@ -90,6 +90,20 @@ impl Drop for Well {
     }
 }
 
+/// Runs a test again in a process of its own, where no other test's memory counts, and says whether this is that one.
+fn alone(test: &str) -> bool {
+    const MARK: &str = "SYMBOLON_TESTKIT_ALONE";
+    if std::env::var_os(MARK).is_some() {
+        return true;
+    }
+    let program = std::env::current_exe().expect("this program");
+    let run = std::process::Command::new(program).args([test, "--exact"]).env(MARK, "1").output();
+    let run = run.expect("a process");
+    let told = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && told.contains("1 passed"), "{told}");
+    false
+}
+
 /// Memory of this process, in MiB.
 fn resident_mib() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("a status");

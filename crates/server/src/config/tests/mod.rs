@@ -1,6 +1,7 @@
 //! Rules of the configuration as a whole; each parser is tested beside its code.
 
 mod documents;
+mod files;
 mod layers;
 mod mode;
 mod properties;

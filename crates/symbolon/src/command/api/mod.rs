@@ -6,12 +6,17 @@
 
 mod in_process;
 mod remote;
+mod trust;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::Bytes;
 use clap::ArgMatches;
 use http::{Method, Request, StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rustls::ClientConfig;
 use serde_json::Value;
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::id::IssuerId;
@@ -39,6 +44,8 @@ pub(crate) enum ApiError {
     NoPort,
     #[error("no admin secret: give --admin-secret-file, SYMBOLON_ADMIN_SECRET or a configuration file")]
     NoSecret,
+    #[error("the file of trusted certificates {} {reason}", path.display())]
+    Ca { path: PathBuf, reason: String },
     #[error("cannot reach the server at {address}: {reason}")]
     Unreachable { address: String, reason: String },
     #[error("the server answered {status}: {text}")]
@@ -51,7 +58,7 @@ impl ApiError {
     /// Whether the caller asked for something that makes no sense.
     pub(crate) fn is_usage(&self) -> bool {
         match self {
-            Self::Url(..) | Self::NoPort | Self::NoSecret => true,
+            Self::Url(..) | Self::NoPort | Self::NoSecret | Self::Ca { .. } => true,
             Self::Refused { status, .. } => *status == StatusCode::BAD_REQUEST,
             _ => false,
         }
@@ -86,7 +93,8 @@ impl Api {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         if let Some(url) = matches.get_one::<String>("server") {
             let secret = known_secret(&config)?;
-            return Ok(Self { runtime, way: Way::Server(Remote::at(url)?), secret, issuer, config });
+            let way = Way::Server(Remote::at(url, trust(matches, &config)?)?);
+            return Ok(Self { runtime, way, secret, issuer, config });
         }
         match runtime.block_on(InProcess::open(load(matches)?)) {
             Ok(here) => {
@@ -95,7 +103,7 @@ impl Api {
             }
             Err(error) if process::is_locked(&error) => {
                 let secret = known_secret(&config)?;
-                let way = Way::Server(Remote::of(&config)?);
+                let way = Way::Server(Remote::of(&config, trust(matches, &config)?)?);
                 Ok(Self { runtime, way, secret, issuer, config })
             }
             Err(error) => Err(error.into()),
@@ -173,6 +181,15 @@ impl Api {
             Way::Server(_) => Ok(()),
             Way::Here(here) => Ok(self.runtime.block_on(here.close())?),
         }
+    }
+}
+
+/// Whom to believe over TLS: what `--ca` names, else the certificate that the configuration names.
+fn trust(matches: &ArgMatches, config: &Config) -> Result<Option<Arc<ClientConfig>>, ApiError> {
+    match (matches.get_one::<String>("ca"), &config.listen.management_tls) {
+        (Some(path), _) => trust::of_file(Path::new(path)).map(Some),
+        (None, Some(files)) => trust::of_configured(files).map(Some),
+        (None, None) => Ok(None),
     }
 }
 

@@ -1,6 +1,8 @@
-//! A server that runs: one HTTP/1.1 connection per request.
+//! A server that runs: one HTTP/1.1 connection per request, over TLS where it speaks that.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -8,8 +10,12 @@ use http::{HeaderValue, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use symbolon_server::config::Config;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 use super::ApiError;
 
@@ -21,63 +27,99 @@ pub(super) struct Remote {
     authority: String,
     /// The path in front of `/api/admin`.
     prefix: String,
+    /// What TLS asks for, and whom it believes; plain without.
+    tls: Option<(ServerName<'static>, Arc<ClientConfig>)>,
 }
 
 impl Remote {
-    /// The server of a URL.
-    pub(super) fn at(url: &str) -> Result<Self, ApiError> {
+    /// The server of a URL. `trust`: whom to believe over TLS.
+    pub(super) fn at(url: &str, trust: Option<Arc<ClientConfig>>) -> Result<Self, ApiError> {
         let refuse = |why| ApiError::Url(url.to_owned(), why);
         let uri: Uri = url.parse().map_err(|_| refuse("it is not one"))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                return Err(refuse("it is https: name the management listener, or a tunnel to it"));
-            }
-            _ => return Err(refuse("it must begin with http://")),
-        }
+        let is_tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(refuse("it must begin with http:// or https://")),
+        };
         let authority = uri.authority().ok_or_else(|| refuse("it has no host"))?;
         let host = authority.host();
-        let authority = format!("{host}:{}", authority.port_u16().unwrap_or(80));
-        Ok(Self { authority, prefix: uri.path().trim_end_matches('/').to_owned() })
+        let tls = if is_tls {
+            let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
+                .map_err(|_| refuse("TLS knows no such host"))?;
+            let trust = trust.ok_or_else(|| {
+                refuse("it is https: name a file with the server's certificate, or with its CA's, by --ca")
+            })?;
+            Some((name, trust))
+        } else {
+            None
+        };
+        let port = authority.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let prefix = uri.path().trim_end_matches('/').to_owned();
+        Ok(Self { authority: format!("{host}:{port}"), prefix, tls })
     }
 
     /// The management listener of the server that this configuration describes.
-    pub(super) fn of(config: &Config) -> Result<Self, ApiError> {
+    pub(super) fn of(config: &Config, trust: Option<Arc<ClientConfig>>) -> Result<Self, ApiError> {
         let address = reachable(config.listen.management);
-        if config.listen.management_tls.is_some() {
-            return Err(ApiError::Url(
-                format!("https://{address}"),
-                "it is https, and this command speaks plain http",
-            ));
-        }
         if address.port() == 0 {
             return Err(ApiError::NoPort);
         }
-        Ok(Self { authority: address.to_string(), prefix: String::new() })
+        let scheme = if config.listen.management_tls.is_some() { "https" } else { "http" };
+        Self::at(&format!("{scheme}://{address}"), trust)
     }
 
-    pub(super) async fn send(&self, mut request: Request<Body>) -> Result<(StatusCode, Bytes), ApiError> {
-        let failed = |error: &dyn std::fmt::Display| ApiError::Unreachable {
-            address: self.authority.clone(),
-            reason: error.to_string(),
-        };
+    pub(super) async fn send(&self, request: Request<Body>) -> Result<(StatusCode, Bytes), ApiError> {
+        let stream = TcpStream::connect(&self.authority).await.map_err(|error| self.failed(&error))?;
+        match &self.tls {
+            None => self.exchange(stream, request).await,
+            Some((name, trust)) => {
+                let connector = TlsConnector::from(Arc::clone(trust));
+                let stream =
+                    connector.connect(name.clone(), stream).await.map_err(|error| self.untrusted(&error))?;
+                self.exchange(stream, request).await
+            }
+        }
+    }
+
+    async fn exchange(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        mut request: Request<Body>,
+    ) -> Result<(StatusCode, Bytes), ApiError> {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-        *request.uri_mut() = format!("{}{path}", self.prefix).parse().map_err(|error| failed(&error))?;
-        let host = HeaderValue::from_str(&self.authority).map_err(|error| failed(&error))?;
+        *request.uri_mut() = format!("{}{path}", self.prefix).parse().map_err(|error| self.failed(&error))?;
+        let host = HeaderValue::from_str(&self.authority).map_err(|error| self.failed(&error))?;
         request.headers_mut().insert(header::HOST, host);
-        let stream = TcpStream::connect(&self.authority).await.map_err(|error| failed(&error))?;
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| failed(&error))?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| self.failed(&error))?;
         let connection = tokio::spawn(connection);
-        let response = sender.send_request(request).await.map_err(|error| failed(&error))?;
+        let response = sender.send_request(request).await.map_err(|error| self.failed(&error))?;
         let status = response.status();
         let body = Limited::new(response.into_body(), LONGEST_ANSWER)
             .collect()
             .await
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| self.failed(&error))?;
         drop(sender);
         connection.abort();
         Ok((status, body.to_bytes()))
+    }
+
+    fn failed(&self, error: &dyn std::fmt::Display) -> ApiError {
+        ApiError::Unreachable { address: self.authority.clone(), reason: error.to_string() }
+    }
+
+    /// A handshake that failed, and what may mend it.
+    fn untrusted(&self, error: &io::Error) -> ApiError {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let mend = match inner {
+            Some(rustls::Error::InvalidCertificate(_)) => {
+                "; name a file with the server's certificate, or with its CA's, by --ca (a renewed certificate is \
+                 shown after SIGHUP)"
+            }
+            Some(rustls::Error::InvalidMessage(_)) => "; it may speak plain http",
+            _ => "",
+        };
+        self.failed(&format!("{error}{mend}"))
     }
 }
 
@@ -98,13 +140,14 @@ mod tests {
 
     #[test]
     fn urls_are_taken_apart() {
-        let of = |url| Remote::at(url).map(|remote| (remote.authority, remote.prefix));
+        let of = |url| Remote::at(url, None).map(|remote| (remote.authority, remote.prefix));
         assert_eq!(of("http://127.0.0.1:9090").unwrap(), ("127.0.0.1:9090".into(), String::new()));
         assert_eq!(of("http://[::1]:9/x/").unwrap(), ("[::1]:9".into(), "/x".into()));
         assert_eq!(of("http://admin.internal").unwrap().0, "admin.internal:80");
         for bad in ["https://x", "ftp://x", "127.0.0.1:9090", "/x", ""] {
             assert!(of(bad).unwrap_err().is_usage(), "{bad}");
         }
+        assert!(of("https://x").unwrap_err().to_string().contains("--ca"));
     }
 
     #[test]
@@ -116,11 +159,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_is_not_there_is_named() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
-        let remote = Remote::at(&format!("http://{address}")).unwrap();
+        // Nobody listens there, and no test is given the port.
+        let remote = Remote::at("http://127.0.0.1:1", None).unwrap();
         let error = remote.send(Request::new(Body::empty())).await.unwrap_err();
-        assert!(error.to_string().contains(&address.to_string()), "{error}");
+        assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
     }
 }

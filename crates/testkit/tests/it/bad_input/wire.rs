@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+/// After so long a server that neither answers nor closes will not do so, on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// A connection that says what it likes.
 pub(super) struct Wire(TcpStream);
 
@@ -33,8 +36,8 @@ impl Reply {
 impl Wire {
     pub(super) fn connect(url: &str) -> Self {
         let stream = TcpStream::connect(url.trim_start_matches("http://")).expect("a connection");
-        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
-        stream.set_write_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
         Self(stream)
     }
 
@@ -72,7 +75,7 @@ impl Wire {
     /// Sends a byte every now and then until the server answers or closes.
     pub(super) fn trickle(&mut self, drip: &[u8]) -> Reply {
         self.0.set_read_timeout(Some(Duration::from_millis(50))).expect("a timeout");
-        for _ in 0..600 {
+        for _ in 0..2_400 {
             if !self.write(drip) {
                 break;
             }
@@ -82,7 +85,7 @@ impl Wire {
                 _ => break,
             }
         }
-        self.0.set_read_timeout(Some(Duration::from_secs(1))).expect("a timeout");
+        self.0.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         self.reply()
     }
 }

@@ -1,0 +1,145 @@
+//! The files of a TLS listener: read, matched with each other, and looked at for what will turn clients away.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustls::crypto::CryptoProvider;
+use rustls::server::ParsedCertificate;
+use rustls::sign::CertifiedKey;
+use rustls::{CertificateError, InconsistentKeys, RootCertStore};
+use rustls_pki_types::pem::{self, PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use symbolon_protocol::time::Timestamp;
+
+use super::sections::listen::TlsFiles;
+
+/// From so long before its end a certificate is warned of.
+const SOON: Duration = Duration::from_secs(14 * 86_400);
+
+/// Why certificates cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum TlsError {
+    #[error("the certificate file {} {reason}", path.display())]
+    Certificate { path: PathBuf, reason: String },
+    #[error("the key file {} {reason}", path.display())]
+    Key { path: PathBuf, reason: String },
+    #[error("the key in {} is not that of the certificate in {}", key.display(), certificate.display())]
+    Mismatch { certificate: PathBuf, key: PathBuf },
+    #[error("TLS is switched on or off by a restart only")]
+    Switched,
+    #[error("TLS is not possible: {0}")]
+    Library(rustls::Error),
+}
+
+impl TlsFiles {
+    /// Reads the chain and the key, which must belong together.
+    ///
+    /// # Errors
+    /// [`TlsError`] naming the file.
+    pub fn read(&self, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
+        let bad_certificate =
+            |reason: String| TlsError::Certificate { path: self.certificate.clone(), reason };
+        let bad_key = |reason: String| TlsError::Key { path: self.key.clone(), reason };
+        let chain = chain(&self.certificate).map_err(bad_certificate)?;
+        let key = PrivateKeyDer::from_pem_file(&self.key)
+            .map_err(|error| bad_key(unread(error, "an unencrypted private key")))?;
+        let key = provider
+            .key_provider
+            .load_private_key(key)
+            .map_err(|_| bad_key("holds no RSA, ECDSA or EdDSA key that TLS can use".to_owned()))?;
+        let certified = CertifiedKey::new(chain, key);
+        match certified.keys_match() {
+            Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(certified),
+            Err(rustls::Error::InconsistentKeys(_)) => {
+                Err(TlsError::Mismatch { certificate: self.certificate.clone(), key: self.key.clone() })
+            }
+            Err(error) => Err(bad_certificate(format!("cannot be used: {error}"))),
+        }
+    }
+}
+
+/// The certificates of a PEM file, one at least; else what is wrong with it.
+pub fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let chain = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| unread(error, "a certificate"))?;
+    if chain.is_empty() {
+        return Err(unread(pem::Error::NoItemsFound, "a certificate"));
+    }
+    Ok(chain)
+}
+
+fn unread(error: pem::Error, wanted: &str) -> String {
+    match error {
+        pem::Error::Io(error) if error.kind() == io::ErrorKind::NotFound => "does not exist".to_owned(),
+        pem::Error::Io(error) => format!("cannot be read: {error}"),
+        pem::Error::NoItemsFound => format!("does not hold {wanted} in PEM form"),
+        _ => "is damaged PEM".to_owned(),
+    }
+}
+
+/// What will turn clients away though the server can start: times, and a name that is missing (`host`, where known).
+pub(super) fn doubts(
+    certified: &CertifiedKey,
+    provider: &CryptoProvider,
+    now: Timestamp,
+    host: Option<&str>,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, certificate) in (1..).zip(&certified.cert) {
+        let which = if number == 1 {
+            "The certificate".to_owned()
+        } else {
+            format!("Certificate {number} of the chain")
+        };
+        found.extend(validity(certificate, provider, now).map(|what| format!("{which} {what}.")));
+    }
+    let leaf = certified.end_entity_cert().and_then(ParsedCertificate::try_from);
+    if let (Ok(leaf), Some(host)) = (leaf, host) {
+        let named = ServerName::try_from(host.trim_matches(['[', ']']))
+            .is_ok_and(|name| rustls::client::verify_server_name(&leaf, &name).is_ok());
+        if !named {
+            found.push(format!("The certificate is not for `{host}`, the host of the issuer."));
+        }
+    }
+    found
+}
+
+/// What is wrong with the times of a certificate.
+fn validity(certificate: &CertificateDer<'_>, provider: &CryptoProvider, now: Timestamp) -> Option<String> {
+    let certificate = ParsedCertificate::try_from(certificate).ok()?;
+    // Without a trust anchor the only good answer is an unknown issuer. The times are looked at before that.
+    let at = |time: Duration| {
+        let algorithms = provider.signature_verification_algorithms.all;
+        let (roots, time) = (RootCertStore::empty(), UnixTime::since_unix_epoch(time));
+        match rustls::client::verify_server_cert_signed_by_trust_anchor(
+            &certificate,
+            &roots,
+            &[],
+            time,
+            algorithms,
+        ) {
+            Err(rustls::Error::InvalidCertificate(error)) => Some(error),
+            _ => None,
+        }
+    };
+    let now = Duration::from_secs(now.seconds());
+    let days = |from: Duration, to: UnixTime| to.as_secs().abs_diff(from.as_secs()) / 86_400;
+    match at(now) {
+        Some(CertificateError::ExpiredContext { not_after, .. }) => {
+            return Some(format!("expired {} days ago", days(now, not_after)));
+        }
+        Some(CertificateError::NotValidYetContext { not_before, .. }) => {
+            return Some(format!("is not valid for another {} days", days(now, not_before)));
+        }
+        _ => {}
+    }
+    match at(now + SOON) {
+        Some(CertificateError::ExpiredContext { not_after, .. }) => {
+            Some(format!("expires in {} days", days(now, not_after)))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! Whom a command believes when the server speaks TLS.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use symbolon_server::config::{TlsFiles, certificate_chain};
+
+use super::ApiError;
+
+/// A server whose certificate is among those of a file, or was issued by one of them for the name it was asked by.
+#[derive(Debug)]
+struct Believed {
+    themselves: Vec<CertificateDer<'static>>,
+    issuers: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
+}
+
+/// Believes the certificates of a `--ca` file and what they issued.
+///
+/// # Errors
+/// [`ApiError::Ca`]: there is no certificate in it.
+pub(super) fn of_file(path: &Path) -> Result<Arc<ClientConfig>, ApiError> {
+    let refuse = |reason: String| ApiError::Ca { path: path.to_owned(), reason };
+    let themselves = certificate_chain(path).map_err(refuse)?;
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(themselves.iter().cloned());
+    let issuers = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+        .build()
+        .map_err(|error| refuse(format!("cannot be used: {error}")))?;
+    client(Believed { themselves, issuers: Some(issuers), provider })
+}
+
+/// Believes the very certificate that the configuration gives the management listener, whatever name is in it: the
+/// address is that of the same configuration.
+///
+/// # Errors
+/// [`ApiError::Ca`]: there is no certificate in the file.
+pub(super) fn of_configured(files: &TlsFiles) -> Result<Arc<ClientConfig>, ApiError> {
+    let refuse = |reason| ApiError::Ca { path: files.certificate.clone(), reason };
+    let mut themselves = certificate_chain(&files.certificate).map_err(refuse)?;
+    themselves.truncate(1);
+    client(Believed { themselves, issuers: None, provider: Arc::new(aws_lc_rs::default_provider()) })
+}
+
+fn client(believed: Believed) -> Result<Arc<ClientConfig>, ApiError> {
+    let config = ClientConfig::builder_with_provider(Arc::clone(&believed.provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| ApiError::Answer(error.to_string()))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(believed))
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+impl ServerCertVerifier for Believed {
+    fn verify_server_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        stapled: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.themselves.iter().any(|own| own == leaf) {
+            return Ok(ServerCertVerified::assertion());
+        }
+        match &self.issuers {
+            Some(issuers) => issuers.verify_server_cert(leaf, intermediates, name, stapled, now),
+            None => Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -87,7 +87,15 @@ fn count(config: &Config, clock: &Arc<SystemClock>) -> Result<serde_json::Map<St
         for issuer in &issuers {
             users += store.list_users(&issuer.id, &UserFilter::default(), &first).await?.total;
             clients += store.list_clients(&issuer.id, &first).await?.total;
-            sessions += store.list_sessions(&issuer.id, None, &first, clock.now()).await?.total;
+            let mut after = None;
+            loop {
+                let some = store.next_sessions(&issuer.id, after, 1_000, clock.now()).await?;
+                sessions += some.items.len() as u64;
+                after = some.next;
+                if after.is_none() {
+                    break;
+                }
+            }
         }
         store.close().await?;
         Ok([

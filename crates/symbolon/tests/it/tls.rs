@@ -31,11 +31,11 @@ fn write(place: &Place, file: &str, chain: &str, key: &KeyPair) -> (String, Stri
     (text(&certificate).to_owned(), text(&of_key).to_owned())
 }
 
-fn management<'a>((certificate, key): &'a (String, String)) -> [(&'static str, &'a str); 2] {
+fn management((certificate, key): &(String, String)) -> [(&'static str, &str); 2] {
     [("SYMBOLON_MANAGEMENT_TLS_CERTIFICATE_FILE", certificate), ("SYMBOLON_MANAGEMENT_TLS_KEY_FILE", key)]
 }
 
-fn public<'a>((certificate, key): &'a (String, String)) -> [(&'static str, &'a str); 2] {
+fn public((certificate, key): &(String, String)) -> [(&'static str, &str); 2] {
     [("SYMBOLON_TLS_CERTIFICATE_FILE", certificate), ("SYMBOLON_TLS_KEY_FILE", key)]
 }
 

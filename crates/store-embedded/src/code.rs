@@ -11,15 +11,37 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{Codes, Redemption};
 use symbolon_store::shard::record_key;
 
-use crate::EmbeddedStore;
+use crate::{EmbeddedStore, failed};
 use crate::sharded::{Key, KeyMap};
 
 /// Codes that one insertion may clear away: more than one, so that the shard shrinks while it is in use.
 const SWEPT_PER_INSERT: usize = 3;
 
+/// Room for what nearly every code stands for, in bytes.
+const USUAL: usize = 1_024;
+
+/// What a code stands for, in one piece: a busy minute leaves millions of codes, most of them never redeemed, and each
+/// piece of memory costs when it is taken, when it is touched a minute later, and when it is given back.
 struct Kept {
-    grant: Arc<CodeGrant>,
+    grant: Box<[u8]>,
+    expires_at: Timestamp,
     used: bool,
+}
+
+impl Kept {
+    fn new(grant: &CodeGrant) -> Result<Self, StoreError> {
+        let mut room = [0; USUAL];
+        let written: Box<[u8]> = match postcard::to_slice(grant, &mut room) {
+            Ok(written) => (&*written).into(),
+            Err(postcard::Error::SerializeBufferFull) => postcard::to_allocvec(grant).map_err(failed)?.into(),
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Self { grant: written, expires_at: grant.expires_at, used: false })
+    }
+
+    fn grant(&self) -> Result<CodeGrant, StoreError> {
+        postcard::from_bytes(&self.grant).map_err(failed)
+    }
 }
 
 /// The codes of one shard.
@@ -31,10 +53,10 @@ pub(crate) struct CodeShard {
 }
 
 impl CodeShard {
-    fn insert(&mut self, key: Key, grant: CodeGrant, now: Timestamp) {
+    fn insert(&mut self, key: Key, kept: Kept, now: Timestamp) {
         self.sweep(now, SWEPT_PER_INSERT);
-        self.due.push_back((grant.expires_at, key));
-        self.kept.insert(key, Kept { grant: Arc::new(grant), used: false });
+        self.due.push_back((kept.expires_at, key));
+        self.kept.insert(key, kept);
     }
 
     /// Clears up to `most` codes away: unused ones at their end, used ones 15 minutes later, because a replay must
@@ -48,8 +70,7 @@ impl CodeShard {
             }
             self.due.pop_front();
             let Some(kept) = self.kept.get(&key) else { continue };
-            let end =
-                kept.grant.expires_at + if kept.used { KEPT_AFTER_END } else { std::time::Duration::ZERO };
+            let end = kept.expires_at + if kept.used { KEPT_AFTER_END } else { std::time::Duration::ZERO };
             if end <= now {
                 self.kept.remove(&key);
                 gone += 1;
@@ -85,8 +106,8 @@ impl Codes for EmbeddedStore {
         grant: CodeGrant,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let key = record_key(issuer, code.expose());
-        self.codes.with(self.codes.route(issuer, code.expose()), |shard| shard.insert(key, grant, now));
+        let (key, kept) = (record_key(issuer, code.expose()), Kept::new(&grant)?);
+        self.codes.with(self.codes.route(issuer, code.expose()), |shard| shard.insert(key, kept, now));
         Ok(())
     }
 
@@ -99,9 +120,9 @@ impl Codes for EmbeddedStore {
         let key = record_key(issuer, code.expose());
         let found = self.codes.with(self.codes.route(issuer, code.expose()), |shard| {
             let kept = shard.kept.get(&key)?;
-            (kept.used || kept.grant.expires_at > now).then(|| Arc::clone(&kept.grant))
+            (kept.used || kept.expires_at > now).then(|| kept.grant())
         });
-        Ok(found)
+        found.transpose().map(|found| found.map(Arc::new))
     }
 
     async fn redeem_code(
@@ -111,17 +132,16 @@ impl Codes for EmbeddedStore {
         now: Timestamp,
     ) -> Result<Redemption, StoreError> {
         let key = record_key(issuer, code.expose());
-        let outcome = self.codes.with(self.codes.route(issuer, code.expose()), |shard| {
-            let Some(kept) = shard.kept.get_mut(&key) else { return Redemption::Unknown };
+        self.codes.with(self.codes.route(issuer, code.expose()), |shard| {
+            let Some(kept) = shard.kept.get_mut(&key) else { return Ok(Redemption::Unknown) };
             if kept.used {
-                return Redemption::Replayed(kept.grant.grant.clone());
+                return Ok(Redemption::Replayed(kept.grant()?.grant));
             }
-            if kept.grant.expires_at <= now {
-                return Redemption::Unknown;
+            if kept.expires_at <= now {
+                return Ok(Redemption::Unknown);
             }
             kept.used = true;
-            Redemption::Redeemed(Arc::clone(&kept.grant))
-        });
-        Ok(outcome)
+            Ok(Redemption::Redeemed(Arc::new(kept.grant()?)))
+        })
     }
 }

@@ -55,7 +55,7 @@ fn commands_speak_tls_to_a_management_listener_that_does() {
     assert!(place.run(&[&list[..], &["--ca", &other.0]].concat()).bad(1).contains("--ca"));
     assert!(place.run(&[&list[..], &["--ca", &own.1]].concat()).bad(2).contains("own.key"));
     let plain = format!("http://{}", place.management());
-    place.run(&["keys", "list", "--server", &plain]).bad(1);
+    assert!(place.run(&["keys", "list", "--server", &plain]).bad(1).contains("it may speak https"));
 }
 
 #[test]

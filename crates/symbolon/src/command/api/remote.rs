@@ -93,7 +93,10 @@ impl Remote {
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|error| self.failed(&error))?;
         let connection = tokio::spawn(connection);
-        let response = sender.send_request(request).await.map_err(|error| self.failed(&error))?;
+        let response = sender.send_request(request).await.map_err(|error| {
+            let mend = if error.is_parse() && self.tls.is_none() { "; it may speak https" } else { "" };
+            self.failed(&format!("{error}{mend}"))
+        })?;
         let status = response.status();
         let body = Limited::new(response.into_body(), LONGEST_ANSWER)
             .collect()

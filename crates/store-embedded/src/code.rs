@@ -11,8 +11,8 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{Codes, Redemption};
 use symbolon_store::shard::record_key;
 
-use crate::{EmbeddedStore, failed};
 use crate::sharded::{Key, KeyMap};
+use crate::{EmbeddedStore, failed};
 
 /// Codes that one insertion may clear away: more than one, so that the shard shrinks while it is in use.
 const SWEPT_PER_INSERT: usize = 3;

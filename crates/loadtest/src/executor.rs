@@ -85,6 +85,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// A measured phase in which nothing was counted yet.
+    fn between(start: &Edge, end: &Edge) -> Result<Self, LoadtestError> {
+        Ok(Self {
+            tally: new_tally()?,
+            warm_up_errors: 0,
+            elapsed: end.at.saturating_duration_since(start.at),
+            generator_cpu: Duration::ZERO,
+            server_cpu: end.server_cpu_since(start),
+            visitors: Vec::new(),
+        })
+    }
+
     /// The server's CPU time per right answer, in µs.
     pub fn server_us_per_request(&self) -> Option<f64> {
         self.server_cpu.map(|cpu| per_request(cpu, self.tally.right))
@@ -140,7 +152,7 @@ fn deal(visitors: Vec<Box<dyn Visitor>>, threads: usize) -> Vec<Vec<Box<dyn Visi
     hands
 }
 
-fn new_tally() -> Result<Tally, LoadtestError> {
+pub(crate) fn new_tally() -> Result<Tally, LoadtestError> {
     Tally::new().map_err(|error| LoadtestError::Options(error.to_string()))
 }
 

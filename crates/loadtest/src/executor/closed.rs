@@ -75,14 +75,7 @@ struct Part {
 }
 
 fn merge(parts: Vec<Part>, start: &Edge, end: &Edge) -> Result<Outcome, LoadtestError> {
-    let mut outcome = Outcome {
-        tally: new_tally()?,
-        warm_up_errors: 0,
-        elapsed: end.at.saturating_duration_since(start.at),
-        generator_cpu: Duration::ZERO,
-        server_cpu: end.server_cpu_since(start),
-        visitors: Vec::new(),
-    };
+    let mut outcome = Outcome::between(start, end)?;
     for part in parts {
         outcome.tally.merge(part.tally);
         outcome.warm_up_errors += part.warm_up_errors;

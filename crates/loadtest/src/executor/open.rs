@@ -262,14 +262,7 @@ fn merge(
     gate: &Gate,
     (start, end): (&Edge, &Edge),
 ) -> Result<OpenOutcome, LoadtestError> {
-    let mut outcome = Outcome {
-        tally: new_tally()?,
-        warm_up_errors: 0,
-        elapsed: end.at.saturating_duration_since(start.at),
-        generator_cpu: Duration::ZERO,
-        server_cpu: end.server_cpu_since(start),
-        visitors: Vec::new(),
-    };
+    let mut outcome = Outcome::between(start, end)?;
     let mut missed = 0;
     for part in parts {
         outcome.tally.merge(part.tally);

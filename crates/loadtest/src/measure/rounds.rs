@@ -15,7 +15,7 @@ use super::primitive::{Cost, Primitives};
 use super::provider::Provider;
 use super::report::{HelloFigures, PrimitiveFigures, Report, ScenarioFigures, VERSION};
 use crate::client::Timeouts;
-use crate::executor::{Closed, Load, Outcome, Stop, Until, closed};
+use crate::executor::{Closed, Load, Outcome, Stop, Until, closed, new_tally};
 use crate::process::Server;
 use crate::scenario::{Scenario, Visitor};
 use crate::seed::{Seed, harvest_codes, plant};
@@ -312,8 +312,4 @@ fn machine() -> String {
     let model =
         info.lines().find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim()));
     format!("{}, {cores} cores", model.unwrap_or("unknown processor"))
-}
-
-fn new_tally() -> Result<Tally, LoadtestError> {
-    Tally::new().map_err(|error| LoadtestError::Options(error.to_string()))
 }

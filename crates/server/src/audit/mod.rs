@@ -105,7 +105,7 @@ impl Queued {
 pub struct AuditLog {
     events: Arc<CounterFamily>,
     queue: Queue,
-    written: AtomicBool,
+    has_writer: AtomicBool,
     figures: Arc<AuditFigures>,
     reported_at: AtomicU64,
     reported: AtomicU64,
@@ -126,7 +126,7 @@ impl AuditLog {
         Self {
             events: registry.events(&names),
             queue: Queue::new(capacity),
-            written: AtomicBool::new(false),
+            has_writer: AtomicBool::new(false),
             figures,
             reported_at: AtomicU64::new(0),
             reported: AtomicU64::new(0),
@@ -163,7 +163,7 @@ impl AuditLog {
     /// Writes what is queued to the store until [`drain`](Self::drain): every 250 ms, or 2,000 records. Only the first
     /// call does anything.
     pub async fn run(&self, store: &dyn Audit) {
-        if self.written.swap(true, Ordering::Relaxed) {
+        if self.has_writer.swap(true, Ordering::Relaxed) {
             return;
         }
         writer::Writer::new(store, &self.queue, &self.figures).run(self.closing.subscribe()).await;
@@ -174,7 +174,7 @@ impl AuditLog {
     /// reach, given up. Call it when no request is left, and before the store is closed.
     pub async fn drain(&self) {
         self.closing.send_replace(true);
-        if !self.written.load(Ordering::Relaxed) {
+        if !self.has_writer.load(Ordering::Relaxed) {
             // Nobody ever wrote.
             return;
         }

@@ -123,12 +123,11 @@ impl Visit<'_> {
         };
         let now = app.now();
         let mut durable = Durable::already();
-        let session;
-        let mut loaded = Loaded { request, client: &client, session: None, now };
-        if let Some(id) = &self.session {
-            session = app.store.session(&issuer.id, id, now).await?.take(&mut durable);
-            loaded.session = session.as_deref();
-        }
+        let session = match &self.session {
+            Some(id) => app.store.session(&issuer.id, id, now).await?.take(&mut durable),
+            None => None,
+        };
+        let loaded = Loaded { request, client: &client, session: session.as_deref(), now };
         match self.decide(&loaded).await? {
             Decision::Issue { scope } => self.issue(&loaded, scope, durable).await,
             // Boxed, because they are rare and their futures large: the one of a silent request stays small.

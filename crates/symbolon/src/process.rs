@@ -23,7 +23,7 @@ use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::directory::OpenError;
 use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
 use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore, Shards};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Why the provider could not start or run.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +70,7 @@ pub(crate) fn serve(config: Config, accept_clock: bool, reload: Reload<'_>) -> R
 }
 
 async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Result<(), ProcessError> {
+    let signals = Signals::listen()?;
     let logging = Logging::start(LoggingOptions {
         format: config.telemetry.log_format,
         level: config.telemetry.log_level.to_string(),
@@ -94,7 +95,7 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     let server = Server::start(&app, bound)?;
     let jobs = jobs::spawn(Arc::clone(&app), Some(clock), server.stopping());
     announce(&ready, demo.as_deref(), first_start.as_deref())?;
-    obey_signals(&app, &server, &logging, reload).await?;
+    signals.obey(&app, &server, &logging, reload).await;
     server.stop().await;
     jobs.finish().await;
     if let Err(error) = app.store.close().await {
@@ -173,25 +174,40 @@ fn announce(ready: &str, demo: Option<&str>, admin_secret: Option<&str>) -> Resu
         .map_err(|source| ProcessError::Io { what: "cannot write to standard output".into(), source })
 }
 
-/// Returns on SIGTERM or SIGINT; reads configuration and certificates again on SIGHUP.
-async fn obey_signals(
-    app: &Arc<App>,
-    server: &Server,
-    logging: &Logging,
-    reload: Reload<'_>,
-) -> Result<(), ProcessError> {
-    let failed = |source| ProcessError::Io { what: "cannot listen for signals".into(), source };
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
-            _ = hangup.recv() => match reload() {
-                Ok(config) => take_over(app, server, logging, config),
-                Err(errors) => tracing::error!("the configuration was not taken over: {errors}"),
-            },
+/// The signals that the process obeys.
+///
+/// They are caught from the beginning on: until then each of them would end the process at once, with what it was
+/// doing, and whoever sees the ready line may send one.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, ProcessError> {
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|source| ProcessError::Io { what: "cannot listen for signals".into(), source })
+        };
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hangup: listen(SignalKind::hangup())?,
+        })
+    }
+
+    /// Returns on SIGTERM or SIGINT; reads configuration and certificates again on SIGHUP.
+    async fn obey(mut self, app: &Arc<App>, server: &Server, logging: &Logging, reload: Reload<'_>) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.hangup.recv() => match reload() {
+                    Ok(config) => take_over(app, server, logging, config),
+                    Err(errors) => tracing::error!("the configuration was not taken over: {errors}"),
+                },
+            }
         }
     }
 }

@@ -74,7 +74,7 @@ fn scattered(key: u64) -> [u8; 16] {
 }
 
 fn write_one(journal: &Arc<Journal>, key: u64) -> Durable {
-    journal.wait(journal.append([Op::put(Table::Sessions, scattered(key), NEVER, &RECORD)]))
+    journal.wait(journal.append([Op::put(Table::Sessions, &scattered(key), NEVER, &RECORD)]))
 }
 
 fn insert(database: &Arc<Database>, key: u64, rows: u64) -> impl Future<Output = ()> + use<> {

@@ -67,7 +67,8 @@ impl Assertions for EmbeddedStore {
             if let Some((_, commit)) = shard.used.get(&key) {
                 return (Use::Replayed, *commit);
             }
-            let commit = self.journal.append([Op::put(Table::AssertionMarks, key, expires_at.millis(), &[])]);
+            let commit =
+                self.journal.append([Op::put(Table::AssertionMarks, &key, expires_at.millis(), &[])]);
             shard.used.insert(key, (expires_at, commit));
             (Use::First, commit)
         });

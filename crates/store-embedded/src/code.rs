@@ -133,15 +133,14 @@ impl Codes for EmbeddedStore {
     ) -> Result<Redemption, StoreError> {
         let key = record_key(issuer, code.expose());
         self.codes.with(self.codes.route(issuer, code.expose()), |shard| {
-            let Some(kept) = shard.kept.get_mut(&key) else { return Ok(Redemption::Unknown) };
-            if kept.used {
-                return Ok(Redemption::Replayed(kept.grant()?.grant));
-            }
-            if kept.expires_at <= now {
-                return Ok(Redemption::Unknown);
-            }
-            kept.used = true;
-            Ok(Redemption::Redeemed(Arc::new(kept.grant()?)))
+            Ok(match shard.kept.get_mut(&key) {
+                Some(kept) if kept.used => Redemption::Replayed,
+                Some(kept) if kept.expires_at > now => {
+                    kept.used = true;
+                    Redemption::Redeemed
+                }
+                _ => Redemption::Unknown,
+            })
         })
     }
 }

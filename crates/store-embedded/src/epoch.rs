@@ -9,7 +9,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 
 use crate::journal::{Journal, NEVER, Op, Table, split_value};
-use crate::{decode, encode, failed};
+use crate::{decode, failed, put_record};
 
 const KEY: &[u8] = b"epoch";
 
@@ -23,5 +23,5 @@ pub(crate) fn stored(journal: &Journal) -> Result<Option<Timestamp>, StoreError>
 
 /// The change that begins an epoch.
 pub(crate) fn put(at: Timestamp) -> Result<Op, StoreError> {
-    Ok(Op::put(Table::Meta, KEY, NEVER, &encode(&at)?))
+    put_record(Table::Meta, KEY, NEVER, &at)
 }

@@ -11,7 +11,7 @@ use symbolon_store::shard::{Generation, Kind, Route};
 
 use crate::journal::{Journal, NEVER, Op, Table, split_value};
 use crate::sharded::Sharded;
-use crate::{EmbeddedStore, decode, encode, failed};
+use crate::{EmbeddedStore, decode, failed, put_record};
 
 const MOST_SHARDS: u32 = 1024;
 
@@ -28,7 +28,7 @@ pub(crate) fn stored(journal: &Journal, kind: Kind) -> Result<Option<Vec<Generat
 
 /// Puts down the generations of a kind.
 pub(crate) fn put(kind: Kind, generations: &[Generation]) -> Result<Op, StoreError> {
-    Ok(Op::put(Table::Meta, key(kind), NEVER, &encode(&generations)?))
+    put_record(Table::Meta, &key(kind), NEVER, &generations)
 }
 
 /// How long an id of a kind may live: a closed generation is dropped that long after it was closed.

@@ -42,7 +42,7 @@ use symbolon_store::{Durable, Outcome, StoreError};
 
 use crate::database::Database;
 use crate::directory::DataDirectory;
-use crate::journal::{CommitNumber, Journal, Table};
+use crate::journal::{CommitNumber, Journal, Op, Table};
 use crate::sharded::{Key, Sharded};
 
 /// The embedded back-end of the port.
@@ -117,10 +117,20 @@ fn failed(error: impl std::fmt::Display) -> StoreError {
 /// The form of records in the journal: a version byte, then postcard.
 const RECORD_VERSION: u8 = 1;
 
-fn encode<T: serde::Serialize>(record: &T) -> Result<Vec<u8>, StoreError> {
-    let mut bytes = Vec::with_capacity(256);
-    bytes.push(RECORD_VERSION);
-    postcard::to_extend(record, bytes).map_err(failed)
+/// Room for nearly every record, in bytes.
+const USUAL_RECORD: usize = 512;
+
+/// The change that writes a record, to be found under `key` until `end` (Unix milliseconds, or never).
+fn put_record<T: serde::Serialize>(table: Table, key: &[u8], end: u64, record: &T) -> Result<Op, StoreError> {
+    let mut room = [RECORD_VERSION; USUAL_RECORD];
+    let written = room.split_first_mut().map(|(_, rest)| postcard::to_slice(record, rest).map(|it| it.len()));
+    match written {
+        Some(Ok(length)) => Ok(Op::put(table, key, end, room.get(..=length).unwrap_or_default())),
+        _ => {
+            let long = postcard::to_extend(record, vec![RECORD_VERSION]).map_err(failed)?;
+            Ok(Op::put(table, key, end, &long))
+        }
+    }
 }
 
 fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, StoreError> {

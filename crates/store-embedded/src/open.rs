@@ -12,13 +12,13 @@ use symbolon_store::shard::{Generation, Kind};
 use crate::database::{Database, DatabaseError, DatabaseOptions};
 use crate::directory::{DataDirectory, OpenError};
 use crate::journal::{
-    Journal, JournalError, JournalOptions, NEVER, OnCommit, Op, Table, UnixMillis, split_value,
+    Journal, JournalError, JournalOptions, NEVER, OnCommit, Table, UnixMillis, split_value,
 };
 use crate::record::Records;
 use crate::revocation::Everywhere;
 use crate::session::SessionIssuers;
 use crate::sharded::Sharded;
-use crate::{EmbeddedStore, decode, encode, generation};
+use crate::{EmbeddedStore, decode, generation, put_record};
 
 /// How far the clock may be behind the last time that the store saw.
 const CLOCK_BEHIND: Duration = Duration::from_secs(15 * 60);
@@ -142,7 +142,7 @@ impl EmbeddedStore {
 
     /// Notes the time, so that a later start can tell that its clock is behind.
     pub(crate) fn mark_time(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.journal.append([Op::put(Table::Meta, TIME_MARK, NEVER, &encode(&now)?)]);
+        self.journal.append([put_record(Table::Meta, TIME_MARK, NEVER, &now)?]);
         Ok(())
     }
 }

@@ -14,14 +14,14 @@ use symbolon_store::{Outcome, StoreError};
 use crate::journal::{CommitNumber, Op, Table, split_value};
 use crate::resident::Known;
 use crate::sharded::{Key, slot_of_key};
-use crate::{EmbeddedStore, decode, encode};
+use crate::{EmbeddedStore, decode, put_record};
 
 /// Families that one shard keeps in memory; more are read from the disk when asked for.
 const MOST_PER_SHARD: usize = 8_192;
 
 fn put(key: &Key, family: &Family) -> Result<Op, StoreError> {
     let end = family.expires_at.min(family.idle_expires_at);
-    Ok(Op::put(Table::Families, *key, end.millis(), &encode(family)?))
+    put_record(Table::Families, key, end.millis(), family)
 }
 
 /// What became of an attempt to begin a family.
@@ -131,7 +131,7 @@ impl EmbeddedStore {
                 Step::Unknown => Ok(Ok((Rotation::Unknown, entry.commit))),
                 Step::Reused => {
                     let tombstone = Tombstone::grant(next.grant.clone(), request.tombstone_until);
-                    let ended = self.bury(issuer, &[tombstone], [Op::remove(Table::Families, key)])?;
+                    let ended = self.bury(issuer, &[tombstone], [Op::remove(Table::Families, &key)])?;
                     entry.end(ended);
                     Ok(Ok((Rotation::Reused(next), ended)))
                 }
@@ -228,7 +228,7 @@ impl RefreshTokens for EmbeddedStore {
                 Known::Absent(epoch) => Ok(Err(epoch)),
                 Known::Ended(commit) => Ok(Ok((None, commit))),
                 Known::Live(entry) => {
-                    let removal = [Op::remove(Table::Families, key)];
+                    let removal = [Op::remove(Table::Families, &key)];
                     let commit = self.bury(issuer, std::slice::from_ref(tombstone), removal)?;
                     Ok(Ok((entry.end(commit), commit)))
                 }

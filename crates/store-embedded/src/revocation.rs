@@ -14,7 +14,7 @@ use symbolon_store::shard::Route;
 use symbolon_store::{Outcome, StoreError};
 
 use crate::journal::{CommitNumber, Op, Table, split_value};
-use crate::{EmbeddedStore, decode, encode};
+use crate::{EmbeddedStore, decode, put_record};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -124,8 +124,8 @@ struct Stored {
 fn put(issuer: &IssuerId, tombstone: &Tombstone) -> Result<Op, StoreError> {
     let (kind, id) = split(&tombstone.target);
     let key = [&[kind as u8], issuer.as_str().as_bytes(), &[0], id.as_bytes()].concat();
-    let record = encode(&Stored { issuer: issuer.clone(), tombstone: tombstone.clone() })?;
-    Ok(Op::put(Table::Revocations, key, tombstone.expires_at.millis(), &record))
+    let record = Stored { issuer: issuer.clone(), tombstone: tombstone.clone() };
+    put_record(Table::Revocations, &key, tombstone.expires_at.millis(), &record)
 }
 
 impl EmbeddedStore {

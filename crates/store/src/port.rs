@@ -10,7 +10,7 @@ use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::family::{Family, FamilyId, Rotation, RotationRequest};
-use symbolon_protocol::grant::{GrantId, Lineage};
+use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::id::{ClientId, IssuerId, Jti, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
@@ -26,13 +26,13 @@ pub use crate::listing::{InvalidCursor, ListedSession, NextSessions, Page, PageR
 use crate::shard::{Generation, Kind, Route};
 use crate::{Outcome, StoreError};
 
-/// What a redeemed code became.
-#[derive(Clone, Debug)]
+/// What became of a redemption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redemption {
-    /// This caller, and nobody else ever, redeemed it.
-    Redeemed(Arc<CodeGrant>),
+    /// This caller, and nobody else ever, redeemed it: what [`Codes::code`] said of it is the caller's.
+    Redeemed,
     /// It was redeemed before: its grant must end.
-    Replayed(GrantId),
+    Replayed,
     /// There is no such code, or its time is over.
     Unknown,
 }

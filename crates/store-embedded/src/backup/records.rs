@@ -85,7 +85,7 @@ pub(super) fn read(
             }
             let key = bytes(&mut input, key_length).map_err(cut_short)?;
             let value = bytes(&mut input, value_length as usize).map_err(cut_short)?;
-            each(Op { table, key, value: Some(value) })?;
+            each(Op { table, key: key.into(), value: Some(value.into()) })?;
             count += 1;
         }
     }

@@ -39,7 +39,7 @@ use parking_lot::Mutex;
 pub use options::{BeforeSync, JournalError, JournalOptions, OnCommit, SyncMode, UnixMillis};
 pub use scan::{JournalSnapshot, Record, Scan};
 pub use stats::JournalStats;
-pub use table::{END_BYTES, NEVER, Op, Table, split_value};
+pub use table::{END_BYTES, KeyBytes, NEVER, Op, Table, ValueBytes, split_value};
 pub use watermark::{CommitNumber, Durable};
 
 use crate::free_space::FreeSpace;

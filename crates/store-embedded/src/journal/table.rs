@@ -1,5 +1,7 @@
 //! The closed list of tables, and what is written to them.
 
+use smallvec::SmallVec;
+
 /// A table of the journal. Each is a keyspace of its own in fjall; a batch may touch any of them atomically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Table {
@@ -58,29 +60,38 @@ pub struct Op {
     /// The table.
     pub table: Table,
     /// The key, at most 65,535 bytes.
-    pub key: Vec<u8>,
+    pub key: KeyBytes,
     /// The end time and the record; nothing to remove it.
-    pub value: Option<Vec<u8>>,
+    pub value: Option<ValueBytes>,
 }
+
+/// A key, without memory of its own up to the length of nearly every key.
+///
+/// Keys and values are made by the threads of requests and dropped by the writer: memory that is taken on one thread and
+/// given back on another is the dearest there is.
+pub type KeyBytes = SmallVec<[u8; 32]>;
+
+/// A value, without memory of its own up to the length of nearly every value.
+pub type ValueBytes = SmallVec<[u8; 256]>;
 
 impl Op {
     /// Writes `record` under `key`. `end`: Unix milliseconds, or [`NEVER`].
     #[must_use]
-    pub fn put(table: Table, key: impl Into<Vec<u8>>, end: u64, record: &[u8]) -> Self {
-        let mut value = Vec::with_capacity(END_BYTES + record.len());
+    pub fn put(table: Table, key: &[u8], end: u64, record: &[u8]) -> Self {
+        let mut value = ValueBytes::with_capacity(END_BYTES + record.len());
         value.extend_from_slice(&end.to_be_bytes());
         value.extend_from_slice(record);
-        Self { table, key: key.into(), value: Some(value) }
+        Self { table, key: KeyBytes::from_slice(key), value: Some(value) }
     }
 
     /// Removes what is under `key`.
     #[must_use]
-    pub fn remove(table: Table, key: impl Into<Vec<u8>>) -> Self {
-        Self { table, key: key.into(), value: None }
+    pub fn remove(table: Table, key: &[u8]) -> Self {
+        Self { table, key: KeyBytes::from_slice(key), value: None }
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        (self.key.len() + self.value.as_ref().map_or(0, Vec::len)) as u64
+        (self.key.len() + self.value.as_ref().map_or(0, SmallVec::len)) as u64
     }
 }
 

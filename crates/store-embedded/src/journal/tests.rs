@@ -30,7 +30,7 @@ pub(super) fn open(path: &Path) -> Journal {
 }
 
 pub(super) fn put(key: u32, record: &[u8]) -> Op {
-    Op::put(Table::Sessions, key.to_be_bytes(), NEVER, record)
+    Op::put(Table::Sessions, &key.to_be_bytes(), NEVER, record)
 }
 
 pub(super) fn wait(journal: &Journal, commit: CommitNumber) {
@@ -81,13 +81,13 @@ fn what_was_appended_is_read_once_durable_and_removed_when_removed() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path());
     assert!(journal.durable(CommitNumber::LOADED));
-    let commit = journal.append([put(1, b"one"), put(2, b"two"), Op::put(Table::Meta, *b"m", 7, b"mark")]);
+    let commit = journal.append([put(1, b"one"), put(2, b"two"), Op::put(Table::Meta, b"m", 7, b"mark")]);
     wait(&journal, commit);
     assert!(journal.durable(commit));
     assert_eq!(get(&journal, 1).as_deref(), Some(&b"one"[..]));
     let mark = journal.get(Table::Meta, b"m").unwrap().unwrap();
     assert_eq!(split_value(&mark), Some((7, &b"mark"[..])));
-    let commit = journal.append([Op::remove(Table::Sessions, 1u32.to_be_bytes())]);
+    let commit = journal.append([Op::remove(Table::Sessions, &1u32.to_be_bytes())]);
     wait(&journal, commit);
     assert_eq!(get(&journal, 1), None);
     let keys: Vec<_> = journal.scan(Table::Sessions, ..).map(|record| record.unwrap().0.to_vec()).collect();
@@ -99,7 +99,7 @@ fn scans_stay_in_their_prefix_and_range_in_the_order_of_keys() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path());
     let keys = ["b2", "a1", "b1", "c1"];
-    wait(&journal, journal.append(keys.map(|key| Op::put(Table::Families, key, NEVER, b""))));
+    wait(&journal, journal.append(keys.map(|key| Op::put(Table::Families, key.as_bytes(), NEVER, b""))));
     let names = |scan: Scan| -> Vec<String> {
         scan.map(|record| String::from_utf8(record.unwrap().0.to_vec()).unwrap()).collect()
     };
@@ -227,11 +227,11 @@ fn dropping_drains_what_was_appended() {
 fn a_snapshot_stays_at_its_commit_while_writes_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path());
-    let commit = journal.append([put(1, b"old"), Op::put(Table::Meta, *b"m", NEVER, b"old")]);
+    let commit = journal.append([put(1, b"old"), Op::put(Table::Meta, b"m", NEVER, b"old")]);
     wait(&journal, commit);
     let snapshot = journal.snapshot();
     assert_eq!(snapshot.commit(), commit);
-    let removed = Op::remove(Table::Meta, *b"m");
+    let removed = Op::remove(Table::Meta, b"m");
     wait(&journal, journal.append([put(1, b"new"), put(2, b"new"), removed]));
     let records: Vec<_> = snapshot
         .records()
@@ -252,7 +252,7 @@ fn compaction_drops_what_ended_a_quarter_of_an_hour_ago_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path());
     let ends = [NEVER, NOW - GRACE_MILLIS - 1, NOW - GRACE_MILLIS, NOW + 1];
-    wait(&journal, journal.append(ends.map(|end| Op::put(Table::Revocations, end.to_be_bytes(), end, b""))));
+    wait(&journal, journal.append(ends.map(|end| Op::put(Table::Revocations, &end.to_be_bytes(), end, b""))));
     journal.tables.revocations.rotate_memtable_and_wait().unwrap();
     journal.compact(Table::Revocations).unwrap();
     let mut left: Vec<_> = journal
@@ -268,7 +268,7 @@ fn an_older_version_with_a_later_end_does_not_come_back() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path());
     for end in [NOW + 1, 1] {
-        wait(&journal, journal.append([Op::put(Table::Sessions, *b"k", end, b"")]));
+        wait(&journal, journal.append([Op::put(Table::Sessions, b"k", end, b"")]));
         journal.tables.sessions.rotate_memtable_and_wait().unwrap();
     }
     journal.compact(Table::Sessions).unwrap();
@@ -309,7 +309,7 @@ fn the_disk_stays_bounded_under_rewriting() {
     for round in 0..320u32 {
         // Sessions take nearly all; a rare write of another table must not hold the journals back.
         let ops = (0..1_000).map(|n| put(n, &[round.to_le_bytes()[0]; 1_000]));
-        let rare = Op::put(Table::Meta, *b"seen", NEVER, &round.to_be_bytes());
+        let rare = Op::put(Table::Meta, b"seen", NEVER, &round.to_be_bytes());
         wait(&journal, journal.append(ops.chain([rare])));
         most = most.max(journal.disk_bytes().unwrap());
     }

@@ -86,8 +86,8 @@ impl Writer {
             bytes += op.bytes();
             let table = self.tables.get(op.table);
             match op.value {
-                Some(value) => write.insert(table, op.key, value),
-                None => write.remove(table, op.key),
+                Some(value) => write.insert(table, &*op.key, &*value),
+                None => write.remove(table, &*op.key),
             }
         }
         if let Some(before_sync) = &self.before_sync {

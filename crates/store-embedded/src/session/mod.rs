@@ -20,7 +20,7 @@ use symbolon_store::{Outcome, StoreError};
 use crate::journal::{CommitNumber, Journal, Op, Table, split_value};
 use crate::resident::{Entry, Known};
 use crate::sharded::{Key, slot_of_key};
-use crate::{EmbeddedStore, decode, encode};
+use crate::{EmbeddedStore, decode, put_record};
 
 /// Sessions that one shard keeps in memory; more are read from the disk when asked for.
 const MOST_PER_SHARD: usize = 32_768;
@@ -44,8 +44,8 @@ struct StoredRef<'a> {
 }
 
 fn put(issuer: &IssuerId, key: &Key, session: &Session, used_at: Timestamp) -> Result<Op, StoreError> {
-    let record = encode(&StoredRef { issuer, used_at, session })?;
-    Ok(Op::put(Table::Sessions, *key, session.expires_at.millis(), &record))
+    let record = StoredRef { issuer, used_at, session };
+    put_record(Table::Sessions, key, session.expires_at.millis(), &record)
 }
 
 /// `SessionsOfUser` is keyed by user, then session: one scan finds all sessions of a user.
@@ -56,7 +56,7 @@ fn user_key(issuer: &IssuerId, user: &UserId, key: &Key) -> Vec<u8> {
 fn opened(issuer: &IssuerId, key: &Key, session: &Session) -> Result<[Op; 2], StoreError> {
     let by_user = Op::put(
         Table::SessionsOfUser,
-        user_key(issuer, &session.user, key),
+        &user_key(issuer, &session.user, key),
         session.expires_at.millis(),
         &[],
     );
@@ -154,7 +154,8 @@ impl EmbeddedStore {
                     return Ok((None, CommitNumber::LOADED));
                 };
                 let by_user = user_key(issuer, &live.session.user, &key);
-                let removal = [Op::remove(Table::Sessions, key), Op::remove(Table::SessionsOfUser, by_user)];
+                let removal =
+                    [Op::remove(Table::Sessions, &key), Op::remove(Table::SessionsOfUser, &by_user)];
                 let commit = self.bury(issuer, &end.tombstones(issuer, &live.session), removal)?;
                 Ok((entry.end(commit).map(|live| live.session), commit))
             }

@@ -4,7 +4,7 @@ use axum::response::Response;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::grant::{GrantId, Lineage};
+use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::revocation;
 use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::authorization_code::{self as rule, Presented};
@@ -28,9 +28,9 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     let found = app.store.code(&issuer.id, &code, granting.now).await?.ok_or(UNKNOWN)?;
     rule::check(&found, granting.client, presented)?;
     match app.store.redeem_code(&issuer.id, &code, granting.now).await? {
-        Redemption::Redeemed(code) => redeemed(granting, &code, durable).await,
-        Redemption::Replayed(grant) => {
-            replayed(granting, &found, grant, &mut durable).await?;
+        Redemption::Redeemed => redeemed(granting, &found, durable).await,
+        Redemption::Replayed => {
+            replayed(granting, &found, &mut durable).await?;
             durable.wait().await?;
             Err(UNKNOWN.into())
         }
@@ -71,15 +71,10 @@ async fn redeemed(
 }
 
 /// RFC 6749 4.1.2, RFC 9700 4.2.4: a code that comes twice ends everything that was issued for it.
-async fn replayed(
-    granting: &Granting<'_>,
-    code: &CodeGrant,
-    grant: GrantId,
-    durable: &mut Durable,
-) -> Result<(), Failure> {
+async fn replayed(granting: &Granting<'_>, code: &CodeGrant, durable: &mut Durable) -> Result<(), Failure> {
     let (app, issuer) = (&granting.context.app, &granting.context.issuer);
     let longest = revocation::longest_life(granting.settings, [&granting.client.settings]);
-    let tombstone = revocation::of_replayed_code(grant, granting.now, longest);
+    let tombstone = revocation::of_replayed_code(code.grant.clone(), granting.now, longest);
     app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
     granting.context.audit_by(Actor::Client, Event::CodeReplayed, Some(&code.user), Some(&code.client));
     Ok(())

@@ -76,14 +76,10 @@ pub fn sha256_of(mut input: impl std::io::Read) -> std::io::Result<[u8; 32]> {
     }
 }
 
-/// SHA-512 of the concatenated parts (FIPS 180-4).
-pub fn sha512(parts: &[&[u8]]) -> [u8; 64] {
-    let mut context = sha::Context::new(&sha::SHA512);
-    for part in parts {
-        context.update(part);
-    }
+/// SHA-512 (FIPS 180-4).
+pub fn sha512(whole: &[u8]) -> [u8; 64] {
     let mut out = [0; 64];
-    out.copy_from_slice(context.finish().as_ref());
+    out.copy_from_slice(sha::digest(&sha::SHA512, whole).as_ref());
     out
 }
 

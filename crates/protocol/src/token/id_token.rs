@@ -15,9 +15,6 @@ use crate::time::Timestamp;
 /// `typ` of ID tokens.
 pub const TYP: &str = "JWT";
 
-/// SHA-512 of the parts, one after the other.
-pub type Sha512 = fn(&[&[u8]]) -> [u8; 64];
-
 /// The claims of an ID token, in the order in which they are written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IdToken {
@@ -84,10 +81,9 @@ impl IdToken {
         }
     }
 
-    /// Binds the signed access token (OpenID Connect Core 3.1.3.6). `algorithm` signs this ID token; `sha512` is needed
-    /// for EdDSA.
-    pub fn bind(&mut self, access_token: &str, algorithm: Algorithm, sha512: Sha512) {
-        self.at_hash = Some(at_hash(access_token, algorithm, sha512));
+    /// Binds the signed access token (OpenID Connect Core 3.1.3.6). `algorithm` signs this ID token.
+    pub fn bind(&mut self, access_token: &str, algorithm: Algorithm) {
+        self.at_hash = Some(at_hash(access_token, algorithm));
     }
 
     /// The JWS payload.
@@ -101,16 +97,16 @@ impl IdToken {
 
 /// The left half of the access token's digest, by the hash of the ID token's algorithm (OpenID Connect Core 3.1.3.6).
 /// Ed25519 hashes with SHA-512 (RFC 8032 5.1).
-pub fn at_hash(access_token: &str, algorithm: Algorithm, sha512: Sha512) -> SmolStr {
-    let token = [access_token.as_bytes()];
+pub fn at_hash(access_token: &str, algorithm: Algorithm) -> SmolStr {
+    let token = access_token.as_bytes();
     let mut text = [0; 43];
     let half = match algorithm {
         Algorithm::Rs256 | Algorithm::Ps256 | Algorithm::Es256 => {
-            let digest = digest::sha256(&token);
+            let digest = digest::sha256(&[token]);
             digest.first_chunk::<16>().map(|half| encoding::encode_to_slice(half, &mut text))
         }
         Algorithm::EdDsa => {
-            let digest = sha512(&token);
+            let digest = digest::sha512(token);
             digest.first_chunk::<32>().map(|half| encoding::encode_to_slice(half, &mut text))
         }
     };

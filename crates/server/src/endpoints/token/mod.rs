@@ -16,7 +16,6 @@ use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use symbolon_crypto::algorithm::Algorithm;
-use symbolon_crypto::digest;
 use symbolon_crypto::jws::sign_compact;
 use symbolon_protocol::client::{Client, GrantType};
 use symbolon_protocol::error::{ErrorCode, OAuthError};
@@ -48,7 +47,7 @@ pub fn token(context: Context, request: Request) -> impl Future<Output = Respons
         if let Some(client) = &asking.client {
             facts = facts.client_id(client.client_id.as_str());
         }
-        facts.attach(&mut response);
+        facts.note();
         cors::allow(&headers, asking.client.as_deref(), &mut response);
         response
     }
@@ -145,7 +144,7 @@ impl Granting<'_> {
 
     async fn sign_id_token(&self, mut claims: Box<IdToken>, access_token: &str) -> Result<String, Failure> {
         let algorithm = self.rules().id_token_algorithm();
-        claims.bind(access_token, algorithm, digest::sha512);
+        claims.bind(access_token, algorithm);
         self.sign(algorithm, TokenType::IdToken, &claims.to_json()).await
     }
 

@@ -6,6 +6,13 @@ mod process;
 
 use std::process::ExitCode;
 
+use tikv_jemallocator::Jemalloc;
+
+/// What one thread takes another gives back here all day, beside millions of small records that stay: the system's
+/// allocator spends a tenth of the processor on that (`docs/decisions/016-allocator.md`).
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
+
 fn main() -> ExitCode {
     let matches = cli::command().get_matches();
     match command::run(&matches) {

@@ -137,7 +137,7 @@ impl IntoResponse for AdminError {
                         HeaderValue::from_static("Bearer realm=\"symbolon admin\", error=\"invalid_token\"");
                     response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
                 }
-                RequestFacts::new().oauth_error(code).attach(&mut response);
+                RequestFacts::new().oauth_error(code).note();
                 response
             }
         }

@@ -44,7 +44,7 @@ use symbolon_protocol::id::IssuerId;
 use crate::app::App;
 use crate::http::Context;
 use crate::issuer::IssuerState;
-use crate::telemetry::{Arrival, Endpoint, RequestFacts};
+use crate::telemetry::{Current, Endpoint, RequestFacts};
 use call::{Call, Payload};
 use error::AdminError;
 use operation::Operation;
@@ -107,15 +107,15 @@ fn route(app: &Arc<App>, operation: &Arc<Operation>) -> MethodRouter {
         let (app, operation) = (Arc::clone(&app), Arc::clone(&operation));
         async move {
             let answered = dispatch(app, &operation, request).await;
-            let mut response = answered.unwrap_or_else(AdminError::into_response);
-            RequestFacts::new().route(operation.path).attach(&mut response);
+            let response = answered.unwrap_or_else(AdminError::into_response);
+            RequestFacts::new().route(operation.path).note();
             finished(response)
         }
     })
 }
 
-fn finished(mut response: Response) -> Response {
-    RequestFacts::new().endpoint(Endpoint::Admin).attach(&mut response);
+fn finished(response: Response) -> Response {
+    RequestFacts::new().endpoint(Endpoint::Admin).note();
     response
 }
 
@@ -141,11 +141,11 @@ async fn dispatch(
         path,
         query: parts.uri.query().unwrap_or_default().to_owned(),
         remote: address,
-        request_id: parts.extensions.get::<Arrival>().map(|arrival| arrival.id.clone()),
+        request_id: Current::arrival().map(|arrival| arrival.id),
     };
     let payload = Payload { headers: parts.headers, body, within };
-    let mut response = (operation.run)(call, payload).await?;
-    RequestFacts::new().issuer(id).attach(&mut response);
+    let response = (operation.run)(call, payload).await?;
+    RequestFacts::new().issuer(id).note();
     Ok(response)
 }
 
@@ -166,7 +166,6 @@ fn issuer(
 
 /// Who calls: as the public listener found out behind proxies, else the peer.
 fn remote(request: &HttpRequest) -> Option<IpAddr> {
-    let extensions = request.extensions();
-    let found = extensions.get::<Context>().map(|context| context.remote);
-    found.or_else(|| extensions.get::<Arrival>()?.remote)
+    let found = request.extensions().get::<Context>().map(|context| context.remote);
+    found.or_else(|| Current::arrival()?.remote)
 }

@@ -58,8 +58,7 @@ pub fn authorize(context: Context, request: Request) -> impl Future<Output = Res
             true => Box::pin(posted(&context, headers, body)).await,
             false => Box::pin(run(&context, headers, query.as_bytes(), false)).await,
         };
-        let request_id = || Context::request_id(&parts.extensions);
-        answered.unwrap_or_else(|failure| failure.into_page(&parts.headers, request_id()))
+        answered.unwrap_or_else(|failure| failure.into_page(headers, Some(context.id.to_string())))
     }
 }
 
@@ -202,7 +201,7 @@ impl Visit<'_> {
         error: &'static str,
         client: &Client,
     ) -> Result<Response, Failure> {
-        let mut response = match answer {
+        let response = match answer {
             AuthorizationResponse::Redirect(location) => redirect(self.after_post, &location),
             AuthorizationResponse::FormPost { action, fields } => form_post(action, fields)?,
         };
@@ -211,7 +210,7 @@ impl Visit<'_> {
         if !error.is_empty() {
             facts = facts.oauth_error(error);
         }
-        facts.attach(&mut response);
+        facts.note();
         Ok(response)
     }
 }

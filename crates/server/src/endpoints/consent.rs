@@ -83,7 +83,7 @@ async fn page(asked: &Asked) -> Result<Response, Failure> {
     if let Some(cookie) = found.browser.cookie(&asked.context.issuer) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
-    RequestFacts::new().client_id(asker.client.client_id.as_str()).attach(&mut response);
+    RequestFacts::new().client_id(asker.client.client_id.as_str()).note();
     Ok(response)
 }
 
@@ -134,8 +134,8 @@ async fn allow(asked: &Asked, found: &Found, session: &Session) -> Result<Respon
     authorization.transaction.allowed = Some((session.user.clone(), scopes));
     found.keep(&asked.context, authorization).await?;
     asked.context.audit(Event::ConsentGranted, Some(&session.user), Some(client));
-    let mut response = go_on(asked, &found.id);
-    RequestFacts::new().client_id(client.as_str()).attach(&mut response);
+    let response = go_on(asked, &found.id);
+    RequestFacts::new().client_id(client.as_str()).note();
     Ok(response)
 }
 
@@ -144,8 +144,8 @@ async fn deny(asked: &Asked, found: &Found, session: &Session) -> Result<Respons
     let asker = Asker::of(&asked.context, encoded).await?;
     found.use_up(&asked.context).await?;
     asked.context.audit(Event::ConsentDenied, Some(&session.user), Some(&asker.client.client_id));
-    let mut response = refuse(&asked.visit(None), encoded, &denied()).await?;
-    RequestFacts::new().endpoint(Endpoint::Consent).attach(&mut response);
+    let response = refuse(&asked.visit(None), encoded, &denied()).await?;
+    RequestFacts::new().endpoint(Endpoint::Consent).note();
     Ok(response)
 }
 

@@ -51,11 +51,8 @@ async fn answer(context: &Context, headers: &HeaderMap, body: Body) -> Result<Re
         None => refresh_token(context, &client, token, &mut durable).await?,
     };
     durable.wait().await?;
-    let mut response = no_store(json(StatusCode::OK, body));
-    RequestFacts::new()
-        .endpoint(Endpoint::Introspect)
-        .client_id(client.client_id.as_str())
-        .attach(&mut response);
+    let response = no_store(json(StatusCode::OK, body));
+    RequestFacts::new().endpoint(Endpoint::Introspect).client_id(client.client_id.as_str()).note();
     Ok(response)
 }
 

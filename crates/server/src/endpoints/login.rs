@@ -55,8 +55,8 @@ pub fn expired() -> Failure {
 /// `GET /authorize/continue`: the person has been on one of our pages; the request is looked at anew.
 async fn continued(context: Context, request: Request) -> Response {
     let (asked, _) = Asked::take(context, request);
-    let mut response = asked.answer(look_again(&asked).await);
-    RequestFacts::new().endpoint(Endpoint::Authorize).attach(&mut response);
+    let response = asked.answer(look_again(&asked).await);
+    RequestFacts::new().endpoint(Endpoint::Authorize).note();
     response
 }
 
@@ -114,7 +114,7 @@ fn page(
     if let Some(cookie) = found.browser.cookie(issuer) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
-    RequestFacts::new().client_id(asker.client.client_id.as_str()).attach(&mut response);
+    RequestFacts::new().client_id(asker.client.client_id.as_str()).note();
     Ok(response)
 }
 
@@ -160,8 +160,8 @@ async fn submitted(asked: &Asked, body: Body) -> Result<Response, Failure> {
     }
     if params.get("cancel")?.is_some() {
         found.use_up(&asked.context).await?;
-        let mut response = refuse(&asked.visit(None), request, &denied()).await?;
-        RequestFacts::new().endpoint(Endpoint::Login).attach(&mut response);
+        let response = refuse(&asked.visit(None), request, &denied()).await?;
+        RequestFacts::new().endpoint(Endpoint::Login).note();
         return Ok(response);
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
@@ -252,7 +252,7 @@ async fn sign_in(asked: &Asked, found: &Found, client: &ClientId, user: &User) -
     let mut response = go_on(asked, &found.id);
     append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
     append(response.headers_mut(), found.browser.cookie(issuer));
-    RequestFacts::new().client_id(client.as_str()).attach(&mut response);
+    RequestFacts::new().client_id(client.as_str()).note();
     Ok(response)
 }
 

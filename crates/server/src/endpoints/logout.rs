@@ -59,7 +59,7 @@ async fn decided(asked: &Asked, encoded: &[u8]) -> Result<Response, Failure> {
     let mut durable = Durable::already();
     let session = asked.session(&mut durable).await?;
     let decision = request.decide(hint, client.as_deref(), session.as_ref().map(|(_, session)| &**session));
-    let mut response = match (decision, session) {
+    let response = match (decision, session) {
         (LogoutDecision::Refuse(error), _) => return Err(error.into()),
         (LogoutDecision::Ask { redirect }, Some((_, session))) => {
             durable.wait().await?;
@@ -75,7 +75,7 @@ async fn decided(asked: &Asked, encoded: &[u8]) -> Result<Response, Failure> {
         }
     };
     if let Some(client) = &client {
-        RequestFacts::new().client_id(client.client_id.as_str()).attach(&mut response);
+        RequestFacts::new().client_id(client.client_id.as_str()).note();
     }
     Ok(response)
 }
@@ -132,8 +132,8 @@ async fn ask(
 /// `POST /logout/confirm`: the person's word.
 async fn confirm(context: Context, request: Request) -> Response {
     let (asked, body) = Asked::take(context, request);
-    let mut response = asked.answer(confirmed(&asked, body).await);
-    RequestFacts::new().endpoint(Endpoint::Logout).attach(&mut response);
+    let response = asked.answer(confirmed(&asked, body).await);
+    RequestFacts::new().endpoint(Endpoint::Logout).note();
     response
 }
 

@@ -60,7 +60,7 @@ fn file(asset: &'static Asset, request: &HeaderMap) -> Response {
             HeaderValue::from_static("same-origin"),
         );
     }
-    RequestFacts::new().endpoint(Endpoint::Page).route("/assets/{file}").attach(&mut response);
+    RequestFacts::new().endpoint(Endpoint::Page).route("/assets/{file}").note();
     response
 }
 
@@ -83,8 +83,8 @@ fn rendered(page: Result<String, RenderError>) -> Result<String, Failure> {
     page.map_err(|error| Failure::Internal(error.to_string()))
 }
 
-fn as_page(mut response: Response) -> Response {
-    RequestFacts::new().endpoint(Endpoint::Page).attach(&mut response);
+fn as_page(response: Response) -> Response {
+    RequestFacts::new().endpoint(Endpoint::Page).note();
     response
 }
 

@@ -33,7 +33,7 @@ pub async fn revoke(context: Context, request: Request) -> Response {
     if let Some(client) = &client {
         facts = facts.client_id(client.client_id.as_str());
     }
-    facts.attach(&mut response);
+    facts.note();
     cors::allow(&parts.headers, client.as_deref(), &mut response);
     response
 }

@@ -77,15 +77,13 @@ pub(super) struct Asked {
     pub(super) headers: HeaderMap,
     pub(super) method: Method,
     uri: Uri,
-    request_id: Option<String>,
 }
 
 impl Asked {
     /// Takes a request apart.
     pub(super) fn take(context: Context, request: Request) -> (Self, Body) {
         let (parts, body) = request.into_parts();
-        let request_id = Context::request_id(&parts.extensions);
-        (Self { context, headers: parts.headers, method: parts.method, uri: parts.uri, request_id }, body)
+        (Self { context, headers: parts.headers, method: parts.method, uri: parts.uri }, body)
     }
 
     /// The query.
@@ -100,7 +98,7 @@ impl Asked {
 
     /// The answer, a failure as a page.
     pub(super) fn answer(&self, answered: Result<Response, Failure>) -> Response {
-        answered.unwrap_or_else(|failure| failure.into_page(&self.headers, self.request_id.clone()))
+        answered.unwrap_or_else(|failure| failure.into_page(&self.headers, Some(self.context.id.to_string())))
     }
 
     /// The browser's live session.

@@ -59,11 +59,8 @@ async fn answer(
         None => None,
     };
     let info = userinfo::claims(claims, user.as_deref()).map_err(Failure::Bearer)?;
-    let mut response = no_store(json(StatusCode::OK, info.to_json()));
-    RequestFacts::new()
-        .endpoint(Endpoint::Userinfo)
-        .client_id(claims.client_id.as_str())
-        .attach(&mut response);
+    let response = no_store(json(StatusCode::OK, info.to_json()));
+    RequestFacts::new().endpoint(Endpoint::Userinfo).client_id(claims.client_id.as_str()).note();
     durable.wait().await?;
     Ok(response)
 }

@@ -21,7 +21,7 @@ use tower::Service;
 use crate::app::App;
 use crate::audit::{Actor, AuditEntry};
 use crate::issuer::{self, IssuerState};
-use crate::telemetry::{Arrival, RequestFacts, RequestId};
+use crate::telemetry::{Current, RequestFacts, RequestId};
 
 /// What a request is about.
 #[derive(Clone)]
@@ -34,13 +34,6 @@ pub struct Context {
     pub remote: IpAddr,
     /// Its id.
     pub id: RequestId,
-}
-
-impl Context {
-    /// The request's id as the log has it.
-    pub fn request_id(extensions: &http::Extensions) -> Option<String> {
-        extensions.get::<Arrival>().map(|arrival| arrival.id.to_string())
-    }
 }
 
 impl Context {
@@ -111,7 +104,7 @@ impl<S> IssuerService<S> {
     /// What a request is about, and its path inside the issuer where that is another one.
     fn context(&self, request: &Request<Body>) -> Option<(Context, Option<String>)> {
         let config = self.app.config.load();
-        let arrival = request.extensions().get::<Arrival>()?;
+        let arrival = Current::arrival()?;
         let peer = arrival.remote?;
         let trusted = is_trusted(&config.security.trusted_proxies, peer);
         let issuers = self.app.issuers.load();
@@ -126,7 +119,7 @@ impl<S> IssuerService<S> {
             return None;
         }
         let (app, issuer) = (Arc::clone(&self.app), Arc::clone(found.issuer));
-        let context = Context { app, issuer, remote, id: arrival.id.clone() };
+        let context = Context { app, issuer, remote, id: arrival.id };
         Some((context, found.path))
     }
 }
@@ -190,7 +183,7 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
 
 /// What every answer of an issuer has.
 fn mark(response: &mut Response, issuer: &IssuerState) {
-    RequestFacts::note_issuer(response, &issuer.id, if issuer.is_https() { "https" } else { "http" });
+    RequestFacts::note_issuer(&issuer.id, if issuer.is_https() { "https" } else { "http" });
     if let Some(hsts) = &issuer.hsts {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, hsts.clone());
     }

@@ -119,7 +119,7 @@ impl Failure {
         if let Self::Unavailable { retry_after } | Self::TooMany { retry_after } = self {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after));
         }
-        RequestFacts::new().oauth_error(code).attach(&mut response);
+        RequestFacts::new().oauth_error(code).note();
         response
     }
 

@@ -2,15 +2,12 @@
 
 use std::net::IpAddr;
 
-use http::Response;
 use smol_str::SmolStr;
 use symbolon_protocol::id::IssuerId;
 
 use super::endpoint::Endpoint;
-use super::request_id::RequestId;
 
-/// Facts of one request for its figures and its log line. Put into the response with
-/// [`attach`](Self::attach); the layer takes them out again, so they never leave the process.
+/// Facts of one request for its figures and its log line, [noted](Self::note) wherever they become known.
 ///
 /// Nothing secret belongs here: no token, code, cookie, password or query string. `client_id` is the id of a
 /// registered client, not whatever the request claimed.
@@ -81,25 +78,21 @@ impl RequestFacts {
         self
     }
 
-    /// Puts the facts into a response. Facts that are there already stay, unless these say otherwise: the error
-    /// mapping may attach the code and the handler the client, in any order.
-    pub fn attach<B>(self, response: &mut Response<B>) {
-        let extensions = response.extensions_mut();
-        match extensions.get_mut::<Self>() {
-            Some(present) => present.merge(self),
-            None => {
-                extensions.insert(self);
-            }
-        }
+    /// Notes the facts of the [current](super::Current) request. What was noted before stays, unless these say
+    /// otherwise: the error mapping may note the code and the handler the client, in any order.
+    pub fn note(self) {
+        super::Current::note(|facts| facts.merge(self));
     }
 
-    /// Notes the issuer that a request was for, unless the answer names another one, and the scheme of its URL.
-    pub fn note_issuer<B>(response: &mut Response<B>, issuer: &IssuerId, scheme: &'static str) {
-        let facts = response.extensions_mut().get_or_insert_default::<Self>();
-        facts.scheme = Some(scheme);
-        if facts.issuer.is_none() {
-            facts.issuer = Some(issuer.clone());
-        }
+    /// Notes the issuer that the current request was for, unless the answer named another one, and the scheme of its
+    /// URL.
+    pub fn note_issuer(issuer: &IssuerId, scheme: &'static str) {
+        super::Current::note(|facts| {
+            facts.scheme = Some(scheme);
+            if facts.issuer.is_none() {
+                facts.issuer = Some(issuer.clone());
+            }
+        });
     }
 
     fn merge(&mut self, later: Self) {
@@ -141,40 +134,34 @@ impl RequestFacts {
     }
 }
 
-/// What is known of a request when it arrives, in its extensions: one entry, because each costs allocations.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrival {
-    /// The request's id.
-    pub id: RequestId,
-    /// The peer's address.
-    pub remote: Option<IpAddr>,
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::Current;
     use super::*;
 
     #[test]
     fn the_issuer_of_the_request_gives_way_to_that_of_the_answer() {
-        let mut response = Response::new(());
         let [asked, meant] = ["asked", "meant"].map(IssuerId::trusted);
-        RequestFacts::note_issuer(&mut response, &asked, "https");
-        assert_eq!(response.extensions().get::<RequestFacts>().unwrap().known_issuer(), Some("asked"));
-        RequestFacts::new().issuer(meant).attach(&mut response);
-        RequestFacts::note_issuer(&mut response, &asked, "https");
-        assert_eq!(response.extensions().get::<RequestFacts>().unwrap().known_issuer(), Some("meant"));
+        let mut current = Current::default();
+        current.within(|| RequestFacts::note_issuer(&asked, "https"));
+        assert_eq!(current.facts.known_issuer(), Some("asked"));
+        current.within(|| {
+            RequestFacts::new().issuer(meant).note();
+            RequestFacts::note_issuer(&asked, "https");
+        });
+        assert_eq!(current.facts.known_issuer(), Some("meant"));
     }
 
     #[test]
-    fn facts_attached_later_fill_gaps_and_correct() {
-        let mut response = Response::new(());
-        RequestFacts::new().oauth_error("invalid_grant").client_id("first").attach(&mut response);
-        RequestFacts::new().endpoint(Endpoint::TokenRefreshToken).client_id("second").attach(&mut response);
-        let facts = response.extensions().get::<RequestFacts>().unwrap();
+    fn facts_noted_later_fill_gaps_and_correct() {
+        let mut current = Current::default();
+        current.within(|| RequestFacts::new().oauth_error("invalid_grant").client_id("first").note());
+        let second = RequestFacts::new().endpoint(Endpoint::TokenRefreshToken).client_id("second");
+        current.within(|| second.note());
         let expected = RequestFacts::new()
             .endpoint(Endpoint::TokenRefreshToken)
             .oauth_error("invalid_grant")
             .client_id("second");
-        assert_eq!(*facts, expected);
+        assert_eq!(current.facts, expected);
     }
 }

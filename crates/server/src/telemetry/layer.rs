@@ -1,8 +1,8 @@
 //! The one tower layer that counts, measures and logs every request.
 //!
 //! Put it outermost, around the whole router: then its future is polled by the connection itself and everything
-//! that the request costs is inside. A handler tells what it knows by attaching [`RequestFacts`] to its
-//! response, and finds its [`Arrival`] in the request's extensions.
+//! that the request costs is inside. A handler tells what it knows by [noting](super::RequestFacts::note) it, and finds
+//! what is known of its request in [`Current`].
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -16,8 +16,8 @@ use symbolon_store::figures::{ThreadWork, noting_operations, thread_work};
 use tower::{Layer, Service};
 
 use super::cpu::{CHECK_ONE_IN, PollMeter};
+use super::current::{Arrival, Current};
 use super::endpoint::{Endpoint, Outcome};
-use super::facts::{Arrival, RequestFacts};
 use super::registry::Registry;
 use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
 use super::request_log::{RequestLine, RequestLog};
@@ -105,8 +105,9 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let record = RequestRecord::begin(&self.telemetry, self.remote, &mut request);
-        TelemetryFuture { inner: self.inner.call(request), record }
+        let mut record = RequestRecord::begin(&self.telemetry, self.remote, &mut request);
+        let inner = record.current.within(|| self.inner.call(request));
+        TelemetryFuture { inner, record }
     }
 }
 
@@ -132,7 +133,7 @@ where
         let mut result = ready!(this.record.poll(|| inner.poll(context)));
         match &mut result {
             Ok(response) => this.record.answered(response),
-            Err(_) => this.record.end(Outcome::ServerError, None, &RequestFacts::new()),
+            Err(_) => this.record.end(Outcome::ServerError, None),
         }
         Poll::Ready(result)
     }
@@ -143,6 +144,7 @@ where
 struct RequestRecord {
     telemetry: Arc<Telemetry>,
     meter: PollMeter,
+    current: Current,
     id: RequestId,
     number: u64,
     method: Method,
@@ -159,10 +161,10 @@ impl RequestRecord {
         let meter = PollMeter::start(number % CHECK_ONE_IN == CHECK_REMAINDER);
         let id = RequestId::inbound(request.headers()).unwrap_or(own);
         let trace = telemetry.tracer.as_ref().and_then(|tracer| tracer.begin(request, number));
-        request.extensions_mut().insert(Arrival { id: id.clone(), remote });
         Self {
             telemetry: Arc::clone(telemetry),
             meter,
+            current: Current::of(Arrival { id: id.clone(), remote }),
             id,
             number,
             method: request.method().clone(),
@@ -178,8 +180,10 @@ impl RequestRecord {
     fn poll<T>(&mut self, poll: impl FnOnce() -> T) -> T {
         let before = thread_work();
         let result = match &mut self.trace {
-            None => self.meter.poll(poll),
-            Some(trace) => noting_operations(&mut trace.operations, || self.meter.poll(poll)),
+            None => self.meter.poll(|| self.current.within(poll)),
+            Some(trace) => {
+                noting_operations(&mut trace.operations, || self.meter.poll(|| self.current.within(poll)))
+            }
         };
         let after = thread_work();
         self.store.operations += after.operations.wrapping_sub(before.operations);
@@ -188,20 +192,20 @@ impl RequestRecord {
     }
 
     fn answered<R>(&mut self, response: &mut Response<R>) {
-        let facts = response.extensions_mut().remove::<RequestFacts>().unwrap_or_default();
         let status = response.status();
-        let outcome = Outcome::of(status, facts.known_oauth_error());
+        let outcome = Outcome::of(status, self.current.facts.known_oauth_error());
         // Whoever sent an id wants it back, and whoever reports an error can name it; others need no header.
         if (outcome.is_error() || self.id.is_inbound())
             && let Ok(id) = HeaderValue::try_from(self.id.to_string())
         {
             response.headers_mut().insert(&X_REQUEST_ID, id);
         }
-        self.end(outcome, Some(status), &facts);
+        self.end(outcome, Some(status));
     }
 
-    fn end(&mut self, outcome: Outcome, status: Option<StatusCode>, facts: &RequestFacts) {
+    fn end(&mut self, outcome: Outcome, status: Option<StatusCode>) {
         self.ended = true;
+        let facts = &self.current.facts;
         let endpoint = facts.known_endpoint().unwrap_or(self.endpoint);
         let cpu_ns = self.meter.busy_ns();
         let duration_ns = if status.is_some() { self.meter.duration_ns() } else { self.meter.elapsed_ns() };
@@ -245,7 +249,7 @@ impl Drop for RequestRecord {
     fn drop(&mut self) {
         if !self.ended {
             let outcome = if std::thread::panicking() { Outcome::ServerError } else { Outcome::Abandoned };
-            self.end(outcome, None, &RequestFacts::new());
+            self.end(outcome, None);
         }
     }
 }

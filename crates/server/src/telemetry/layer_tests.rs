@@ -6,6 +6,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_store::figures::{StoreFigures, StoreKind};
 use tower::service_fn;
 
+use super::super::facts::RequestFacts;
 use super::super::logging::tests::logged;
 use super::super::prometheus::tests::parse;
 use super::*;
@@ -36,9 +37,8 @@ fn get(path: &str) -> Request<()> {
 }
 
 fn answer(status: u16, facts: RequestFacts) -> Response<()> {
-    let mut response = Response::builder().status(status).body(()).unwrap();
-    facts.attach(&mut response);
-    response
+    facts.note();
+    Response::builder().status(status).body(()).unwrap()
 }
 
 fn count(telemetry: &Telemetry, endpoint: &str, outcome: &str) -> f64 {
@@ -71,11 +71,11 @@ fn facts_do_not_leave_and_the_id_only_where_it_helps() {
     let telemetry = telemetry(0);
     block_on(async {
         let handler = |request: Request<()>| async move {
-            assert!(request.extensions().get::<Arrival>().is_some());
+            assert!(Current::arrival().is_some() && request.extensions().is_empty());
             answer(200, RequestFacts::new().client_id("demo"))
         };
         let response = send(&telemetry, get("/token"), handler).await;
-        assert!(response.extensions().get::<RequestFacts>().is_none());
+        assert!(response.extensions().is_empty() && Current::arrival().is_none());
         assert!(!response.headers().contains_key(&X_REQUEST_ID));
 
         let request = Request::get("/token").header("x-request-id", "edge-0001").body(()).unwrap();
@@ -191,13 +191,12 @@ fn overhead_per_request() {
     let store = StoreFigures::new();
     let bare = service_fn(|request: Request<()>| async move { Ok::<_, Infallible>(respond(&request)) });
     let with_facts = service_fn(|request: Request<()>| async move {
-        let mut response = respond(&request);
         let facts = RequestFacts::new()
             .endpoint(Endpoint::TokenRefreshToken)
             .client_id("a-client-of-some-length-0001")
             .issuer(IssuerId::default_issuer());
-        facts.attach(&mut response);
-        Ok::<_, Infallible>(response)
+        facts.note();
+        Ok::<_, Infallible>(respond(&request))
     });
     let none = measure(bare);
     let plain = measure(telemetry.layer().layer(bare));

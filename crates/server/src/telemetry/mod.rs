@@ -10,6 +10,7 @@
 //! `docs/reference/metrics.md`, `request-log.md` and `traces.md` document every name.
 
 pub mod cpu;
+mod current;
 pub mod endpoint;
 pub mod facts;
 pub mod histogram;
@@ -24,8 +25,9 @@ pub mod request_log;
 mod store;
 pub mod trace;
 
+pub use current::{Arrival, Current};
 pub use endpoint::{Endpoint, Outcome};
-pub use facts::{Arrival, RequestFacts};
+pub use facts::RequestFacts;
 pub use layer::{Telemetry, TelemetryLayer, TelemetryService};
 pub use logging::{LogFormat, Logging, LoggingError, LoggingOptions};
 pub use prometheus::{CONTENT_TYPE, Exposition, MetricSource, MetricType};

@@ -1,0 +1,124 @@
+//! The request that the calling thread is at work on.
+//!
+//! What a request is and what is found out about it is put in the thread's hands for as long as the request's future is
+//! polled, and taken back afterwards: so every handler can ask and tell without a word of it in signatures, and without
+//! the allocations that an entry in the extensions of request or response costs.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+
+use super::facts::RequestFacts;
+use super::request_id::RequestId;
+
+thread_local! {
+    static CURRENT: RefCell<Current> = const { RefCell::new(Current::NONE) };
+}
+
+/// What is known of a request when it arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// The request's id.
+    pub id: RequestId,
+    /// The peer's address.
+    pub remote: Option<IpAddr>,
+}
+
+/// A request that a thread can be at work on.
+#[derive(Debug, Default)]
+pub struct Current {
+    pub(super) arrival: Option<Arrival>,
+    pub(super) facts: RequestFacts,
+}
+
+impl Current {
+    const NONE: Self = Self { arrival: None, facts: RequestFacts::new() };
+
+    /// A request that has just arrived.
+    pub(super) const fn of(arrival: Arrival) -> Self {
+        Self { arrival: Some(arrival), facts: RequestFacts::new() }
+    }
+
+    /// What was known of the current request when it arrived; none outside of every request.
+    pub fn arrival() -> Option<Arrival> {
+        CURRENT.with_borrow(|current| current.arrival.clone())
+    }
+
+    /// Runs `work` on the facts of the current request. Outside of every request nobody will read them.
+    pub(super) fn note(work: impl FnOnce(&mut RequestFacts)) {
+        CURRENT.with_borrow_mut(|current| work(&mut current.facts));
+    }
+
+    /// Runs `work` with this request as the thread's current one.
+    pub(super) fn within<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let entered = Entered::enter(self);
+        let result = work();
+        drop(entered);
+        result
+    }
+}
+
+/// Gives the thread back what it was at work on, also when the work panics.
+struct Entered<'a>(&'a mut Current);
+
+impl<'a> Entered<'a> {
+    fn enter(current: &'a mut Current) -> Self {
+        CURRENT.with_borrow_mut(|thread| std::mem::swap(thread, current));
+        Self(current)
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        CURRENT.with_borrow_mut(|thread| std::mem::swap(thread, self.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::super::request_id::X_REQUEST_ID;
+    use super::*;
+
+    fn arrived(id: &str) -> Current {
+        let headers = HeaderMap::from_iter([(X_REQUEST_ID.clone(), id.parse().unwrap())]);
+        Current::of(Arrival { id: RequestId::inbound(&headers).unwrap(), remote: None })
+    }
+
+    fn id() -> Option<String> {
+        Current::arrival().map(|arrival| arrival.id.to_string())
+    }
+
+    #[test]
+    fn requests_that_share_a_thread_are_told_apart() {
+        let (mut first, mut second) = (arrived("the-first"), arrived("the-second"));
+        assert_eq!(id(), None);
+        RequestFacts::new().client_id("nobody").note();
+        first.within(|| {
+            assert_eq!(id().as_deref(), Some("the-first"));
+            RequestFacts::new().client_id("one").note();
+            second.within(|| {
+                assert_eq!(id().as_deref(), Some("the-second"));
+                RequestFacts::new().client_id("two").note();
+            });
+            RequestFacts::new().oauth_error("invalid_grant").note();
+        });
+        assert_eq!(id(), None);
+        assert_eq!(first.facts, RequestFacts::new().client_id("one").oauth_error("invalid_grant"));
+        assert_eq!(second.facts, RequestFacts::new().client_id("two"));
+    }
+
+    #[test]
+    fn a_panic_leaves_nothing_behind() {
+        let mut current = arrived("the-first");
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            current.within(|| {
+                RequestFacts::new().client_id("one").note();
+                panic!("in a handler");
+            });
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(id(), None);
+        assert_eq!(current.facts, RequestFacts::new().client_id("one"));
+    }
+}

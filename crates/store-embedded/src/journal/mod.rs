@@ -17,6 +17,7 @@ pub mod expiry;
 mod first_start;
 mod listener;
 mod options;
+mod room;
 mod scan;
 mod stats;
 mod table;
@@ -45,6 +46,7 @@ pub use watermark::{CommitNumber, Durable};
 use crate::free_space::FreeSpace;
 use crate::group_commit::OpenBatch;
 use expiry::ExpiryFactory;
+use room::Room;
 use stats::Counters;
 use watermark::Watermark;
 use writer::{Tables, Writer};
@@ -110,6 +112,7 @@ impl Journal {
             counters: Arc::clone(&journal.counters),
             failed: Arc::clone(&journal.failed),
             sync: options.sync,
+            room: (options.sync != SyncMode::Off).then(|| Room::new(path)),
             before_sync: options.before_sync,
             on_commit: options.on_commit,
             on_fatal: options.on_fatal,

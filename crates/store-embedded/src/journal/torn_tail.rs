@@ -49,7 +49,8 @@ pub(super) fn heal(directory: &Path) -> io::Result<u64> {
     Ok(u64::try_from(used).unwrap_or(u64::MAX))
 }
 
-fn newest(directory: &Path) -> io::Result<Option<PathBuf>> {
+/// The newest journal in fjall's directory.
+pub(super) fn newest(directory: &Path) -> io::Result<Option<PathBuf>> {
     let mut newest: Option<(u64, PathBuf)> = None;
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();

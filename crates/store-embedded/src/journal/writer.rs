@@ -6,12 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fjall::{Keyspace, PersistMode};
 
 use super::options::{BeforeSync, OnCommit, SyncMode};
+use super::room::Room;
 use super::stats::Counters;
 use super::table::{Op, Table};
 use super::watermark::Watermark;
 use crate::fatal::OnFatal;
 use crate::free_space::monotonic_now;
 use crate::group_commit::{Batch, OpenBatch, Pace};
+
+/// What fjall writes around a change, and around a batch, in bytes at most.
+const FRAME: u64 = 64;
 
 /// The tables of an open journal.
 #[derive(Clone)]
@@ -46,6 +50,7 @@ pub(super) struct Writer {
     pub(super) counters: Arc<Counters>,
     pub(super) failed: Arc<AtomicBool>,
     pub(super) sync: SyncMode,
+    pub(super) room: Option<Room>,
     pub(super) before_sync: Option<BeforeSync>,
     pub(super) on_commit: Option<OnCommit>,
     pub(super) on_fatal: OnFatal,
@@ -53,24 +58,32 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Runs until the open batch is closed and drained, or the disk fails.
-    pub(super) fn run(self) {
+    pub(super) fn run(mut self) {
         let mut pace = Pace::default();
         let mut spare = Vec::new();
         let mut woken = Vec::new();
         while let Some(mut batch) = self.open.next(&mut pace, std::mem::take(&mut spare)) {
-            if let Err(error) = self.commit(&mut batch) {
-                // Before the call, which returns only in tests: nobody may be told that it is durable.
-                self.failed.store(true, Ordering::Release);
-                self.open.close();
-                self.on_fatal.call(&format!("a batch of the journal could not be made durable: {error}"));
-                return;
-            }
+            let written = match self.commit(&mut batch) {
+                Ok(written) => written,
+                Err(error) => {
+                    // Before the call, which returns only in tests: nobody may be told that it is durable.
+                    self.failed.store(true, Ordering::Release);
+                    self.open.close();
+                    self.on_fatal.call(&format!("a batch of the journal could not be made durable: {error}"));
+                    return;
+                }
+            };
             self.watermark.raise(batch.number, &mut woken);
+            // Now that nobody waits for it.
+            if let Some(room) = &mut self.room {
+                room.written(written);
+            }
             spare = batch.entries;
         }
     }
 
-    fn commit(&self, batch: &mut Batch<Op>) -> Result<(), fjall::Error> {
+    /// Makes a batch durable; how many bytes it takes in fjall's journal, at most.
+    fn commit(&self, batch: &mut Batch<Op>) -> Result<u64, fjall::Error> {
         let started = monotonic_now();
         let queued = started.saturating_duration_since(batch.opened);
         let ops = batch.entries.len();
@@ -99,6 +112,6 @@ impl Writer {
         if let Some(on_commit) = &self.on_commit {
             on_commit(ops as u64, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
         }
-        Ok(())
+        Ok(bytes + FRAME * (ops as u64 + 1))
     }
 }

@@ -93,17 +93,26 @@ pub(crate) fn repeated(name: &str) -> OAuthError {
 
 /// Decodes one name or value; none where an escape is broken or the bytes are not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
-    if memchr::memchr2(b'%', b'+', text.as_bytes()).is_none() {
-        return Some(Cow::Borrowed(text));
-    }
+    let escape = |bytes: &[u8]| memchr::memchr2(b'%', b'+', bytes);
+    let mut rest = text.as_bytes();
+    let Some(mut plain) = escape(rest) else { return Some(Cow::Borrowed(text)) };
     let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'+' => b' ',
-            b'%' => hex(bytes.next()?)? << 4 | hex(bytes.next()?)?,
-            other => other,
-        });
+    loop {
+        let (before, from) = rest.split_at_checked(plain)?;
+        decoded.extend_from_slice(before);
+        rest = match from {
+            [b'+', after @ ..] => {
+                decoded.push(b' ');
+                after
+            }
+            [b'%', high, low, after @ ..] => {
+                decoded.push(hex(*high)? << 4 | hex(*low)?);
+                after
+            }
+            [] => break,
+            _ => return None,
+        };
+        plain = escape(rest).unwrap_or(rest.len());
     }
     String::from_utf8(decoded).ok().map(Cow::Owned)
 }

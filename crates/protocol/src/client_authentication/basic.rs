@@ -1,5 +1,7 @@
 //! The Basic scheme as RFC 6749 2.3.1 uses it: id and secret are form-encoded before they are joined.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -42,11 +44,9 @@ pub(super) fn read(header: &[u8]) -> Option<Credentials> {
     let (id, secret) = std::str::from_utf8(decoded.expose()).ok()?.split_once(':')?;
     let client_id = ClientId::parse(&params::decode(id)?).ok()?;
     let verbatim = secret_digest(secret);
-    match params::decode(secret).map(|form| SecretString::new(form.into_owned())) {
-        Some(form) if form.expose() != secret => {
-            let digest = secret_digest(form.expose());
-            Some(Credentials { client_id, digest, verbatim: Some(verbatim) })
-        }
-        _ => Some(Credentials { client_id, digest: verbatim, verbatim: None }),
-    }
+    let Some(Cow::Owned(form)) = params::decode(secret) else {
+        return Some(Credentials { client_id, digest: verbatim, verbatim: None });
+    };
+    let digest = secret_digest(SecretString::new(form).expose());
+    Some(Credentials { client_id, digest, verbatim: Some(verbatim) })
 }

@@ -143,6 +143,11 @@ impl Ledger {
         own.max(token.parent.map_or(Fate::Alive, |parent| self.token_fate(parent)))
     }
 
+    /// A token, what it was exchanged from, and so on to the one of a login.
+    pub fn ancestry(&self, index: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(index), |token| self.tokens[*token].parent)
+    }
+
     /// Indices of the sessions that must work.
     pub fn live_sessions(&self) -> Vec<usize> {
         (0..self.sessions.len()).filter(|index| self.session_fate(*index) == Fate::Alive).collect()

@@ -1,5 +1,7 @@
 //! The mixed load: one step of a worker.
 
+use symbolon_protocol::token::token_exchange::MAX_CHAIN;
+
 use super::actor::{Actor, Done};
 use super::ledger::Fate;
 use super::{Dice, NoAnswer, unix_micros};
@@ -33,7 +35,13 @@ impl Actor<'_> {
             40..43 => self.race(chain),
             43..46 => self.revoke_family(chain).map(drop),
             46..54 => self.with_token(dice, |actor, token| actor.revoke_token(token).map(drop)),
-            54..62 => self.with_token(dice, |actor, token| actor.exchange(token).map(drop)),
+            54..62 => self.with_token(dice, |actor, token| {
+                // While a full disk refuses every login, the youngest tokens come from ever longer exchanges.
+                if actor.ledger.ancestry(token).count() > MAX_CHAIN {
+                    return Ok(());
+                }
+                actor.exchange(token).map(drop)
+            }),
             62..72 => self.look_at_token(dice),
             _ => self.rotate(chain).map(drop),
         }
@@ -66,9 +74,7 @@ impl Actor<'_> {
         self.tally
             .check("introspection under load", right, || format!("active={active:?} of a token {fate:?}"));
         // UserInfo answers for what was issued at a login; what was exchanged may be for somebody else.
-        let login = std::iter::successors(Some(index), |token| self.ledger.tokens[*token].parent)
-            .last()
-            .unwrap_or(index);
+        let login = self.ledger.ancestry(index).last().unwrap_or(index);
         let fate = self.ledger.token_fate(login);
         let status = self.userinfo(login)?;
         self.tally.count("acknowledged userinfo");

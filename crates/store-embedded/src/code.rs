@@ -12,13 +12,10 @@ use symbolon_store::port::{Codes, Redemption};
 use symbolon_store::shard::record_key;
 
 use crate::sharded::{Key, KeyMap};
-use crate::{EmbeddedStore, failed};
+use crate::{EmbeddedStore, failed, serialized};
 
 /// Codes that one insertion may clear away: more than one, so that the shard shrinks while it is in use.
 const SWEPT_PER_INSERT: usize = 3;
-
-/// Room for what nearly every code stands for, in bytes.
-const USUAL: usize = 1_024;
 
 /// What a code stands for, in one piece: a busy minute leaves millions of codes, most of them never redeemed, and each
 /// piece of memory costs when it is taken, when it is touched a minute later, and when it is given back.
@@ -30,12 +27,7 @@ struct Kept {
 
 impl Kept {
     fn new(grant: &CodeGrant) -> Result<Self, StoreError> {
-        let mut room = [0; USUAL];
-        let written: Box<[u8]> = match postcard::to_slice(grant, &mut room) {
-            Ok(written) => (&*written).into(),
-            Err(postcard::Error::SerializeBufferFull) => postcard::to_allocvec(grant).map_err(failed)?.into(),
-            Err(error) => return Err(failed(error)),
-        };
+        let written = serialized(grant, |bytes| Box::from(bytes))?;
         Ok(Self { grant: written, expires_at: grant.expires_at, used: false })
     }
 

@@ -120,17 +120,21 @@ const RECORD_VERSION: u8 = 1;
 /// Room for nearly every record, in bytes.
 const USUAL_RECORD: usize = 512;
 
+/// Serializes a record on the stack, where it is not uncommonly long, and hands its bytes on.
+fn serialized<T: serde::Serialize, R>(record: &T, take: impl FnOnce(&[u8]) -> R) -> Result<R, StoreError> {
+    let mut room = [0; USUAL_RECORD];
+    match postcard::to_slice(record, &mut room) {
+        Ok(written) => Ok(take(written)),
+        Err(postcard::Error::SerializeBufferFull) => {
+            postcard::to_allocvec(record).map(|long| take(&long)).map_err(failed)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
 /// The change that writes a record, to be found under `key` until `end` (Unix milliseconds, or never).
 fn put_record<T: serde::Serialize>(table: Table, key: &[u8], end: u64, record: &T) -> Result<Op, StoreError> {
-    let mut room = [RECORD_VERSION; USUAL_RECORD];
-    let written = room.split_first_mut().map(|(_, rest)| postcard::to_slice(record, rest).map(|it| it.len()));
-    match written {
-        Some(Ok(length)) => Ok(Op::put(table, key, end, room.get(..=length).unwrap_or_default())),
-        _ => {
-            let long = postcard::to_extend(record, vec![RECORD_VERSION]).map_err(failed)?;
-            Ok(Op::put(table, key, end, &long))
-        }
-    }
+    serialized(&(RECORD_VERSION, record), |bytes| Op::put(table, key, end, bytes))
 }
 
 fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, StoreError> {

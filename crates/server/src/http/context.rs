@@ -213,6 +213,7 @@ pub(crate) fn host<B>(request: &Request<B>, trusted: bool) -> Option<&str> {
 /// The client's address as trusted proxies tell it. Each hop is told by the one behind it, so `X-Forwarded-For` is read
 /// from its end, and only for as long as who tells is trusted: what is before that anybody can have written.
 pub(crate) fn forwarded_for(headers: &HeaderMap, proxies: &[IpNet], peer: IpAddr) -> IpAddr {
+    // Nobody between: the headers need not be searched.
     if !is_trusted(proxies, peer) {
         return peer;
     }

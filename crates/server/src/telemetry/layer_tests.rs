@@ -250,7 +250,7 @@ where
 }
 
 /// Nanoseconds per turn: the best of five rounds.
-#[allow(clippy::disallowed_methods)] // measuring code
+#[allow(clippy::disallowed_methods, reason = "measuring code reads the clock")]
 fn per_turn(mut turn: impl FnMut(u64)) -> f64 {
     const TURNS: u64 = 200_000;
     let round = |_| {

@@ -53,8 +53,9 @@ impl PasswordPolicy {
     /// [`PasswordError::Costs`]
     pub fn new(memory_kib: u32, iterations: u32, parallelism: u32) -> Result<Self, PasswordError> {
         check_costs(memory_kib, iterations, parallelism)?;
-        Params::new(memory_kib, iterations, parallelism, None).map_err(|_| PasswordError::Costs)?;
-        Ok(Self { memory_kib, iterations, parallelism })
+        let policy = Self { memory_kib, iterations, parallelism };
+        policy.params()?;
+        Ok(policy)
     }
 
     /// Hashes a password with a fresh salt of 16 bytes (RFC 9106 3.1). Blocks.
@@ -62,9 +63,7 @@ impl PasswordPolicy {
     /// # Errors
     /// [`PasswordError::Failed`]
     pub fn hash(&self, password: &SecretString, random: &dyn Random) -> Result<PasswordHash, PasswordError> {
-        let params = Params::new(self.memory_kib, self.iterations, self.parallelism, None)
-            .map_err(|_| PasswordError::Costs)?;
-        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, self.params()?);
         let salt = random::bytes::<16>(random);
         argon2
             .hash_password_with_salt(password.expose().as_bytes(), &salt)
@@ -72,13 +71,28 @@ impl PasswordPolicy {
             .map_err(|_| PasswordError::Failed)
     }
 
-    /// A hash of an unknown password, to verify against when the user does not exist, so that the answer takes
-    /// as long as for one who does. Make it once and keep it. Blocks.
+    /// A hash that no password has, to verify against when the user does not exist, so that the answer takes as
+    /// long as for one who does. Salt and output are drawn, so that it costs nothing to make.
     ///
     /// # Errors
-    /// [`PasswordError::Failed`]
+    /// [`PasswordError::Failed`], with costs that the library cannot write.
     pub fn dummy_hash(&self, random: &dyn Random) -> Result<PasswordHash, PasswordError> {
-        self.hash(&SecretString::new(random::base64url::<32>(random)), random)
+        let salt = phc::Salt::new(&random::bytes::<16>(random)).map_err(|_| PasswordError::Failed)?;
+        let output = random::bytes::<{ Params::DEFAULT_OUTPUT_LEN }>(random);
+        let output = phc::Output::new(&output).map_err(|_| PasswordError::Failed)?;
+        let params = phc::ParamsString::try_from(&self.params()?).map_err(|_| PasswordError::Failed)?;
+        Ok(PasswordHash(phc::PasswordHash {
+            algorithm: Algorithm::Argon2id.ident(),
+            version: Some(Version::V0x13.into()),
+            params,
+            salt: Some(salt),
+            hash: Some(output),
+        }))
+    }
+
+    fn params(&self) -> Result<Params, PasswordError> {
+        Params::new(self.memory_kib, self.iterations, self.parallelism, None)
+            .map_err(|_| PasswordError::Costs)
     }
 }
 
@@ -240,6 +254,9 @@ mod tests {
     #[test]
     fn the_dummy_hash_costs_what_a_real_one_does() {
         let dummy = cheap().dummy_hash(&SystemRandom).unwrap();
+        let real = cheap().hash(&"".into(), &SystemRandom).unwrap();
+        assert_eq!(dummy.to_phc().len(), real.to_phc().len());
+        assert_eq!(PasswordHash::parse(&dummy.to_phc()), Ok(dummy.clone()));
         assert!(!dummy.needs_rehash(&cheap()));
         assert!(!dummy.verify(&"".into()).unwrap());
     }

@@ -41,7 +41,7 @@ pub struct Passwords {
 }
 
 impl Passwords {
-    /// Starts the threads. Blocks for as long as one hash takes.
+    /// Starts the threads.
     pub fn new(config: &Argon2, random: &dyn Random) -> Self {
         let threads = config.threads.unwrap_or_else(half_the_cores).max(1);
         let limit = config.queue.max(1);

@@ -19,6 +19,7 @@ mod listener;
 mod options;
 mod room;
 mod scan;
+mod settle;
 mod stats;
 mod table;
 mod torn_tail;
@@ -28,7 +29,7 @@ mod writer;
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -59,8 +60,9 @@ const JOURNALS_MAX_BYTES: u64 = 64 << 20;
 /// waits for a compaction, which small tables keep short (writes stall when four memtables wait).
 const WORKER_THREADS: usize = 1;
 
-/// The open journal. Cheap to share behind an [`Arc`]; dropping it drains and closes it.
+/// The open journal. Cheap to share behind an [`Arc`]; dropping it drains it.
 pub struct Journal {
+    path: PathBuf,
     engine: fjall::Database,
     tables: Tables,
     open: Arc<OpenBatch<Op>>,
@@ -95,6 +97,7 @@ impl Journal {
             None => FreeSpace::of(path, options.reserve_bytes),
         };
         let journal = Self {
+            path: path.to_owned(),
             engine,
             tables,
             open: Arc::new(OpenBatch::new(options.hold)),
@@ -188,24 +191,42 @@ impl Journal {
         Ok(self.tables.get(table).major_compact()?)
     }
 
-    /// Drains what was appended, syncs and stops the writer. Blocks. Dropping does the same.
+    /// Drains what was appended, syncs, stops the writer and writes the tables out, so that the next start has
+    /// nothing to replay. Blocks. Dropping only drains and syncs.
     ///
     /// # Errors
     /// [`JournalError::Engine`] if the last sync failed.
     pub fn close(&self) -> Result<(), JournalError> {
-        self.open.close();
-        if let Some(writer) = self.writer.lock().take() {
-            // A panic of the writer has been reported by its thread; there is nothing to drain any more.
-            drop(writer.join());
-            self.engine.persist(PersistMode::SyncAll)?;
+        if !self.drain()? || !self.writable() {
+            return Ok(());
+        }
+        match settle::settle(&self.tables, &self.path) {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::warn!("the tables were not written out in time: the next start replays them")
+            }
+            // Nothing is lost: the journal has it all.
+            Err(error) => {
+                tracing::warn!(%error, "the tables were not written out: the next start replays them")
+            }
         }
         Ok(())
+    }
+
+    /// Drains what was appended, syncs and stops the writer; whether it was this call that did.
+    fn drain(&self) -> Result<bool, JournalError> {
+        self.open.close();
+        let Some(writer) = self.writer.lock().take() else { return Ok(false) };
+        // A panic of the writer has been reported by its thread; there is nothing to drain any more.
+        drop(writer.join());
+        self.engine.persist(PersistMode::SyncAll)?;
+        Ok(true)
     }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        if let Err(error) = self.close() {
+        if let Err(error) = self.drain() {
             tracing::error!(%error, "the journal was not closed cleanly");
         }
     }

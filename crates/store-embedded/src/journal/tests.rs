@@ -327,3 +327,48 @@ fn without_sync_a_batch_is_with_the_system_when_it_is_acknowledged() {
     copy_files(&path, &copy);
     assert_eq!(get(&open(&copy), 1).as_deref(), Some(&b"one"[..]));
 }
+
+fn journal_bytes(path: &Path) -> u64 {
+    fs::metadata(torn_tail::newest(path).unwrap().unwrap()).unwrap().len()
+}
+
+#[test]
+fn after_a_clean_stop_there_is_nothing_to_replay_and_nothing_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    for round in 0..3u32 {
+        let journal = open(directory.path());
+        // What the rounds before wrote, overwrote and removed.
+        for earlier in 0..round {
+            assert_eq!(get(&journal, 10 * earlier).as_deref(), Some(&round.to_be_bytes()[..]));
+            assert_eq!(get(&journal, 10 * earlier + 1), None);
+            assert_eq!(get(&journal, 10 * earlier + 2).as_deref(), Some(&b"kept"[..]));
+        }
+        wait(&journal, journal.append([put(10 * round + 1, b"for a while"), put(10 * round + 2, b"kept")]));
+        let overwritten = (0..=round).map(|of| put(10 * of, &(round + 1).to_be_bytes()));
+        let removed = Op::remove(Table::Sessions, &(10 * round + 1).to_be_bytes());
+        wait(&journal, journal.append(overwritten.chain([removed])));
+        journal.append([Op::put(Table::Meta, b"unawaited", NEVER, &round.to_be_bytes())]);
+        assert!(journal_bytes(directory.path()) > 0);
+        journal.close().unwrap();
+        assert_eq!(journal_bytes(directory.path()), 0);
+        let value = journal.get(Table::Meta, b"unawaited").unwrap().unwrap();
+        assert_eq!(split_value(&value).unwrap().1, round.to_be_bytes());
+    }
+}
+
+#[test]
+fn without_room_on_the_disk_a_clean_stop_leaves_the_journal_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let free = Arc::new(AtomicU64::new(u64::MAX));
+    let probed = Arc::clone(&free);
+    let free_bytes: crate::free_space::FreeBytes = Arc::new(move || Some(probed.load(Ordering::Relaxed)));
+    let options = JournalOptions { free_bytes: Some(free_bytes), ..options() };
+    let journal = Journal::open(directory.path(), clock(), options).unwrap();
+    wait(&journal, journal.append([put(1, b"one")]));
+    free.store(0, Ordering::Relaxed);
+    journal.look_at_the_disk();
+    journal.close().unwrap();
+    assert!(journal_bytes(directory.path()) > 0);
+    drop(journal);
+    assert_eq!(get(&open(directory.path()), 1).as_deref(), Some(&b"one"[..]));
+}

@@ -11,9 +11,12 @@
 //! is 64 MiB of zeros.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 const START: u8 = 1;
@@ -29,16 +32,14 @@ const MAGIC: &[u8; 4] = b"FJL\x03";
 /// The file system's, or `InvalidData` if what was durable has been damaged.
 pub(super) fn heal(directory: &Path) -> io::Result<u64> {
     let Some(path) = newest(directory)? else { return Ok(0) };
-    let mut file = OpenOptions::new().read(true).write(true).open(&path)?;
+    let file = OpenOptions::new().read(true).write(true).open(&path)?;
     let valid = valid_bytes(&file)?;
-    file.seek(SeekFrom::Start(valid))?;
-    let mut rest = Vec::new();
-    file.read_to_end(&mut rest)?;
-    let used = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    rest.truncate(used);
-    if rest.is_empty() {
+    let used = used_bytes(&file, valid)?;
+    if used == 0 {
         return Ok(0);
     }
+    let mut rest = vec![0; usize::try_from(used).map_err(io::Error::other)?];
+    file.read_exact_at(&mut rest, valid)?;
     if let Some(offset) = whole_batch(&rest) {
         let place = valid.saturating_add(offset);
         let what = format!("{} is damaged at byte {valid}: a whole batch follows at {place}", path.display());
@@ -46,7 +47,27 @@ pub(super) fn heal(directory: &Path) -> io::Result<u64> {
     }
     file.set_len(valid)?;
     file.sync_all()?;
-    Ok(u64::try_from(used).unwrap_or(u64::MAX))
+    Ok(used)
+}
+
+/// How many bytes after `valid` there are up to the last that is not zero. Holes are passed over.
+fn used_bytes(file: &File, valid: u64) -> io::Result<u64> {
+    let mut chunk = vec![0; 64 << 10];
+    let (mut at, mut used) = (valid, 0);
+    loop {
+        at = match seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            Err(Errno::NXIO) => return Ok(used),
+            Err(error) => return Err(error.into()),
+        };
+        let read = file.read_at(&mut chunk, at)?;
+        if read == 0 {
+            return Ok(used);
+        }
+        let last = chunk.iter().take(read).rposition(|byte| *byte != 0);
+        used = last.map_or(used, |last| at - valid + last as u64 + 1);
+        at += read as u64;
+    }
 }
 
 /// The newest journal in fjall's directory.
@@ -54,14 +75,18 @@ pub(super) fn newest(directory: &Path) -> io::Result<Option<PathBuf>> {
     let mut newest: Option<(u64, PathBuf)> = None;
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if let Some(Ok(number)) = name.strip_suffix(".jnl").map(str::parse)
+        if let Some(number) = journal_number(&path)
             && newest.as_ref().is_none_or(|(highest, _)| number > *highest)
         {
             newest = Some((number, path));
         }
     }
     Ok(newest.map(|(_, path)| path))
+}
+
+/// The number of the journal in this file, if it is one.
+pub(super) fn journal_number(path: &Path) -> Option<u64> {
+    path.file_name()?.to_str()?.strip_suffix(".jnl")?.parse().ok()
 }
 
 /// The end of the last whole batch before the first that is not.

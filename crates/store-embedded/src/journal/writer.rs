@@ -29,6 +29,10 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Keyspace> {
+        Table::ALL.into_iter().map(|table| self.get(table))
+    }
+
     pub(super) fn get(&self, table: Table) -> &Keyspace {
         match table {
             Table::Sessions => &self.sessions,

@@ -160,8 +160,8 @@ impl AuditLog {
         self.events.value(event as usize).unwrap_or(0)
     }
 
-    /// Writes what is queued to the store until [`drain`](Self::drain): every 250 ms, or 2,000 records. Only the first
-    /// call does anything.
+    /// Writes what is queued to the store until [`drain`](Self::drain): every 250 ms to 1 s, or 20,000 records. Only the
+    /// first call does anything.
     pub async fn run(&self, store: &dyn Audit) {
         if self.has_writer.swap(true, Ordering::Relaxed) {
             return;

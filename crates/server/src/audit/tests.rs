@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use symbolon_store::StoreError;
 use symbolon_store::port::{AuditFilter, Page, PageRequest};
 
+use super::writer::{BATCH, MANY};
 use super::*;
 use crate::telemetry::request_id::X_REQUEST_ID;
 
@@ -150,19 +151,39 @@ async fn records_wait_a_quarter_of_a_second_for_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_batch_waits_for_nothing() {
-    let fixture = fixture(8_000);
+async fn many_records_wait_a_second_for_more() {
+    let fixture = fixture(1_000);
     fixture.start();
-    for number in 0..4_100 {
+    for number in 0..MANY as u64 {
         fixture.record(Event::SignedIn, number);
     }
     settle().await;
-    assert_eq!(fixture.store.sizes(), [2_000, 2_000]);
+    tokio::time::advance(Duration::from_millis(251)).await;
+    settle().await;
+    fixture.record(Event::SignedIn, 1);
+    tokio::time::advance(Duration::from_millis(700)).await;
+    settle().await;
+    assert_eq!(fixture.store.sizes(), [0_usize; 0]);
+    tokio::time::advance(Duration::from_millis(51)).await;
+    settle().await;
+    assert_eq!(fixture.store.sizes(), [MANY + 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_batch_waits_for_nothing() {
+    let records = 2 * BATCH as u64 + 100;
+    let fixture = fixture(3 * BATCH);
+    fixture.start();
+    for number in 0..records {
+        fixture.record(Event::SignedIn, number);
+    }
+    settle().await;
+    assert_eq!(fixture.store.sizes(), [BATCH, BATCH]);
     fixture.log.drain().await;
-    assert_eq!(fixture.store.sizes(), [2_000, 2_000, 100]);
+    assert_eq!(fixture.store.sizes(), [BATCH, BATCH, 100]);
     let batches = fixture.store.batches.lock();
     let seconds: Vec<u64> = batches.iter().flatten().map(|(_, record)| record.at.seconds()).collect();
-    assert_eq!(seconds, (0..4_100).collect::<Vec<_>>());
+    assert_eq!(seconds, (0..records).collect::<Vec<_>>());
 }
 
 #[tokio::test(start_paused = true)]

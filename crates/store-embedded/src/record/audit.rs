@@ -16,7 +16,7 @@ use super::{Written, millis, to_document};
 use crate::EmbeddedStore;
 
 /// Records that one closure writes: the pages of the indexes are written once for all of them.
-const ROWS_WRITTEN: usize = 2_000;
+const ROWS_WRITTEN: usize = 20_000;
 
 #[async_trait]
 impl Audit for EmbeddedStore {

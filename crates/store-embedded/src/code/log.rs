@@ -1,0 +1,149 @@
+//! Entries in the order in which they came, in pieces of memory that are taken and given back as wholes.
+//!
+//! One allocation for each entry would cost when it is taken, when it is touched a minute later among millions of others,
+//! and when it is given back. Here an entry is a copy to where the last one ended.
+
+use std::collections::VecDeque;
+
+use symbolon_protocol::time::Timestamp;
+
+use crate::sharded::Key;
+
+/// Bytes of a piece; more if a single entry needs more.
+const PIECE: usize = 16 << 10;
+
+/// Key, due time in milliseconds, length of the grant.
+const HEADER: usize = 16 + 8 + 4;
+
+/// Where an entry stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    piece: u64,
+    /// Less than [`PIECE`]: a longer entry has a piece of its own.
+    offset: u16,
+}
+
+impl Place {
+    /// In 62 bits: there are 2^46 pieces before it is one too many.
+    pub(super) fn number(self) -> u64 {
+        self.piece << 16 | u64::from(self.offset)
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "the lower 16 bits are meant")]
+    pub(super) fn of_number(number: u64) -> Self {
+        Self { piece: number >> 16, offset: number as u16 }
+    }
+}
+
+/// One entry.
+pub(super) struct Entry<'a> {
+    /// Whose it is.
+    pub(super) key: Key,
+    /// When it is to be looked at.
+    pub(super) due: Timestamp,
+    /// What it says.
+    pub(super) grant: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (key, rest) = bytes.split_first_chunk::<16>()?;
+        let (due, rest) = rest.split_first_chunk::<8>()?;
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        let due = Timestamp::from_millis(u64::from_le_bytes(*due));
+        Some(Self { key: *key, due, grant: rest.get(..length)? })
+    }
+
+    fn bytes(&self) -> usize {
+        HEADER + self.grant.len()
+    }
+}
+
+/// A queue whose entries can be read wherever they stand.
+#[derive(Default)]
+pub(super) struct Log {
+    pieces: VecDeque<Vec<u8>>,
+    /// The number of the first piece.
+    first: u64,
+    /// Where its oldest entry begins.
+    oldest: usize,
+}
+
+impl Log {
+    /// Adds an entry at the end.
+    pub(super) fn append(&mut self, key: &Key, due: Timestamp, grant: &[u8]) -> Place {
+        let bytes = HEADER + grant.len();
+        if self.pieces.back().is_none_or(|piece| piece.len() + bytes > PIECE) {
+            self.pieces.push_back(Vec::with_capacity(bytes.max(PIECE)));
+        }
+        let piece = self.first + self.pieces.len() as u64 - 1;
+        let Some(last) = self.pieces.back_mut() else { return Place { piece, offset: 0 } };
+        let offset = u16::try_from(last.len()).unwrap_or(u16::MAX);
+        last.extend_from_slice(key);
+        last.extend_from_slice(&due.millis().to_le_bytes());
+        last.extend_from_slice(&u32::try_from(grant.len()).unwrap_or(u32::MAX).to_le_bytes());
+        last.extend_from_slice(grant);
+        Place { piece, offset }
+    }
+
+    /// The entry at a place that [`append`](Self::append) answered, unless it is forgotten.
+    pub(super) fn get(&self, place: Place) -> Option<Entry<'_>> {
+        let index = usize::try_from(place.piece.checked_sub(self.first)?).ok()?;
+        Entry::read(self.pieces.get(index)?.get(usize::from(place.offset)..)?)
+    }
+
+    /// The entry that came first of those that are not forgotten.
+    pub(super) fn oldest(&self) -> Option<Entry<'_>> {
+        Entry::read(self.pieces.front()?.get(self.oldest..)?)
+    }
+
+    /// Forgets that entry; its memory goes with the last entry of its piece.
+    pub(super) fn forget_oldest(&mut self) {
+        let Some(entry) = self.oldest() else { return };
+        self.oldest += entry.bytes();
+        if self.pieces.front().is_some_and(|piece| self.oldest >= piece.len()) {
+            self.pieces.pop_front();
+            self.first += 1;
+            self.oldest = 0;
+        }
+    }
+
+    /// The memory that it holds.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.pieces.iter().map(Vec::capacity).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_all_sizes_are_found_where_they_were_put_until_they_are_forgotten() {
+        let mut log = Log::default();
+        let sizes = [0, 1, 300, PIECE - HEADER, 5_000, PIECE, 100_000, 7, 60_000];
+        for round in 0..50_u64 {
+            let entries: Vec<(Place, Vec<u8>)> = sizes
+                .iter()
+                .map(|size| {
+                    let grant = vec![u8::try_from(round).unwrap(); *size];
+                    (log.append(&[9; 16], Timestamp::from_millis(round), &grant), grant)
+                })
+                .collect();
+            for (place, grant) in &entries {
+                assert_eq!(Place::of_number(place.number()), *place);
+                let entry = log.get(*place).unwrap();
+                assert_eq!((entry.key, entry.due.millis(), entry.grant), ([9; 16], round, grant.as_slice()));
+            }
+            // One stays, so that rounds overlap.
+            for _ in 0..sizes.len() - usize::from(round == 0) {
+                log.forget_oldest();
+            }
+            assert_eq!(log.oldest().unwrap().grant.len(), 60_000);
+            assert!(log.bytes() < 200_000, "{} bytes are held for one entry", log.bytes());
+            assert!(log.get(entries[0].0).is_none());
+        }
+    }
+}

@@ -17,6 +17,7 @@ pub mod executor;
 pub mod hello;
 pub mod measure;
 pub mod process;
+pub mod results;
 pub mod scenario;
 pub mod seed;
 pub mod tally;

@@ -1,0 +1,268 @@
+//! What runs gave, as it stands in `results.json`: read back for reports and comparisons.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the form; a reader refuses a newer one.
+pub const VERSION: u32 = 1;
+
+/// The file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What the runs were for: a scenario, the name of a suite.
+    pub title: String,
+    /// When the first run began, RFC 3339.
+    pub started: String,
+    /// The machine that the generator, and mostly the provider too, ran on.
+    pub machine: Machine,
+    /// The provider under load.
+    pub provider: Provider,
+    /// Why there is less than was asked for; a complete file has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<String>,
+    /// The runs, in their order.
+    pub runs: Vec<Run>,
+}
+
+impl Results {
+    /// Whether everything was run and every threshold held.
+    pub fn passed(&self) -> bool {
+        self.partial.is_none() && !self.runs.is_empty() && self.runs.iter().all(Run::passed)
+    }
+}
+
+/// A machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's name.
+    pub processor: String,
+    /// Cores that may be used.
+    pub cores: usize,
+    /// Memory in MiB.
+    pub memory_mib: u64,
+    /// The operating system.
+    pub system: String,
+}
+
+/// A provider.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provider {
+    /// Its issuer.
+    pub issuer: String,
+    /// Its name and version where it says so.
+    pub software: Option<String>,
+    /// What it signs with.
+    pub algorithm: Option<String>,
+}
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// What tells it from the other runs of the file, for instance `silent 500/s, 64 shards`.
+    pub name: String,
+    /// The scenario.
+    pub scenario: String,
+    /// `constant-arrival-rate`, `ramping-arrival-rate` or `closed`.
+    pub executor: String,
+    /// Requests per second that the plateau asked for.
+    pub rate: f64,
+    /// Requests per second that were answered in the plateau.
+    pub achieved_rate: f64,
+    /// The plateau's length in seconds. All counts and latencies are of the plateau unless they say otherwise.
+    pub seconds: f64,
+    /// The schedule.
+    pub stages: Vec<Stage>,
+    /// Connections of the generator.
+    pub connections: usize,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Requests that failed without an answer.
+    pub failures: u64,
+    /// Answers that said something else than they must.
+    pub wrong: u64,
+    /// Arrivals that found no free connection in time and were never sent.
+    pub missed: u64,
+    /// Wrong answers and failures outside of the plateau.
+    pub errors_besides: u64,
+    /// Failures by kind.
+    pub failure_kinds: BTreeMap<String, u64>,
+    /// Wrong answers by kind.
+    pub wrong_kinds: BTreeMap<String, u64>,
+    /// An example of a wrong answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_wrong: Option<String>,
+    /// The smallest latency, in milliseconds like those that follow. They count from the intended arrival.
+    pub min_ms: f64,
+    /// The mean latency.
+    pub mean_ms: f64,
+    /// The median.
+    pub p50_ms: f64,
+    /// What 75 % did not exceed.
+    pub p75_ms: f64,
+    /// What 90 % did not exceed.
+    pub p90_ms: f64,
+    /// What 95 % did not exceed.
+    pub p95_ms: f64,
+    /// What 99 % did not exceed.
+    pub p99_ms: f64,
+    /// What 99.9 % did not exceed.
+    pub p999_ms: f64,
+    /// The longest latency.
+    pub max_ms: f64,
+    /// CPU time of the provider's process per right answer, in µs; unknown for a remote one.
+    pub server_cpu_us_per_request: Option<f64>,
+    /// CPU time of the generator per request, in µs.
+    pub generator_cpu_us_per_request: f64,
+    /// How late the generator itself let an arrival go, at worst, in milliseconds.
+    pub generator_lag_ms: f64,
+    /// Why the generator, and not the provider, was the limit; none where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_limit: Option<String>,
+    /// Shards of the scenario's main kind of state.
+    pub shards: Option<u32>,
+    /// The course of the run, second by second, ramps included.
+    pub timeline: Vec<Second>,
+    /// What the provider's own figures say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerFigures>,
+    /// The limits that were set, and how they were kept.
+    pub thresholds: Vec<Threshold>,
+}
+
+impl Run {
+    /// Whether every answer was right and every threshold held.
+    pub fn passed(&self) -> bool {
+        self.wrong == 0 && self.thresholds.iter().all(|threshold| threshold.held)
+    }
+}
+
+/// A part of a schedule: the rate goes in a straight line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Requests per second at its beginning.
+    pub from: f64,
+    /// Requests per second at its end.
+    pub to: f64,
+    /// How long it takes.
+    pub seconds: f64,
+}
+
+/// One second of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// Seconds since the start.
+    pub at: u32,
+    /// Requests that were answered.
+    pub answered: u64,
+    /// Failures and wrong answers.
+    pub errors: u64,
+    /// The median latency of those answers.
+    pub p50_ms: f64,
+    /// What 99 % of them did not exceed.
+    pub p99_ms: f64,
+    /// Cores that the provider kept busy, where that is known.
+    pub server_cores: Option<f64>,
+}
+
+/// Percentiles of something that the provider measured, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// How many were measured.
+    pub count: u64,
+    /// The mean.
+    pub mean_ms: f64,
+    /// The median.
+    pub p50_ms: f64,
+    /// What 75 % did not exceed.
+    pub p75_ms: f64,
+    /// What 90 % did not exceed.
+    pub p90_ms: f64,
+    /// What 99 % did not exceed.
+    pub p99_ms: f64,
+    /// What 99.9 % did not exceed.
+    pub p999_ms: f64,
+}
+
+/// The provider's figures over a run, ramps included.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerFigures {
+    /// How long requests took inside of it.
+    pub request_duration: Percentiles,
+    /// CPU time of its process in seconds.
+    pub cpu_seconds: f64,
+    /// Resident memory at the end, in MiB.
+    pub resident_mib: f64,
+    /// State by kind.
+    pub stores: Vec<StoreFigures>,
+    /// Database queries that read.
+    pub read_queries: u64,
+    /// Database queries that write.
+    pub write_queries: u64,
+    /// Rows read.
+    pub rows_read: u64,
+    /// Rows written.
+    pub rows_written: u64,
+    /// Hits and misses by cache.
+    pub caches: BTreeMap<String, CacheFigures>,
+    /// Durable commits.
+    pub commits: u64,
+    /// Operations in them.
+    pub commit_operations: u64,
+    /// How long commits took.
+    pub commit_duration: Percentiles,
+    /// Tokens signed, by algorithm.
+    pub signatures: BTreeMap<String, u64>,
+}
+
+/// One kind of state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StoreFigures {
+    /// `code`, `session` and so on.
+    pub kind: String,
+    /// How long operations took.
+    pub wall: Percentiles,
+    /// How long they waited for their shard.
+    pub queue_wait: Percentiles,
+    /// By shard.
+    pub shards: Vec<ShardFigures>,
+}
+
+/// One shard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ShardFigures {
+    /// Its number.
+    pub shard: u32,
+    /// Operations.
+    pub operations: u64,
+    /// Those that failed.
+    pub errors: u64,
+    /// Time in them, in milliseconds.
+    pub wall_ms: f64,
+    /// Time waiting for them, in milliseconds.
+    pub queue_wait_ms: f64,
+}
+
+/// One cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CacheFigures {
+    /// Found.
+    pub hits: u64,
+    /// Not found.
+    pub misses: u64,
+}
+
+/// A limit and how it was kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// What is limited, for instance `p95_ms`.
+    pub name: String,
+    /// The limit as it is read, for instance `< 300`.
+    pub limit: String,
+    /// What was measured.
+    pub value: f64,
+    /// Whether it held.
+    pub held: bool,
+}

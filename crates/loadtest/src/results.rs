@@ -14,7 +14,7 @@ pub struct Results {
     pub version: u32,
     /// What the runs were for: a scenario, the name of a suite.
     pub title: String,
-    /// When the first run began, RFC 3339.
+    /// When the first run began, in UTC: `2026-11-21T22:00:00Z`.
     pub started: String,
     /// The machine that the generator, and mostly the provider too, ran on.
     pub machine: Machine,

@@ -5,6 +5,7 @@
 
 mod closed;
 mod open;
+mod schedule;
 mod worker;
 
 use std::net::SocketAddr;
@@ -13,7 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use closed::{Closed, Until, closed};
-pub use open::{Open, OpenOutcome, Schedule, open};
+pub use open::{OnSecond, Open, OpenOutcome, open};
+pub use schedule::{Schedule, Stage};
 
 use crate::client::Timeouts;
 use crate::cpu::CpuReading;
@@ -154,6 +156,10 @@ fn deal(visitors: Vec<Box<dyn Visitor>>, threads: usize) -> Vec<Vec<Box<dyn Visi
 
 pub(crate) fn new_tally() -> Result<Tally, LoadtestError> {
     Tally::new().map_err(|error| LoadtestError::Options(error.to_string()))
+}
+
+fn watched_tally() -> Result<Tally, LoadtestError> {
+    Tally::watched().map_err(|error| LoadtestError::Options(error.to_string()))
 }
 
 fn panicked() -> LoadtestError {

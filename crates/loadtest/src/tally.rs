@@ -27,6 +27,40 @@ pub struct Tally {
     latency: Histogram<u64>,
     /// The first wrong answer, for the report.
     pub first_wrong: Option<String>,
+    /// What came since somebody looked last, where somebody looks.
+    lately: Option<Lately>,
+}
+
+/// The counts of a short time, a second for instance.
+#[derive(Clone, Debug)]
+pub struct Lately {
+    /// Answers, right or wrong.
+    pub answered: u64,
+    /// Wrong answers and failures.
+    pub errors: u64,
+    /// Latencies in µs, within 1 %: enough for a line in a plot, and small.
+    latency: Histogram<u32>,
+}
+
+impl Lately {
+    pub(crate) fn new() -> Result<Self, hdrhistogram::CreationError> {
+        let latency = Histogram::new_with_bounds(1, nanos(MAX_LATENCY) / 1_000, 2)?;
+        Ok(Self { answered: 0, errors: 0, latency })
+    }
+
+    /// The latency that `percentile` percent of the answers did not exceed, within 1 %.
+    pub fn latency(&self, percentile: f64) -> Duration {
+        Duration::from_micros(self.latency.value_at_percentile(percentile))
+    }
+
+    /// Moves the counts of another part here.
+    fn take(&mut self, other: &mut Self) {
+        self.answered += std::mem::take(&mut other.answered);
+        self.errors += std::mem::take(&mut other.errors);
+        // Both have the same bounds, so this cannot fail.
+        let _ = self.latency.add(&other.latency);
+        other.latency.reset();
+    }
 }
 
 impl Tally {
@@ -42,12 +76,33 @@ impl Tally {
             signatures: 0,
             latency: Histogram::new_with_bounds(1, nanos(MAX_LATENCY), DIGITS)?,
             first_wrong: None,
+            lately: None,
         })
+    }
+
+    /// Nothing counted yet, and watched: see [`move_lately`](Self::move_lately).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn watched() -> Result<Self, hdrhistogram::CreationError> {
+        Ok(Self { lately: Some(Lately::new()?), ..Self::new()? })
+    }
+
+    /// Moves what was counted since the last call to `into`; nothing unless it is [`watched`](Self::watched).
+    pub fn move_lately(&mut self, into: &mut Lately) {
+        if let Some(lately) = &mut self.lately {
+            into.take(lately);
+        }
     }
 
     /// Counts an answer and the time that it took.
     pub fn answered(&mut self, latency: Duration, verdict: Result<Right, Wrong>) {
         self.latency.saturating_record(nanos(latency).max(1));
+        if let Some(lately) = &mut self.lately {
+            lately.answered += 1;
+            lately.errors += u64::from(verdict.is_err());
+            lately.latency.saturating_record((nanos(latency) / 1_000).max(1));
+        }
         match verdict {
             Ok(right) => {
                 self.right += 1;
@@ -63,6 +118,9 @@ impl Tally {
     /// Counts a request that was not answered.
     pub fn failed(&mut self, error: &ClientError) {
         *self.failures.entry(error.kind()).or_default() += 1;
+        if let Some(lately) = &mut self.lately {
+            lately.errors += 1;
+        }
     }
 
     /// Adds the counts of another part of the same run.
@@ -103,6 +161,11 @@ impl Tally {
     /// The latency that `percentile` percent of the answers did not exceed, within 0.1 %.
     pub fn latency(&self, percentile: f64) -> Duration {
         Duration::from_nanos(self.latency.value_at_percentile(percentile))
+    }
+
+    /// The shortest latency, within 0.1 %.
+    pub fn min_latency(&self) -> Duration {
+        Duration::from_nanos(if self.latency.is_empty() { 0 } else { self.latency.min() })
     }
 
     /// The longest latency, within 0.1 %.

@@ -11,51 +11,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use super::schedule::Schedule;
 use super::worker::{Turn, Worker};
-use super::{Edge, Load, Outcome, deal, new_tally, panicked, runtime};
+use super::{Edge, Load, Outcome, deal, new_tally, panicked, runtime, watched_tally};
 use crate::scenario::Visitor;
-use crate::tally::Tally;
+use crate::tally::{Lately, Tally};
 use crate::{LoadtestError, clock};
-
-/// When each request should be sent.
-#[derive(Clone, Copy, Debug)]
-pub enum Schedule {
-    /// The same number every second.
-    ConstantRate {
-        /// Requests per second.
-        rate: f64,
-        /// For how long, after the warm-up, which has the same rate.
-        duration: Duration,
-    },
-}
-
-impl Schedule {
-    /// The time of arrival `index` after the start, or none when the schedule has ended.
-    fn arrival(&self, index: u64, warm_up: Duration) -> Option<Duration> {
-        match *self {
-            Self::ConstantRate { rate, duration } => {
-                let at = Duration::from_secs_f64(index as f64 / rate);
-                (at < warm_up + duration).then_some(at)
-            }
-        }
-    }
-
-    /// The number of arrivals within the measured phase.
-    fn measured(&self, warm_up: Duration) -> u64 {
-        match *self {
-            Self::ConstantRate { rate, duration } => {
-                let count = |until: Duration| (until.as_secs_f64() * rate).ceil() as u64;
-                count(warm_up + duration) - count(warm_up)
-            }
-        }
-    }
-
-    fn duration(&self) -> Duration {
-        match *self {
-            Self::ConstantRate { duration, .. } => duration,
-        }
-    }
-}
 
 /// An open run.
 pub struct Open {
@@ -73,28 +34,34 @@ pub struct OpenOutcome {
     pub arrivals: u64,
     /// Arrivals that found no free connection in time and were never sent.
     pub missed: u64,
-    /// Answers per second of the schedule's duration.
+    /// Answers per second of the plateau.
     pub achieved_rate: f64,
     /// How late the generator let arrivals go, at worst: its own share of the latencies.
     pub worst_lag: Duration,
 }
 
+/// Told once a second what was counted in it, ramps included; the first argument is the time since the start.
+pub type OnSecond<'a> = &'a mut dyn FnMut(Duration, &Lately);
+
 /// Runs the schedule to its end; blocks the calling thread. One connection per visitor.
 ///
 /// # Errors
-/// As [`super::closed`]; also a rate that is no positive number.
-pub fn open(options: &Open, visitors: Vec<Box<dyn Visitor>>) -> Result<OpenOutcome, LoadtestError> {
-    let Schedule::ConstantRate { rate, .. } = options.schedule;
-    if !(rate.is_finite() && rate > 0.0) {
-        return Err(LoadtestError::Options("the rate must be a positive number".into()));
-    }
+/// As [`super::closed`].
+pub fn open(
+    options: &Open,
+    visitors: Vec<Box<dyn Visitor>>,
+    on_second: OnSecond<'_>,
+) -> Result<OpenOutcome, LoadtestError> {
+    let schedule = options.schedule.after(options.load.warm_up);
     let hands = deal(visitors, options.load.threads);
     let (ready, readies) = std::sync::mpsc::channel();
     let gate = Arc::new(Gate {
+        schedule,
         arrivals: Semaphore::new(0),
         next: AtomicU64::new(0),
         lag: AtomicU64::new(0),
         busy: AtomicU64::new(0),
+        tallies: Mutex::default(),
     });
     std::thread::scope(|scope| {
         let mut starts = Vec::new();
@@ -108,12 +75,12 @@ pub fn open(options: &Open, visitors: Vec<Box<dyn Visitor>>) -> Result<OpenOutco
         drop(ready);
         // A thread that cannot connect drops its sender; the run then ends with its error.
         let all_ready = readies.iter().take(threads.len()).count() == threads.len();
-        let first = all_ready.then(|| {
+        let edges = all_ready.then(|| {
             let start = clock::now();
             for thread in &starts {
                 let _ = thread.send(start);
             }
-            pace(options, &gate, start)
+            Pacer { options, gate: &gate, start, seen: 0, first: None, last: None }.pace(on_second)
         });
         drop(starts);
         gate.arrivals.close();
@@ -121,13 +88,16 @@ pub fn open(options: &Open, visitors: Vec<Box<dyn Visitor>>) -> Result<OpenOutco
         for thread in threads {
             parts.push(thread.join().map_err(|_| panicked())??);
         }
-        let first = first.ok_or_else(panicked)??;
-        merge(options, parts, &gate, (&first, &Edge::read(options.load.pid)?))
+        let (first, last) = edges.ok_or_else(panicked)??;
+        let last = last.map_or_else(|| Edge::read(options.load.pid), Ok)?;
+        merge(options, parts, &gate, (&first, &last))
     })
 }
 
 /// Where arrivals wait for a connection.
 struct Gate {
+    /// With the warm-up.
+    schedule: Schedule,
     /// One permit per arrival whose time has come; closed after the last one.
     arrivals: Semaphore,
     /// The index of the next arrival to be taken up.
@@ -136,55 +106,93 @@ struct Gate {
     lag: AtomicU64,
     /// Connections that still take arrivals up.
     busy: AtomicU64,
+    /// What the threads count in, to be looked at every second.
+    tallies: Mutex<Vec<Arc<Mutex<Tally>>>>,
 }
 
 struct Part {
     tally: Tally,
-    warm_up_errors: u64,
+    besides: Tally,
     missed: u64,
     cpu: Duration,
     visitors: Vec<Box<dyn Visitor>>,
 }
 
 /// Lets arrivals go when their time has come, by the operating system's timer: the runtime's has 1 ms steps.
-fn pace(options: &Open, gate: &Gate, start: Instant) -> Result<Edge, LoadtestError> {
-    let warm_up = options.load.warm_up;
-    let mut first = None;
-    let mut index = 0;
-    while let Some(due) = options.schedule.arrival(index, warm_up) {
-        if options.load.stop.is_stopped() {
-            break;
+struct Pacer<'a> {
+    options: &'a Open,
+    gate: &'a Gate,
+    start: Instant,
+    /// Seconds that were told.
+    seen: u64,
+    /// Where the plateau begins and ends.
+    first: Option<Edge>,
+    last: Option<Edge>,
+}
+
+impl Pacer<'_> {
+    fn pace(mut self, on_second: OnSecond<'_>) -> Result<(Edge, Option<Edge>), LoadtestError> {
+        let (gate, load) = (self.gate, &self.options.load);
+        let mut index = 0;
+        while let Some(arrival) = gate.schedule.arrival(index) {
+            if load.stop.is_stopped() {
+                break;
+            }
+            let now = self.now();
+            self.tell(now, on_second)?;
+            if arrival.due > now {
+                std::thread::sleep((arrival.due - now).min(Duration::from_millis(100)));
+                continue;
+            }
+            if arrival.measured {
+                if self.first.is_none() {
+                    self.first = Some(Edge::read(load.pid)?);
+                }
+                let lag = u64::try_from((now - arrival.due).as_nanos()).unwrap_or(u64::MAX);
+                gate.lag.fetch_max(lag, Ordering::Relaxed);
+            } else if self.first.is_some() && self.last.is_none() {
+                self.last = Some(Edge::read(load.pid)?);
+            }
+            let mut released = 0;
+            while released < 10_000 && gate.schedule.arrival(index).is_some_and(|arrival| arrival.due <= now)
+            {
+                index += 1;
+                released += 1;
+            }
+            gate.arrivals.add_permits(released);
         }
-        let now = clock::now().saturating_duration_since(start);
-        if due > now {
-            std::thread::sleep((due - now).min(Duration::from_millis(100)));
-            continue;
+        // Arrivals that still wait are given the time that a request may take. The gate must not close before the
+        // last one is taken up, or a permit that is on its way to a connection would be lost.
+        let patience = clock::now() + load.timeouts.request;
+        while gate.next.load(Ordering::Relaxed) < index
+            && gate.busy.load(Ordering::Relaxed) > 0
+            && clock::now() < patience
+            && !load.stop.is_stopped()
+        {
+            std::thread::sleep(Duration::from_millis(1));
+            self.tell(self.now(), on_second)?;
         }
-        if first.is_none() && due >= warm_up {
-            first = Some(Edge::read(options.load.pid)?);
-        }
-        if due >= warm_up {
-            let lag = u64::try_from((now - due).as_nanos()).unwrap_or(u64::MAX);
-            gate.lag.fetch_max(lag, Ordering::Relaxed);
-        }
-        let mut released = 0;
-        while options.schedule.arrival(index, warm_up).is_some_and(|due| due <= now) && released < 10_000 {
-            index += 1;
-            released += 1;
-        }
-        gate.arrivals.add_permits(released);
+        let first = self.first.map_or_else(|| Edge::read(load.pid), Ok)?;
+        Ok((first, self.last))
     }
-    // Arrivals that still wait are given the time that a request may take. The gate must not close before the
-    // last one is taken up, or a permit that is on its way to a connection would be lost.
-    let patience = clock::now() + options.load.timeouts.request;
-    while gate.next.load(Ordering::Relaxed) < index
-        && gate.busy.load(Ordering::Relaxed) > 0
-        && clock::now() < patience
-        && !options.load.stop.is_stopped()
-    {
-        std::thread::sleep(Duration::from_millis(1));
+
+    fn now(&self) -> Duration {
+        clock::now().saturating_duration_since(self.start)
     }
-    first.map_or_else(|| Edge::read(options.load.pid), Ok)
+
+    /// Tells of a second that is over.
+    fn tell(&mut self, now: Duration, on_second: OnSecond<'_>) -> Result<(), LoadtestError> {
+        if now.as_secs() <= self.seen {
+            return Ok(());
+        }
+        self.seen = now.as_secs();
+        let mut lately = Lately::new().map_err(|error| LoadtestError::Options(error.to_string()))?;
+        for tally in self.gate.tallies.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            tally.lock().unwrap_or_else(PoisonError::into_inner).move_lately(&mut lately);
+        }
+        on_second(now, &lately);
+        Ok(())
+    }
 }
 
 fn run_thread(
@@ -216,28 +224,31 @@ async fn serve(
     workers: Vec<Worker>,
     start: Instant,
 ) -> Result<Part, LoadtestError> {
-    let tally = Arc::new(Mutex::new(new_tally()?));
-    let warming = Arc::new(Mutex::new(new_tally()?));
+    let tally = Arc::new(Mutex::new(watched_tally()?));
+    let besides = Arc::new(Mutex::new(watched_tally()?));
+    gate.tallies
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .extend([Arc::clone(&tally), Arc::clone(&besides)]);
     let missed = Arc::new(AtomicU64::new(0));
     let cpu = clock::thread_cpu();
     let mut tasks = JoinSet::new();
     for mut worker in workers {
-        let (load, schedule, gate) = (options.load.clone(), options.schedule, Arc::clone(gate));
-        let (tally, warming, missed) = (Arc::clone(&tally), Arc::clone(&warming), Arc::clone(&missed));
+        let (load, gate) = (options.load.clone(), Arc::clone(gate));
+        let (tally, besides, missed) = (Arc::clone(&tally), Arc::clone(&besides), Arc::clone(&missed));
         tasks.spawn(async move {
             while let Ok(permit) = gate.arrivals.acquire().await {
                 permit.forget();
                 let index = gate.next.fetch_add(1, Ordering::Relaxed);
-                let Some(due) = schedule.arrival(index, load.warm_up) else { break };
-                let measured = due >= load.warm_up;
-                let intended = start + due;
+                let Some(arrival) = gate.schedule.arrival(index) else { break };
+                let intended = start + arrival.due;
                 if clock::now().saturating_duration_since(intended) > load.timeouts.request {
-                    missed.fetch_add(u64::from(measured), Ordering::Relaxed);
+                    missed.fetch_add(u64::from(arrival.measured), Ordering::Relaxed);
                     continue;
                 }
-                let tally = if measured { &tally } else { &warming };
+                let tally = if arrival.measured { &tally } else { &besides };
                 if let Turn::Exhausted = worker.turn(&load, Some(intended), tally).await {
-                    missed.fetch_add(u64::from(measured), Ordering::Relaxed);
+                    missed.fetch_add(u64::from(arrival.measured), Ordering::Relaxed);
                     break;
                 }
             }
@@ -250,10 +261,12 @@ async fn serve(
         visitors.push(worker.map_err(|_| panicked())?.visitor);
     }
     let cpu = clock::thread_cpu().saturating_sub(cpu);
-    let warming = warming.lock().map_or(0, |tally| tally.wrong_total() + tally.failures_total());
-    let tally = Arc::into_inner(tally).ok_or_else(panicked)?;
-    let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Part { tally, warm_up_errors: warming, missed: missed.load(Ordering::Relaxed), cpu, visitors })
+    let taken = |tally: &Mutex<Tally>| -> Result<Tally, LoadtestError> {
+        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(std::mem::replace(&mut *tally, new_tally()?))
+    };
+    let missed = missed.load(Ordering::Relaxed);
+    Ok(Part { tally: taken(&tally)?, besides: taken(&besides)?, missed, cpu, visitors })
 }
 
 fn merge(
@@ -263,19 +276,24 @@ fn merge(
     (start, end): (&Edge, &Edge),
 ) -> Result<OpenOutcome, LoadtestError> {
     let mut outcome = Outcome::between(start, end)?;
-    let mut missed = 0;
+    let (mut missed, mut besides) = (0, new_tally()?);
     for part in parts {
         outcome.tally.merge(part.tally);
-        outcome.warm_up_errors += part.warm_up_errors;
+        besides.merge(part.besides);
         outcome.generator_cpu += part.cpu;
         outcome.visitors.extend(part.visitors);
         missed += part.missed;
     }
-    let arrivals = options.schedule.measured(options.load.warm_up);
+    outcome.warm_up_errors = besides.wrong_total() + besides.failures_total();
+    // The threads' time cannot be told apart by phase: the plateau gets its share by requests.
+    let all = outcome.tally.requests() + besides.requests();
+    let share = outcome.tally.requests() as f64 / all.max(1) as f64;
+    outcome.generator_cpu = outcome.generator_cpu.mul_f64(share);
+    let arrivals = gate.schedule.measured();
     // What nobody took up before the end was missed too: all but the sent ones.
     let missed = missed.max(arrivals.saturating_sub(outcome.tally.requests()));
     let answered = outcome.tally.right + outcome.tally.wrong_total();
-    let achieved_rate = answered as f64 / options.schedule.duration().as_secs_f64();
+    let achieved_rate = answered as f64 / options.schedule.plateau().as_secs_f64();
     let worst_lag = Duration::from_nanos(gate.lag.load(Ordering::Relaxed));
     Ok(OpenOutcome { outcome, arrivals, missed, achieved_rate, worst_lag })
 }

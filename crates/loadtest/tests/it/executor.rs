@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::client::{ClientError, Response, Timeouts, request};
 use symbolon_loadtest::clock;
-use symbolon_loadtest::executor::{Closed, Load, Open, Schedule, Until, closed, open};
+use symbolon_loadtest::executor::{Closed, Load, Open, Schedule, Stage, Until, closed, open};
 use symbolon_loadtest::scenario::{Next, Right, Visitor, Wrong};
+use symbolon_loadtest::tally::Lately;
 
 /// Answers each request with what `answer` says, a thread per connection.
 fn server(
@@ -84,11 +85,8 @@ const STALL: Duration = Duration::from_secs(1);
 
 #[test]
 fn the_open_model_shows_a_stall_that_the_closed_one_hides() {
-    let run = Open {
-        load: Load::to(stalling_server()),
-        schedule: Schedule::ConstantRate { rate: 500.0, duration: STALL },
-    };
-    let open = open(&run, askers(16)).unwrap();
+    let run = Open { load: Load::to(stalling_server()), schedule: Schedule::constant(500.0, STALL).unwrap() };
+    let open = open(&run, askers(16), &mut |_, _| ()).unwrap();
     let tally = &open.outcome.tally;
     assert!(tally.is_clean() && open.missed == 0, "{:?}, {} missed", tally.failures, open.missed);
     // Every arrival falls into the stall and waits for its end, the first for a second, the last hardly at all; on a
@@ -130,9 +128,9 @@ fn every_arrival_is_sent_and_none_before_its_time() {
     });
     let load =
         Load { warm_up: Duration::from_millis(500), pid: Some(std::process::id()), ..Load::to(address) };
-    let schedule = Schedule::ConstantRate { rate: 2_000.0, duration: Duration::from_secs(2) };
+    let schedule = Schedule::constant(2_000.0, Duration::from_secs(2)).unwrap();
     let before = clock::now();
-    let open = open(&Open { load, schedule }, askers(16)).unwrap();
+    let open = open(&Open { load, schedule }, askers(16), &mut |_, _| ()).unwrap();
     assert_eq!((open.arrivals, open.missed), (4_000, 0));
     assert_eq!(open.outcome.tally.right, 4_000, "the warm-up is not counted");
     assert_eq!(open.achieved_rate, 2_000.0);
@@ -151,8 +149,8 @@ fn what_a_silent_server_lets_fall_is_missed_or_failed_never_forgotten() {
     let (address, _) = server(|number| (number < 100).then_some("right"));
     let timeouts = Timeouts { request: Duration::from_millis(200), ..Timeouts::default() };
     let load = Load { timeouts, ..Load::to(address) };
-    let schedule = Schedule::ConstantRate { rate: 400.0, duration: Duration::from_secs(1) };
-    let open = open(&Open { load, schedule }, askers(4)).unwrap();
+    let schedule = Schedule::constant(400.0, Duration::from_secs(1)).unwrap();
+    let open = open(&Open { load, schedule }, askers(4), &mut |_, _| ()).unwrap();
     let tally = &open.outcome.tally;
     assert_eq!(tally.requests() + open.missed, 400);
     let timed_out = tally.failures.get("timeout").copied().unwrap_or(0);
@@ -167,8 +165,8 @@ fn an_unreachable_target_is_told_at_once() {
     let run = Closed { load: Load { threads: 2, ..Load::to(address) }, until: Until::Requests(10) };
     let error = closed(&run, askers(4)).err().unwrap();
     assert!(matches!(error, LoadtestError::Http { source: ClientError::Connect { .. }, .. }), "{error}");
-    let schedule = Schedule::ConstantRate { rate: 10.0, duration: Duration::from_secs(60) };
-    let error = open(&Open { load: Load::to(address), schedule }, askers(4)).err().unwrap();
+    let schedule = Schedule::constant(10.0, Duration::from_secs(60)).unwrap();
+    let error = open(&Open { load: Load::to(address), schedule }, askers(4), &mut |_, _| ()).err().unwrap();
     assert!(error.to_string().contains("cannot connect"), "{error}");
 }
 
@@ -185,4 +183,29 @@ fn a_stopped_run_ends_early_with_what_it_has() {
     asked.recv().unwrap();
     stop.stop();
     assert!(run.join().unwrap().tally.failures.is_empty());
+}
+
+#[test]
+fn ramps_are_sent_and_checked_but_only_the_plateau_is_counted_and_every_second_is_told() {
+    let (address, count) = server(|number| Some(if number < 3 { "wrong" } else { "right" }));
+    let second = Duration::from_secs(1);
+    let schedule = Schedule::new(&[
+        Stage { from: 200.0, to: 400.0, duration: second },
+        Stage::constant(400.0, 2 * second),
+        Stage { from: 400.0, to: 0.0, duration: second },
+    ])
+    .unwrap();
+    let mut told = Vec::new();
+    let load = Load { pid: Some(std::process::id()), ..Load::to(address) };
+    let mut on_second = |at: Duration, lately: &Lately| told.push((at, lately.clone()));
+    let run = open(&Open { load, schedule }, askers(8), &mut on_second).unwrap();
+    assert_eq!((run.arrivals, run.missed, run.outcome.tally.right), (800, 0, 800));
+    assert_eq!((run.outcome.warm_up_errors, run.achieved_rate), (3, 400.0));
+    assert_eq!(count.load(Ordering::Relaxed), 300 + 800 + 200);
+    assert!(run.outcome.server_cpu.unwrap() > Duration::ZERO);
+    // What came after the last full second is in no line, and a slow machine skips some.
+    let answered: u64 = told.iter().map(|(_, lately)| lately.answered).sum();
+    assert!((1..=1_300).contains(&answered), "{answered}");
+    assert_eq!(told.iter().map(|(_, lately)| lately.errors).sum::<u64>(), 3);
+    assert!(told.iter().all(|(_, lately)| lately.latency(50.0) <= lately.latency(100.0)));
 }

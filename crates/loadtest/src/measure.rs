@@ -6,7 +6,6 @@
 mod floor;
 mod hello;
 mod primitive;
-mod provider;
 mod report;
 mod rounds;
 
@@ -14,11 +13,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use symbolon_crypto::{Algorithm, SecretString};
+use symbolon_crypto::Algorithm;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::LoadtestError;
 use crate::executor::Stop;
+use crate::provider::RunningTarget;
 use crate::scenario::Scenario;
 use crate::seed::SeedOptions;
 
@@ -50,16 +50,6 @@ pub struct MeasureOptions {
     pub program: PathBuf,
     /// The arguments that make `program` the hello server; `--listen 127.0.0.1:0` and `--per-core` are added.
     pub hello_arguments: Vec<String>,
-}
-
-/// A provider that runs already.
-pub struct RunningTarget {
-    /// Its public URL, where the admin API must be mounted too.
-    pub url: String,
-    /// The admin API's secret.
-    pub admin_secret: SecretString,
-    /// Its process, on this machine.
-    pub pid: u32,
 }
 
 impl MeasureOptions {

@@ -1,6 +1,7 @@
 //! Servers as child processes that never outlive the measurement.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -27,8 +28,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a program and waits for its line `listening on http://ADDRESS`. Its standard error is inherited.
-    /// Its standard input is a pipe that ends with this process.
+    /// Starts a program and waits for its line `listening on http://ADDRESS`. Its standard error goes to the file
+    /// `log`, or where this process's goes. Its standard input is a pipe that ends with this process.
     ///
     /// # Errors
     /// [`LoadtestError::Process`] when it cannot be started, ends, or is not ready within 30 s.
@@ -36,13 +37,19 @@ impl Server {
         program: &Path,
         arguments: impl IntoIterator<Item = A>,
         environment: &[(&str, &OsStr)],
+        log: Option<&Path>,
     ) -> Result<Self, LoadtestError> {
+        let errors = match log {
+            Some(log) => Stdio::from(File::create(log)?),
+            None => Stdio::inherit(),
+        };
         let failed = |reason: String| LoadtestError::Process { program: program.to_owned(), reason };
         let mut child = Command::new(program)
             .args(arguments)
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(errors)
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| failed(format!("cannot be started: {error}")))?;

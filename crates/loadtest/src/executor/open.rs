@@ -289,11 +289,17 @@ fn merge(
     let all = outcome.tally.requests() + besides.requests();
     let share = outcome.tally.requests() as f64 / all.max(1) as f64;
     outcome.generator_cpu = outcome.generator_cpu.mul_f64(share);
-    let arrivals = gate.schedule.measured();
+    let requests = outcome.tally.requests();
+    let (arrivals, time) = if options.load.stop.is_stopped() {
+        // What would have come later was not missed.
+        (requests + missed, outcome.elapsed)
+    } else {
+        (gate.schedule.measured(), options.schedule.plateau())
+    };
     // What nobody took up before the end was missed too: all but the sent ones.
-    let missed = missed.max(arrivals.saturating_sub(outcome.tally.requests()));
+    let missed = missed.max(arrivals.saturating_sub(requests));
     let answered = outcome.tally.right + outcome.tally.wrong_total();
-    let achieved_rate = answered as f64 / options.schedule.plateau().as_secs_f64();
+    let achieved_rate = answered as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);
     let worst_lag = Duration::from_nanos(gate.lag.load(Ordering::Relaxed));
     Ok(OpenOutcome { outcome, arrivals, missed, achieved_rate, worst_lag })
 }

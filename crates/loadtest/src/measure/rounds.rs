@@ -12,15 +12,15 @@ use super::MeasureOptions;
 use super::floor::{Floor, limit, median};
 use super::hello::{HelloVisitor, Method};
 use super::primitive::{Cost, Primitives};
-use super::provider::Provider;
 use super::report::{HelloFigures, PrimitiveFigures, Report, ScenarioFigures, VERSION};
 use crate::client::Timeouts;
 use crate::executor::{Closed, Load, Outcome, Stop, Until, closed, new_tally};
 use crate::process::Server;
+use crate::provider::{Provider, Start};
 use crate::scenario::{Scenario, Visitor};
 use crate::seed::{Seed, harvest_codes, plant};
 use crate::tally::Tally;
-use crate::{LoadtestError, Target};
+use crate::{LoadtestError, Target, machine};
 
 /// Unmeasured load before every slice: caches of the processor and the machine's clock settle.
 const WARM_UP: Duration = Duration::from_millis(100);
@@ -79,7 +79,12 @@ pub(super) async fn run(
             slicer.floor(&primitives, &hellos, &mut samples).await?;
         }
     } else {
-        let provider = Provider::get(options).await?;
+        let start =
+            Start { program: &options.program, data_parent: &options.data_parent, shards: None, log: None };
+        let provider = Provider::get(options.target.as_ref(), &start).await?;
+        let pid = provider
+            .pid
+            .ok_or_else(|| LoadtestError::Options("measuring needs the process of the target".into()))?;
         let secret = SecretString::new(provider.secret.expose().to_owned());
         let target = Target::discover(&provider.url, Some(secret)).await?;
         let mut seeding = options.seed.clone();
@@ -92,7 +97,7 @@ pub(super) async fn run(
         for round in 0..=options.rounds {
             for track in &mut tracks {
                 let floor = slicer.floor(&primitives, &hellos, &mut samples).await?;
-                let outcome = slicer.scenario(track, &seed, provider.pid).await?;
+                let outcome = slicer.scenario(track, &seed, pid).await?;
                 if round == 0 {
                     // The warm-up round: its answers are checked all the same.
                     samples = Samples::default();
@@ -263,7 +268,7 @@ impl Slicer<'_> {
 
 async fn hello(options: &MeasureOptions, more: &[&str]) -> Result<Server, LoadtestError> {
     let arguments = options.hello_arguments.iter().map(String::as_str).chain(["--listen", "127.0.0.1:0"]);
-    Server::start(&options.program, arguments.chain(more.iter().copied()), &[]).await
+    Server::start(&options.program, arguments.chain(more.iter().copied()), &[], None).await
 }
 
 fn report(options: &MeasureOptions, samples: &Samples, tracks: &[Track]) -> Report {
@@ -307,9 +312,6 @@ impl Samples {
 }
 
 fn machine() -> String {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model =
-        info.lines().find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim()));
-    format!("{}, {cores} cores", model.unwrap_or("unknown processor"))
+    let machine = machine::describe();
+    format!("{}, {} cores", machine.processor, machine.cores)
 }

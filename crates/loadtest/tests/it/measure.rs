@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use symbolon_crypto::{Algorithm, SecretString};
+use symbolon_loadtest::RunningTarget;
 use symbolon_loadtest::hello::{self, Runtimes};
-use symbolon_loadtest::measure::RunningTarget;
 use symbolon_loadtest::scenario::Scenario;
 use symbolon_loadtest::{LoadtestError, MeasureOptions, measure};
 
@@ -32,7 +32,8 @@ fn options(fake: &Fake) -> MeasureOptions {
     options.seed.tokens = 20;
     options.seed.families = 4;
     let admin_secret = SecretString::new(SECRET.into());
-    options.target = Some(RunningTarget { url: fake.url(), admin_secret, pid: std::process::id() });
+    options.target =
+        Some(RunningTarget { url: fake.url(), admin_secret, pid: Some(std::process::id()), metrics: None });
     options
 }
 
@@ -88,7 +89,7 @@ fn what_cannot_run_says_why() {
     };
     let error = fails(|options| options.program = "/nonexistent".into());
     assert!(matches!(error, LoadtestError::Process { .. }), "{error}");
-    let error = fails(|options| options.target.as_mut().unwrap().pid = u32::MAX);
+    let error = fails(|options| options.target.as_mut().unwrap().pid = Some(u32::MAX));
     assert!(matches!(error, LoadtestError::Cpu { .. }), "{error}");
     let error = fails(|options| options.target.as_mut().unwrap().url = "ftp://x".into());
     assert!(matches!(error, LoadtestError::Target { .. }), "{error}");

@@ -66,6 +66,8 @@ impl CommandError {
         let usage = match self {
             Self::Config(_) | Self::Usage(_) | Self::Process(ProcessError::Config(_)) => true,
             Self::Api(error) => error.is_usage(),
+            // It could not run, which is not what it would say of a provider that failed.
+            Self::Loadtest(_) => true,
             _ => false,
         };
         ExitCode::from(if usage { 2 } else { 1 })

@@ -10,6 +10,7 @@
 mod backup;
 mod commands;
 mod keys;
+mod loadtest;
 mod passwords;
 mod place;
 mod tls;

@@ -1,5 +1,7 @@
 //! `symbolon loadtest`.
 
+mod run;
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,16 +11,16 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::secret::SecretString;
 use symbolon_loadtest::hello::{self, Runtimes};
-use symbolon_loadtest::measure::RunningTarget;
 use symbolon_loadtest::scenario::Scenario;
-use symbolon_loadtest::{MeasureOptions, measure};
+use symbolon_loadtest::{MeasureOptions, RunningTarget, measure};
 
 use super::CommandError;
 
 pub(super) fn command() -> Command {
     Command::new("loadtest")
-        .about("Measure what requests cost")
+        .about("Load a provider and say what it holds, and what requests cost")
         .subcommand_required(true)
+        .subcommand(run::command())
         .subcommand(measure_command())
         .subcommand(
             Command::new("hello")
@@ -112,6 +114,7 @@ fn measure_command() -> Command {
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
+        Some(("run", matches)) => run::run(matches),
         Some(("measure", matches)) => run_measure(matches),
         Some(("hello", matches)) => {
             let runtimes = if matches.get_flag("per-core") { Runtimes::PerCore } else { Runtimes::Shared };
@@ -163,7 +166,7 @@ fn target(matches: &ArgMatches) -> Result<Option<RunningTarget>, CommandError> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|source| CommandError::File { path: path.clone(), source })?;
     let admin_secret = SecretString::new(text.trim().to_owned());
-    Ok(Some(RunningTarget { url: url.clone(), admin_secret, pid: *pid }))
+    Ok(Some(RunningTarget { url: url.clone(), admin_secret, pid: Some(*pid), metrics: None }))
 }
 
 fn run_measure(matches: &ArgMatches) -> Result<(), CommandError> {

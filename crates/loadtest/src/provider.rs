@@ -1,0 +1,128 @@
+//! The provider under load: given, or started here.
+
+use std::ffi::OsStr;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use symbolon_crypto::{SecretString, SystemRandom, random};
+use tempfile::TempDir;
+
+use crate::LoadtestError;
+use crate::process::Server;
+
+/// A provider that runs already.
+pub struct RunningTarget {
+    /// Its public URL, where the admin API must be mounted too.
+    pub url: String,
+    /// The admin API's secret.
+    pub admin_secret: SecretString,
+    /// Its process, where it is on this machine.
+    pub pid: Option<u32>,
+    /// Where its figures are, for instance `http://127.0.0.1:9090/metrics`.
+    pub metrics: Option<String>,
+}
+
+/// How a provider of one's own is started.
+pub(crate) struct Start<'a> {
+    /// The binary that has `serve`.
+    pub(crate) program: &'a Path,
+    /// Where its data goes: a disk, not memory, or durable commits would seem free.
+    pub(crate) data_parent: &'a Path,
+    /// Shards of every kind of state; the provider's own number without.
+    pub(crate) shards: Option<u32>,
+    /// The file that gets its log; without, it goes where this process's errors go.
+    pub(crate) log: Option<&'a Path>,
+}
+
+/// The provider under load.
+pub(crate) struct Provider {
+    pub(crate) url: String,
+    pub(crate) secret: SecretString,
+    pub(crate) pid: Option<u32>,
+    pub(crate) metrics: Option<String>,
+    started: Option<(Server, TempDir)>,
+}
+
+impl Provider {
+    /// The given one, or one that is started with fresh data on free ports.
+    pub(crate) async fn get(
+        target: Option<&RunningTarget>,
+        start: &Start<'_>,
+    ) -> Result<Self, LoadtestError> {
+        match target {
+            Some(target) => Ok(Self {
+                url: target.url.clone(),
+                secret: SecretString::new(target.admin_secret.expose().to_owned()),
+                pid: target.pid,
+                metrics: target.metrics.clone(),
+                started: None,
+            }),
+            None => Self::start(start).await,
+        }
+    }
+
+    async fn start(start: &Start<'_>) -> Result<Self, LoadtestError> {
+        let data = data_directory(start.data_parent)?;
+        let secret = SecretString::new(random::base64url::<32>(&SystemRandom));
+        let (listen, management) = (free_address()?, free_address()?);
+        let url = format!("http://{listen}");
+        let metrics = format!("http://{management}/metrics");
+        let (listen, management) = (listen.to_string(), management.to_string());
+        let mut environment: Vec<(&str, &OsStr)> = vec![
+            ("SYMBOLON_ISSUER", url.as_ref()),
+            ("SYMBOLON_LISTEN", listen.as_ref()),
+            ("SYMBOLON_MANAGEMENT_LISTEN", management.as_ref()),
+            ("SYMBOLON_DATA_DIR", data.path().as_os_str()),
+            ("SYMBOLON_ADMIN_SECRET", secret.expose().as_ref()),
+            ("SYMBOLON_ADMIN_ON_PUBLIC", "true".as_ref()),
+            ("SYMBOLON_TEST_ENDPOINTS", "true".as_ref()),
+            ("SYMBOLON_RATE_LIMITS", "off".as_ref()),
+        ];
+        let shards = start.shards.map(|shards| shards.to_string());
+        if let Some(shards) = &shards {
+            environment.extend(SHARDS.map(|name| (name, OsStr::new(shards))));
+        }
+        let server = Server::start(start.program, ["serve"], &environment, start.log).await?;
+        Ok(Self {
+            url: server.url.clone(),
+            pid: Some(server.pid()),
+            secret,
+            metrics: Some(metrics),
+            started: Some((server, data)),
+        })
+    }
+
+    /// Ends it if it was started here, and removes its data.
+    pub(crate) async fn end(self) {
+        if let Some((server, data)) = self.started {
+            server.kill().await;
+            drop(data);
+        }
+    }
+}
+
+/// The number of shards of every kind, as the provider's environment names it.
+const SHARDS: [&str; 6] = [
+    "SYMBOLON_SHARDS_CODE",
+    "SYMBOLON_SHARDS_SESSION",
+    "SYMBOLON_SHARDS_CHALLENGE",
+    "SYMBOLON_SHARDS_REFRESH",
+    "SYMBOLON_SHARDS_REVOCATION",
+    "SYMBOLON_SHARDS_ASSERTION",
+];
+
+fn data_directory(parent: &Path) -> Result<TempDir, LoadtestError> {
+    let made = tempfile::Builder::new().prefix("symbolon-loadtest-").tempdir_in(parent);
+    made.map_err(|error| {
+        let parent = PathBuf::from(parent);
+        LoadtestError::Options(format!(
+            "no directory for the provider's data in {}: {error}",
+            parent.display()
+        ))
+    })
+}
+
+/// A port that was free a moment ago: the issuer must name it before the server has it.
+fn free_address() -> Result<SocketAddr, LoadtestError> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
+}

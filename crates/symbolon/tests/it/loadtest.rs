@@ -1,0 +1,106 @@
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+
+use crate::place::{Place, SECRET};
+
+/// `loadtest run` of a short load whose thresholds hold on the slowest machine.
+fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let short = ["loadtest", "run", "userinfo", "--rate", "50", "--duration", "2s", "--warm-up", "0s"];
+    let lenient = ["--out", "report", "--threshold", "failure_share<=1"];
+    short.iter().chain(&lenient).chain(more).copied().collect()
+}
+
+fn results(place: &Place) -> Value {
+    serde_json::from_slice(&std::fs::read(place.path("report/results.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_run_starts_a_provider_of_its_own_and_leaves_its_results() {
+    let place = Place::new();
+    let parent = place.path("").display().to_string();
+    let told = place.run(&run(&["--ramp", "1s", "--shards", "8", "--data-parent", &parent])).good();
+    assert!(told.contains("userinfo 50/s, 8 shards: passed"), "{told}");
+    let results = results(&place);
+    assert_eq!((&results["version"], &results["title"]), (&1.into(), &"userinfo".into()));
+    let run = &results["runs"][0];
+    // The plateau alone: the ramps sent 37 and 25 more.
+    assert_eq!((&run["requests"], &run["wrong"], &run["rate"]), (&100.into(), &0.into(), &50.0.into()));
+    assert_eq!((&run["executor"], &run["shards"]), (&"ramping-arrival-rate".into(), &8.into()));
+    assert_eq!(run["stages"].as_array().unwrap().len(), 3);
+    assert!(run["server_cpu_us_per_request"].as_f64().unwrap() > 0.0);
+    assert!(run["p50_ms"].as_f64().unwrap() <= run["p99_ms"].as_f64().unwrap());
+    assert!(run["server"]["request_duration"]["count"].as_u64().unwrap() >= 162, "{}", run["server"]);
+    // The provider has gone, and its data with it.
+    let left: Vec<_> = std::fs::read_dir(&parent).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["report"]);
+}
+
+#[test]
+fn a_threshold_that_does_not_hold_is_status_1() {
+    let place = Place::new();
+    let ran = place.run(&run(&["p50_ms<0"]));
+    assert!(ran.out.contains("FAILED") && ran.out.contains("p50_ms < 0 did not hold"), "{}", ran.out);
+    ran.bad(1);
+    assert_eq!(results(&place)["runs"][0]["thresholds"][1]["held"], false);
+}
+
+#[test]
+fn what_cannot_run_is_status_2_and_says_why() {
+    let place = Place::new();
+    let _server = place.serve(&[("SYMBOLON_ADMIN_ON_PUBLIC", "true"), ("SYMBOLON_LISTEN", "127.0.0.1:0")]);
+    let url = format!("http://{}", place.listen());
+    for (more, why) in [
+        (&["--target", "http://127.0.0.1:1", "--admin-secret", "x"][..], "cannot connect to 127.0.0.1:1"),
+        (&["--target", &url, "--admin-secret", "a wrong secret"], "401"),
+        (&["--target", &url], "--admin-secret"),
+        (&["--target", "ftp://x", "--admin-secret", "x"], "ftp://x"),
+        (&["--out", "/proc/none"], "/proc/none"),
+        (&["--data-parent", "/none"], "/none"),
+        (&["--threshold", "speed<3"], "p99_ms"),
+    ] {
+        let short = ["loadtest", "run", "userinfo", "--rate", "5", "--duration", "1s"];
+        let told = place.run(&[&short[..], more].concat()).bad(2);
+        assert!(told.contains(why), "{more:?}: {told}");
+    }
+    let told = place.run(&["loadtest", "run", "silent", "--rate", "0"]).bad(2);
+    assert!(told.contains("sends nothing"), "{told}");
+    let good = place.run(&run(&["--target", &url, "--admin-secret", SECRET])).good();
+    assert!(good.contains("0 failed, 0 wrong, 0 missed"), "{good}");
+}
+
+#[test]
+fn an_interrupted_run_leaves_partial_results_and_no_process() {
+    let place = Place::new();
+    let arguments = [
+        "loadtest",
+        "run",
+        "userinfo",
+        "--rate",
+        "50",
+        "--duration",
+        "1h",
+        "--out",
+        "report",
+        "--warm-up",
+        "0s",
+    ];
+    let mut command = place.command(&arguments, &[]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains(" s left")), "it runs");
+    let pid = child.id();
+    let provider = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    rustix::process::kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let results = results(&place);
+    assert_eq!(results["partial"], "interrupted");
+    let run = &results["runs"][0];
+    assert!(run["requests"].as_u64().unwrap() > 0 && run["missed"].as_u64().unwrap() < 1_000, "{run}");
+    for provider in provider.split_whitespace() {
+        assert!(!Path::new(&format!("/proc/{provider}")).exists(), "process {provider} is still there");
+    }
+}

@@ -6,7 +6,9 @@ mod code;
 mod discovery;
 mod exchange;
 mod introspect;
+mod mix;
 mod refresh;
+mod revoke;
 mod silent;
 mod userinfo;
 
@@ -22,6 +24,9 @@ use crate::seed::Seed;
 
 pub(crate) use answer::{Claims, TokenAnswer};
 pub(crate) use code::{CodeVisitor, IssuedTokens};
+pub(crate) use exchange::{ACCESS_TOKEN, GRANT as EXCHANGE};
+pub use mix::Mix;
+pub(crate) use revoke::RevokeVisitor;
 pub(crate) use silent::SilentVisitor;
 
 /// What a visitor does next.
@@ -76,9 +81,9 @@ pub enum Scenario {
     Silent,
     /// `GET /userinfo`.
     Userinfo,
-    /// `POST /introspect` of active access tokens.
+    /// `POST /introspect`, of active access tokens or with the reports' mix.
     Introspect,
-    /// `POST /token` by token exchange (RFC 8693).
+    /// `POST /token` by token exchange (RFC 8693), of valid tokens or with the reports' mix.
     Exchange,
     /// `POST /token` by refresh token, with rotation.
     Refresh,
@@ -117,7 +122,7 @@ impl Scenario {
         }
     }
 
-    /// The visitors for `connections` connections.
+    /// The visitors for `connections` connections. [`Mix::Report`] needs a seed that was planted for it.
     ///
     /// # Errors
     /// [`LoadtestError::Unseeded`] when the seed or the target lacks something.
@@ -125,14 +130,17 @@ impl Scenario {
         self,
         seed: &Arc<Seed>,
         connections: usize,
+        mix: Mix,
     ) -> Result<Vec<Box<dyn Visitor>>, LoadtestError> {
         let missing = |what| LoadtestError::Unseeded { scenario: self.name(), what };
         let visitor = |index: usize| -> Result<Box<dyn Visitor>, LoadtestError> {
             let made: Result<Box<dyn Visitor>, &'static str> = match self {
                 Self::Silent => SilentVisitor::new(seed, index, None).map(|v| Box::new(v) as _),
                 Self::Userinfo => userinfo::UserinfoVisitor::new(seed, index).map(|v| Box::new(v) as _),
-                Self::Introspect => introspect::IntrospectVisitor::new(seed, index).map(|v| Box::new(v) as _),
-                Self::Exchange => exchange::ExchangeVisitor::new(seed, index).map(|v| Box::new(v) as _),
+                Self::Introspect => {
+                    introspect::IntrospectVisitor::new(seed, index, mix).map(|v| Box::new(v) as _)
+                }
+                Self::Exchange => exchange::ExchangeVisitor::new(seed, index, mix).map(|v| Box::new(v) as _),
                 Self::Refresh => {
                     refresh::RefreshVisitor::new(seed, index, connections).map(|v| Box::new(v) as _)
                 }

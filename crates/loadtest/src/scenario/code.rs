@@ -67,8 +67,8 @@ impl Visitor for CodeVisitor {
         if let Some(keep) = &self.keep {
             let mut keep = keep.lock().unwrap_or_else(PoisonError::into_inner);
             let user_id = Arc::clone(&asked.user_id);
-            keep.tokens
-                .push(AccessToken { token: answer.access_token.into(), user_id: Arc::clone(&user_id) });
+            let (token, user_id, expires_at) = (answer.access_token.into(), Arc::clone(&user_id), claims.exp);
+            keep.tokens.push(AccessToken { token, user_id: Arc::clone(&user_id), expires_at });
             if let Some(refresh_token) = answer.refresh_token {
                 keep.families.push(Family { refresh_token: refresh_token.into(), user_id });
             }

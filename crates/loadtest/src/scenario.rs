@@ -6,7 +6,9 @@ mod code;
 mod discovery;
 mod exchange;
 mod introspect;
+mod login;
 mod mix;
+mod page;
 mod refresh;
 mod revoke;
 mod silent;
@@ -71,6 +73,12 @@ pub trait Visitor: Send {
     /// # Errors
     /// [`Wrong`] when it does not say what it must.
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong>;
+
+    /// Asked after a right answer: whether the visitor has more to ask before what it does counts as one request,
+    /// whose latency is then that of the whole.
+    fn goes_on(&self) -> bool {
+        false
+    }
 }
 
 /// The scenarios by name.
@@ -91,13 +99,28 @@ pub enum Scenario {
     Code,
     /// `POST /token` by client credentials.
     ClientCredentials,
-    /// `GET /.well-known/openid-configuration`.
+    /// A full login by password, from `GET /authorize` without a session to the tokens, counted as one request.
+    Login,
+    /// `GET /.well-known/openid-configuration` and the key set, in turn.
     Discovery,
 }
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
+        Self::Discovery,
+        Self::Silent,
+        Self::Userinfo,
+        Self::Introspect,
+        Self::Exchange,
+        Self::ClientCredentials,
+        Self::Refresh,
+        Self::Code,
+        Self::Login,
+    ];
+
+    /// Those whose every request is one operation of the provider, so that its cost can be told.
+    pub const OPERATIONS: [Self; 8] = [
         Self::Discovery,
         Self::Silent,
         Self::Userinfo,
@@ -118,6 +141,7 @@ impl Scenario {
             Self::Refresh => "refresh",
             Self::Code => "code",
             Self::ClientCredentials => "client-credentials",
+            Self::Login => "login",
             Self::Discovery => "discovery",
         }
     }
@@ -148,7 +172,8 @@ impl Scenario {
                 Self::ClientCredentials => {
                     Ok(Box::new(client_credentials::ClientCredentialsVisitor::new(seed)))
                 }
-                Self::Discovery => Ok(Box::new(discovery::DiscoveryVisitor::new(seed))),
+                Self::Login => login::LoginVisitor::new(seed, index).map(|v| Box::new(v) as _),
+                Self::Discovery => discovery::DiscoveryVisitor::new(seed, index).map(|v| Box::new(v) as _),
             };
             made.map_err(missing)
         };

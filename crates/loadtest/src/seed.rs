@@ -29,6 +29,10 @@ pub struct Seed {
     pub client: Client,
     /// The name of the session cookie.
     pub cookie: String,
+    /// Who can sign in.
+    pub users: Vec<User>,
+    /// The password of every one of them.
+    pub password: SecretString,
     /// Live sessions of the users.
     pub sessions: Vec<Session>,
     /// Valid access tokens with [`SCOPE`].
@@ -58,6 +62,15 @@ impl Client {
     pub(crate) fn basic(&self) -> String {
         request::basic(&self.id, self.secret.expose())
     }
+}
+
+/// Somebody who can sign in.
+#[derive(Clone)]
+pub struct User {
+    /// The subject of the tokens.
+    pub id: Arc<str>,
+    /// What goes into the login page.
+    pub username: Arc<str>,
 }
 
 /// A session and the user whose it is.

@@ -55,6 +55,7 @@ pub(crate) struct Claims {
     #[serde(default)]
     pub(crate) scope: String,
     pub(crate) act: Option<Actor>,
+    pub(crate) nonce: Option<String>,
 }
 
 /// One value or several (RFC 7519 4.1.3).

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use symbolon_crypto::password::PasswordPolicy;
 use symbolon_crypto::{Algorithm, SecretString, SystemRandom, random};
 
 use super::admin::{self, Admin};
-use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, special};
+use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, User, special};
 use crate::executor::{Closed, Load, Until, closed};
 use crate::scenario::{Claims, CodeVisitor, IssuedTokens, Mix, SilentVisitor, Visitor};
 use crate::{LoadtestError, Target, clock};
@@ -54,6 +55,7 @@ struct NewUser {
     email: String,
     name: String,
     email_verified: bool,
+    password_hash: String,
 }
 
 #[derive(Deserialize)]
@@ -110,7 +112,9 @@ pub async fn plant(
     let started = clock::now();
     let mut admin = Admin::connect(&target).await?;
     let client = create_client(&mut admin, options.algorithm).await?;
-    let users = create_users(&mut admin, options.users).await?;
+    let password = SecretString::new(random::base64url::<16>(&SystemRandom));
+    let people = create_users(&mut admin, options.users, &password).await?;
+    let users: Vec<_> = people.iter().map(|user| Arc::clone(&user.id)).collect();
     let (sessions, cookie) = create_sessions(&mut admin, &users, options.session_seconds).await?;
     let cookie = cookie.unwrap_or_else(|| default_cookie(&target.issuer));
     let tokens = bulk_tokens(&mut admin, &users, &client, (options.tokens, options.session_seconds)).await?;
@@ -120,6 +124,8 @@ pub async fn plant(
         target,
         client,
         cookie,
+        users: people,
+        password,
         sessions,
         tokens: Vec::new(),
         families: Vec::new(),
@@ -194,24 +200,37 @@ pub(super) async fn register(admin: &mut Admin<'_>, metadata: &Value) -> Result<
     })
 }
 
-async fn create_users(admin: &mut Admin<'_>, count: usize) -> Result<Vec<Arc<str>>, LoadtestError> {
+/// Users who share one password. Its hash is made here and once: hashing is slow on purpose, and the target would
+/// need minutes for thousands of them.
+async fn create_users(
+    admin: &mut Admin<'_>,
+    count: usize,
+    password: &SecretString,
+) -> Result<Vec<User>, LoadtestError> {
+    let hash = PasswordPolicy::default().hash(password, &SystemRandom);
+    let hash = hash.map_err(|error| LoadtestError::Options(error.to_string()))?.to_phc();
     let run = random::token_128(&SystemRandom).to_lowercase();
     let new: Vec<_> = (0..count.max(1))
         .map(|index| NewUser {
             email: format!("load-{run}-{index}@loadtest.invalid"),
             name: format!("Load Test {index}"),
             email_verified: true,
+            password_hash: hash.clone(),
         })
         .collect();
-    if let Some(created) = admin.bulk::<_, CreatedUser>(admin::USERS_BULK, &new).await? {
-        return Ok(created.into_iter().map(|created| created.user.id).collect());
-    }
-    let mut ids = Vec::with_capacity(count);
-    for user in &new {
-        let created: CreatedUser = one_by_one(admin, admin::USERS, user).await?;
-        ids.push(created.user.id);
-    }
-    Ok(ids)
+    let created = match admin.bulk::<_, CreatedUser>(admin::USERS_BULK, &new).await? {
+        Some(created) => created,
+        None => {
+            let mut created = Vec::with_capacity(new.len());
+            for user in &new {
+                created.push(one_by_one(admin, admin::USERS, user).await?);
+            }
+            created
+        }
+    };
+    let user =
+        |(created, new): (CreatedUser, NewUser)| User { id: created.user.id, username: new.email.into() };
+    Ok(created.into_iter().zip(new).map(user).collect())
 }
 
 /// One session per user, and the cookie's name if the answers tell it.

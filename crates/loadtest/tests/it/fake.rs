@@ -1,7 +1,10 @@
 //! A provider that keeps everything in memory, signs nothing, and can be told to answer wrongly.
 
+mod login;
+
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use axum::Router;
@@ -9,6 +12,7 @@ use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{AUTHORIZATION, COOKIE, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use base64::Engine;
@@ -49,6 +53,14 @@ pub(crate) enum Fault {
     Outlives,
     /// Names another actor before the one who acts.
     Chain,
+    /// Knows no password.
+    LoginRefused,
+    /// Asks for consent.
+    Consent,
+    /// ID tokens of another request.
+    Nonce,
+    /// Publishes another key set.
+    Keys(&'static str),
     /// Has no test endpoints.
     NoTestEndpoints,
     /// Refuses tokens in words of its own.
@@ -68,12 +80,19 @@ struct Data {
     families: HashMap<String, String>,
     revoked: HashSet<String>,
     strict: bool,
+    /// Authorization requests that wait for a login.
+    transactions: HashMap<String, HashMap<String, String>>,
+    /// User and password hash by e-mail address.
+    passwords: HashMap<String, (String, String)>,
+    /// Hash and password that belong together.
+    checked: HashSet<(String, String)>,
 }
 
 struct Code {
     user: String,
     challenge: String,
     client: String,
+    nonce: String,
 }
 
 pub(crate) struct Fake {
@@ -81,6 +100,7 @@ pub(crate) struct Fake {
     bulk: bool,
     data: Mutex<Data>,
     fault: Mutex<Fault>,
+    requests: Arc<AtomicU64>,
 }
 
 impl Fake {
@@ -89,7 +109,13 @@ impl Fake {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
-        let fake = Arc::new(Self { address, bulk, data: Mutex::default(), fault: Mutex::new(Fault::None) });
+        let fake = Arc::new(Self {
+            address,
+            bulk,
+            data: Mutex::default(),
+            fault: Mutex::new(Fault::None),
+            requests: Arc::default(),
+        });
         let router = router(Arc::clone(&fake));
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -103,6 +129,11 @@ impl Fake {
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// How many requests came so far.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
     }
 
     pub(crate) fn set_fault(&self, fault: Fault) {
@@ -185,9 +216,17 @@ static TEST_KEY: LazyLock<SigningKey> =
     LazyLock::new(|| SigningKey::generate(Algorithm::Rs256, Some("test-key")).unwrap());
 
 fn router(fake: Arc<Fake>) -> Router {
+    let requests = Arc::clone(&fake.requests);
+    let count = move |request: axum::extract::Request| {
+        requests.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(request)
+    };
     Router::new()
         .route("/.well-known/openid-configuration", get(discovery))
         .route("/authorize", get(authorize))
+        .route("/authorize/continue", get(login::go_on))
+        .route("/login", get(login::page).post(login::submit))
+        .route("/jwks", get(jwks))
         .route("/token", post(token))
         .route("/userinfo", get(userinfo))
         .route("/introspect", post(introspect))
@@ -195,6 +234,7 @@ fn router(fake: Arc<Fake>) -> Router {
         .route("/api/admin/settings/introspection-validation", put(strict))
         .route("/api/admin/test/signing-key", get(signing_key))
         .route("/api/admin/{*call}", post(admin))
+        .layer(map_request(count))
         .with_state(fake)
 }
 
@@ -225,17 +265,30 @@ async fn discovery(State(fake): State<Arc<Fake>>) -> Response {
     }))
 }
 
+async fn jwks(State(fake): State<Arc<Fake>>) -> Response {
+    let fault = *fake.fault.lock().unwrap();
+    let right =
+        r#"{"keys":[{"kty":"RSA","kid":"other","n":"","e":""},{"kty":"EC","kid":"k","crv":"P-256"}]}"#;
+    let keys = if let Fault::Keys(keys) = fault { keys } else { right };
+    ([("content-type", "application/jwk-set+json")], keys).into_response()
+}
+
 async fn authorize(State(fake): State<Arc<Fake>>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
     let query = form(&query.unwrap_or_default());
+    if !headers.contains_key(COOKIE) && !query.contains_key("prompt") {
+        return login::ask(&fake, &query);
+    }
+    answer(&fake, &query, &headers)
+}
+
+/// The authorization response to a request in a session.
+fn answer(fake: &Fake, query: &HashMap<String, String>, headers: &HeaderMap) -> Response {
     let session = headers[COOKIE].to_str().unwrap().strip_prefix("fake_session=").unwrap().to_owned();
     let user = fake.data.lock().unwrap().sessions.get(&session).cloned();
-    let code = fake.id("code-");
     let mut answer = form_urlencoded::Serializer::new(String::new());
     match user {
         Some(user) if !fake.has(Fault::LoginRequired) => {
-            let (challenge, client) = (query["code_challenge"].clone(), query["client_id"].clone());
-            fake.data.lock().unwrap().codes.insert(code.clone(), Code { user, challenge, client });
-            answer.append_pair("code", &code);
+            answer.append_pair("code", &fake.code(user, query));
         }
         _ => {
             answer.append_pair("error", "login_required");
@@ -267,7 +320,9 @@ async fn token(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) 
             let Some(code) = code else { return (StatusCode::BAD_REQUEST, "invalid_grant").into_response() };
             assert_eq!(code.client, client);
             answer = bearer(fake.jwt(&code.user, &issuer, client, scope));
-            answer["id_token"] = fake.jwt(&code.user, client, client, scope).into();
+            let mut id_token = claims(&fake.jwt(&code.user, client, client, scope));
+            id_token["nonce"] = if fake.has(Fault::Nonce) { "other".into() } else { code.nonce.into() };
+            answer["id_token"] = fake.sign(&id_token).into();
             answer["refresh_token"] = fake.family(&code.user).into();
         }
         "refresh_token" => {
@@ -378,7 +433,12 @@ fn create(fake: &Fake, kind: &str, item: &Value) -> Value {
             let id = service.map_or("client-1".to_owned(), |service| format!("service-{service}"));
             json!({"client": {"client_id": id, "client_secret": "s3cret"}})
         }
-        "users" => json!({"user": {"id": fake.id("user-"), "email": item["email"]}}),
+        "users" => {
+            let (id, text) = (fake.id("user-"), |name: &str| item[name].as_str().unwrap().to_owned());
+            let known = (id.clone(), text("password_hash"));
+            fake.data.lock().unwrap().passwords.insert(text("email"), known);
+            json!({"user": {"id": id, "email": item["email"]}})
+        }
         "tokens" => json!({
             "access_token": fake.jwt(user, &fake.url(), "client-1", item["scope"].as_str().unwrap())
         }),

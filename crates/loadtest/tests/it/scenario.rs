@@ -54,7 +54,10 @@ fn a_right_provider_passes_with_and_without_bulk_calls() {
             assert_eq!(tally.right, 200, "{scenario}");
             let signed =
                 matches!(scenario, Scenario::Exchange | Scenario::ClientCredentials | Scenario::Refresh);
-            assert_eq!(tally.signatures, if signed { 200 } else { 0 }, "{scenario}");
+            let expected = if signed { 200 } else { 0 };
+            // An access token and an ID token in the end.
+            let expected = if scenario == Scenario::Login { 400 } else { expected };
+            assert_eq!(tally.signatures, expected, "{scenario}");
         }
     }
 }
@@ -62,7 +65,6 @@ fn a_right_provider_passes_with_and_without_bulk_calls() {
 #[test]
 fn wrong_answers_are_seen_and_named() {
     let cases = [
-        (Scenario::Discovery, Fault::Issuer, "iss"),
         (Scenario::Silent, Fault::State, "state"),
         (Scenario::Silent, Fault::Issuer, "iss"),
         (Scenario::Silent, Fault::LoginRequired, "login_required"),
@@ -77,6 +79,15 @@ fn wrong_answers_are_seen_and_named() {
         (Scenario::ClientCredentials, Fault::Unavailable, "status_503"),
         (Scenario::Refresh, Fault::NotRotated, "not_rotated"),
         (Scenario::Refresh, Fault::Subject, "sub"),
+        (Scenario::Login, Fault::LoginRefused, "login_refused"),
+        (Scenario::Login, Fault::Consent, "page"),
+        (Scenario::Login, Fault::State, "state"),
+        (Scenario::Login, Fault::Issuer, "iss"),
+        (Scenario::Login, Fault::LoginRequired, "login_required"),
+        (Scenario::Login, Fault::Unavailable, "status_503"),
+        (Scenario::Login, Fault::Subject, "sub"),
+        (Scenario::Login, Fault::Scope, "scope"),
+        (Scenario::Login, Fault::Nonce, "nonce"),
     ];
     let fake = Fake::start(true);
     for (scenario, fault, kind) in cases {
@@ -86,6 +97,48 @@ fn wrong_answers_are_seen_and_named() {
         let tally = run(&seed, scenario, 20);
         assert_eq!(tally.wrong.get(kind), Some(&20), "{scenario} with {fault:?}: {:?}", tally.wrong);
         assert!(!tally.is_clean());
+    }
+}
+
+#[test]
+fn discovery_and_key_set_are_asked_in_turn() {
+    let fake = Fake::start(true);
+    let seed = seeded(&fake, SECRET, None).unwrap();
+    let other = r#"{"keys":[{"kty":"EC","kid":"other"}]}"#;
+    let private = r#"{"keys":[{"kty":"EC","kid":"k","d":"c2VjcmV0"}]}"#;
+    for (fault, kind) in [
+        (Fault::Issuer, "iss"),
+        (Fault::Keys("{}"), "body"),
+        (Fault::Keys(r#"{"keys":[]}"#), "keys"),
+        (Fault::Keys(r#"{"keys":[{"kty":"EC"}]}"#), "kid"),
+        (Fault::Keys(other), "kid"),
+        (Fault::Keys(private), "private_key"),
+    ] {
+        fake.set_fault(fault);
+        let tally = run(&seed, Scenario::Discovery, 40);
+        assert_eq!((tally.wrong.get(kind), tally.right), (Some(&20), 20), "{fault:?}: {:?}", tally.wrong);
+    }
+}
+
+#[test]
+fn a_login_counts_once_with_the_time_of_all_its_answers() {
+    let fake = Fake::start(true);
+    let seed = seeded(&fake, SECRET, None).unwrap();
+    let before = fake.requests();
+    let tally = run(&seed, Scenario::Login, 30);
+    assert!(tally.is_clean(), "{:?}", tally.first_wrong);
+    assert_eq!(tally.requests(), 30);
+    // The request, the page, the form, the way back, the code.
+    assert_eq!(fake.requests() - before, 30 * 5);
+    // One that failed on its way leaves nothing behind: the next one begins anew.
+    fake.set_fault(Fault::Unavailable);
+    let mut visitors = Scenario::Login.visitors(&seed, 1, Mix::Pure).unwrap();
+    for (fault, right) in [(Fault::Unavailable, 0), (Fault::LoginRefused, 0), (Fault::None, 10)] {
+        fake.set_fault(fault);
+        let run = Closed { load: Load::to(seed.target.address), until: Until::Requests(10) };
+        let outcome = closed(&run, visitors).unwrap();
+        assert_eq!((outcome.tally.right, outcome.tally.requests()), (right, 10), "{fault:?}");
+        visitors = outcome.visitors;
     }
 }
 

@@ -19,11 +19,13 @@ mod machine;
 pub mod measure;
 pub mod process;
 mod provider;
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod scenario;
 mod scrape;
 pub mod seed;
+pub mod suite;
 pub mod tally;
 pub mod target;
 

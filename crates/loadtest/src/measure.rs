@@ -53,10 +53,10 @@ pub struct MeasureOptions {
 }
 
 impl MeasureOptions {
-    /// All scenarios with RS256, 32 in flight, 5 rounds of 1 s, against a provider that `program` starts.
+    /// All operations with RS256, 32 in flight, 5 rounds of 1 s, against a provider that `program` starts.
     pub fn new(program: PathBuf) -> Self {
         Self {
-            scenarios: Scenario::ALL.to_vec(),
+            scenarios: Scenario::OPERATIONS.to_vec(),
             algorithm: Algorithm::Rs256,
             connections: 32,
             threads: 1,

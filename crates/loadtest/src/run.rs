@@ -1,4 +1,4 @@
-//! One load test: a provider, a seed, a schedule, and what came of it.
+//! Load tests: a provider, a seed, schedules, and what came of them.
 
 mod admin;
 mod live;
@@ -17,14 +17,15 @@ pub use threshold::Rule;
 use crate::executor::{Load, Open, OpenOutcome, Schedule, Stop, open};
 use crate::provider::{Provider, RunningTarget, Start};
 use crate::results::{self, Results, Run, Second, ServerFigures};
-use crate::scenario::{Scenario, Visitor};
+use crate::scenario::{Mix, Scenario, Visitor};
 use crate::scrape::{Between, Page};
 use crate::seed::{Seed, SeedOptions, harvest_codes, plant};
 use crate::{LoadtestError, Target, machine};
 use live::{Live, millis};
 
-/// What to run.
-pub struct RunOptions {
+/// One load: what is asked, when, and what must hold.
+#[derive(Clone)]
+pub struct Plan {
     /// What is asked.
     pub scenario: Scenario,
     /// When.
@@ -35,56 +36,20 @@ pub struct RunOptions {
     pub connections: usize,
     /// Threads of the generator.
     pub threads: usize,
-    /// What the provider is to sign with.
-    pub algorithm: Algorithm,
-    /// Shards of every kind of state, for a provider that is started here.
-    pub shards: Option<u32>,
     /// What decides whether the run passed.
     pub thresholds: Vec<Rule>,
-    /// A running provider; without one `program serve` is started on free ports with fresh data.
-    pub target: Option<RunningTarget>,
-    /// Where the started provider's data goes: a disk, not memory, or durable commits would seem free.
-    pub data_parent: PathBuf,
-    /// The binary that has `serve`.
-    pub program: PathBuf,
-    /// The file that gets the log of the provider that is started; without, it goes where this process's errors go.
-    pub log: Option<PathBuf>,
-    /// When the run begins, for the report: `2026-11-21T22:00:00Z`.
-    pub started: String,
-    /// Whether progress goes to a terminal, where a line is written over and over.
-    pub terminal: bool,
 }
 
-impl RunOptions {
-    /// RS256, 64 connections, the usual thresholds, against a provider that `program` starts.
-    pub fn new(program: PathBuf, scenario: Scenario, schedule: Schedule) -> Self {
+impl Plan {
+    /// Two seconds of warm-up, 64 connections, one thread, the usual thresholds.
+    pub fn new(scenario: Scenario, schedule: Schedule) -> Self {
         Self {
             scenario,
             schedule,
             warm_up: Duration::from_secs(2),
             connections: 64,
             threads: 1,
-            algorithm: Algorithm::Rs256,
-            shards: None,
             thresholds: Rule::usual(),
-            target: None,
-            data_parent: PathBuf::from("/var/tmp"),
-            program,
-            log: None,
-            started: String::new(),
-            terminal: false,
-        }
-    }
-
-    /// What the scenario needs, as much of it as the reports had.
-    fn seed(&self) -> SeedOptions {
-        let usual = SeedOptions { algorithm: Some(self.algorithm), ..SeedOptions::default() };
-        match self.scenario {
-            Scenario::Userinfo => SeedOptions { tokens: 4_000, ..usual },
-            Scenario::Introspect => SeedOptions { tokens: 3_000, ..usual },
-            // A family for every connection at least, or two would rotate the same.
-            Scenario::Refresh => SeedOptions { families: usual.families.max(4 * self.connections), ..usual },
-            _ => usual,
         }
     }
 
@@ -94,6 +59,7 @@ impl RunOptions {
             Scenario::Silent | Scenario::Code => Some("code"),
             Scenario::Refresh => Some("refresh"),
             Scenario::Userinfo | Scenario::Introspect | Scenario::Exchange => Some("revocation"),
+            Scenario::Login => Some("session"),
             Scenario::ClientCredentials | Scenario::Discovery => None,
         }
     }
@@ -103,127 +69,235 @@ impl RunOptions {
         format!("{} {:.0}/s{shards}", self.scenario, self.schedule.rate())
     }
 
-    fn load(&self, target: &Target, pid: Option<u32>, stop: &Stop) -> Load {
-        Load {
-            threads: self.threads,
-            warm_up: self.warm_up,
-            pid,
-            stop: stop.clone(),
-            ..Load::to(target.address)
+    fn whole(&self) -> Duration {
+        self.schedule.duration() + self.warm_up
+    }
+}
+
+/// Plans that meet the same provider, one after the other.
+pub struct Group {
+    /// Shards of every kind of state, for a provider that is started for them.
+    pub shards: Option<u32>,
+    /// The loads.
+    pub plans: Vec<Plan>,
+}
+
+impl Group {
+    /// What the scenarios need, as much of it as the reports had.
+    fn seed(&self, algorithm: Algorithm) -> SeedOptions {
+        let mut seed = SeedOptions { algorithm: Some(algorithm), mix: Mix::Report, ..SeedOptions::default() };
+        // Tokens outlive the group.
+        let whole: Duration = self.plans.iter().map(Plan::whole).sum();
+        seed.session_seconds = seed.session_seconds.max(2 * whole.as_secs());
+        for plan in &self.plans {
+            match plan.scenario {
+                Scenario::Userinfo => seed.tokens = seed.tokens.max(4_000),
+                Scenario::Introspect => seed.tokens = seed.tokens.max(3_000),
+                // A family for every connection at least, or two would rotate the same.
+                Scenario::Refresh => seed.families = seed.families.max(4 * plan.connections),
+                _ => {}
+            }
         }
+        seed
+    }
+}
+
+/// What to run, and against what.
+pub struct RunOptions {
+    /// What the report calls it.
+    pub title: String,
+    /// The loads, by provider.
+    pub groups: Vec<Group>,
+    /// What the provider is to sign with.
+    pub algorithm: Algorithm,
+    /// A running provider for all groups; without one `program serve` is started for each, on free ports, with fresh
+    /// data.
+    pub target: Option<RunningTarget>,
+    /// Where a started provider's data goes: a disk, not memory, or durable commits would seem free.
+    pub data_parent: PathBuf,
+    /// The binary that has `serve`.
+    pub program: PathBuf,
+    /// The file that gets the log of a provider that is started; without, it goes where this process's errors go.
+    pub log: Option<PathBuf>,
+    /// When the first run begins, for the report: `2026-11-21T22:00:00Z`.
+    pub started: String,
+    /// Whether progress goes to a terminal, where a line is written over and over.
+    pub terminal: bool,
+}
+
+impl RunOptions {
+    /// RS256, against a provider that `program` starts.
+    pub fn new(program: PathBuf, title: &str, groups: Vec<Group>) -> Self {
+        Self {
+            title: title.into(),
+            groups,
+            algorithm: Algorithm::Rs256,
+            target: None,
+            data_parent: PathBuf::from("/var/tmp"),
+            program,
+            log: None,
+            started: String::new(),
+            terminal: false,
+        }
+    }
+
+    fn check(&self) -> Result<(), LoadtestError> {
+        let mut plans = self.groups.iter().flat_map(|group| &group.plans).peekable();
+        if plans.peek().is_none() || plans.any(|plan| plan.connections == 0 || plan.threads == 0) {
+            return Err(LoadtestError::Options("a run needs a plan, a connection and a thread".into()));
+        }
+        Ok(())
     }
 }
 
 /// Runs; blocks the calling thread, which must not be one of an asynchronous runtime. Says on `progress` how it goes.
-/// A provider that it starts ends with it, also on an error. Ctrl-C or SIGTERM end the load early: the results are
-/// marked as partial then, or, before there are any, it is an error.
+/// A provider that it starts ends with it, also on an error. Ctrl-C, SIGTERM and, where something was run before, an
+/// error end it early: the results are marked as partial then.
 ///
 /// # Errors
-/// [`LoadtestError`] when it could not run. Wrong answers and thresholds that did not hold are no error: see
+/// [`LoadtestError`] when nothing could be run. Wrong answers and thresholds that did not hold are no error: see
 /// [`Results::passed`].
 pub fn run(options: &RunOptions, progress: &mut (dyn Write + Send)) -> Result<Results, LoadtestError> {
-    if options.connections == 0 || options.threads == 0 {
-        return Err(LoadtestError::Options("a run needs a connection and a thread".into()));
-    }
+    options.check()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ran = runtime.block_on(async {
-        let stop = Stop::default();
-        let mut terminated = signal(SignalKind::terminate())?;
-        let mut interrupted = signal(SignalKind::interrupt())?;
-        let start = Start {
-            program: &options.program,
-            data_parent: &options.data_parent,
-            shards: options.shards,
-            log: options.log.as_deref(),
-        };
-        let preparing = async {
-            let provider = Provider::get(options.target.as_ref(), &start).await?;
-            let seeded = prepare(options, &provider, progress).await;
-            Ok::<_, LoadtestError>((provider, seeded?))
-        };
-        let (provider, seed) = tokio::select! {
-            prepared = preparing => prepared?,
-            _ = interrupted.recv() => return Err(LoadtestError::Interrupted),
-            _ = terminated.recv() => return Err(LoadtestError::Interrupted),
-        };
-        let run = {
-            let measuring = measure(options, &provider, (&seed, &stop), progress);
-            tokio::pin!(measuring);
-            loop {
-                tokio::select! {
-                    run = &mut measuring => break run,
-                    _ = interrupted.recv() => stop.stop(),
-                    _ = terminated.recv() => stop.stop(),
-                }
-            }
-        };
-        provider.end().await;
-        let partial = stop.is_stopped().then(|| "interrupted".to_owned());
-        Ok(Results {
+        let mut results = Results {
             version: results::VERSION,
-            title: options.scenario.name().into(),
+            title: options.title.clone(),
             started: options.started.clone(),
             machine: machine::describe(),
-            provider: results::Provider {
-                issuer: seed.target.issuer.clone(),
-                software: None,
-                algorithm: Some(seed.algorithm.to_string()),
-            },
-            partial,
-            runs: vec![run?],
-        })
+            provider: results::Provider::default(),
+            partial: None,
+            runs: Vec::new(),
+        };
+        let stop = Stop::default();
+        for group in &options.groups {
+            if let Err(error) = run_group(options, group, &stop, (&mut results, progress)).await {
+                if results.runs.is_empty() {
+                    return Err(error);
+                }
+                results.partial = Some(error.to_string());
+            }
+            if stop.is_stopped() {
+                results.partial = Some("interrupted".into());
+            }
+            if results.partial.is_some() {
+                break;
+            }
+        }
+        Ok(results)
     });
     // Seeding under way ends by itself, its provider being gone; nobody waits for it.
     runtime.shutdown_background();
     ran
 }
 
-/// Seeds the provider.
-async fn prepare(
+/// One provider and its plans.
+async fn run_group(
     options: &RunOptions,
+    group: &Group,
+    stop: &Stop,
+    (results, progress): (&mut Results, &mut (dyn Write + Send)),
+) -> Result<(), LoadtestError> {
+    let mut terminated = signal(SignalKind::terminate())?;
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    let start = Start {
+        program: &options.program,
+        data_parent: &options.data_parent,
+        shards: group.shards,
+        log: options.log.as_deref(),
+    };
+    let preparing = async {
+        let provider = Provider::get(options.target.as_ref(), &start).await?;
+        let seed = prepare(&group.seed(options.algorithm), &provider, progress).await?;
+        Ok::<_, LoadtestError>((provider, seed))
+    };
+    let (provider, seed) = tokio::select! {
+        prepared = preparing => prepared?,
+        _ = interrupted.recv() => return Err(LoadtestError::Interrupted),
+        _ = terminated.recv() => return Err(LoadtestError::Interrupted),
+    };
+    results.provider = results::Provider {
+        issuer: seed.target.issuer.clone(),
+        software: None,
+        algorithm: Some(seed.algorithm.to_string()),
+    };
+    for plan in &group.plans {
+        let running = run_plan(plan, &provider, (&seed, stop), (progress, options.terminal));
+        tokio::pin!(running);
+        let run = loop {
+            tokio::select! {
+                run = &mut running => break run?,
+                _ = interrupted.recv() => stop.stop(),
+                _ = terminated.recv() => stop.stop(),
+            }
+        };
+        results.runs.push(run);
+        if stop.is_stopped() {
+            break;
+        }
+    }
+    provider.end().await;
+    Ok(())
+}
+
+async fn prepare(
+    seed: &SeedOptions,
     provider: &Provider,
     progress: &mut (dyn Write + Send),
 ) -> Result<Arc<Seed>, LoadtestError> {
     let secret = SecretString::new(provider.secret.expose().to_owned());
     let target = Target::discover(&provider.url, Some(secret)).await?;
-    let seed = Arc::new(plant(target, &options.seed(), progress).await?);
-    if options.scenario == Scenario::Code {
-        admin::lengthen_codes(&seed.target).await?;
-        let whole = options.schedule.duration() + options.warm_up;
-        let codes = (whole.as_secs_f64() * options.schedule.rate()).ceil() as usize;
-        writeln!(progress, "obtaining {codes} codes")?;
-        harvest_codes(&seed, codes).await?;
-    }
-    Ok(seed)
+    Ok(Arc::new(plant(target, seed, progress).await?))
+}
+
+/// Codes for the whole plan, obtained before it.
+async fn obtain_codes(
+    plan: &Plan,
+    seed: &Arc<Seed>,
+    progress: &mut (dyn Write + Send),
+) -> Result<(), LoadtestError> {
+    admin::lengthen_codes(&seed.target).await?;
+    let codes = (plan.whole().as_secs_f64() * plan.schedule.rate()).ceil() as usize;
+    writeln!(progress, "obtaining {codes} codes")?;
+    harvest_codes(seed, codes).await
 }
 
 /// Loads, between two readings of the provider's figures.
-async fn measure(
-    options: &RunOptions,
+async fn run_plan(
+    plan: &Plan,
     provider: &Provider,
     (seed, stop): (&Arc<Seed>, &Stop),
-    progress: &mut (dyn Write + Send),
+    (progress, terminal): (&mut (dyn Write + Send), bool),
 ) -> Result<Run, LoadtestError> {
-    let shards = match options.main_kind() {
+    if plan.scenario == Scenario::Code {
+        obtain_codes(plan, seed, progress).await?;
+    }
+    let shards = match plan.main_kind() {
         Some(kind) => admin::shards(&seed.target, kind).await,
         None => None,
     };
-    let name = options.name(shards);
-    let visitors = options.scenario.visitors(seed, options.connections)?;
+    let name = plan.name(shards);
+    let visitors = plan.scenario.visitors(seed, plan.connections, Mix::Report)?;
     let before = scrape(provider.metrics.as_deref()).await?;
-    let opening =
-        Open { load: options.load(&seed.target, provider.pid, stop), schedule: options.schedule.clone() };
+    let load = Load {
+        threads: plan.threads,
+        warm_up: plan.warm_up,
+        pid: provider.pid,
+        stop: stop.clone(),
+        ..Load::to(seed.target.address)
+    };
+    let opening = Open { load, schedule: plan.schedule.clone() };
     let (outcome, timeline) = {
-        let whole = (&options.schedule, options.warm_up);
-        let mut live = Live::new(&name, whole, (progress, options.terminal), provider.pid);
-        let outcome = load(opening, visitors, &mut live).await?;
+        let mut live = Live::new(&name, plan.whole(), (progress, terminal), provider.pid);
+        let outcome = load_on_a_thread(opening, visitors, &mut live).await?;
         (outcome, live.end())
     };
     let after = scrape(provider.metrics.as_deref()).await?;
     let server = before.zip(after).map(|(before, after)| Between(&before, &after).figures());
-    let mut run = figures(options, &outcome, timeline, server);
+    let mut run = figures(plan, &outcome, timeline, server);
     (run.name, run.shards) = (name, shards);
-    run.thresholds = options.thresholds.iter().map(|rule| rule.judge(&run)).collect();
+    run.thresholds = plan.thresholds.iter().map(|rule| rule.judge(&run)).collect();
     Ok(run)
 }
 
@@ -235,7 +309,7 @@ async fn scrape(url: Option<&str>) -> Result<Option<Page>, LoadtestError> {
 }
 
 /// Runs the executor on a thread of its own, so that signals are heard meanwhile.
-async fn load(
+async fn load_on_a_thread(
     opening: Open,
     visitors: Vec<Box<dyn Visitor>>,
     live: &mut Live<'_>,
@@ -251,30 +325,25 @@ async fn load(
     loading.await.map_err(|_| LoadtestError::Interrupted)?
 }
 
-fn figures(
-    options: &RunOptions,
-    open: &OpenOutcome,
-    timeline: Vec<Second>,
-    server: Option<ServerFigures>,
-) -> Run {
+fn figures(plan: &Plan, open: &OpenOutcome, timeline: Vec<Second>, server: Option<ServerFigures>) -> Run {
     let (outcome, tally) = (&open.outcome, &open.outcome.tally);
     let counted = |kinds: &std::collections::BTreeMap<&'static str, u64>| {
         kinds.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect()
     };
-    let stages: Vec<_> = options
+    let stages: Vec<_> = plan
         .schedule
         .stages()
         .map(|stage| results::Stage { from: stage.from, to: stage.to, seconds: stage.duration.as_secs_f64() })
         .collect();
     let latency = |percentile: f64| millis(tally.latency(percentile));
     Run {
-        scenario: options.scenario.name().into(),
+        scenario: plan.scenario.name().into(),
         executor: if stages.len() > 1 { "ramping-arrival-rate" } else { "constant-arrival-rate" }.into(),
-        rate: options.schedule.rate(),
+        rate: plan.schedule.rate(),
         achieved_rate: open.achieved_rate,
-        seconds: options.schedule.plateau().as_secs_f64(),
+        seconds: plan.schedule.plateau().as_secs_f64(),
         stages,
-        connections: options.connections,
+        connections: plan.connections,
         requests: tally.requests(),
         failures: tally.failures_total(),
         wrong: tally.wrong_total(),
@@ -295,7 +364,7 @@ fn figures(
         server_cpu_us_per_request: outcome.server_us_per_request(),
         generator_cpu_us_per_request: outcome.generator_us_per_request(),
         generator_lag_ms: millis(open.worst_lag),
-        generator_limit: generator_limit(options, open),
+        generator_limit: generator_limit(plan, open),
         timeline,
         server,
         ..Run::default()
@@ -303,12 +372,12 @@ fn figures(
 }
 
 /// Why the generator was the limit: it says so itself, lest its own trouble pass for the provider's.
-fn generator_limit(options: &RunOptions, open: &OpenOutcome) -> Option<String> {
+fn generator_limit(plan: &Plan, open: &OpenOutcome) -> Option<String> {
     /// A thread that is busier has no time left to send when it should.
     const BUSY: f64 = 0.9;
     /// More than the system's timer and a busy core explain.
     const LATE: Duration = Duration::from_millis(100);
-    let threads = options.threads as f64;
+    let threads = plan.threads as f64;
     let busy =
         open.outcome.generator_cpu.as_secs_f64() / open.outcome.elapsed.as_secs_f64().max(0.001) / threads;
     if busy > BUSY {

@@ -6,7 +6,11 @@ mod code;
 mod discovery;
 mod exchange;
 mod introspect;
+mod login;
+mod mix;
+mod page;
 mod refresh;
+mod revoke;
 mod silent;
 mod userinfo;
 
@@ -22,6 +26,9 @@ use crate::seed::Seed;
 
 pub(crate) use answer::{Claims, TokenAnswer};
 pub(crate) use code::{CodeVisitor, IssuedTokens};
+pub(crate) use exchange::{ACCESS_TOKEN, GRANT as EXCHANGE};
+pub use mix::Mix;
+pub(crate) use revoke::RevokeVisitor;
 pub(crate) use silent::SilentVisitor;
 
 /// What a visitor does next.
@@ -66,6 +73,12 @@ pub trait Visitor: Send {
     /// # Errors
     /// [`Wrong`] when it does not say what it must.
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong>;
+
+    /// Asked after a right answer: whether the visitor has more to ask before what it does counts as one request,
+    /// whose latency is then that of the whole.
+    fn goes_on(&self) -> bool {
+        false
+    }
 }
 
 /// The scenarios by name.
@@ -76,9 +89,9 @@ pub enum Scenario {
     Silent,
     /// `GET /userinfo`.
     Userinfo,
-    /// `POST /introspect` of active access tokens.
+    /// `POST /introspect`, of active access tokens or with the reports' mix.
     Introspect,
-    /// `POST /token` by token exchange (RFC 8693).
+    /// `POST /token` by token exchange (RFC 8693), of valid tokens or with the reports' mix.
     Exchange,
     /// `POST /token` by refresh token, with rotation.
     Refresh,
@@ -86,13 +99,28 @@ pub enum Scenario {
     Code,
     /// `POST /token` by client credentials.
     ClientCredentials,
-    /// `GET /.well-known/openid-configuration`.
+    /// A full login by password, from `GET /authorize` without a session to the tokens, counted as one request.
+    Login,
+    /// `GET /.well-known/openid-configuration` and the key set, in turn.
     Discovery,
 }
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
+        Self::Discovery,
+        Self::Silent,
+        Self::Userinfo,
+        Self::Introspect,
+        Self::Exchange,
+        Self::ClientCredentials,
+        Self::Refresh,
+        Self::Code,
+        Self::Login,
+    ];
+
+    /// Those whose every request is one operation of the provider, so that its cost can be told.
+    pub const OPERATIONS: [Self; 8] = [
         Self::Discovery,
         Self::Silent,
         Self::Userinfo,
@@ -113,11 +141,12 @@ impl Scenario {
             Self::Refresh => "refresh",
             Self::Code => "code",
             Self::ClientCredentials => "client-credentials",
+            Self::Login => "login",
             Self::Discovery => "discovery",
         }
     }
 
-    /// The visitors for `connections` connections.
+    /// The visitors for `connections` connections. [`Mix::Report`] needs a seed that was planted for it.
     ///
     /// # Errors
     /// [`LoadtestError::Unseeded`] when the seed or the target lacks something.
@@ -125,14 +154,17 @@ impl Scenario {
         self,
         seed: &Arc<Seed>,
         connections: usize,
+        mix: Mix,
     ) -> Result<Vec<Box<dyn Visitor>>, LoadtestError> {
         let missing = |what| LoadtestError::Unseeded { scenario: self.name(), what };
         let visitor = |index: usize| -> Result<Box<dyn Visitor>, LoadtestError> {
             let made: Result<Box<dyn Visitor>, &'static str> = match self {
                 Self::Silent => SilentVisitor::new(seed, index, None).map(|v| Box::new(v) as _),
                 Self::Userinfo => userinfo::UserinfoVisitor::new(seed, index).map(|v| Box::new(v) as _),
-                Self::Introspect => introspect::IntrospectVisitor::new(seed, index).map(|v| Box::new(v) as _),
-                Self::Exchange => exchange::ExchangeVisitor::new(seed, index).map(|v| Box::new(v) as _),
+                Self::Introspect => {
+                    introspect::IntrospectVisitor::new(seed, index, mix).map(|v| Box::new(v) as _)
+                }
+                Self::Exchange => exchange::ExchangeVisitor::new(seed, index, mix).map(|v| Box::new(v) as _),
                 Self::Refresh => {
                     refresh::RefreshVisitor::new(seed, index, connections).map(|v| Box::new(v) as _)
                 }
@@ -140,7 +172,8 @@ impl Scenario {
                 Self::ClientCredentials => {
                     Ok(Box::new(client_credentials::ClientCredentialsVisitor::new(seed)))
                 }
-                Self::Discovery => Ok(Box::new(discovery::DiscoveryVisitor::new(seed))),
+                Self::Login => login::LoginVisitor::new(seed, index).map(|v| Box::new(v) as _),
+                Self::Discovery => discovery::DiscoveryVisitor::new(seed, index).map(|v| Box::new(v) as _),
             };
             made.map_err(missing)
         };

@@ -3,6 +3,7 @@
 
 mod admin;
 mod plant;
+mod special;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +29,10 @@ pub struct Seed {
     pub client: Client,
     /// The name of the session cookie.
     pub cookie: String,
+    /// Who can sign in.
+    pub users: Vec<User>,
+    /// The password of every one of them.
+    pub password: SecretString,
     /// Live sessions of the users.
     pub sessions: Vec<Session>,
     /// Valid access tokens with [`SCOPE`].
@@ -38,6 +43,8 @@ pub struct Seed {
     pub codes: CodePool,
     /// What the provider signs access tokens with.
     pub algorithm: Algorithm,
+    /// What the reports' mix needs beside, where the seed was planted for it.
+    pub special: Option<Special>,
 }
 
 /// A confidential client with every grant that the scenarios use.
@@ -57,6 +64,15 @@ impl Client {
     }
 }
 
+/// Somebody who can sign in.
+#[derive(Clone)]
+pub struct User {
+    /// The subject of the tokens.
+    pub id: Arc<str>,
+    /// What goes into the login page.
+    pub username: Arc<str>,
+}
+
 /// A session and the user whose it is.
 #[derive(Clone)]
 pub struct Session {
@@ -73,6 +89,57 @@ pub struct AccessToken {
     pub token: Arc<str>,
     /// The user.
     pub user_id: Arc<str>,
+    /// Its `exp`, in seconds since 1970.
+    pub expires_at: u64,
+}
+
+/// Tokens that are not simply valid, and the services that act for users.
+#[derive(Default)]
+pub struct Special {
+    /// Valid tokens that came from an exchange by an actor.
+    pub exchanged: Vec<ExchangedToken>,
+    /// Expired an hour ago, right in everything else.
+    pub expired: Vec<Arc<str>>,
+    /// Issued, then revoked.
+    pub revoked: Vec<Arc<str>>,
+    /// Issued to the client, but meant for somebody else than the issuer.
+    pub wrong_audience: Vec<Arc<str>>,
+    /// Issued to a client that does not exist.
+    pub wrong_client: Vec<Arc<str>>,
+    /// Valid but for the signature.
+    pub bad_signature: Vec<Arc<str>>,
+    /// Clients that act for users.
+    pub services: Vec<Service>,
+}
+
+impl Special {
+    /// Whether there is something of every kind.
+    pub(crate) fn is_complete(&self) -> bool {
+        let refused =
+            [&self.expired, &self.revoked, &self.wrong_audience, &self.wrong_client, &self.bad_signature];
+        !(self.exchanged.is_empty() || self.services.is_empty())
+            && refused.iter().all(|tokens| !tokens.is_empty())
+    }
+}
+
+/// A token that came from an exchange (RFC 8693).
+pub struct ExchangedToken {
+    /// The token.
+    pub token: Arc<str>,
+    /// The user.
+    pub user_id: Arc<str>,
+    /// The client that acts for the user.
+    pub actor: Arc<str>,
+    /// The resource that it was asked for (RFC 8707).
+    pub resource: String,
+}
+
+/// A client that acts for users.
+pub struct Service {
+    /// Its id.
+    pub client_id: Arc<str>,
+    /// Its access token by client credentials, to be presented as the actor's.
+    pub token: Arc<str>,
 }
 
 /// A refresh-token family by its current token.

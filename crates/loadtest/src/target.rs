@@ -39,6 +39,10 @@ pub struct Endpoints {
     pub userinfo: Option<String>,
     /// Introspection (RFC 7662).
     pub introspect: Option<String>,
+    /// Revocation (RFC 7009).
+    pub revoke: Option<String>,
+    /// The key set (RFC 7517 5).
+    pub jwks: Option<String>,
 }
 
 /// What is read from the discovery document.
@@ -49,6 +53,8 @@ struct Metadata {
     token_endpoint: String,
     userinfo_endpoint: Option<String>,
     introspection_endpoint: Option<String>,
+    revocation_endpoint: Option<String>,
+    jwks_uri: Option<String>,
 }
 
 impl Target {
@@ -87,6 +93,8 @@ impl Target {
                 token: path(&metadata.token_endpoint)?,
                 userinfo: metadata.userinfo_endpoint.as_deref().map(path).transpose()?,
                 introspect: metadata.introspection_endpoint.as_deref().map(path).transpose()?,
+                revoke: metadata.revocation_endpoint.as_deref().map(path).transpose()?,
+                jwks: metadata.jwks_uri.as_deref().map(path).transpose()?,
             },
             issuer: metadata.issuer,
             admin_secret,

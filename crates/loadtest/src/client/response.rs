@@ -19,18 +19,25 @@ pub struct Response<'a> {
 impl<'a> Response<'a> {
     /// The first header field of that name, trimmed; names are compared without case (RFC 9110 5.1).
     pub fn header(&self, name: &str) -> Option<&'a str> {
+        self.headers(name).next()
+    }
+
+    /// Every header field of that name, in order, for fields that come several times (RFC 6265 3).
+    pub fn headers<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
         let mut rest = self.head;
-        while let Some(end) = memchr::memchr(b'\n', rest) {
-            let (line, after) = rest.split_at_checked(end + 1)?;
-            rest = after;
-            let Some((field, value)) = line.split_at_checked(name.len()) else { continue };
-            if field.eq_ignore_ascii_case(name.as_bytes())
-                && let Some(value) = value.strip_prefix(b":")
-            {
-                return std::str::from_utf8(value.trim_ascii()).ok();
+        std::iter::from_fn(move || {
+            while let Some(end) = memchr::memchr(b'\n', rest) {
+                let (line, after) = rest.split_at_checked(end + 1)?;
+                rest = after;
+                let Some((field, value)) = line.split_at_checked(name.len()) else { continue };
+                if field.eq_ignore_ascii_case(name.as_bytes())
+                    && let Some(value) = value.strip_prefix(b":")
+                {
+                    return std::str::from_utf8(value.trim_ascii()).ok();
+                }
             }
-        }
-        None
+            None
+        })
     }
 
     /// The body as text; empty if it is not UTF-8.
@@ -260,7 +267,8 @@ mod tests {
 
     #[test]
     fn header_fields_are_found_without_case() {
-        let bytes = b"HTTP/1.1 302 Found\r\nX-Location: no\r\nlocation:  https://a/?b=c \r\ncontent-length: 0\r\n\r\n";
+        let bytes = b"HTTP/1.1 302 Found\r\nX-Location: no\r\nlocation:  https://a/?b=c \r\n\
+            Link: 1\r\nlink: 2\r\ncontent-length: 0\r\n\r\n";
         let mut buffer = bytes.to_vec();
         let mut parser = Parser::new();
         assert!(matches!(parser.advance(&mut buffer, bytes.len()), Ok(Progress::Complete)));
@@ -268,5 +276,6 @@ mod tests {
         assert_eq!(response.header("Location"), Some("https://a/?b=c"));
         assert_eq!(response.header("Locatio"), None);
         assert_eq!(response.header("Set-Cookie"), None);
+        assert_eq!(response.headers("LINK").collect::<Vec<_>>(), ["1", "2"]);
     }
 }

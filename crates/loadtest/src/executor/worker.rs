@@ -33,38 +33,45 @@ impl Worker {
         Ok(Self { connection: Some(connection), visitor, request: Vec::with_capacity(4096) })
     }
 
-    /// Sends one request and judges its answer. The latency counts from `intended`, or from the sending.
+    /// Sends one request and judges its answer, or as many as the visitor says belong together. The latency counts
+    /// from `intended`, or from the sending.
     pub(super) async fn turn(
         &mut self,
         load: &Load,
         intended: Option<Instant>,
         tally: &Mutex<Tally>,
     ) -> Turn {
-        self.request.clear();
-        if let Next::Exhausted = self.visitor.next_request(&mut self.request) {
-            return Turn::Exhausted;
-        }
-        if !self.connection.as_ref().is_some_and(Connection::is_reusable) {
-            match Connection::open(load.address, load.timeouts).await {
-                Ok(connection) => self.connection = Some(connection),
-                Err(error) => {
-                    locked(tally, |tally| tally.failed(&error));
-                    tokio::time::sleep(RECONNECT_PAUSE).await;
-                    return Turn::Counted;
+        let mut started = intended;
+        loop {
+            self.request.clear();
+            if let Next::Exhausted = self.visitor.next_request(&mut self.request) {
+                return Turn::Exhausted;
+            }
+            if !self.connection.as_ref().is_some_and(Connection::is_reusable) {
+                match Connection::open(load.address, load.timeouts).await {
+                    Ok(connection) => self.connection = Some(connection),
+                    Err(error) => {
+                        locked(tally, |tally| tally.failed(&error));
+                        tokio::time::sleep(RECONNECT_PAUSE).await;
+                        return Turn::Counted;
+                    }
                 }
             }
-        }
-        let Some(connection) = self.connection.as_mut() else { return Turn::Counted };
-        let started = intended.unwrap_or_else(clock::now);
-        match connection.exchange(&self.request).await {
-            Ok(response) => {
-                let latency = clock::now().saturating_duration_since(started);
-                let verdict = self.visitor.check(&response);
-                locked(tally, |tally| tally.answered(latency, verdict));
+            let Some(connection) = self.connection.as_mut() else { return Turn::Counted };
+            let started = *started.get_or_insert_with(clock::now);
+            match connection.exchange(&self.request).await {
+                Ok(response) => {
+                    let latency = clock::now().saturating_duration_since(started);
+                    let verdict = self.visitor.check(&response);
+                    if verdict.is_ok() && self.visitor.goes_on() {
+                        continue;
+                    }
+                    locked(tally, |tally| tally.answered(latency, verdict));
+                }
+                Err(error) => locked(tally, |tally| tally.failed(&error)),
             }
-            Err(error) => locked(tally, |tally| tally.failed(&error)),
+            return Turn::Counted;
         }
-        Turn::Counted
     }
 }
 

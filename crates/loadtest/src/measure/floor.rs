@@ -31,7 +31,7 @@ pub(super) fn limit(
 ) -> Option<Limit> {
     let rsa = matches!(algorithm, Algorithm::Rs256 | Algorithm::Ps256);
     let limit = match scenario {
-        Scenario::Discovery => return None,
+        Scenario::Discovery | Scenario::Login => return None,
         Scenario::Silent | Scenario::Userinfo => {
             Limit { formula: "2.0 x hello GET".into(), us: 2.0 * floor.hello_get }
         }

@@ -17,7 +17,7 @@ use crate::client::Timeouts;
 use crate::executor::{Closed, Load, Outcome, Stop, Until, closed, new_tally};
 use crate::process::Server;
 use crate::provider::{Provider, Start};
-use crate::scenario::{Scenario, Visitor};
+use crate::scenario::{Mix, Scenario, Visitor};
 use crate::seed::{Seed, harvest_codes, plant};
 use crate::tally::Tally;
 use crate::{LoadtestError, Target, machine};
@@ -91,7 +91,8 @@ pub(super) async fn run(
         seeding.algorithm = Some(options.algorithm);
         let seed = Arc::new(plant(target, &seeding, progress).await?);
         for &scenario in &options.scenarios {
-            let visitors = scenario.visitors(&seed, options.connections)?;
+            // Limits are stated per operation.
+            let visitors = scenario.visitors(&seed, options.connections, Mix::Pure)?;
             tracks.push(Track { scenario, visitors, samples: Vec::new(), tally: new_tally()? });
         }
         for round in 0..=options.rounds {

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::cpu::CpuReading;
-use crate::executor::Schedule;
 use crate::results::Second;
 use crate::tally::Lately;
 
@@ -25,13 +24,11 @@ pub(super) struct Live<'a> {
 impl<'a> Live<'a> {
     pub(super) fn new(
         name: &str,
-        whole: (&Schedule, Duration),
+        whole: Duration,
         (progress, terminal): (&'a mut (dyn Write + Send), bool),
         pid: Option<u32>,
     ) -> Self {
         let before = pid.and_then(|pid| CpuReading::of(pid).ok()).map(|reading| (Duration::ZERO, reading));
-        let (schedule, warm_up) = whole;
-        let whole = schedule.duration() + warm_up;
         Self { name: name.into(), whole, progress, terminal, pid, before, timeline: Vec::new() }
     }
 

@@ -47,10 +47,15 @@ pub(crate) struct Claims {
     pub(crate) sub: String,
     pub(crate) aud: Audience,
     #[serde(default)]
+    pub(crate) exp: u64,
+    #[serde(default)]
+    pub(crate) iat: u64,
+    #[serde(default)]
     pub(crate) client_id: String,
     #[serde(default)]
     pub(crate) scope: String,
     pub(crate) act: Option<Actor>,
+    pub(crate) nonce: Option<String>,
 }
 
 /// One value or several (RFC 7519 4.1.3).
@@ -69,12 +74,21 @@ impl Audience {
             Self::Several(several) => matches!(several.as_slice(), [one] if one == value),
         }
     }
+
+    /// Its values.
+    pub(crate) fn values(&self) -> &[String] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Several(several) => several,
+        }
+    }
 }
 
-/// The acting party (RFC 8693 4.1).
+/// The acting party, and whoever acted before (RFC 8693 4.1).
 #[derive(Deserialize)]
 pub(crate) struct Actor {
     pub(crate) sub: String,
+    act: Option<Box<Self>>,
 }
 
 impl Claims {
@@ -128,9 +142,33 @@ pub(crate) fn expect_scope(got: &str, expected: &str) -> Result<(), Wrong> {
     Err(Wrong::new("scope", format!("{got} instead of {expected}")))
 }
 
+/// The chain must be this one client and nobody before it (RFC 8693 4.1). A client may be named so that it cannot
+/// clash with a user, as `client:` and its id.
+pub(crate) fn expect_actor(got: Option<&Actor>, client_id: &str) -> Result<(), Wrong> {
+    let sub = got.map_or("", |actor| &*actor.sub);
+    if sub.strip_prefix("client:").unwrap_or(sub) != client_id {
+        return Err(Wrong::new("act", format!("{sub:?} acts instead of {client_id}")));
+    }
+    match got.and_then(|actor| actor.act.as_deref()) {
+        None => Ok(()),
+        Some(before) => Err(Wrong::new("act", format!("{:?} acted before {sub:?}", before.sub))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_chain_of_actors_is_compared_whole() {
+        let chain = |json: &str| serde_json::from_str::<Actor>(json).unwrap();
+        let kind = |got: Option<&Actor>| expect_actor(got, "c").err().map(|wrong| wrong.kind);
+        assert_eq!(kind(Some(&chain(r#"{"sub":"client:c","client_id":"c"}"#))), None);
+        assert_eq!(kind(Some(&chain(r#"{"sub":"c"}"#))), None);
+        assert_eq!(kind(Some(&chain(r#"{"sub":"client:d"}"#))), Some("act"));
+        assert_eq!(kind(Some(&chain(r#"{"sub":"client:c","act":{"sub":"client:d"}}"#))), Some("act"));
+        assert_eq!(kind(None), Some("act"));
+    }
 
     #[test]
     fn claims_are_decoded() {

@@ -52,27 +52,38 @@ impl Visitor for CodeVisitor {
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong> {
         let answer = TokenAnswer::read(response)?;
         let Some(asked) = &self.asked else { return Ok(Right::default()) };
-        let claims = Claims::of(answer.access_token)?;
-        expect_eq("iss", &claims.iss, &self.seed.target.issuer)?;
-        expect_eq("sub", &claims.sub, &asked.user_id)?;
-        expect_eq("client_id", &claims.client_id, &self.seed.client.id)?;
-        expect_scope(&claims.scope, SCOPE)?;
-        // OpenID Connect Core 1.0, 3.1.3.3: an ID token for the same subject, meant for this client.
-        let id_token = Claims::of(answer.id_token.ok_or_else(|| Wrong::new("id_token", "missing"))?)?;
-        expect_eq("id_token_iss", &id_token.iss, &self.seed.target.issuer)?;
-        expect_eq("id_token_sub", &id_token.sub, &asked.user_id)?;
-        if !id_token.aud.is(&self.seed.client.id) {
-            return Err(Wrong::new("id_token_aud", format!("{:?}", id_token.aud)));
-        }
+        let (claims, _) = check_tokens(&self.seed, &answer, &asked.user_id)?;
         if let Some(keep) = &self.keep {
             let mut keep = keep.lock().unwrap_or_else(PoisonError::into_inner);
             let user_id = Arc::clone(&asked.user_id);
-            keep.tokens
-                .push(AccessToken { token: answer.access_token.into(), user_id: Arc::clone(&user_id) });
+            let (token, user_id, expires_at) = (answer.access_token.into(), Arc::clone(&user_id), claims.exp);
+            keep.tokens.push(AccessToken { token, user_id: Arc::clone(&user_id), expires_at });
             if let Some(refresh_token) = answer.refresh_token {
                 keep.families.push(Family { refresh_token: refresh_token.into(), user_id });
             }
         }
         Ok(Right { signatures: answer.signatures() })
     }
+}
+
+/// The access token and the ID token of a redeemed code: both about this user, for the seed's client, with
+/// [`SCOPE`]. Their claims.
+pub(super) fn check_tokens(
+    seed: &Seed,
+    answer: &TokenAnswer<'_>,
+    user_id: &str,
+) -> Result<(Claims, Claims), Wrong> {
+    let claims = Claims::of(answer.access_token)?;
+    expect_eq("iss", &claims.iss, &seed.target.issuer)?;
+    expect_eq("sub", &claims.sub, user_id)?;
+    expect_eq("client_id", &claims.client_id, &seed.client.id)?;
+    expect_scope(&claims.scope, SCOPE)?;
+    // OpenID Connect Core 1.0, 3.1.3.3: an ID token for the same subject, meant for this client.
+    let id_token = Claims::of(answer.id_token.ok_or_else(|| Wrong::new("id_token", "missing"))?)?;
+    expect_eq("id_token_iss", &id_token.iss, &seed.target.issuer)?;
+    expect_eq("id_token_sub", &id_token.sub, user_id)?;
+    if !id_token.aud.is(&seed.client.id) {
+        return Err(Wrong::new("id_token_aud", format!("{:?}", id_token.aud)));
+    }
+    Ok((claims, id_token))
 }

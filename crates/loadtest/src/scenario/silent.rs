@@ -115,14 +115,14 @@ impl Visitor for SilentVisitor {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Answer<'a> {
-    code: &'a str,
-    state: &'a str,
-    iss: &'a str,
+pub(super) struct Answer<'a> {
+    pub(super) code: &'a str,
+    pub(super) state: &'a str,
+    pub(super) iss: &'a str,
 }
 
 /// The parameters of a successful authorization response (RFC 6749 4.1.2), still encoded.
-fn read_location<'a>(location: &'a str, redirect_uri: &str) -> Result<Answer<'a>, Wrong> {
+pub(super) fn read_location<'a>(location: &'a str, redirect_uri: &str) -> Result<Answer<'a>, Wrong> {
     let query = location
         .strip_prefix(redirect_uri)
         .and_then(|rest| rest.strip_prefix('?').or_else(|| rest.strip_prefix('&')))

@@ -22,6 +22,11 @@ pub(super) const TOKENS_BULK: &str = "/api/admin/tokens/bulk";
 /// Begins refresh-token families, likewise.
 pub(super) const FAMILIES_BULK: &str = "/api/admin/refresh-tokens/bulk";
 
+/// How tokens are introspected.
+pub(super) const INTROSPECTION: &str = "/api/admin/settings/introspection-validation";
+/// Hands out the key that access tokens are signed with, where the test endpoints are on.
+pub(super) const SIGNING_KEY: &str = "/api/admin/test/signing-key";
+
 /// Lines per bulk request: large enough to be cheap, small enough for progress to be seen.
 const LINES_PER_REQUEST: usize = 5_000;
 
@@ -33,6 +38,11 @@ pub(super) struct Admin<'a> {
 }
 
 impl<'a> Admin<'a> {
+    /// The provider whose it is.
+    pub(super) fn target(&self) -> &'a Target {
+        self.target
+    }
+
     pub(super) async fn connect(target: &'a Target) -> Result<Self, LoadtestError> {
         let secret = target
             .admin_secret
@@ -46,7 +56,21 @@ impl<'a> Admin<'a> {
 
     /// Posts one JSON document and reads one.
     pub(super) async fn create(&mut self, path: &'static str, body: &Value) -> Result<Value, LoadtestError> {
-        let (status, answer) = self.post(path, "application/json", body.to_string().as_bytes()).await?;
+        self.call("POST", path, body.to_string().as_bytes()).await
+    }
+
+    /// Reads one JSON document.
+    pub(super) async fn show(&mut self, path: &'static str) -> Result<Value, LoadtestError> {
+        self.call("GET", path, b"").await
+    }
+
+    /// Puts one JSON document.
+    pub(super) async fn replace(&mut self, path: &'static str, body: &Value) -> Result<Value, LoadtestError> {
+        self.call("PUT", path, body.to_string().as_bytes()).await
+    }
+
+    async fn call(&mut self, method: &str, path: &'static str, body: &[u8]) -> Result<Value, LoadtestError> {
+        let (status, answer) = self.send((method, path), "application/json", body).await?;
         if !(200..300).contains(&status) {
             return Err(LoadtestError::refused(path, status, &answer));
         }
@@ -66,7 +90,7 @@ impl<'a> Admin<'a> {
                 serde_json::to_writer(&mut body, item).map_err(std::io::Error::from)?;
                 body.push(b'\n');
             }
-            let (status, answer) = self.post(path, "application/x-ndjson", &body).await?;
+            let (status, answer) = self.send(("POST", path), "application/x-ndjson", &body).await?;
             if matches!(status, 404 | 405 | 415 | 501) && out.is_empty() {
                 return Ok(None);
             }
@@ -87,9 +111,9 @@ impl<'a> Admin<'a> {
         Ok(Some(out))
     }
 
-    async fn post(
+    async fn send(
         &mut self,
-        path: &'static str,
+        (method, path): (&str, &'static str),
         content_type: &str,
         body: &[u8],
     ) -> Result<(u16, Vec<u8>), LoadtestError> {
@@ -100,7 +124,7 @@ impl<'a> Admin<'a> {
         }
         let mut bytes = Vec::with_capacity(body.len() + 512);
         let fields = [("authorization", &*self.authorization), ("content-type", content_type)];
-        request::with_body(&mut bytes, ("POST", path), &self.target.authority, &fields, body);
+        request::with_body(&mut bytes, (method, path), &self.target.authority, &fields, body);
         let response = self.connection.exchange(&bytes).await.map_err(LoadtestError::http(path))?;
         Ok((response.status, response.body.to_vec()))
     }

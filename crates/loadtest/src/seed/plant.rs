@@ -5,16 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use symbolon_crypto::password::PasswordPolicy;
 use symbolon_crypto::{Algorithm, SecretString, SystemRandom, random};
 
 use super::admin::{self, Admin};
-use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session};
+use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, User, special};
 use crate::executor::{Closed, Load, Until, closed};
-use crate::scenario::{Claims, CodeVisitor, IssuedTokens, SilentVisitor, Visitor};
+use crate::scenario::{Claims, CodeVisitor, IssuedTokens, Mix, SilentVisitor, Visitor};
 use crate::{LoadtestError, Target, clock};
 
 /// Connections for the flows that seeding goes through.
-const CONNECTIONS: usize = 16;
+pub(super) const CONNECTIONS: usize = 16;
 /// Where the client's answers go; nobody listens there.
 const REDIRECT_URI: &str = "https://localhost:3000/callback";
 
@@ -27,15 +28,25 @@ pub struct SeedOptions {
     pub tokens: usize,
     /// Refresh-token families, dealt out over the users.
     pub families: usize,
-    /// How long the sessions live, in seconds.
+    /// How long the sessions and the access tokens live, in seconds.
     pub session_seconds: u64,
     /// What access and ID tokens are to be signed with; `None` leaves it to the provider.
     pub algorithm: Option<Algorithm>,
+    /// Which mix the seed is for. [`Mix::Report`] makes the target's introspection strict: a token must name the
+    /// issuer in `aud`, and its client must exist.
+    pub mix: Mix,
 }
 
 impl Default for SeedOptions {
     fn default() -> Self {
-        Self { users: 500, tokens: 1_000, families: 256, session_seconds: 7_200, algorithm: None }
+        Self {
+            users: 500,
+            tokens: 1_000,
+            families: 256,
+            session_seconds: 7_200,
+            algorithm: None,
+            mix: Mix::Pure,
+        }
     }
 }
 
@@ -44,6 +55,7 @@ struct NewUser {
     email: String,
     name: String,
     email_verified: bool,
+    password_hash: String,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +85,8 @@ struct NewToken<'a> {
     user_id: &'a str,
     client_id: &'a str,
     scope: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl_seconds: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -98,21 +112,26 @@ pub async fn plant(
     let started = clock::now();
     let mut admin = Admin::connect(&target).await?;
     let client = create_client(&mut admin, options.algorithm).await?;
-    let users = create_users(&mut admin, options.users).await?;
+    let password = SecretString::new(random::base64url::<16>(&SystemRandom));
+    let people = create_users(&mut admin, options.users, &password).await?;
+    let users: Vec<_> = people.iter().map(|user| Arc::clone(&user.id)).collect();
     let (sessions, cookie) = create_sessions(&mut admin, &users, options.session_seconds).await?;
     let cookie = cookie.unwrap_or_else(|| default_cookie(&target.issuer));
-    let tokens = bulk_tokens(&mut admin, &users, &client, options.tokens).await?;
+    let tokens = bulk_tokens(&mut admin, &users, &client, (options.tokens, options.session_seconds)).await?;
     let families = bulk_families(&mut admin, &users, &client, options.families).await?;
     drop(admin);
     let seed = Seed {
         target,
         client,
         cookie,
+        users: people,
+        password,
         sessions,
         tokens: Vec::new(),
         families: Vec::new(),
         codes: CodePool::default(),
         algorithm: Algorithm::Rs256,
+        special: None,
     };
     let missing_tokens = if tokens.is_none() { options.tokens } else { 0 };
     let missing_families = if families.is_none() { options.families } else { 0 };
@@ -123,6 +142,9 @@ pub async fn plant(
     seed.tokens.extend(issued.tokens);
     seed.families.extend(issued.families);
     seed.algorithm = issued_algorithm(&seed, options.algorithm)?;
+    if options.mix == Mix::Report {
+        seed = special::plant(seed, &users, options).await?;
+    }
     writeln!(
         progress,
         "seeded {} users, {} sessions, {} access tokens, {} refresh families in {:.1} s",
@@ -156,7 +178,12 @@ async fn create_client(admin: &mut Admin<'_>, algorithm: Option<Algorithm>) -> R
             members.insert(member.into(), algorithm.as_str().into());
         }
     }
-    let answer = admin.create(admin::CLIENTS, &body).await?;
+    register(admin, &body).await
+}
+
+/// Creates a client from its metadata.
+pub(super) async fn register(admin: &mut Admin<'_>, metadata: &Value) -> Result<Client, LoadtestError> {
+    let answer = admin.create(admin::CLIENTS, metadata).await?;
     let member = |name: &str| -> Result<String, LoadtestError> {
         answer.pointer(&format!("/client/{name}")).and_then(Value::as_str).map(str::to_owned).ok_or_else(
             || LoadtestError::Refused {
@@ -173,24 +200,37 @@ async fn create_client(admin: &mut Admin<'_>, algorithm: Option<Algorithm>) -> R
     })
 }
 
-async fn create_users(admin: &mut Admin<'_>, count: usize) -> Result<Vec<Arc<str>>, LoadtestError> {
+/// Users who share one password. Its hash is made here and once: hashing is slow on purpose, and the target would
+/// need minutes for thousands of them.
+async fn create_users(
+    admin: &mut Admin<'_>,
+    count: usize,
+    password: &SecretString,
+) -> Result<Vec<User>, LoadtestError> {
+    let hash = PasswordPolicy::default().hash(password, &SystemRandom);
+    let hash = hash.map_err(|error| LoadtestError::Options(error.to_string()))?.to_phc();
     let run = random::token_128(&SystemRandom).to_lowercase();
     let new: Vec<_> = (0..count.max(1))
         .map(|index| NewUser {
             email: format!("load-{run}-{index}@loadtest.invalid"),
             name: format!("Load Test {index}"),
             email_verified: true,
+            password_hash: hash.clone(),
         })
         .collect();
-    if let Some(created) = admin.bulk::<_, CreatedUser>(admin::USERS_BULK, &new).await? {
-        return Ok(created.into_iter().map(|created| created.user.id).collect());
-    }
-    let mut ids = Vec::with_capacity(count);
-    for user in &new {
-        let created: CreatedUser = one_by_one(admin, admin::USERS, user).await?;
-        ids.push(created.user.id);
-    }
-    Ok(ids)
+    let created = match admin.bulk::<_, CreatedUser>(admin::USERS_BULK, &new).await? {
+        Some(created) => created,
+        None => {
+            let mut created = Vec::with_capacity(new.len());
+            for user in &new {
+                created.push(one_by_one(admin, admin::USERS, user).await?);
+            }
+            created
+        }
+    };
+    let user =
+        |(created, new): (CreatedUser, NewUser)| User { id: created.user.id, username: new.email.into() };
+    Ok(created.into_iter().zip(new).map(user).collect())
 }
 
 /// One session per user, and the cookie's name if the answers tell it.
@@ -243,27 +283,33 @@ fn dealt<'a>(
     users: &'a [Arc<str>],
     client: &'a Client,
     count: usize,
+    ttl_seconds: Option<u64>,
 ) -> (Vec<NewToken<'a>>, impl Iterator<Item = &'a Arc<str>>) {
     let new = users.iter().cycle().take(count);
-    let new = new.map(|user_id| NewToken { user_id, client_id: &client.id, scope: SCOPE }).collect();
-    (new, users.iter().cycle())
+    let new = new.map(|user_id| NewToken { user_id, client_id: &client.id, scope: SCOPE, ttl_seconds });
+    (new.collect(), users.iter().cycle())
 }
 
-async fn bulk_tokens(
+/// So many access tokens that live for so many seconds; none where the target has no such call.
+pub(super) async fn bulk_tokens(
     admin: &mut Admin<'_>,
     users: &[Arc<str>],
     client: &Client,
-    count: usize,
+    (count, ttl_seconds): (usize, u64),
 ) -> Result<Option<Vec<AccessToken>>, LoadtestError> {
-    let (new, users) = dealt(users, client, count);
+    let (new, users) = dealt(users, client, count, Some(ttl_seconds));
     let created = admin.bulk::<_, CreatedToken>(admin::TOKENS_BULK, &new).await?;
-    Ok(created.map(|created| {
-        let token = |(created, user_id): (CreatedToken, &Arc<str>)| AccessToken {
-            token: created.access_token,
-            user_id: Arc::clone(user_id),
-        };
-        created.into_iter().zip(users).map(token).collect()
-    }))
+    let Some(created) = created else { return Ok(None) };
+    let token = |(created, user_id): (CreatedToken, &Arc<str>)| -> Result<_, LoadtestError> {
+        let claims = Claims::of(&created.access_token).map_err(|wrong| LoadtestError::Refused {
+            what: admin::TOKENS_BULK,
+            status: 201,
+            detail: wrong.detail,
+        })?;
+        let user_id = Arc::clone(user_id);
+        Ok(AccessToken { token: created.access_token, user_id, expires_at: claims.exp })
+    };
+    created.into_iter().zip(users).map(token).collect::<Result<_, _>>().map(Some)
 }
 
 async fn bulk_families(
@@ -272,7 +318,7 @@ async fn bulk_families(
     client: &Client,
     count: usize,
 ) -> Result<Option<Vec<Family>>, LoadtestError> {
-    let (new, users) = dealt(users, client, count);
+    let (new, users) = dealt(users, client, count, None);
     let created = admin.bulk::<_, CreatedFamily>(admin::FAMILIES_BULK, &new).await?;
     Ok(created.map(|created| {
         let family = |(created, user_id): (CreatedFamily, &Arc<str>)| Family {
@@ -284,7 +330,7 @@ async fn bulk_families(
 }
 
 /// Goes through `count` logins by silent request and code, in parts, so that no code expires on the way.
-async fn log_in(seed: Seed, count: usize) -> Result<(Seed, IssuedTokens), LoadtestError> {
+pub(super) async fn log_in(seed: Seed, count: usize) -> Result<(Seed, IssuedTokens), LoadtestError> {
     const PART: usize = 2_000;
     let keep = Arc::new(Mutex::new(IssuedTokens::default()));
     let shared = Arc::new(seed);
@@ -323,7 +369,7 @@ pub(crate) async fn harvest_codes(seed: &Arc<Seed>, count: usize) -> Result<(), 
 }
 
 /// Runs visitors off the caller's runtime; anything but right answers is an error.
-async fn run_flow(
+pub(super) async fn run_flow(
     seed: &Arc<Seed>,
     what: &'static str,
     requests: usize,

@@ -1,18 +1,26 @@
 //! A provider that keeps everything in memory, signs nothing, and can be told to answer wrongly.
 
-use std::collections::HashMap;
+mod login;
+
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{AUTHORIZATION, COOKIE, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use symbolon_crypto::{digest, encoding};
+use symbolon_crypto::jws::Compact;
+use symbolon_crypto::key::SigningKey;
+use symbolon_crypto::{Algorithm, digest, encoding};
 use url::form_urlencoded;
 
 pub(crate) const SECRET: &str = "admin-secret";
@@ -31,7 +39,38 @@ pub(crate) enum Fault {
     Inactive,
     NotRotated,
     Unavailable,
+    /// Takes expired tokens.
+    Expired,
+    /// Takes revoked tokens.
+    Revoked,
+    /// Does not look at signatures.
+    Signature,
+    /// Takes tokens that are meant for somebody else.
+    OtherAudience,
+    /// Takes tokens of clients that do not exist.
+    OtherClient,
+    /// Tokens outlive what they came from.
+    Outlives,
+    /// Names another actor before the one who acts.
+    Chain,
+    /// Knows no password.
+    LoginRefused,
+    /// Asks for consent.
+    Consent,
+    /// ID tokens of another request.
+    Nonce,
+    /// Publishes another key set.
+    Keys(&'static str),
+    /// Has no test endpoints.
+    NoTestEndpoints,
+    /// Refuses tokens in words of its own.
+    OtherError,
 }
+
+/// The provider's time, in seconds since 1970.
+const NOW: u64 = 1_900_000_000;
+/// When its tokens end.
+const END: u64 = 1_900_600_000;
 
 #[derive(Default)]
 struct Data {
@@ -39,12 +78,21 @@ struct Data {
     sessions: HashMap<String, String>,
     codes: HashMap<String, Code>,
     families: HashMap<String, String>,
+    revoked: HashSet<String>,
+    strict: bool,
+    /// Authorization requests that wait for a login.
+    transactions: HashMap<String, HashMap<String, String>>,
+    /// User and password hash by e-mail address.
+    passwords: HashMap<String, (String, String)>,
+    /// Hash and password that belong together.
+    checked: HashSet<(String, String)>,
 }
 
 struct Code {
     user: String,
     challenge: String,
     client: String,
+    nonce: String,
 }
 
 pub(crate) struct Fake {
@@ -52,6 +100,7 @@ pub(crate) struct Fake {
     bulk: bool,
     data: Mutex<Data>,
     fault: Mutex<Fault>,
+    requests: Arc<AtomicU64>,
 }
 
 impl Fake {
@@ -60,7 +109,13 @@ impl Fake {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
-        let fake = Arc::new(Self { address, bulk, data: Mutex::default(), fault: Mutex::new(Fault::None) });
+        let fake = Arc::new(Self {
+            address,
+            bulk,
+            data: Mutex::default(),
+            fault: Mutex::new(Fault::None),
+            requests: Arc::default(),
+        });
         let router = router(Arc::clone(&fake));
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -74,6 +129,11 @@ impl Fake {
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// How many requests came so far.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
     }
 
     pub(crate) fn set_fault(&self, fault: Fault) {
@@ -94,13 +154,54 @@ impl Fake {
         let sub = if self.has(Fault::Subject) { "somebody-else" } else { sub };
         let scope = if self.has(Fault::Scope) { "openid admin" } else { scope };
         let aud = if self.has(Fault::Audience) { "https://elsewhere" } else { aud };
-        let actor = if self.has(Fault::Actor) { "client:other" } else { &*format!("client:{client}") };
-        let claims = json!({
+        self.sign(&json!({
             "iss": self.url(), "sub": sub, "aud": aud, "client_id": client, "scope": scope,
-            "act": {"sub": actor}, "jti": self.id("jti"), "exp": 4_000_000_000_u64,
-        });
+            "jti": self.id("jti"), "iat": NOW, "exp": END,
+        }))
+    }
+
+    fn sign(&self, claims: &Value) -> String {
         let header = encoding::encode(br#"{"alg":"ES256","typ":"at+jwt","kid":"k"}"#);
         format!("{header}.{}.{}", encoding::encode(claims.to_string().as_bytes()), encoding::encode(&[7; 64]))
+    }
+
+    /// The answer to an exchange.
+    fn exchange(&self, form: &HashMap<String, String>, client: &str) -> Option<Value> {
+        let subject = self.verified(&form["subject_token"])?;
+        let actor = form.get("actor_token").map(|token| claims(token)["sub"].clone());
+        let actor = actor.unwrap_or_else(|| format!("client:{client}").into());
+        let actor = if self.has(Fault::Actor) { "client:other".into() } else { actor };
+        let token = self.jwt(subject["sub"].as_str().unwrap(), &form["audience"], client, &form["scope"]);
+        let mut claims = claims(&token);
+        claims["act"] = json!({ "sub": actor });
+        if self.has(Fault::Chain) {
+            claims["act"]["act"] = json!({ "sub": "client:before" });
+        }
+        if let Some(resource) = form.get("resource") {
+            claims["aud"] = json!([claims["aud"], resource]);
+            claims["resource"] = resource.clone().into();
+        }
+        claims["exp"] = if self.has(Fault::Outlives) { END + 1 } else { END }.into();
+        Some(json!({
+            "access_token": self.sign(&claims), "token_type": "Bearer",
+            "issued_token_type": form["requested_token_type"],
+        }))
+    }
+
+    /// The claims of a token that is good: signed by this provider, not expired, not revoked.
+    fn verified(&self, token: &str) -> Option<Value> {
+        let jws = Compact::parse(token).unwrap();
+        let signed = match jws.header().alg {
+            Algorithm::Rs256 => jws.verify(TEST_KEY.public()).is_ok(),
+            _ => jws.signature() == [7; 64],
+        };
+        let claims = claims(token);
+        let expired = claims["exp"].as_u64().unwrap() <= NOW;
+        let revoked = self.data.lock().unwrap().revoked.contains(token);
+        let good = (signed || self.has(Fault::Signature))
+            && (!expired || self.has(Fault::Expired))
+            && (!revoked || self.has(Fault::Revoked));
+        good.then_some(claims)
     }
 
     fn family(&self, user: &str) -> String {
@@ -110,14 +211,30 @@ impl Fake {
     }
 }
 
+/// What the test endpoint hands out.
+static TEST_KEY: LazyLock<SigningKey> =
+    LazyLock::new(|| SigningKey::generate(Algorithm::Rs256, Some("test-key")).unwrap());
+
 fn router(fake: Arc<Fake>) -> Router {
+    let requests = Arc::clone(&fake.requests);
+    let count = move |request: axum::extract::Request| {
+        requests.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(request)
+    };
     Router::new()
         .route("/.well-known/openid-configuration", get(discovery))
         .route("/authorize", get(authorize))
+        .route("/authorize/continue", get(login::go_on))
+        .route("/login", get(login::page).post(login::submit))
+        .route("/jwks", get(jwks))
         .route("/token", post(token))
         .route("/userinfo", get(userinfo))
         .route("/introspect", post(introspect))
+        .route("/revoke", post(revoke))
+        .route("/api/admin/settings/introspection-validation", put(strict))
+        .route("/api/admin/test/signing-key", get(signing_key))
         .route("/api/admin/{*call}", post(admin))
+        .layer(map_request(count))
         .with_state(fake)
 }
 
@@ -143,21 +260,35 @@ async fn discovery(State(fake): State<Arc<Fake>>) -> Response {
         "token_endpoint": format!("{url}/token"),
         "userinfo_endpoint": format!("{url}/userinfo"),
         "introspection_endpoint": format!("{url}/introspect"),
+        "revocation_endpoint": format!("{url}/revoke"),
         "jwks_uri": format!("{url}/jwks"),
     }))
 }
 
+async fn jwks(State(fake): State<Arc<Fake>>) -> Response {
+    let fault = *fake.fault.lock().unwrap();
+    let right =
+        r#"{"keys":[{"kty":"RSA","kid":"other","n":"","e":""},{"kty":"EC","kid":"k","crv":"P-256"}]}"#;
+    let keys = if let Fault::Keys(keys) = fault { keys } else { right };
+    ([("content-type", "application/jwk-set+json")], keys).into_response()
+}
+
 async fn authorize(State(fake): State<Arc<Fake>>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
     let query = form(&query.unwrap_or_default());
+    if !headers.contains_key(COOKIE) && !query.contains_key("prompt") {
+        return login::ask(&fake, &query);
+    }
+    answer(&fake, &query, &headers)
+}
+
+/// The authorization response to a request in a session.
+fn answer(fake: &Fake, query: &HashMap<String, String>, headers: &HeaderMap) -> Response {
     let session = headers[COOKIE].to_str().unwrap().strip_prefix("fake_session=").unwrap().to_owned();
     let user = fake.data.lock().unwrap().sessions.get(&session).cloned();
-    let code = fake.id("code-");
     let mut answer = form_urlencoded::Serializer::new(String::new());
     match user {
         Some(user) if !fake.has(Fault::LoginRequired) => {
-            let (challenge, client) = (query["code_challenge"].clone(), query["client_id"].clone());
-            fake.data.lock().unwrap().codes.insert(code.clone(), Code { user, challenge, client });
-            answer.append_pair("code", &code);
+            answer.append_pair("code", &fake.code(user, query));
         }
         _ => {
             answer.append_pair("error", "login_required");
@@ -174,13 +305,13 @@ async fn token(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) 
     if fake.has(Fault::Unavailable) {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    assert!(headers[AUTHORIZATION].to_str().unwrap().starts_with("Basic "));
+    let client = &*client_of(&headers);
     let form = form(&body);
-    let (client, issuer, scope) = ("client-1", fake.url(), "openid profile email");
+    let (issuer, scope) = (fake.url(), "openid profile email");
     let bearer = |access: String| json!({"access_token": access, "token_type": "Bearer", "expires_in": 3600});
     let mut answer;
     match &*form["grant_type"] {
-        "client_credentials" => answer = bearer(fake.jwt("client:client-1", &issuer, client, "")),
+        "client_credentials" => answer = bearer(fake.jwt(&format!("client:{client}"), &issuer, client, "")),
         "authorization_code" => {
             let code = fake.data.lock().unwrap().codes.remove(&form["code"]);
             let code = code.filter(|code| {
@@ -189,7 +320,9 @@ async fn token(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) 
             let Some(code) = code else { return (StatusCode::BAD_REQUEST, "invalid_grant").into_response() };
             assert_eq!(code.client, client);
             answer = bearer(fake.jwt(&code.user, &issuer, client, scope));
-            answer["id_token"] = fake.jwt(&code.user, client, client, scope).into();
+            let mut id_token = claims(&fake.jwt(&code.user, client, client, scope));
+            id_token["nonce"] = if fake.has(Fault::Nonce) { "other".into() } else { code.nonce.into() };
+            answer["id_token"] = fake.sign(&id_token).into();
             answer["refresh_token"] = fake.family(&code.user).into();
         }
         "refresh_token" => {
@@ -206,10 +339,11 @@ async fn token(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) 
             answer["refresh_token"] = next.into();
         }
         _ => {
-            let subject = claims(&form["subject_token"]);
-            answer =
-                bearer(fake.jwt(subject["sub"].as_str().unwrap(), &form["audience"], client, &form["scope"]));
-            answer["issued_token_type"] = form["requested_token_type"].clone().into();
+            let Some(exchanged) = fake.exchange(&form, client) else {
+                let error = if fake.has(Fault::OtherError) { "invalid_request" } else { "invalid_grant" };
+                return (StatusCode::BAD_REQUEST, json!({ "error": error }).to_string()).into_response();
+            };
+            answer = exchanged;
         }
     }
     reply(&answer)
@@ -221,13 +355,52 @@ async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response
     reply(&json!({"sub": sub, "email_verified": true}))
 }
 
-async fn introspect(State(fake): State<Arc<Fake>>, body: String) -> Response {
-    let mut answer = claims(&form(&body)["token"]);
-    answer["active"] = (!fake.has(Fault::Inactive)).into();
+/// The client that a request names.
+fn client_of(headers: &HeaderMap) -> String {
+    let basic = headers[AUTHORIZATION].to_str().unwrap().strip_prefix("Basic ").unwrap();
+    let pair = String::from_utf8(STANDARD.decode(basic).unwrap()).unwrap();
+    pair.split_once(':').unwrap().0.to_owned()
+}
+
+async fn introspect(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) -> Response {
+    let caller = client_of(&headers);
+    let told = fake.verified(&form(&body)["token"]).filter(|claims| {
+        let strict = fake.data.lock().unwrap().strict;
+        let aud = claims["aud"].to_string().contains(&format!("\"{}\"", fake.url()));
+        (!strict || aud || fake.has(Fault::OtherAudience))
+            && (claims["client_id"] == caller || fake.has(Fault::OtherClient))
+            && !fake.has(Fault::Inactive)
+    });
+    let Some(mut answer) = told else { return reply(&json!({ "active": false })) };
+    answer["active"] = true.into();
     if fake.has(Fault::Scope) {
         answer["scope"] = "openid admin".into();
     }
+    if fake.has(Fault::Chain) && answer.get("act").is_some() {
+        answer["act"]["act"] = json!({ "sub": "client:before" });
+    }
     reply(&answer)
+}
+
+async fn revoke(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) -> Response {
+    let token = form(&body)["token"].clone();
+    assert_eq!(claims(&token)["client_id"], client_of(&headers));
+    fake.data.lock().unwrap().revoked.insert(token);
+    StatusCode::OK.into_response()
+}
+
+async fn strict(State(fake): State<Arc<Fake>>, body: String) -> Response {
+    let settings: Value = serde_json::from_str(&body).unwrap();
+    fake.data.lock().unwrap().strict = settings["strictValidation"].as_bool().unwrap();
+    reply(&settings)
+}
+
+async fn signing_key(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response {
+    if fake.has(Fault::NoTestEndpoints) {
+        return (StatusCode::FORBIDDEN, r#"{"error":"access_denied"}"#).into_response();
+    }
+    assert_eq!(headers[AUTHORIZATION], format!("Bearer {SECRET}"));
+    reply(&json!({ "kid": TEST_KEY.kid(), "privatePEM": TEST_KEY.to_pkcs8_pem().unwrap().expose() }))
 }
 
 async fn admin(
@@ -255,8 +428,17 @@ async fn admin(
 fn create(fake: &Fake, kind: &str, item: &Value) -> Value {
     let user = item["user_id"].as_str().unwrap_or_default();
     match kind {
-        "clients" => json!({"client": {"client_id": "client-1", "client_secret": "s3cret"}}),
-        "users" => json!({"user": {"id": fake.id("user-"), "email": item["email"]}}),
+        "clients" => {
+            let service = item["client_name"].as_str().unwrap().strip_prefix("Load test service ");
+            let id = service.map_or("client-1".to_owned(), |service| format!("service-{service}"));
+            json!({"client": {"client_id": id, "client_secret": "s3cret"}})
+        }
+        "users" => {
+            let (id, text) = (fake.id("user-"), |name: &str| item[name].as_str().unwrap().to_owned());
+            let known = (id.clone(), text("password_hash"));
+            fake.data.lock().unwrap().passwords.insert(text("email"), known);
+            json!({"user": {"id": id, "email": item["email"]}})
+        }
         "tokens" => json!({
             "access_token": fake.jwt(user, &fake.url(), "client-1", item["scope"].as_str().unwrap())
         }),

@@ -1,6 +1,9 @@
 //! `symbolon loadtest`.
 
+mod output;
 mod run;
+mod suite;
+mod target;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -21,6 +24,8 @@ pub(super) fn command() -> Command {
         .about("Load a provider and say what it holds, and what requests cost")
         .subcommand_required(true)
         .subcommand(run::command())
+        .subcommand(suite::command())
+        .subcommand(report_command())
         .subcommand(measure_command())
         .subcommand(
             Command::new("hello")
@@ -39,6 +44,19 @@ pub(super) fn command() -> Command {
                         .help("One runtime per core instead of one for all"),
                 ),
         )
+}
+
+fn report_command() -> Command {
+    Command::new("report")
+        .about("Write the reports of a results.json again, beside an earlier run for instance")
+        .arg(
+            Arg::new("results")
+                .value_name("FILE")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("A results.json"),
+        )
+        .args(output::arguments())
 }
 
 fn measure_command() -> Command {
@@ -115,6 +133,11 @@ fn measure_command() -> Command {
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
+        Some(("suite", matches)) => suite::run(matches),
+        Some(("report", matches)) => {
+            let path = matches.get_one::<PathBuf>("results").cloned().unwrap_or_default();
+            output::Output::of(matches)?.finish(&output::read(&path)?)
+        }
         Some(("measure", matches)) => run_measure(matches),
         Some(("hello", matches)) => {
             let runtimes = if matches.get_flag("per-core") { Runtimes::PerCore } else { Runtimes::Shared };

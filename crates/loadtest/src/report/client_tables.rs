@@ -1,0 +1,235 @@
+//! Tables of what the generator saw.
+
+use crate::results::{Results, Run, Stage};
+
+use super::group::{self, Group, clean, label, offered};
+use super::number::{NONE, count, figure, optional, rate};
+use super::reference::Reference;
+use super::table::{Cell, Table};
+
+/// One row per scenario and number of shards: the highest rate without failure, and what it cost.
+pub(super) fn limits(results: &Results, reference: Option<&Reference>) -> Option<Table> {
+    let head = [
+        "Scenario",
+        "No failure up to /s",
+        "P50 ms",
+        "P99 ms",
+        "Server CPU µs/request",
+        "Failure from /s",
+        "December 2025 /s",
+        "Ratio",
+    ];
+    let mut table = Table::new("Highest rate without failure", &head);
+    table.note = "Without failure: every arrival sent, every answer right, every threshold held. December 2025: the highest \
+                  rate that its report calls a pass."
+        .to_owned();
+    for group in group::by_scenario(&results.runs) {
+        for series in group.series() {
+            let before =
+                reference.and_then(|reference| reference.highest_pass(group.scenario, series.shards));
+            let limit = series.limit();
+            let highest = limit.map(offered);
+            let failing = series.first_failing();
+            let ratio = highest.zip(before).map(|(ours, before)| ours / before);
+            table.rows.push(vec![
+                series.name().into(),
+                highest
+                    .map_or_else(|| Cell::judged("none".to_owned(), false), |highest| rate(highest).into()),
+                optional(limit.map(|run| run.p50_ms)).into(),
+                optional(limit.map(|run| run.p99_ms)).into(),
+                optional(limit.and_then(|run| run.server_cpu_us_per_request)).into(),
+                failing.map_or_else(|| NONE.to_owned(), rate).into(),
+                before.map_or_else(|| NONE.to_owned(), rate).into(),
+                ratio.map_or_else(|| NONE.into(), |ratio| reached(ratio, failing.is_some())),
+            ]);
+        }
+    }
+    table.finished()
+}
+
+/// How many times the reference's rate was reached: at least so many where no rate failed.
+fn reached(ratio: f64, failed_above: bool) -> Cell {
+    let text = format!("{}{}×", if failed_above { "" } else { "≥ " }, figure(ratio));
+    if failed_above || ratio >= 1.0 { Cell::judged(text, ratio >= 1.0) } else { text.into() }
+}
+
+/// Client latency.
+pub(super) fn latency(group: &Group<'_>) -> Option<Table> {
+    let head = [
+        "Run",
+        "Rate /s",
+        "Achieved /s",
+        "Requests",
+        "Failures",
+        "Wrong",
+        "Missed",
+        "Min",
+        "Mean",
+        "P50",
+        "P95",
+        "P99",
+        "P99.9",
+        "Max",
+        "Result",
+    ];
+    let mut table = Table::new("Client latency in ms, from the intended arrival", &head);
+    for run in &group.runs {
+        let mut row: Vec<Cell> = vec![
+            label(run).into(),
+            if run.rate > 0.0 { rate(run.rate).into() } else { NONE.into() },
+            rate(run.achieved_rate).into(),
+            count(run.requests).into(),
+        ];
+        row.extend([run.failures, run.wrong, run.missed].map(errors));
+        let latencies =
+            [run.min_ms, run.mean_ms, run.p50_ms, run.p95_ms, run.p99_ms, run.p999_ms, run.max_ms];
+        row.extend(latencies.map(|value| Cell::from(optional((run.requests > 0).then_some(value)))));
+        row.push(result(run));
+        table.rows.push(row);
+    }
+    table.finished()
+}
+
+fn errors(number: u64) -> Cell {
+    if number == 0 { "0".into() } else { Cell::judged(count(number), false) }
+}
+
+fn result(run: &Run) -> Cell {
+    let word = match (clean(run), run.passed()) {
+        (true, _) => "pass",
+        (false, true) => "pass with errors",
+        (false, false) => "fail",
+    };
+    Cell::judged(word.to_owned(), clean(run))
+}
+
+/// How the load was made.
+pub(super) fn schedules(group: &Group<'_>) -> Option<Table> {
+    let head = ["Run", "Executor", "Stages, requests per second", "Plateau s", "Connections"];
+    let mut table = Table::new("Load", &head);
+    table.text_columns = 3;
+    table.folded = true;
+    for run in &group.runs {
+        let stages: Vec<String> = run.stages.iter().map(stage).collect();
+        table.rows.push(vec![
+            label(run).into(),
+            run.executor.as_str().into(),
+            stages.join(", ").into(),
+            figure(run.seconds).into(),
+            count(run.connections as u64).into(),
+        ]);
+    }
+    table.finished()
+}
+
+fn stage(stage: &Stage) -> String {
+    let seconds = figure(stage.seconds);
+    if stage.from == stage.to {
+        return format!("{} for {seconds} s", rate(stage.to));
+    }
+    format!("{} to {} in {seconds} s", rate(stage.from), rate(stage.to))
+}
+
+/// Thresholds.
+pub(super) fn thresholds(group: &Group<'_>) -> Option<Table> {
+    let mut table = Table::new("Thresholds", &["Run", "Figure", "Limit", "Measured", "Held"]);
+    table.text_columns = 3;
+    table.folded = true;
+    for run in &group.runs {
+        for threshold in &run.thresholds {
+            let held = if threshold.held { "yes" } else { "no" };
+            table.rows.push(vec![
+                label(run).into(),
+                threshold.name.as_str().into(),
+                threshold.limit.as_str().into(),
+                figure(threshold.value).into(),
+                Cell::judged(held.to_owned(), threshold.held),
+            ]);
+        }
+    }
+    table.finished()
+}
+
+/// Error kinds.
+pub(super) fn error_kinds(group: &Group<'_>) -> Option<Table> {
+    let mut table = Table::new("Errors by kind", &["Run", "Error", "Kind", "Count"]);
+    table.text_columns = 3;
+    table.folded = true;
+    for run in &group.runs {
+        for (word, kinds) in [("failure", &run.failure_kinds), ("wrong", &run.wrong_kinds)] {
+            for (kind, number) in kinds.iter().filter(|(_, number)| **number > 0) {
+                table.rows.push(vec![
+                    label(run).into(),
+                    word.into(),
+                    kind.as_str().into(),
+                    count(*number).into(),
+                ]);
+            }
+        }
+    }
+    table.finished()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    fn texts(table: &Table, row: usize) -> Vec<&str> {
+        table.rows[row].iter().map(|cell| cell.text.as_str()).collect()
+    }
+
+    #[test]
+    fn latency_has_the_figures_of_the_run() {
+        let results = sample::small();
+        let table = latency(&group::by_scenario(&results.runs)[0]).unwrap();
+        assert_eq!(
+            texts(&table, 0),
+            [
+                "500/s, 64 shards",
+                "500",
+                "500",
+                "90,000",
+                "0",
+                "0",
+                "0",
+                "0.310",
+                "0.800",
+                "0.720",
+                "2.10",
+                "4.50",
+                "12.3",
+                "58.6",
+                "pass"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_limit_stands_beside_the_reference() {
+        let results = sample::small();
+        let table = limits(&results, Reference::december_2025().as_ref()).unwrap();
+        assert_eq!(
+            texts(&table, 0),
+            ["silent, 64 shards", "500", "0.720", "4.50", "61.0", "3,500", "≥ 0.143×"]
+        );
+        assert!(!table.head.contains(&"Failure from /s".to_owned()));
+    }
+
+    #[test]
+    fn the_schedule_is_written_out() {
+        let results = sample::small();
+        let table = schedules(&group::by_scenario(&results.runs)[0]).unwrap();
+        let stages = "0 to 500 in 15.0 s, 500 for 180 s";
+        assert_eq!(texts(&table, 0), ["500/s, 64 shards", "ramping-arrival-rate", stages, "180", "64"]);
+    }
+
+    #[test]
+    fn a_run_without_requests_has_no_latency() {
+        let mut results = sample::small();
+        results.runs[0] = Run { scenario: "silent".to_owned(), name: "silent".to_owned(), ..Run::default() };
+        let table = latency(&group::by_scenario(&results.runs)[0]).unwrap();
+        assert_eq!(table.head, ["Run", "Achieved /s", "Requests", "Failures", "Wrong", "Missed", "Result"]);
+        assert_eq!(texts(&limits(&results, None).unwrap(), 0), ["silent", "none", "0"]);
+    }
+}

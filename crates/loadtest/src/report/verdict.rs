@@ -1,0 +1,142 @@
+//! Whether the runs passed, and why not.
+
+use crate::results::{Results, Run};
+
+use super::number::{count, figure};
+
+/// The verdict over a report.
+#[derive(Debug, PartialEq)]
+pub(super) struct Verdict {
+    /// `Passed`, `Failed` or `Partial`.
+    pub(super) word: &'static str,
+    /// All runs in one sentence.
+    pub(super) sum: String,
+    /// Why it did not pass.
+    pub(super) reasons: Vec<String>,
+    /// What a reader must know although it fails nothing.
+    pub(super) notes: Vec<String>,
+}
+
+/// The verdict over all runs.
+pub(super) fn verdict(results: &Results) -> Verdict {
+    let mut reasons: Vec<String> =
+        results.partial.iter().map(|why| format!("Not everything was run: {why}")).collect();
+    if results.runs.is_empty() {
+        reasons.push("There is no run.".to_owned());
+    }
+    reasons.extend(results.runs.iter().flat_map(broken));
+    let word = match (results.partial.is_some(), results.passed()) {
+        (true, _) => "Partial",
+        (false, true) => "Passed",
+        (false, false) => "Failed",
+    };
+    Verdict {
+        word,
+        sum: sum(&results.runs),
+        reasons,
+        notes: results.runs.iter().flat_map(remarkable).collect(),
+    }
+}
+
+fn sum(runs: &[Run]) -> String {
+    let total = |read: fn(&Run) -> u64| runs.iter().map(read).sum::<u64>();
+    let (runs, requests) = (many(runs.len() as u64, "run"), many(total(|run| run.requests), "request"));
+    let (wrong, failed, missed) =
+        (total(|run| run.wrong), total(|run| run.failures), total(|run| run.missed));
+    format!("{runs}, {requests}: {} wrong, {} failed, {} missed", count(wrong), count(failed), count(missed))
+}
+
+fn broken(run: &Run) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if run.wrong > 0 {
+        reasons.push(format!(
+            "Run {}: {}{}.",
+            run.name,
+            many(run.wrong, "wrong answer"),
+            kinds(run.wrong_kinds.iter())
+        ));
+    }
+    for threshold in run.thresholds.iter().filter(|threshold| !threshold.held) {
+        let (name, limit) = (&threshold.name, &threshold.limit);
+        reasons.push(format!("Run {}: {name} is {}, must be {limit}.", run.name, figure(threshold.value)));
+    }
+    reasons
+}
+
+fn remarkable(run: &Run) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(why) = &run.generator_limit {
+        notes.push(format!("Run {}: the generator, not the provider, was the limit: {why}.", run.name));
+    }
+    if run.failures > 0 {
+        let failed = many(run.failures, "request");
+        notes.push(format!(
+            "Run {}: {failed} without an answer{}.",
+            run.name,
+            kinds(run.failure_kinds.iter())
+        ));
+    }
+    if run.missed > 0 {
+        notes.push(format!(
+            "Run {}: {} found no free connection in time.",
+            run.name,
+            many(run.missed, "arrival")
+        ));
+    }
+    if run.errors_besides > 0 {
+        notes.push(format!(
+            "Run {}: {} outside of the plateau.",
+            run.name,
+            many(run.errors_besides, "error")
+        ));
+    }
+    notes
+}
+
+fn many(number: u64, word: &str) -> String {
+    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+fn kinds<'k>(kinds: impl Iterator<Item = (&'k String, &'k u64)>) -> String {
+    let listed: Vec<String> = kinds.map(|(kind, number)| format!("{kind} {}", count(*number))).collect();
+    if listed.is_empty() { String::new() } else { format!(" ({})", listed.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn every_broken_threshold_and_wrong_answer_is_a_reason() {
+        let mut results = sample::small();
+        assert_eq!(verdict(&results).word, "Passed");
+        assert!(verdict(&results).reasons.is_empty());
+
+        results.runs[0].wrong = 2;
+        results.runs[0].wrong_kinds = [("scope".to_owned(), 2)].into();
+        results.runs[0].thresholds[0].held = false;
+        results.runs[0].failures = 1;
+        let failed = verdict(&results);
+        assert_eq!(failed.word, "Failed");
+        assert_eq!(
+            failed.reasons,
+            [
+                "Run silent 500/s, 64 shards: 2 wrong answers (scope 2).",
+                "Run silent 500/s, 64 shards: p95_ms is 2.10, must be < 300."
+            ]
+        );
+        assert_eq!(failed.sum, "1 run, 90,000 requests: 2 wrong, 1 failed, 0 missed");
+        assert_eq!(failed.notes, ["Run silent 500/s, 64 shards: 1 request without an answer."]);
+    }
+
+    #[test]
+    fn a_partial_report_says_so_first() {
+        let mut results = sample::small();
+        results.partial = Some("interrupted".to_owned());
+        results.runs.clear();
+        let partial = verdict(&results);
+        assert_eq!(partial.word, "Partial");
+        assert_eq!(partial.reasons, ["Not everything was run: interrupted", "There is no run."]);
+    }
+}

@@ -1,0 +1,128 @@
+//! Where load tests leave their results, and what they say at the end.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches, value_parser};
+use symbolon_loadtest::LoadtestError;
+use symbolon_loadtest::report;
+use symbolon_loadtest::results::{Results, Run, VERSION};
+
+use crate::command::CommandError;
+
+/// `--out`, and `--compare`.
+pub(super) fn arguments() -> [Arg; 2] {
+    [
+        Arg::new("out")
+            .long("out")
+            .value_name("DIR")
+            .default_value("loadtest-report")
+            .value_parser(value_parser!(PathBuf))
+            .help("Where report.html, report.md, results.json and the provider's log go"),
+        Arg::new("compare")
+            .long("compare")
+            .value_name("FILE")
+            .value_parser(value_parser!(PathBuf))
+            .help("The results.json of an earlier run, to stand beside this one in the report"),
+    ]
+}
+
+/// Where results go, and what they are compared with.
+pub(super) struct Output {
+    directory: PathBuf,
+    earlier: Option<Results>,
+}
+
+impl Output {
+    /// Looked at before the run, which would be for nothing if its results had nowhere to go.
+    pub(super) fn of(matches: &ArgMatches) -> Result<Self, CommandError> {
+        let directory = matches.get_one::<PathBuf>("out").cloned().unwrap_or_default();
+        let unusable =
+            |error: std::io::Error| LoadtestError::Options(format!("--out {}: {error}", directory.display()));
+        fs::create_dir_all(&directory).map_err(unusable)?;
+        tempfile::tempfile_in(&directory).map_err(unusable)?;
+        let earlier = matches.get_one::<PathBuf>("compare").map(|path| read(path)).transpose()?;
+        Ok(Self { directory, earlier })
+    }
+
+    /// The file for the log of a provider that is started.
+    pub(super) fn log(&self) -> PathBuf {
+        self.directory.join("provider.log")
+    }
+
+    /// Writes the results and their reports, tells them, and says whether all was well.
+    pub(super) fn finish(&self, results: &Results) -> Result<(), CommandError> {
+        let text = serde_json::to_string_pretty(results).map_err(std::io::Error::from)?;
+        self.write("results.json", &text)?;
+        self.write("report.md", &report::markdown(results, self.earlier.as_ref()))?;
+        self.write("report.html", &report::html(results, self.earlier.as_ref()))?;
+        tell(results, &self.directory)?;
+        match results.partial {
+            None if results.passed() => Ok(()),
+            None => Err(CommandError::Failed("a threshold did not hold, or an answer was wrong")),
+            Some(_) => Err(CommandError::Failed("it was cut short: the results are partial")),
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), LoadtestError> {
+        let path = self.directory.join(name);
+        fs::write(&path, text).map_err(|error| LoadtestError::Options(format!("{}: {error}", path.display())))
+    }
+}
+
+/// Reads a `results.json`.
+pub(super) fn read(path: &Path) -> Result<Results, CommandError> {
+    let unusable = |reason: String| LoadtestError::Options(format!("{}: {reason}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+    let results: Results = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
+    if results.version > VERSION {
+        let version = results.version;
+        return Err(
+            unusable(format!("it has version {version}, and this program reads up to {VERSION}")).into()
+        );
+    }
+    Ok(results)
+}
+
+fn tell(results: &Results, out: &Path) -> Result<(), CommandError> {
+    let mut to = std::io::stdout().lock();
+    if let Some(why) = &results.partial {
+        writeln!(to, "partial: {why}")?;
+    }
+    for run in &results.runs {
+        tell_run(&mut to, run)?;
+    }
+    Ok(writeln!(to, "written to {}", out.display())?)
+}
+
+fn tell_run(to: &mut impl Write, run: &Run) -> std::io::Result<()> {
+    writeln!(to, "{}: {}", run.name, if run.passed() { "passed" } else { "FAILED" })?;
+    writeln!(
+        to,
+        "  {:.1}/s of {:.1}/s for {:.0} s: {} requests, {} failed, {} wrong, {} missed",
+        run.achieved_rate, run.rate, run.seconds, run.requests, run.failures, run.wrong, run.missed,
+    )?;
+    writeln!(
+        to,
+        "  latency in ms: P50 {:.2}, P95 {:.2}, P99 {:.2}, P99.9 {:.2}, longest {:.2}",
+        run.p50_ms, run.p95_ms, run.p99_ms, run.p999_ms, run.max_ms,
+    )?;
+    if let Some(server) = run.server_cpu_us_per_request {
+        let generator = run.generator_cpu_us_per_request;
+        writeln!(to, "  CPU per request in µs: server {server:.1}, generator {generator:.1}")?;
+    }
+    for (kind, count) in run.wrong_kinds.iter().chain(&run.failure_kinds) {
+        writeln!(to, "  {count} × {kind}")?;
+    }
+    if let Some(wrong) = &run.first_wrong {
+        writeln!(to, "  for instance {wrong}")?;
+    }
+    for threshold in run.thresholds.iter().filter(|threshold| !threshold.held) {
+        writeln!(to, "  {} {} did not hold: {:.4}", threshold.name, threshold.limit, threshold.value)?;
+    }
+    if let Some(limit) = &run.generator_limit {
+        writeln!(to, "  the generator was the limit: {limit}")?;
+    }
+    Ok(())
+}

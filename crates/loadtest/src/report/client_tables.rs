@@ -115,7 +115,7 @@ pub(super) fn schedules(group: &Group<'_>) -> Option<Table> {
             label(run).into(),
             run.executor.as_str().into(),
             stages.join(", ").into(),
-            figure(run.seconds).into(),
+            rate(run.seconds).into(),
             count(run.connections as u64).into(),
         ]);
     }
@@ -123,7 +123,7 @@ pub(super) fn schedules(group: &Group<'_>) -> Option<Table> {
 }
 
 fn stage(stage: &Stage) -> String {
-    let seconds = figure(stage.seconds);
+    let seconds = rate(stage.seconds);
     if stage.from == stage.to {
         return format!("{} for {seconds} s", rate(stage.to));
     }
@@ -220,7 +220,7 @@ mod tests {
     fn the_schedule_is_written_out() {
         let results = sample::small();
         let table = schedules(&group::by_scenario(&results.runs)[0]).unwrap();
-        let stages = "0 to 500 in 15.0 s, 500 for 180 s";
+        let stages = "0 to 500 in 15 s, 500 for 180 s";
         assert_eq!(texts(&table, 0), ["500/s, 64 shards", "ramping-arrival-rate", stages, "180", "64"]);
     }
 

@@ -30,8 +30,10 @@ pub(super) const WALL: Measure = Measure { name: "ms wall time", read: |shard| s
 /// The map, as SVG; none where nothing was measured by shard.
 pub(super) fn heat_map(run: &Run, measure: &Measure) -> Option<String> {
     let stores = run.server.iter().flat_map(|server| &server.stores);
+    // One shard has nothing to be even with.
+    let split = stores.filter(|store| store.shards.len() > 1);
     let used: Vec<&StoreFigures> =
-        stores.filter(|store| store.shards.iter().any(|shard| (measure.read)(shard) > 0.0)).collect();
+        split.filter(|store| store.shards.iter().any(|shard| (measure.read)(shard) > 0.0)).collect();
     if used.is_empty() {
         return None;
     }
@@ -133,6 +135,8 @@ mod tests {
     #[test]
     fn unused_kinds_and_absent_figures_have_no_map() {
         let mut run = sample::small().runs.remove(0);
+        run.server.as_mut().unwrap().stores[0].shards.truncate(1);
+        assert_eq!(heat_map(&run, &WALL), None);
         run.server.as_mut().unwrap().stores[0].shards.clear();
         assert_eq!(heat_map(&run, &WALL), None);
         run.server = None;

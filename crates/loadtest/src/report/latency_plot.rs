@@ -12,7 +12,7 @@ use super::text;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 380.0;
-const FRAME: Frame = Frame { left: 62.0, top: 34.0, right: 836.0, bottom: 330.0 };
+const FRAME: Frame = Frame { left: 62.0, top: 42.0, right: 836.0, bottom: 330.0 };
 
 /// A percentile: its class and name, and how it is read of both sides.
 pub(super) struct Percentile {
@@ -83,7 +83,7 @@ fn write_titles(svg: &mut String) {
     let middle = (FRAME.left + FRAME.right) / 2.0;
     let _ = write!(
         svg,
-        "<text x=\"8\" y=\"14\">Latency in ms (logarithmic)</text>\
+        "<text x=\"8\" y=\"12\">Latency in ms (logarithmic)</text>\
          <text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">Requests per second asked for</text>",
         HEIGHT - 10.0
     );
@@ -108,7 +108,7 @@ fn write_limit(svg: &mut String, series: &Series<'_>, x: &Scale) {
     let tried = if series.first_failing().is_none() { " (highest tried)" } else { "" };
     let _ = write!(
         svg,
-        "<path class=\"limit\" d=\"M{at:.1} {:.1}V{}\"/><text class=\"strong\" x=\"{:.1}\" y=\"26\" text-anchor=\"{}\">\
+        "<path class=\"limit\" d=\"M{at:.1} {:.1}V{}\"/><text class=\"strong\" x=\"{:.1}\" y=\"33\" text-anchor=\"{}\">\
          no failure up to {}/s{tried}</text>",
         FRAME.top - 4.0,
         FRAME.bottom,

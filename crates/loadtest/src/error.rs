@@ -41,6 +41,14 @@ pub enum LoadtestError {
         /// What is missing.
         what: &'static str,
     },
+    /// A seed could not be written to its file or read back.
+    #[error("seed {}: {reason}", path.display())]
+    SeedFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// A process could not be started or ended before it was ready.
     #[error("{program}: {reason}")]
     Process {

@@ -2,12 +2,14 @@
 //! admin API (bulk calls where the target has them) and by real flows.
 
 mod admin;
+mod file;
 mod plant;
 mod special;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use symbolon_crypto::{Algorithm, SecretString};
 
 use crate::Target;
@@ -65,7 +67,7 @@ impl Client {
 }
 
 /// Somebody who can sign in.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct User {
     /// The subject of the tokens.
     pub id: Arc<str>,
@@ -74,7 +76,7 @@ pub struct User {
 }
 
 /// A session and the user whose it is.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Session {
     /// The cookie's value.
     pub id: Arc<str>,
@@ -83,7 +85,7 @@ pub struct Session {
 }
 
 /// An access token and the user whom it is about.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct AccessToken {
     /// The token.
     pub token: Arc<str>,
@@ -94,7 +96,7 @@ pub struct AccessToken {
 }
 
 /// Tokens that are not simply valid, and the services that act for users.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Special {
     /// Valid tokens that came from an exchange by an actor.
     pub exchanged: Vec<ExchangedToken>,
@@ -123,6 +125,7 @@ impl Special {
 }
 
 /// A token that came from an exchange (RFC 8693).
+#[derive(Serialize, Deserialize)]
 pub struct ExchangedToken {
     /// The token.
     pub token: Arc<str>,
@@ -135,6 +138,7 @@ pub struct ExchangedToken {
 }
 
 /// A client that acts for users.
+#[derive(Serialize, Deserialize)]
 pub struct Service {
     /// Its id.
     pub client_id: Arc<str>,
@@ -143,7 +147,7 @@ pub struct Service {
 }
 
 /// A refresh-token family by its current token.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Family {
     /// The token that was issued last.
     pub refresh_token: Arc<str>,

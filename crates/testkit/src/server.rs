@@ -25,7 +25,7 @@ use crate::browser::{Answer, Browser};
 use crate::clock::TestClock;
 
 /// The admin secret of every test server.
-pub(crate) const ADMIN_SECRET: &str = "an admin secret for tests";
+pub const ADMIN_SECRET: &str = "an admin secret for tests";
 
 /// How a test server differs from the usual one.
 #[derive(Clone)]

@@ -137,10 +137,9 @@ pub async fn plant(
     let missing_families = if families.is_none() { options.families } else { 0 };
     // One login at least is gone through for real, so that the flows are known to work before the run.
     let (mut seed, issued) = log_in(seed, missing_tokens.max(missing_families).max(1)).await?;
-    seed.tokens = tokens.unwrap_or_default();
-    seed.families = families.unwrap_or_default();
-    seed.tokens.extend(issued.tokens);
-    seed.families.extend(issued.families);
+    // What came from logins may live shorter than what bulk calls gave, so the two are not mixed.
+    seed.tokens = tokens.unwrap_or(issued.tokens);
+    seed.families = families.unwrap_or(issued.families);
     seed.algorithm = issued_algorithm(&seed, options.algorithm)?;
     if options.mix == Mix::Report {
         seed = special::plant(seed, &users, options).await?;
@@ -312,7 +311,8 @@ pub(super) async fn bulk_tokens(
     created.into_iter().zip(users).map(token).collect::<Result<_, _>>().map(Some)
 }
 
-async fn bulk_families(
+/// So many refresh-token families; none where the target has no such call.
+pub(super) async fn bulk_families(
     admin: &mut Admin<'_>,
     users: &[Arc<str>],
     client: &Client,

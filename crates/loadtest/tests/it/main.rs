@@ -12,3 +12,4 @@ mod executor;
 mod fake;
 mod measure;
 mod scenario;
+mod seed;

@@ -19,6 +19,7 @@ mod ending;
 mod introspection;
 mod issuers;
 mod keys;
+mod loadtest;
 mod login;
 mod logout;
 mod pages;

@@ -133,9 +133,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether every answer was right and every threshold held.
+    /// Whether every answer was right, also outside of the plateau, and every threshold held.
     pub fn passed(&self) -> bool {
-        self.wrong == 0 && self.thresholds.iter().all(|threshold| threshold.held)
+        self.wrong == 0 && self.errors_besides == 0 && self.thresholds.iter().all(|threshold| threshold.held)
     }
 }
 

@@ -56,6 +56,13 @@ fn broken(run: &Run) -> Vec<String> {
             kinds(run.wrong_kinds.iter())
         ));
     }
+    if run.errors_besides > 0 {
+        reasons.push(format!(
+            "Run {}: {} outside of the plateau.",
+            run.name,
+            many(run.errors_besides, "error")
+        ));
+    }
     for threshold in run.thresholds.iter().filter(|threshold| !threshold.held) {
         let (name, limit) = (&threshold.name, &threshold.limit);
         reasons.push(format!("Run {}: {name} is {}, must be {limit}.", run.name, figure(threshold.value)));
@@ -81,13 +88,6 @@ fn remarkable(run: &Run) -> Vec<String> {
             "Run {}: {} found no free connection in time.",
             run.name,
             many(run.missed, "arrival")
-        ));
-    }
-    if run.errors_besides > 0 {
-        notes.push(format!(
-            "Run {}: {} outside of the plateau.",
-            run.name,
-            many(run.errors_besides, "error")
         ));
     }
     notes

@@ -222,7 +222,7 @@ async fn run_group(
     };
     results.provider = results::Provider {
         issuer: seed.target.issuer.clone(),
-        software: None,
+        software: scrape(provider.metrics.as_deref()).await?.and_then(|page| page.software()),
         algorithm: Some(seed.algorithm.to_string()),
     };
     let mut rotated = false;

@@ -44,6 +44,12 @@ impl Page {
         Ok(Self::parse(response.text()))
     }
 
+    /// The provider's name and version, where it says so.
+    pub(crate) fn software(&self) -> Option<String> {
+        let build = self.of("symbolon_build_info").next()?;
+        Some(format!("Symbolon {}", build.labels.get("version")?))
+    }
+
     fn parse(text: &str) -> Self {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         Self(lines.filter_map(sample).collect())
@@ -230,7 +236,7 @@ mod tests {
 
     fn page(operations: u32, hits: u32) -> Page {
         Page::parse(&format!(
-            "# HELP x y\nprocess_cpu_seconds_total {}\nprocess_resident_memory_bytes 33554432\n\
+            "# HELP x y\nsymbolon_build_info{{version=\"1.2\",revision=\"3\"}} 1\nprocess_cpu_seconds_total {}\nprocess_resident_memory_bytes 33554432\n\
              symbolon_store_operations_total{{kind=\"code\",shard=\"3\"}} {operations}\n\
              symbolon_store_operations_total{{kind=\"user\",shard=\"0\"}} 7\n\
              symbolon_store_wall_seconds_sum{{kind=\"code\",shard=\"3\"}} 0.5\n\
@@ -250,6 +256,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_between_two_readings() {
+        assert_eq!(page(1, 1).software().as_deref(), Some("Symbolon 1.2"));
         let figures = Between(&page(100, 10), &page(350, 60)).figures();
         assert!((figures.cpu_seconds - 2.5).abs() < 1e-9 && (figures.resident_mib - 32.0).abs() < 1e-9);
         let [code] = figures.stores.as_slice() else {

@@ -1,7 +1,7 @@
 //! Servers as child processes that never outlive the measurement.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -28,8 +28,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a program and waits for its line `listening on http://ADDRESS`. Its standard error goes to the file
-    /// `log`, or where this process's goes. Its standard input is a pipe that ends with this process.
+    /// Starts a program and waits for its line `listening on http://ADDRESS`. Its standard error is added to
+    /// the file `log`, or goes where this process's goes. Its standard input is a pipe that ends with this process.
     ///
     /// # Errors
     /// [`LoadtestError::Process`] when it cannot be started, ends, or is not ready within 30 s.
@@ -40,7 +40,7 @@ impl Server {
         log: Option<&Path>,
     ) -> Result<Self, LoadtestError> {
         let errors = match log {
-            Some(log) => Stdio::from(File::create(log)?),
+            Some(log) => Stdio::from(OpenOptions::new().create(true).append(true).open(log)?),
             None => Stdio::inherit(),
         };
         let failed = |reason: String| LoadtestError::Process { program: program.to_owned(), reason };

@@ -1,7 +1,7 @@
 //! Reports: [`crate::results::Results`] as Markdown and as one self-contained HTML page, beside the figures of December
 //! 2025 and beside an earlier run. Pure functions: reading and writing files is the caller's part.
 //!
-//! Every table is built once ([`table::Table`]) and written in both forms; the plots are in the HTML only.
+//! Every table is built once (in `table.rs`) and written in both forms; the plots are in the HTML only.
 
 mod client_tables;
 mod comparison;

@@ -2,7 +2,7 @@
 //!
 //! fjall replays its journal when it opens, some ten milliseconds per megabyte, even where the tables hold all of it
 //! already: it looks at every change to find out. Here the tables are written out and the journal is emptied behind
-//! them, which is what fjall itself does with the journals before the last one.
+//! them, which is what fjall itself does with the journals before the last one (docs/decisions/018).
 
 use std::fs::{self, OpenOptions};
 use std::io;

@@ -11,6 +11,9 @@ use symbolon_loadtest::results::{Results, Run, VERSION};
 
 use crate::command::CommandError;
 
+/// The log of the providers that are started.
+const LOG: &str = "provider.log";
+
 /// `--out`, and `--compare`.
 pub(super) fn arguments() -> [Arg; 2] {
     [
@@ -46,9 +49,15 @@ impl Output {
         Ok(Self { directory, earlier })
     }
 
-    /// The file for the log of a provider that is started.
-    pub(super) fn log(&self) -> PathBuf {
-        self.directory.join("provider.log")
+    /// The file that every provider of a run adds its log to, without what an earlier run left there.
+    pub(super) fn log(&self) -> Result<PathBuf, CommandError> {
+        let path = self.directory.join(LOG);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(LoadtestError::Options(format!("{}: {error}", path.display())).into())
+            }
+            _ => Ok(path),
+        }
     }
 
     /// Writes the results and their reports, tells them, and says whether all was well.

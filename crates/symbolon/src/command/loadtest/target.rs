@@ -69,7 +69,7 @@ pub(super) fn options(
         options.data_parent.clone_from(parent);
     }
     options.target = target(matches)?;
-    options.log = options.target.is_none().then(|| output.log());
+    options.log = if options.target.is_none() { Some(output.log()?) } else { None };
     options.terminal = std::io::stderr().is_terminal();
     let now = SystemTime::UNIX_EPOCH + Duration::from_millis(SystemClock::start().now().millis());
     options.started = humantime::format_rfc3339_seconds(now).to_string();

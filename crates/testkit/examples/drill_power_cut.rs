@@ -2,7 +2,9 @@
 //! left it at random moments, and looks whether everything that had been acknowledged by then holds.
 //!
 //! `cargo run -p symbolon-testkit --example drill_power_cut -- target/debug/symbolon [--cuts 200] [--seconds 20]
-//! [--seed N] [--without-sync] [--expect-failure]`
+//! [--last N] [--seed N] [--without-sync] [--expect-failure]`
+//!
+//! With `--last N` the moments are among the last N changes, where the server stops and writes its tables out.
 //!
 //! Needs `strace`. With `--without-sync` the server does not sync, and the drill must fail: `--expect-failure`.
 #![allow(
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::of_process();
     let cuts = arguments.number("--cuts", 200) as usize;
     let seconds = arguments.number("--seconds", 20);
+    let last = arguments.number("--last", u64::MAX);
     let seed = arguments.number("--seed", unix_micros());
     let without_sync = arguments.switch("--without-sync");
     let expect_failure = arguments.switch("--expect-failure");
@@ -46,7 +49,7 @@ fn main() -> ExitCode {
         crew.tally(),
         trace.metadata().map_or(0, |metadata| metadata.len())
     );
-    let replay = Replay { launch, crew, directory: directory.path(), dice: Dice::new(seed) };
+    let replay = Replay { launch, crew, directory: directory.path(), last, dice: Dice::new(seed) };
     let (tally, syncs, done) = replay.run(&trace, cuts, expect_failure);
     println!("{tally}\n{done:>9}  power cuts\n{syncs:>9}  syncs in the record");
     println!("{} s in all; seed {seed}", (unix_micros() - began) / 1_000_000);
@@ -79,6 +82,8 @@ struct Replay<'a> {
     launch: Launch,
     crew: Crew,
     directory: &'a Path,
+    /// How many changes at the end come into question.
+    last: u64,
     dice: Dice,
 }
 
@@ -109,7 +114,8 @@ impl Replay<'_> {
         let mut disk = Disk::new(&self.launch.data);
         let all = events(trace).filter(|event| disk.take(event)).count();
         println!("{all:>9}  changes and syncs in the record");
-        let mut moments: Vec<usize> = (0..all).map(|index| index + 1).collect();
+        let first = all.saturating_sub(usize::try_from(self.last).unwrap_or(usize::MAX));
+        let mut moments: Vec<usize> = (first..all).map(|index| index + 1).collect();
         for index in 0..moments.len().min(cuts) {
             let other = index + self.dice.below(moments.len() - index);
             moments.swap(index, other);

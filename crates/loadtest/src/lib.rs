@@ -9,6 +9,7 @@
 //!
 //! Nothing here prints: progress and reports go to a writer that the caller gives.
 
+mod admin;
 pub mod client;
 pub mod clock;
 pub mod cpu;

@@ -56,7 +56,7 @@ impl MeasureOptions {
     /// All operations with RS256, 32 in flight, 5 rounds of 1 s, against a provider that `program` starts.
     pub fn new(program: PathBuf) -> Self {
         Self {
-            scenarios: Scenario::OPERATIONS.to_vec(),
+            scenarios: Scenario::operations().collect(),
             algorithm: Algorithm::Rs256,
             connections: 32,
             threads: 1,

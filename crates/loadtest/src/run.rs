@@ -1,6 +1,5 @@
 //! Load tests: a provider, a seed, schedules, and what came of them.
 
-mod admin;
 mod live;
 mod threshold;
 
@@ -9,11 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use symbolon_crypto::{Algorithm, SecretString};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub use threshold::Rule;
 
+use crate::admin::{self, Admin};
 use crate::executor::{Load, Open, OpenOutcome, Schedule, Stop, open};
 use crate::provider::{Provider, RunningTarget, Start};
 use crate::results::{self, Results, Run, Second, ServerFigures};
@@ -22,6 +23,9 @@ use crate::scrape::{Between, Page};
 use crate::seed::{Seed, SeedOptions, harvest_codes, plant};
 use crate::{LoadtestError, Target, machine};
 use live::{Live, millis};
+
+/// The longest that a code may live (RFC 6749 4.1.2), in seconds.
+const CODE_SECONDS: u64 = 600;
 
 /// One load: what is asked, when, and what must hold.
 #[derive(Clone)]
@@ -53,13 +57,13 @@ impl Plan {
         }
     }
 
-    /// The kind of state that its shards matter for.
-    fn main_kind(&self) -> Option<&'static str> {
+    /// Where the number of shards stands of the kind of state that they matter for.
+    fn shards(&self) -> Option<&'static str> {
         match self.scenario {
-            Scenario::Silent | Scenario::Code => Some("code"),
-            Scenario::Refresh => Some("refresh"),
-            Scenario::Userinfo | Scenario::Introspect | Scenario::Exchange => Some("revocation"),
-            Scenario::Login => Some("session"),
+            Scenario::Silent | Scenario::Code => Some(admin::CODE_SHARDS),
+            Scenario::Refresh => Some(admin::REFRESH_SHARDS),
+            Scenario::Userinfo | Scenario::Introspect | Scenario::Exchange => Some(admin::REVOCATION_SHARDS),
+            Scenario::Login => Some(admin::SESSION_SHARDS),
             Scenario::ClientCredentials | Scenario::Discovery => None,
         }
     }
@@ -229,7 +233,9 @@ async fn run_group(
     for plan in &group.plans {
         if plan.scenario == Scenario::Refresh && std::mem::replace(&mut rotated, true) {
             // The run before went on with its families, and their first tokens are used.
-            Arc::get_mut(&mut seed).ok_or(LoadtestError::Interrupted)?.renew_families().await?;
+            let seed = Arc::get_mut(&mut seed);
+            let seed = seed.ok_or_else(|| LoadtestError::Options("the seed is still in use".into()))?;
+            seed.renew_families().await?;
         }
         let running = run_plan(plan, &provider, (&seed, stop), (progress, options.terminal));
         tokio::pin!(running);
@@ -265,7 +271,8 @@ async fn obtain_codes(
     seed: &Arc<Seed>,
     progress: &mut (dyn Write + Send),
 ) -> Result<(), LoadtestError> {
-    admin::lengthen_codes(&seed.target).await?;
+    let lifetime = json!({ "lifetimes": { "code": CODE_SECONDS } });
+    Admin::connect(&seed.target).await?.change(admin::SETTINGS, &lifetime).await?;
     let codes = (plan.whole().as_secs_f64() * plan.schedule.rate()).ceil() as usize;
     writeln!(progress, "obtaining {codes} codes")?;
     harvest_codes(seed, codes).await
@@ -281,8 +288,8 @@ async fn run_plan(
     if plan.scenario == Scenario::Code {
         obtain_codes(plan, seed, progress).await?;
     }
-    let shards = match plan.main_kind() {
-        Some(kind) => admin::shards(&seed.target, kind).await,
+    let shards = match plan.shards() {
+        Some(path) => shards(&seed.target, path).await,
         None => None,
     };
     let name = plan.name(shards);
@@ -307,6 +314,12 @@ async fn run_plan(
     (run.name, run.shards) = (name, shards);
     run.thresholds = plan.thresholds.iter().map(|rule| rule.judge(&run)).collect();
     Ok(run)
+}
+
+/// A number of shards; nothing if the provider does not say.
+async fn shards(target: &Target, path: &'static str) -> Option<u32> {
+    let answer = Admin::connect(target).await.ok()?.show(path).await.ok()?;
+    u32::try_from(answer.get("shards")?.as_u64()?).ok()
 }
 
 async fn scrape(url: Option<&str>) -> Result<Option<Page>, LoadtestError> {

@@ -120,16 +120,9 @@ impl Scenario {
     ];
 
     /// Those whose every request is one operation of the provider, so that its cost can be told.
-    pub const OPERATIONS: [Self; 8] = [
-        Self::Discovery,
-        Self::Silent,
-        Self::Userinfo,
-        Self::Introspect,
-        Self::Exchange,
-        Self::ClientCredentials,
-        Self::Refresh,
-        Self::Code,
-    ];
+    pub fn operations() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|scenario| *scenario != Self::Login)
+    }
 
     /// Its name on the command line and in reports.
     pub const fn name(self) -> &'static str {

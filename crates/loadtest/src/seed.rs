@@ -1,7 +1,6 @@
 //! What scenarios need: a client, users, sessions, access tokens and refresh-token families, made through the
 //! admin API (bulk calls where the target has them) and by real flows.
 
-mod admin;
 mod file;
 mod plant;
 mod special;

@@ -78,8 +78,8 @@ impl Schedule {
             ));
         }
         let highest = stages.iter().map(|stage| stage.from.max(stage.to)).fold(0.0, f64::max);
-        #[allow(clippy::float_cmp, reason = "both are the figure that was given")]
-        let is_plateau = |stage: &Stage| stage.from == highest && stage.to == highest;
+        // No figure exceeds the highest.
+        let is_plateau = |stage: &Stage| stage.from.min(stage.to) >= highest;
         let all = !stages.iter().any(is_plateau);
         let (mut begins, mut before) = (Duration::ZERO, 0.0);
         let part = |stage: &Stage| {

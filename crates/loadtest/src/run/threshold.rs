@@ -6,14 +6,14 @@ use crate::LoadtestError;
 use crate::results::{Run, Threshold};
 
 /// A limit for one figure of a run: `p95_ms<300`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Rule {
     figure: Figure,
     comparison: Comparison,
     limit: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Comparison {
     Less,
     LessOrEqual,
@@ -26,12 +26,6 @@ enum Comparison {
 struct Figure {
     name: &'static str,
     of: fn(&Run) -> f64,
-}
-
-impl PartialEq for Figure {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
 }
 
 const FIGURES: [Figure; 12] = [

@@ -9,9 +9,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::{Algorithm, SecretBytes, SecretString};
 
-use super::admin::Admin;
 use super::plant::bulk_families;
 use super::{AccessToken, Client, CodePool, Family, Seed, Session, Special, User};
+use crate::admin::Admin;
 use crate::{LoadtestError, Target};
 
 /// The form of the file.

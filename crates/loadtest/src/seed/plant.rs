@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use symbolon_crypto::password::PasswordPolicy;
 use symbolon_crypto::{Algorithm, SecretString, SystemRandom, random};
 
-use super::admin::{self, Admin};
 use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, User, special};
+use crate::admin::{self, Admin};
 use crate::executor::{Closed, Load, Until, closed};
 use crate::scenario::{Claims, CodeVisitor, IssuedTokens, Mix, SilentVisitor, Visitor};
 use crate::{LoadtestError, Target, clock};
@@ -217,16 +217,7 @@ async fn create_users(
             password_hash: hash.clone(),
         })
         .collect();
-    let created = match admin.bulk::<_, CreatedUser>(admin::USERS_BULK, &new).await? {
-        Some(created) => created,
-        None => {
-            let mut created = Vec::with_capacity(new.len());
-            for user in &new {
-                created.push(one_by_one(admin, admin::USERS, user).await?);
-            }
-            created
-        }
-    };
+    let created = admin.bulk_or_each::<_, CreatedUser>((admin::USERS_BULK, admin::USERS), &new).await?;
     let user =
         |(created, new): (CreatedUser, NewUser)| User { id: created.user.id, username: new.email.into() };
     Ok(created.into_iter().zip(new).map(user).collect())
@@ -239,37 +230,15 @@ async fn create_sessions(
     ttl_seconds: u64,
 ) -> Result<(Vec<Session>, Option<String>), LoadtestError> {
     let new: Vec<_> = users.iter().map(|user_id| NewSession { user_id, ttl_seconds }).collect();
-    let created = match admin.bulk::<_, CreatedSession>(admin::SESSIONS_BULK, &new).await? {
-        Some(created) => created,
-        None => {
-            let mut created = Vec::with_capacity(new.len());
-            for session in &new {
-                created.push(one_by_one(admin, admin::TEST_SESSIONS, session).await?);
-            }
-            created
-        }
-    };
-    let cookie = created.first().and_then(|session: &CreatedSession| session.cookie_value.as_deref());
+    let paths = (admin::SESSIONS_BULK, admin::TEST_SESSIONS);
+    let created = admin.bulk_or_each::<_, CreatedSession>(paths, &new).await?;
+    let cookie = created.first().and_then(|session| session.cookie_value.as_deref());
     let cookie = cookie.and_then(|value| value.split_once('=')).map(|(name, _)| name.trim().to_owned());
     let session = |(created, user_id): (CreatedSession, &Arc<str>)| Session {
         id: created.session_id,
         user_id: Arc::clone(user_id),
     };
     Ok((created.into_iter().zip(users).map(session).collect(), cookie))
-}
-
-async fn one_by_one<I: Serialize, O: serde::de::DeserializeOwned>(
-    admin: &mut Admin<'_>,
-    path: &'static str,
-    item: &I,
-) -> Result<O, LoadtestError> {
-    let body = serde_json::to_value(item).map_err(std::io::Error::from)?;
-    let answer = admin.create(path, &body).await?;
-    serde_json::from_value(answer).map_err(|error| LoadtestError::Refused {
-        what: path,
-        status: 200,
-        detail: error.to_string(),
-    })
 }
 
 /// The cookie's name where the target does not tell it: prefixed on https.

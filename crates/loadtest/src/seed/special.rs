@@ -9,9 +9,9 @@ use symbolon_crypto::jws::EncodedHeader;
 use symbolon_crypto::key::SigningKey;
 use symbolon_crypto::{Algorithm, SecretString, SystemRandom, encoding, jws, random};
 
-use super::admin::{self, Admin};
 use super::plant::{CONNECTIONS, bulk_tokens, log_in, register, run_flow};
 use super::{AccessToken, Client, ExchangedToken, FORM, SCOPE, Seed, SeedOptions, Service, Special};
+use crate::admin::{self, Admin};
 use crate::client::{Connection, Timeouts, request};
 use crate::scenario::{ACCESS_TOKEN, Claims, EXCHANGE, RevokeVisitor, Visitor};
 use crate::{LoadtestError, Target};

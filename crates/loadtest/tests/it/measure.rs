@@ -45,7 +45,7 @@ fn every_scenario_has_its_row() {
     // The server is this process, whose threads come and go: its figure then has steps of 10 ms.
     options.requests = Some(1_000);
     let report = measure(&options, &mut progress).unwrap();
-    assert_eq!(report.scenarios.len(), Scenario::OPERATIONS.len());
+    assert_eq!(report.scenarios.len(), Scenario::operations().count());
     for row in &report.scenarios {
         assert!(row.wrong.is_empty() && row.failures.is_empty(), "{:?} {:?}", row.scenario, row.first_wrong);
         assert!(row.server_us > 0.0 && row.generator_us > 0.0 && row.p50_ms > 0.0, "{row:?}");

@@ -29,9 +29,9 @@ impl Place {
         self.piece << 16 | u64::from(self.offset)
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "the lower 16 bits are meant")]
     pub(super) fn of_number(number: u64) -> Self {
-        Self { piece: number >> 16, offset: number as u16 }
+        let [low, high, ..] = number.to_le_bytes();
+        Self { piece: number >> 16, offset: u16::from_le_bytes([low, high]) }
     }
 }
 

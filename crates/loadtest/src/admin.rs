@@ -1,4 +1,4 @@
-//! The admin API, as far as seeding needs it. Every path is named here and nowhere else.
+//! The admin API, as far as load tests need it. Every path is named here and nowhere else.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,30 +8,41 @@ use crate::client::{Connection, Timeouts, request};
 use crate::{LoadtestError, Target};
 
 /// Creates a client.
-pub(super) const CLIENTS: &str = "/api/admin/clients";
+pub(crate) const CLIENTS: &str = "/api/admin/clients";
 /// Creates a user.
-pub(super) const USERS: &str = "/api/admin/users";
+pub(crate) const USERS: &str = "/api/admin/users";
 /// Creates a session, where the test endpoints are on.
-pub(super) const TEST_SESSIONS: &str = "/api/admin/test/sessions";
+pub(crate) const TEST_SESSIONS: &str = "/api/admin/test/sessions";
 /// Creates users: one JSON object per line, in and out.
-pub(super) const USERS_BULK: &str = "/api/admin/users/bulk";
+pub(crate) const USERS_BULK: &str = "/api/admin/users/bulk";
 /// Creates sessions, likewise.
-pub(super) const SESSIONS_BULK: &str = "/api/admin/sessions/bulk";
+pub(crate) const SESSIONS_BULK: &str = "/api/admin/sessions/bulk";
 /// Issues access tokens, likewise.
-pub(super) const TOKENS_BULK: &str = "/api/admin/tokens/bulk";
+pub(crate) const TOKENS_BULK: &str = "/api/admin/tokens/bulk";
 /// Begins refresh-token families, likewise.
-pub(super) const FAMILIES_BULK: &str = "/api/admin/refresh-tokens/bulk";
+pub(crate) const FAMILIES_BULK: &str = "/api/admin/refresh-tokens/bulk";
 
 /// How tokens are introspected.
-pub(super) const INTROSPECTION: &str = "/api/admin/settings/introspection-validation";
+pub(crate) const INTROSPECTION: &str = "/api/admin/settings/introspection-validation";
 /// Hands out the key that access tokens are signed with, where the test endpoints are on.
-pub(super) const SIGNING_KEY: &str = "/api/admin/test/signing-key";
+pub(crate) const SIGNING_KEY: &str = "/api/admin/test/signing-key";
+
+/// An issuer's settings.
+pub(crate) const SETTINGS: &str = "/api/admin/settings";
+/// The number of shards of a kind of state.
+pub(crate) const CODE_SHARDS: &str = "/api/admin/settings/code-shards";
+/// Likewise.
+pub(crate) const SESSION_SHARDS: &str = "/api/admin/settings/session-shards";
+/// Likewise.
+pub(crate) const REFRESH_SHARDS: &str = "/api/admin/settings/refresh-shards";
+/// Likewise.
+pub(crate) const REVOCATION_SHARDS: &str = "/api/admin/settings/revocation-shards";
 
 /// Lines per bulk request: large enough to be cheap, small enough for progress to be seen.
 const LINES_PER_REQUEST: usize = 5_000;
 
 /// A connection to the admin API with its secret.
-pub(super) struct Admin<'a> {
+pub(crate) struct Admin<'a> {
     target: &'a Target,
     authorization: String,
     connection: Connection,
@@ -39,15 +50,15 @@ pub(super) struct Admin<'a> {
 
 impl<'a> Admin<'a> {
     /// The provider whose it is.
-    pub(super) fn target(&self) -> &'a Target {
+    pub(crate) fn target(&self) -> &'a Target {
         self.target
     }
 
-    pub(super) async fn connect(target: &'a Target) -> Result<Self, LoadtestError> {
+    pub(crate) async fn connect(target: &'a Target) -> Result<Self, LoadtestError> {
         let secret = target
             .admin_secret
             .as_ref()
-            .ok_or_else(|| LoadtestError::Options("seeding needs the target's admin secret".into()))?;
+            .ok_or_else(|| LoadtestError::Options("the target's admin secret is needed".into()))?;
         let connection = Connection::open(target.address, Timeouts::default())
             .await
             .map_err(LoadtestError::http("admin API"))?;
@@ -55,18 +66,23 @@ impl<'a> Admin<'a> {
     }
 
     /// Posts one JSON document and reads one.
-    pub(super) async fn create(&mut self, path: &'static str, body: &Value) -> Result<Value, LoadtestError> {
+    pub(crate) async fn create(&mut self, path: &'static str, body: &Value) -> Result<Value, LoadtestError> {
         self.call("POST", path, body.to_string().as_bytes()).await
     }
 
     /// Reads one JSON document.
-    pub(super) async fn show(&mut self, path: &'static str) -> Result<Value, LoadtestError> {
+    pub(crate) async fn show(&mut self, path: &'static str) -> Result<Value, LoadtestError> {
         self.call("GET", path, b"").await
     }
 
     /// Puts one JSON document.
-    pub(super) async fn replace(&mut self, path: &'static str, body: &Value) -> Result<Value, LoadtestError> {
+    pub(crate) async fn replace(&mut self, path: &'static str, body: &Value) -> Result<Value, LoadtestError> {
         self.call("PUT", path, body.to_string().as_bytes()).await
+    }
+
+    /// Changes some members of a JSON document.
+    pub(crate) async fn change(&mut self, path: &'static str, body: &Value) -> Result<Value, LoadtestError> {
+        self.call("PATCH", path, body.to_string().as_bytes()).await
     }
 
     async fn call(&mut self, method: &str, path: &'static str, body: &[u8]) -> Result<Value, LoadtestError> {
@@ -78,7 +94,7 @@ impl<'a> Admin<'a> {
     }
 
     /// Posts many lines and reads as many; `None` when the target has no such call.
-    pub(super) async fn bulk<I: Serialize, O: DeserializeOwned>(
+    pub(crate) async fn bulk<I: Serialize, O: DeserializeOwned>(
         &mut self,
         path: &'static str,
         items: &[I],
@@ -109,6 +125,28 @@ impl<'a> Admin<'a> {
             }
         }
         Ok(Some(out))
+    }
+
+    /// The same one by one where the target has no such call: each is posted to `path`.
+    pub(crate) async fn bulk_or_each<I: Serialize, O: DeserializeOwned>(
+        &mut self,
+        (bulk, path): (&'static str, &'static str),
+        items: &[I],
+    ) -> Result<Vec<O>, LoadtestError> {
+        if let Some(all) = self.bulk(bulk, items).await? {
+            return Ok(all);
+        }
+        let mut all = Vec::with_capacity(items.len());
+        for item in items {
+            let body = serde_json::to_value(item).map_err(std::io::Error::from)?;
+            let answer = self.create(path, &body).await?;
+            all.push(serde_json::from_value(answer).map_err(|error| LoadtestError::Refused {
+                what: path,
+                status: 200,
+                detail: error.to_string(),
+            })?);
+        }
+        Ok(all)
     }
 
     async fn send(

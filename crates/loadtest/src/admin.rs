@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::client::{Connection, Timeouts, request};
+use crate::seed::Steps;
 use crate::{LoadtestError, Target};
 
 /// Creates a client.
@@ -93,11 +94,12 @@ impl<'a> Admin<'a> {
         serde_json::from_slice(&answer).map_err(|_| LoadtestError::refused(path, status, &answer))
     }
 
-    /// Posts many lines and reads as many; `None` when the target has no such call.
+    /// Posts many lines, reads as many and tells how far it is; `None` when the target has no such call.
     pub(crate) async fn bulk<I: Serialize, O: DeserializeOwned>(
         &mut self,
         path: &'static str,
         items: &[I],
+        (steps, what): (&mut Steps<'_>, &str),
     ) -> Result<Option<Vec<O>>, LoadtestError> {
         let mut out = Vec::with_capacity(items.len());
         for chunk in items.chunks(LINES_PER_REQUEST) {
@@ -123,6 +125,7 @@ impl<'a> Admin<'a> {
                 let detail = format!("{} lines for {}", out.len() - before, chunk.len());
                 return Err(LoadtestError::Refused { what: path, status, detail });
             }
+            steps.at(what, out.len(), items.len());
         }
         Ok(Some(out))
     }
@@ -132,8 +135,9 @@ impl<'a> Admin<'a> {
         &mut self,
         (bulk, path): (&'static str, &'static str),
         items: &[I],
+        (steps, what): (&mut Steps<'_>, &str),
     ) -> Result<Vec<O>, LoadtestError> {
-        if let Some(all) = self.bulk(bulk, items).await? {
+        if let Some(all) = self.bulk(bulk, items, (&mut *steps, what)).await? {
             return Ok(all);
         }
         let mut all = Vec::with_capacity(items.len());
@@ -145,6 +149,7 @@ impl<'a> Admin<'a> {
                 status: 200,
                 detail: error.to_string(),
             })?);
+            steps.at(what, all.len(), items.len());
         }
         Ok(all)
     }

@@ -6,6 +6,7 @@
 mod closed;
 mod open;
 mod schedule;
+mod seconds;
 mod worker;
 
 use std::net::SocketAddr;
@@ -13,9 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub use closed::{Closed, Until, closed};
-pub use open::{OnSecond, Open, OpenOutcome, open};
+pub use closed::{Closed, Until, closed, saturate};
+pub use open::{Open, OpenOutcome, open};
 pub use schedule::{Schedule, Stage};
+pub use seconds::OnSecond;
 
 use crate::client::Timeouts;
 use crate::cpu::CpuReading;
@@ -156,10 +158,6 @@ fn deal(visitors: Vec<Box<dyn Visitor>>, threads: usize) -> Vec<Vec<Box<dyn Visi
 
 pub(crate) fn new_tally() -> Result<Tally, LoadtestError> {
     Tally::new().map_err(|error| LoadtestError::Options(error.to_string()))
-}
-
-fn watched_tally() -> Result<Tally, LoadtestError> {
-    Tally::watched().map_err(|error| LoadtestError::Options(error.to_string()))
 }
 
 fn panicked() -> LoadtestError {

@@ -32,7 +32,7 @@ pub mod target;
 
 pub use error::LoadtestError;
 pub use measure::{MeasureOptions, Report, measure};
-pub use provider::RunningTarget;
+pub use provider::{ProviderOptions, RunningTarget};
 pub use run::{RunOptions, run};
 pub use tally::Tally;
 pub use target::Target;

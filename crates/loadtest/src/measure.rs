@@ -18,7 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::LoadtestError;
 use crate::executor::Stop;
-use crate::provider::RunningTarget;
+use crate::provider::ProviderOptions;
 use crate::scenario::Scenario;
 use crate::seed::SeedOptions;
 
@@ -42,12 +42,8 @@ pub struct MeasureOptions {
     pub requests: Option<u64>,
     /// What to seed.
     pub seed: SeedOptions,
-    /// A running provider to measure; without one `program serve` is started on free ports with fresh data.
-    pub target: Option<RunningTarget>,
-    /// Where the started provider's data goes: a disk, not memory, or durable commits would seem free.
-    pub data_parent: PathBuf,
-    /// The binary that has `serve` and the hello server.
-    pub program: PathBuf,
+    /// The provider to measure. Its program is the hello server too.
+    pub provider: ProviderOptions,
     /// The arguments that make `program` the hello server; `--listen 127.0.0.1:0` and `--per-core` are added.
     pub hello_arguments: Vec<String>,
 }
@@ -64,9 +60,7 @@ impl MeasureOptions {
             slice: Duration::from_secs(1),
             requests: None,
             seed: SeedOptions::default(),
-            target: None,
-            data_parent: PathBuf::from("/var/tmp"),
-            program,
+            provider: ProviderOptions::new(program),
             hello_arguments: vec!["loadtest".into(), "hello".into()],
         }
     }

@@ -7,62 +7,71 @@ use std::path::{Path, PathBuf};
 use symbolon_crypto::{SecretString, SystemRandom, random};
 use tempfile::TempDir;
 
-use crate::LoadtestError;
 use crate::process::Server;
+use crate::{LoadtestError, Target};
 
 /// A provider that runs already.
 pub struct RunningTarget {
     /// Its public URL, where the admin API must be mounted too.
     pub url: String,
-    /// The admin API's secret.
-    pub admin_secret: SecretString,
+    /// The admin API's secret; without it only a seed from a file will do.
+    pub admin_secret: Option<SecretString>,
     /// Its process, where it is on this machine.
     pub pid: Option<u32>,
     /// Where its figures are, for instance `http://127.0.0.1:9090/metrics`.
     pub metrics: Option<String>,
 }
 
-/// How a provider of one's own is started.
-pub(crate) struct Start<'a> {
+/// Which provider is loaded, and how one is started where none is given.
+pub struct ProviderOptions {
+    /// A running provider; without one `program serve` is started on free ports, with fresh data.
+    pub target: Option<RunningTarget>,
     /// The binary that has `serve`.
-    pub(crate) program: &'a Path,
-    /// Where its data goes: a disk, not memory, or durable commits would seem free.
-    pub(crate) data_parent: &'a Path,
-    /// Shards of every kind of state; the provider's own number without.
-    pub(crate) shards: Option<u32>,
-    /// The file that gets its log; without, it goes where this process's errors go.
-    pub(crate) log: Option<&'a Path>,
+    pub program: PathBuf,
+    /// Where a started provider's data goes: a disk, not memory, or durable commits would seem free.
+    pub data_parent: PathBuf,
+    /// The file that a started provider adds its log to; without, it goes where this process's errors go.
+    pub log: Option<PathBuf>,
+}
+
+impl ProviderOptions {
+    /// One that `program` starts, with its data on a disk.
+    pub fn new(program: PathBuf) -> Self {
+        Self { target: None, program, data_parent: PathBuf::from("/var/tmp"), log: None }
+    }
 }
 
 /// The provider under load.
 pub(crate) struct Provider {
     pub(crate) url: String,
-    pub(crate) secret: SecretString,
+    pub(crate) secret: Option<SecretString>,
     pub(crate) pid: Option<u32>,
     pub(crate) metrics: Option<String>,
     started: Option<(Server, TempDir)>,
 }
 
 impl Provider {
-    /// The given one, or one that is started with fresh data on free ports.
-    pub(crate) async fn get(
-        target: Option<&RunningTarget>,
-        start: &Start<'_>,
-    ) -> Result<Self, LoadtestError> {
-        match target {
+    /// The given one, or one that is started with so many shards of every kind of state, or its own number of them.
+    pub(crate) async fn get(options: &ProviderOptions, shards: Option<u32>) -> Result<Self, LoadtestError> {
+        match &options.target {
             Some(target) => Ok(Self {
                 url: target.url.clone(),
-                secret: SecretString::new(target.admin_secret.expose().to_owned()),
+                secret: target.admin_secret.as_ref().map(copy),
                 pid: target.pid,
                 metrics: target.metrics.clone(),
                 started: None,
             }),
-            None => Self::start(start).await,
+            None => Self::start(options, shards).await,
         }
     }
 
-    async fn start(start: &Start<'_>) -> Result<Self, LoadtestError> {
-        let data = data_directory(start.data_parent)?;
+    /// What discovery says of it.
+    pub(crate) async fn discover(&self) -> Result<Target, LoadtestError> {
+        Target::discover(&self.url, self.secret.as_ref().map(copy)).await
+    }
+
+    async fn start(options: &ProviderOptions, shards: Option<u32>) -> Result<Self, LoadtestError> {
+        let data = data_directory(&options.data_parent)?;
         let secret = SecretString::new(random::base64url::<32>(&SystemRandom));
         let (listen, management) = (free_address()?, free_address()?);
         let url = format!("http://{listen}");
@@ -78,15 +87,15 @@ impl Provider {
             ("SYMBOLON_TEST_ENDPOINTS", "true".as_ref()),
             ("SYMBOLON_RATE_LIMITS", "off".as_ref()),
         ];
-        let shards = start.shards.map(|shards| shards.to_string());
+        let shards = shards.map(|shards| shards.to_string());
         if let Some(shards) = &shards {
             environment.extend(SHARDS.map(|name| (name, OsStr::new(shards))));
         }
-        let server = Server::start(start.program, ["serve"], &environment, start.log).await?;
+        let server = Server::start(&options.program, ["serve"], &environment, options.log.as_deref()).await?;
         Ok(Self {
             url: server.url.clone(),
             pid: Some(server.pid()),
-            secret,
+            secret: Some(secret),
             metrics: Some(metrics),
             started: Some((server, data)),
         })
@@ -99,6 +108,10 @@ impl Provider {
             drop(data);
         }
     }
+}
+
+fn copy(secret: &SecretString) -> SecretString {
+    SecretString::new(secret.expose().to_owned())
 }
 
 /// The number of shards of every kind, as the provider's environment names it.

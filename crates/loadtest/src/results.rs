@@ -123,6 +123,9 @@ pub struct Run {
     pub generator_limit: Option<String>,
     /// Shards of the scenario's main kind of state.
     pub shards: Option<u32>,
+    /// A change of their number while the load went on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reshard: Option<Reshard>,
     /// The course of the run, second by second, ramps included.
     pub timeline: Vec<Second>,
     /// What the provider's own figures say.
@@ -148,6 +151,15 @@ pub struct Stage {
     pub to: f64,
     /// How long it takes.
     pub seconds: f64,
+}
+
+/// A change of the number of shards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reshard {
+    /// When it was made, in seconds after the beginning of the load, warm-up included.
+    pub at: f64,
+    /// Their new number.
+    pub to: u32,
 }
 
 /// One second of a run.

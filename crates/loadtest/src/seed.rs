@@ -1,8 +1,10 @@
 //! What scenarios need: a client, users, sessions, access tokens and refresh-token families, made through the
 //! admin API (bulk calls where the target has them) and by real flows.
 
+mod command;
 mod file;
 mod plant;
+mod progress;
 mod special;
 
 use std::collections::VecDeque;
@@ -14,8 +16,10 @@ use symbolon_crypto::{Algorithm, SecretString};
 use crate::Target;
 use crate::client::request::{self, Field};
 
+pub use command::{PlantOptions, plant_and_save};
 pub(crate) use plant::harvest_codes;
 pub use plant::{SeedOptions, plant};
+pub(crate) use progress::Steps;
 
 /// The scope of every seeded token.
 pub const SCOPE: &str = "openid profile email";
@@ -114,6 +118,12 @@ pub struct Special {
 }
 
 impl Special {
+    /// How many tokens it holds that are not among the revoked.
+    pub(crate) fn len(&self) -> usize {
+        let refused = [&self.expired, &self.wrong_audience, &self.wrong_client, &self.bad_signature];
+        self.exchanged.len() + refused.iter().map(|tokens| tokens.len()).sum::<usize>()
+    }
+
     /// Whether there is something of every kind.
     pub(crate) fn is_complete(&self) -> bool {
         let refused =

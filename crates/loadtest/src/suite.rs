@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::LoadtestError;
 use crate::executor::{Schedule, Stage};
 use crate::report::reference::Reference;
-use crate::run::{Group, Plan};
+use crate::run::{Group, Plan, Traffic};
 use crate::scenario::Scenario;
 
 /// How long each load of a suite is.
@@ -63,7 +63,7 @@ fn plan(scenario: Scenario, rate: f64, length: Length, threads: usize) -> Result
         Stage { from: rate, to: 0.0, duration: ramp },
     ])?;
     let warm_up = Duration::from_secs(if length == Length::Short { 1 } else { 5 });
-    Ok(Plan { warm_up, connections: CONNECTIONS, threads, ..Plan::new(scenario, schedule) })
+    Ok(Plan { warm_up, connections: CONNECTIONS, threads, ..Plan::new(scenario, Traffic::Open(schedule)) })
 }
 
 #[cfg(test)]
@@ -75,7 +75,9 @@ mod tests {
         let groups = december_2025(Length::Short, 1).unwrap();
         let rates = |scenario: Scenario, shards: Option<u32>| -> Vec<u32> {
             let of = groups.iter().filter(|group| group.shards == shards).flat_map(|group| &group.plans);
-            of.filter(|plan| plan.scenario == scenario).map(|plan| plan.schedule.rate() as u32).collect()
+            of.filter(|plan| plan.scenario == scenario)
+                .map(|plan| plan.traffic.rate().unwrap_or(0.0) as u32)
+                .collect()
         };
         assert_eq!(rates(Scenario::Silent, Some(64)), [500, 1000, 1500, 2000, 2500, 3000, 3500, 4000]);
         assert_eq!(rates(Scenario::Silent, Some(128)), [4000, 4500]);
@@ -89,7 +91,7 @@ mod tests {
             );
         }
         // The short form stays far below ten minutes of load.
-        let whole = |plan: &Plan| plan.schedule.duration() + plan.warm_up;
+        let whole = |plan: &Plan| plan.traffic.duration() + plan.warm_up;
         let short: Duration = groups.iter().flat_map(|group| &group.plans).map(whole).sum();
         assert!(short < Duration::from_secs(6 * 60), "{short:?}");
     }

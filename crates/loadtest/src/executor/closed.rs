@@ -6,11 +6,15 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
+use super::seconds::{OnSecond, Teller, Watched};
 use super::worker::{Turn, Worker};
 use super::{Edge, Load, Outcome, deal, new_tally, panicked, runtime};
 use crate::scenario::Visitor;
 use crate::tally::Tally;
 use crate::{LoadtestError, clock};
+
+/// How often it is looked whether a second is over.
+const TELLING: Duration = Duration::from_millis(20);
 
 /// When the measured phase ends. A visitor with nothing left to ask ends its connection earlier.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +39,26 @@ pub struct Closed {
 /// When the target cannot be reached at the start, or the CPU time of its process cannot be read. Failures in
 /// mid-run are counted instead.
 pub fn closed(options: &Closed, visitors: Vec<Box<dyn Visitor>>) -> Result<Outcome, LoadtestError> {
+    run(options, visitors, None)
+}
+
+/// The same, told second by second.
+///
+/// # Errors
+/// As [`closed`].
+pub fn saturate(
+    options: &Closed,
+    visitors: Vec<Box<dyn Visitor>>,
+    on_second: OnSecond<'_>,
+) -> Result<Outcome, LoadtestError> {
+    run(options, visitors, Some(on_second))
+}
+
+fn run(
+    options: &Closed,
+    visitors: Vec<Box<dyn Visitor>>,
+    on_second: Option<OnSecond<'_>>,
+) -> Result<Outcome, LoadtestError> {
     let hands = deal(visitors, options.load.threads);
     let phases = Phases {
         barrier: Barrier::new(hands.len() + 1),
@@ -43,6 +67,8 @@ pub fn closed(options: &Closed, visitors: Vec<Box<dyn Visitor>>) -> Result<Outco
             Until::Requests(requests) => requests,
             Until::Elapsed(_) => u64::MAX,
         }),
+        watched: on_second.is_some().then(Watched::default),
+        done: AtomicU64::new(0),
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> =
@@ -51,12 +77,14 @@ pub fn closed(options: &Closed, visitors: Vec<Box<dyn Visitor>>) -> Result<Outco
         phases.barrier.wait();
         let start = Edge::read(options.load.pid);
         phases.barrier.wait();
+        let told = on_second.map_or(Ok(()), |on_second| phases.tell(on_second));
         phases.barrier.wait();
         let end = Edge::read(options.load.pid);
         let mut parts = Vec::new();
         for thread in threads {
             parts.push(thread.join().map_err(|_| panicked())??);
         }
+        told?;
         merge(parts, &start?, &end?)
     })
 }
@@ -65,6 +93,23 @@ struct Phases {
     barrier: Barrier,
     threads: u64,
     budget: AtomicU64,
+    /// What the measured phase is counted in, where somebody watches.
+    watched: Option<Watched>,
+    /// Threads that are through with it.
+    done: AtomicU64,
+}
+
+impl Phases {
+    /// Tells until the last thread is through.
+    fn tell(&self, on_second: OnSecond<'_>) -> Result<(), LoadtestError> {
+        let Some(watched) = &self.watched else { return Ok(()) };
+        let mut teller = Teller::new(watched, clock::now());
+        while self.done.load(Ordering::Relaxed) < self.threads {
+            std::thread::sleep(TELLING);
+            teller.tell(teller.now(), on_second)?;
+        }
+        Ok(())
+    }
 }
 
 struct Part {
@@ -100,6 +145,7 @@ fn run_thread(options: &Closed, phases: &Phases, hand: Vec<Box<dyn Visitor>>) ->
         let visitors = workers.into_iter().map(|worker| worker.visitor).collect();
         Ok(Part { tally, warm_up_errors, cpu, visitors })
     });
+    phases.done.fetch_add(1, Ordering::Relaxed);
     phases.barrier.wait();
     measured
 }
@@ -132,7 +178,10 @@ async fn phase(
     end: Option<Instant>,
     phases: Option<&Phases>,
 ) -> Result<(Vec<Worker>, Tally), LoadtestError> {
-    let tally = Arc::new(Mutex::new(new_tally()?));
+    let tally = match phases.and_then(|phases| phases.watched.as_ref()) {
+        Some(watched) => watched.tally()?,
+        None => Arc::new(Mutex::new(new_tally()?)),
+    };
     // Tasks want what they share to live on its own; the threads' part of the budget is drawn in advance.
     let budget = Arc::new(AtomicU64::new(share(options, phases)));
     let mut tasks = JoinSet::new();
@@ -154,8 +203,8 @@ async fn phase(
     while let Some(worker) = tasks.join_next().await {
         back.push(worker.map_err(|_| panicked())?);
     }
-    let tally = Arc::into_inner(tally).ok_or_else(panicked)?;
-    Ok((back, tally.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok((back, std::mem::replace(&mut *tally, new_tally()?)))
 }
 
 /// This thread's part of the requests: an even share, the last to ask gets the remainder.

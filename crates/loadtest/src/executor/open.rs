@@ -12,10 +12,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::schedule::Schedule;
+use super::seconds::{OnSecond, Teller, Watched};
 use super::worker::{Turn, Worker};
-use super::{Edge, Load, Outcome, deal, new_tally, panicked, runtime, watched_tally};
+use super::{Edge, Load, Outcome, deal, new_tally, panicked, runtime};
 use crate::scenario::Visitor;
-use crate::tally::{Lately, Tally};
+use crate::tally::Tally;
 use crate::{LoadtestError, clock};
 
 /// An open run.
@@ -40,8 +41,15 @@ pub struct OpenOutcome {
     pub worst_lag: Duration,
 }
 
-/// Told once a second what was counted in it, ramps included; the first argument is the time since the start.
-pub type OnSecond<'a> = &'a mut dyn FnMut(Duration, &Lately);
+impl OpenOutcome {
+    /// The same of a closed run, which has no arrivals to miss.
+    pub(crate) fn closed(outcome: Outcome) -> Self {
+        let arrivals = outcome.tally.requests();
+        let answered = outcome.tally.right + outcome.tally.wrong_total();
+        let achieved_rate = answered as f64 / outcome.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+        Self { outcome, arrivals, missed: 0, achieved_rate, worst_lag: Duration::ZERO }
+    }
+}
 
 /// Runs the schedule to its end; blocks the calling thread. One connection per visitor.
 ///
@@ -61,7 +69,7 @@ pub fn open(
         next: AtomicU64::new(0),
         lag: AtomicU64::new(0),
         busy: AtomicU64::new(0),
-        tallies: Mutex::default(),
+        watched: Watched::default(),
     });
     std::thread::scope(|scope| {
         let mut starts = Vec::new();
@@ -80,7 +88,8 @@ pub fn open(
             for thread in &starts {
                 let _ = thread.send(start);
             }
-            Pacer { options, gate: &gate, start, seen: 0, first: None, last: None }.pace(on_second)
+            let teller = Teller::new(&gate.watched, start);
+            Pacer { options, gate: &gate, teller, first: None, last: None }.pace(on_second)
         });
         drop(starts);
         gate.arrivals.close();
@@ -107,7 +116,7 @@ struct Gate {
     /// Connections that still take arrivals up.
     busy: AtomicU64,
     /// What the threads count in, to be looked at every second.
-    tallies: Mutex<Vec<Arc<Mutex<Tally>>>>,
+    watched: Watched,
 }
 
 struct Part {
@@ -122,9 +131,7 @@ struct Part {
 struct Pacer<'a> {
     options: &'a Open,
     gate: &'a Gate,
-    start: Instant,
-    /// Seconds that were told.
-    seen: u64,
+    teller: Teller<'a>,
     /// Where the plateau begins and ends.
     first: Option<Edge>,
     last: Option<Edge>,
@@ -138,8 +145,8 @@ impl Pacer<'_> {
             if load.stop.is_stopped() {
                 break;
             }
-            let now = self.now();
-            self.tell(now, on_second)?;
+            let now = self.teller.now();
+            self.teller.tell(now, on_second)?;
             if arrival.due > now {
                 std::thread::sleep((arrival.due - now).min(Duration::from_millis(100)));
                 continue;
@@ -170,28 +177,10 @@ impl Pacer<'_> {
             && !load.stop.is_stopped()
         {
             std::thread::sleep(Duration::from_millis(1));
-            self.tell(self.now(), on_second)?;
+            self.teller.tell(self.teller.now(), on_second)?;
         }
         let first = self.first.map_or_else(|| Edge::read(load.pid), Ok)?;
         Ok((first, self.last))
-    }
-
-    fn now(&self) -> Duration {
-        clock::now().saturating_duration_since(self.start)
-    }
-
-    /// Tells of a second that is over.
-    fn tell(&mut self, now: Duration, on_second: OnSecond<'_>) -> Result<(), LoadtestError> {
-        if now.as_secs() <= self.seen {
-            return Ok(());
-        }
-        self.seen = now.as_secs();
-        let mut lately = Lately::new().map_err(|error| LoadtestError::Options(error.to_string()))?;
-        for tally in self.gate.tallies.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            tally.lock().unwrap_or_else(PoisonError::into_inner).move_lately(&mut lately);
-        }
-        on_second(now, &lately);
-        Ok(())
     }
 }
 
@@ -224,12 +213,7 @@ async fn serve(
     workers: Vec<Worker>,
     start: Instant,
 ) -> Result<Part, LoadtestError> {
-    let tally = Arc::new(Mutex::new(watched_tally()?));
-    let besides = Arc::new(Mutex::new(watched_tally()?));
-    gate.tallies
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .extend([Arc::clone(&tally), Arc::clone(&besides)]);
+    let (tally, besides) = (gate.watched.tally()?, gate.watched.tally()?);
     let missed = Arc::new(AtomicU64::new(0));
     let cpu = clock::thread_cpu();
     let mut tasks = JoinSet::new();

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use symbolon_crypto::{Algorithm, SecretString};
+use symbolon_crypto::Algorithm;
 
 use super::MeasureOptions;
 use super::floor::{Floor, limit, median};
@@ -16,11 +16,11 @@ use super::report::{HelloFigures, PrimitiveFigures, Report, ScenarioFigures, VER
 use crate::client::Timeouts;
 use crate::executor::{Closed, Load, Outcome, Stop, Until, closed, new_tally};
 use crate::process::Server;
-use crate::provider::{Provider, Start};
+use crate::provider::Provider;
 use crate::scenario::{Mix, Scenario, Visitor};
 use crate::seed::{Seed, harvest_codes, plant};
 use crate::tally::Tally;
-use crate::{LoadtestError, Target, machine};
+use crate::{LoadtestError, machine};
 
 /// Unmeasured load before every slice: caches of the processor and the machine's clock settle.
 const WARM_UP: Duration = Duration::from_millis(100);
@@ -79,14 +79,11 @@ pub(super) async fn run(
             slicer.floor(&primitives, &hellos, &mut samples).await?;
         }
     } else {
-        let start =
-            Start { program: &options.program, data_parent: &options.data_parent, shards: None, log: None };
-        let provider = Provider::get(options.target.as_ref(), &start).await?;
+        let provider = Provider::get(&options.provider, None).await?;
         let pid = provider
             .pid
             .ok_or_else(|| LoadtestError::Options("measuring needs the process of the target".into()))?;
-        let secret = SecretString::new(provider.secret.expose().to_owned());
-        let target = Target::discover(&provider.url, Some(secret)).await?;
+        let target = provider.discover().await?;
         let mut seeding = options.seed.clone();
         seeding.algorithm = Some(options.algorithm);
         let seed = Arc::new(plant(target, &seeding, progress).await?);
@@ -269,7 +266,7 @@ impl Slicer<'_> {
 
 async fn hello(options: &MeasureOptions, more: &[&str]) -> Result<Server, LoadtestError> {
     let arguments = options.hello_arguments.iter().map(String::as_str).chain(["--listen", "127.0.0.1:0"]);
-    Server::start(&options.program, arguments.chain(more.iter().copied()), &[], None).await
+    Server::start(&options.provider.program, arguments.chain(more.iter().copied()), &[], None).await
 }
 
 fn report(options: &MeasureOptions, samples: &Samples, tracks: &[Track]) -> Report {

@@ -78,6 +78,6 @@ impl<'a> Live<'a> {
     }
 }
 
-pub(super) fn millis(duration: Duration) -> f64 {
+pub(crate) fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }

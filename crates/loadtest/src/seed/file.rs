@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_crypto::{Algorithm, SecretBytes, SecretString};
 
 use super::plant::bulk_families;
-use super::{AccessToken, Client, CodePool, Family, Seed, Session, Special, User};
+use super::{AccessToken, Client, CodePool, Family, Seed, Session, Special, Steps, User};
 use crate::admin::Admin;
 use crate::{LoadtestError, Target};
 
@@ -149,7 +149,10 @@ impl Seed {
     pub async fn renew_families(&mut self) -> Result<(), LoadtestError> {
         let users: Vec<_> = self.users.iter().map(|user| user.id.clone()).collect();
         let mut admin = Admin::connect(&self.target).await?;
-        let families = bulk_families(&mut admin, &users, &self.client, self.families.len()).await?;
+        let mut unseen = std::io::sink();
+        let mut steps = Steps::new(&mut unseen);
+        let families =
+            bulk_families((&mut admin, &mut steps), &users, &self.client, self.families.len()).await?;
         drop(admin);
         self.families = families.ok_or_else(|| {
             LoadtestError::Options(

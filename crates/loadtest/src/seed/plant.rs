@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use symbolon_crypto::password::PasswordPolicy;
 use symbolon_crypto::{Algorithm, SecretString, SystemRandom, random};
 
-use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, User, special};
+use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, Steps, User, special};
 use crate::admin::{self, Admin};
 use crate::executor::{Closed, Load, Until, closed};
 use crate::scenario::{Claims, CodeVisitor, IssuedTokens, Mix, SilentVisitor, Visitor};
@@ -110,15 +110,18 @@ pub async fn plant(
     progress: &mut (dyn Write + Send),
 ) -> Result<Seed, LoadtestError> {
     let started = clock::now();
+    let mut steps = Steps::new(&mut *progress);
     let mut admin = Admin::connect(&target).await?;
     let client = create_client(&mut admin, options.algorithm).await?;
     let password = SecretString::new(random::base64url::<16>(&SystemRandom));
-    let people = create_users(&mut admin, options.users, &password).await?;
+    let people = create_users((&mut admin, &mut steps), options.users, &password).await?;
     let users: Vec<_> = people.iter().map(|user| Arc::clone(&user.id)).collect();
-    let (sessions, cookie) = create_sessions(&mut admin, &users, options.session_seconds).await?;
+    let (sessions, cookie) =
+        create_sessions((&mut admin, &mut steps), &users, options.session_seconds).await?;
     let cookie = cookie.unwrap_or_else(|| default_cookie(&target.issuer));
-    let tokens = bulk_tokens(&mut admin, &users, &client, (options.tokens, options.session_seconds)).await?;
-    let families = bulk_families(&mut admin, &users, &client, options.families).await?;
+    let wanted = (options.tokens, options.session_seconds);
+    let tokens = bulk_tokens((&mut admin, &mut steps), &users, &client, wanted).await?;
+    let families = bulk_families((&mut admin, &mut steps), &users, &client, options.families).await?;
     drop(admin);
     let seed = Seed {
         target,
@@ -136,13 +139,15 @@ pub async fn plant(
     let missing_tokens = if tokens.is_none() { options.tokens } else { 0 };
     let missing_families = if families.is_none() { options.families } else { 0 };
     // One login at least is gone through for real, so that the flows are known to work before the run.
-    let (mut seed, issued) = log_in(seed, missing_tokens.max(missing_families).max(1)).await?;
+    let logins = missing_tokens.max(missing_families).max(1);
+    let (mut seed, issued) = log_in(seed, logins, &mut steps).await?;
+    steps.done("logins", logins);
     // What came from logins may live shorter than what bulk calls gave, so the two are not mixed.
     seed.tokens = tokens.unwrap_or(issued.tokens);
     seed.families = families.unwrap_or(issued.families);
     seed.algorithm = issued_algorithm(&seed, options.algorithm)?;
     if options.mix == Mix::Report {
-        seed = special::plant(seed, &users, options).await?;
+        seed = special::plant(seed, &users, options, &mut steps).await?;
     }
     writeln!(
         progress,
@@ -202,7 +207,7 @@ pub(super) async fn register(admin: &mut Admin<'_>, metadata: &Value) -> Result<
 /// Users who share one password. Its hash is made here and once: hashing is slow on purpose, and the target would
 /// need minutes for thousands of them.
 async fn create_users(
-    admin: &mut Admin<'_>,
+    (admin, steps): (&mut Admin<'_>, &mut Steps<'_>),
     count: usize,
     password: &SecretString,
 ) -> Result<Vec<User>, LoadtestError> {
@@ -217,7 +222,10 @@ async fn create_users(
             password_hash: hash.clone(),
         })
         .collect();
-    let created = admin.bulk_or_each::<_, CreatedUser>((admin::USERS_BULK, admin::USERS), &new).await?;
+    let created = admin
+        .bulk_or_each::<_, CreatedUser>((admin::USERS_BULK, admin::USERS), &new, (steps, "users"))
+        .await?;
+    steps.done("users", new.len());
     let user =
         |(created, new): (CreatedUser, NewUser)| User { id: created.user.id, username: new.email.into() };
     Ok(created.into_iter().zip(new).map(user).collect())
@@ -225,13 +233,14 @@ async fn create_users(
 
 /// One session per user, and the cookie's name if the answers tell it.
 async fn create_sessions(
-    admin: &mut Admin<'_>,
+    (admin, steps): (&mut Admin<'_>, &mut Steps<'_>),
     users: &[Arc<str>],
     ttl_seconds: u64,
 ) -> Result<(Vec<Session>, Option<String>), LoadtestError> {
     let new: Vec<_> = users.iter().map(|user_id| NewSession { user_id, ttl_seconds }).collect();
     let paths = (admin::SESSIONS_BULK, admin::TEST_SESSIONS);
-    let created = admin.bulk_or_each::<_, CreatedSession>(paths, &new).await?;
+    let created = admin.bulk_or_each::<_, CreatedSession>(paths, &new, (steps, "sessions")).await?;
+    steps.done("sessions", new.len());
     let cookie = created.first().and_then(|session| session.cookie_value.as_deref());
     let cookie = cookie.and_then(|value| value.split_once('=')).map(|(name, _)| name.trim().to_owned());
     let session = |(created, user_id): (CreatedSession, &Arc<str>)| Session {
@@ -260,14 +269,15 @@ fn dealt<'a>(
 
 /// So many access tokens that live for so many seconds; none where the target has no such call.
 pub(super) async fn bulk_tokens(
-    admin: &mut Admin<'_>,
+    (admin, steps): (&mut Admin<'_>, &mut Steps<'_>),
     users: &[Arc<str>],
     client: &Client,
     (count, ttl_seconds): (usize, u64),
 ) -> Result<Option<Vec<AccessToken>>, LoadtestError> {
     let (new, users) = dealt(users, client, count, Some(ttl_seconds));
-    let created = admin.bulk::<_, CreatedToken>(admin::TOKENS_BULK, &new).await?;
+    let created = admin.bulk::<_, CreatedToken>(admin::TOKENS_BULK, &new, (steps, "access tokens")).await?;
     let Some(created) = created else { return Ok(None) };
+    steps.done("access tokens", created.len());
     let token = |(created, user_id): (CreatedToken, &Arc<str>)| -> Result<_, LoadtestError> {
         let claims = Claims::of(&created.access_token).map_err(|wrong| LoadtestError::Refused {
             what: admin::TOKENS_BULK,
@@ -282,13 +292,17 @@ pub(super) async fn bulk_tokens(
 
 /// So many refresh-token families; none where the target has no such call.
 pub(super) async fn bulk_families(
-    admin: &mut Admin<'_>,
+    (admin, steps): (&mut Admin<'_>, &mut Steps<'_>),
     users: &[Arc<str>],
     client: &Client,
     count: usize,
 ) -> Result<Option<Vec<Family>>, LoadtestError> {
     let (new, users) = dealt(users, client, count, None);
-    let created = admin.bulk::<_, CreatedFamily>(admin::FAMILIES_BULK, &new).await?;
+    let telling = (&mut *steps, "refresh families");
+    let created = admin.bulk::<_, CreatedFamily>(admin::FAMILIES_BULK, &new, telling).await?;
+    if let Some(created) = &created {
+        steps.done("refresh families", created.len());
+    }
     Ok(created.map(|created| {
         let family = |(created, user_id): (CreatedFamily, &Arc<str>)| Family {
             refresh_token: created.refresh_token,
@@ -299,7 +313,11 @@ pub(super) async fn bulk_families(
 }
 
 /// Goes through `count` logins by silent request and code, in parts, so that no code expires on the way.
-pub(super) async fn log_in(seed: Seed, count: usize) -> Result<(Seed, IssuedTokens), LoadtestError> {
+pub(super) async fn log_in(
+    seed: Seed,
+    count: usize,
+    steps: &mut Steps<'_>,
+) -> Result<(Seed, IssuedTokens), LoadtestError> {
     const PART: usize = 2_000;
     let keep = Arc::new(Mutex::new(IssuedTokens::default()));
     let shared = Arc::new(seed);
@@ -314,6 +332,7 @@ pub(super) async fn log_in(seed: Seed, count: usize) -> Result<(Seed, IssuedToke
             .collect();
         // One more per connection, for the turn that finds the pool empty.
         run_flow(&shared, "redeem codes", part + connections, visitors).await?;
+        steps.at("logins", count - left, count);
     }
     let issued = std::mem::take(&mut *keep.lock().unwrap_or_else(PoisonError::into_inner));
     let seed =

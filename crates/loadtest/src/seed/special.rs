@@ -10,7 +10,7 @@ use symbolon_crypto::key::SigningKey;
 use symbolon_crypto::{Algorithm, SecretString, SystemRandom, encoding, jws, random};
 
 use super::plant::{CONNECTIONS, bulk_tokens, log_in, register, run_flow};
-use super::{AccessToken, Client, ExchangedToken, FORM, SCOPE, Seed, SeedOptions, Service, Special};
+use super::{AccessToken, Client, ExchangedToken, FORM, SCOPE, Seed, SeedOptions, Service, Special, Steps};
 use crate::admin::{self, Admin};
 use crate::client::{Connection, Timeouts, request};
 use crate::scenario::{ACCESS_TOKEN, Claims, EXCHANGE, RevokeVisitor, Visitor};
@@ -31,6 +31,7 @@ pub(super) async fn plant(
     seed: Seed,
     users: &[Arc<str>],
     options: &SeedOptions,
+    steps: &mut Steps<'_>,
 ) -> Result<Seed, LoadtestError> {
     let (many, few) = ((options.tokens / 5).max(1), (options.tokens / 10).max(1));
     let mut admin = Admin::connect(&seed.target).await?;
@@ -38,16 +39,18 @@ pub(super) async fn plant(
     admin.replace(admin::INTROSPECTION, &strict).await?;
     let forge = Forge::get(&mut admin, &seed).await?;
     let services = create_services(&mut admin, options.session_seconds).await?;
-    let doomed = bulk_tokens(&mut admin, users, &seed.client, (many, options.session_seconds)).await?;
+    let wanted = (many, options.session_seconds);
+    let doomed = bulk_tokens((&mut admin, &mut *steps), users, &seed.client, wanted).await?;
     drop(admin);
     let (seed, doomed) = match doomed {
         Some(doomed) => (seed, doomed),
         None => {
-            let (seed, issued) = log_in(seed, many).await?;
+            let (seed, issued) = log_in(seed, many, &mut *steps).await?;
             (seed, issued.tokens)
         }
     };
     let (mut seed, revoked) = revoke(seed, doomed).await?;
+    steps.done("of them revoked", revoked.len());
     let mut caller = Caller::connect(&seed.target).await?;
     forge.control(&mut caller, &seed, users).await?;
     let of = |count: usize| users.iter().cycle().take(count);
@@ -63,6 +66,7 @@ pub(super) async fn plant(
         exchanged: exchange(&mut caller, &seed, &services, few).await?,
         services,
     };
+    steps.done("tokens of other kinds", special.len());
     seed.special = Some(special);
     Ok(seed)
 }

@@ -31,8 +31,8 @@ fn options(fake: &Fake) -> MeasureOptions {
     options.seed.users = 10;
     options.seed.tokens = 20;
     options.seed.families = 4;
-    let admin_secret = SecretString::new(SECRET.into());
-    options.target =
+    let admin_secret = Some(SecretString::new(SECRET.into()));
+    options.provider.target =
         Some(RunningTarget { url: fake.url(), admin_secret, pid: Some(std::process::id()), metrics: None });
     options
 }
@@ -87,15 +87,15 @@ fn what_cannot_run_says_why() {
         change(&mut options);
         measure(&options, &mut Vec::new()).err().unwrap()
     };
-    let error = fails(|options| options.program = "/nonexistent".into());
+    let error = fails(|options| options.provider.program = "/nonexistent".into());
     assert!(matches!(error, LoadtestError::Process { .. }), "{error}");
-    let error = fails(|options| options.target.as_mut().unwrap().pid = Some(u32::MAX));
+    let error = fails(|options| options.provider.target.as_mut().unwrap().pid = Some(u32::MAX));
     assert!(matches!(error, LoadtestError::Cpu { .. }), "{error}");
-    let error = fails(|options| options.target.as_mut().unwrap().url = "ftp://x".into());
+    let error = fails(|options| options.provider.target.as_mut().unwrap().url = "ftp://x".into());
     assert!(matches!(error, LoadtestError::Target { .. }), "{error}");
     let error = fails(|options| options.connections = 0);
     assert!(matches!(error, LoadtestError::Options(_)), "{error}");
     // Without a target the provider is started; this binary is none and ends at once.
-    let error = fails(|options| options.target = None);
+    let error = fails(|options| options.provider.target = None);
     assert!(error.to_string().contains("ended before it was ready"), "{error}");
 }

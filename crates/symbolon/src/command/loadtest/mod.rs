@@ -2,6 +2,7 @@
 
 mod output;
 mod run;
+mod seed;
 mod suite;
 mod target;
 
@@ -12,10 +13,9 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use symbolon_crypto::algorithm::Algorithm;
-use symbolon_crypto::secret::SecretString;
 use symbolon_loadtest::hello::{self, Runtimes};
 use symbolon_loadtest::scenario::Scenario;
-use symbolon_loadtest::{MeasureOptions, RunningTarget, measure};
+use symbolon_loadtest::{MeasureOptions, measure};
 
 use super::CommandError;
 
@@ -25,6 +25,7 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .subcommand(run::command())
         .subcommand(suite::command())
+        .subcommand(seed::command())
         .subcommand(report_command())
         .subcommand(measure_command())
         .subcommand(
@@ -72,14 +73,6 @@ fn measure_command() -> Command {
                 .value_parser(value_parser!(Scenario))
                 .help("Which ones; all without"),
         )
-        .arg(
-            Arg::new("algorithm")
-                .long("algorithm")
-                .value_name("ALGORITHM")
-                .default_value("RS256")
-                .value_parser(value_parser!(Algorithm))
-                .help("What the provider signs with"),
-        )
         .arg(number("connections", "Keep-alive connections, one request in flight on each"))
         .arg(number("threads", "Threads of the generator"))
         .arg(number("rounds", "Rounds that count; the median of them is told"))
@@ -97,36 +90,7 @@ fn measure_command() -> Command {
                 .value_parser(value_parser!(u64).range(1..))
                 .help("End a slice after this many requests instead"),
         )
-        .arg(
-            Arg::new("target")
-                .long("target")
-                .value_name("URL")
-                .requires("pid")
-                .requires("admin-secret-file")
-                .help("A provider that runs already, with the admin API on its public listener"),
-        )
-        .arg(
-            Arg::new("pid")
-                .long("pid")
-                .value_name("PID")
-                .value_parser(value_parser!(u32))
-                .requires("target")
-                .help("The process of --target, on this machine"),
-        )
-        .arg(
-            Arg::new("admin-secret-file")
-                .long("admin-secret-file")
-                .value_name("FILE")
-                .requires("target")
-                .help("File with the admin secret of --target"),
-        )
-        .arg(
-            Arg::new("data-parent")
-                .long("data-parent")
-                .value_name("DIR")
-                .value_parser(value_parser!(PathBuf))
-                .help("Where the data of the provider goes that is started: a disk, not memory"),
-        )
+        .args(target::arguments("RS256"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print JSON"))
 }
 
@@ -134,6 +98,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
         Some(("suite", matches)) => suite::run(matches),
+        Some(("seed", matches)) => seed::run(matches),
         Some(("report", matches)) => {
             let path = matches.get_one::<PathBuf>("results").cloned().unwrap_or_default();
             output::Output::of(matches)?.finish(&output::read(&path)?)
@@ -150,9 +115,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
 }
 
 fn options(matches: &ArgMatches) -> Result<MeasureOptions, CommandError> {
-    let program = std::env::current_exe();
-    let program = program.map_err(|source| CommandError::File { path: "this program".into(), source })?;
-    let mut options = MeasureOptions::new(program);
+    let mut options = MeasureOptions::new(PathBuf::new());
+    options.provider = target::provider(matches)?;
     if let Some(scenarios) = matches.get_many::<Scenario>("scenario") {
         options.scenarios = scenarios.copied().collect();
     }
@@ -172,24 +136,7 @@ fn options(matches: &ArgMatches) -> Result<MeasureOptions, CommandError> {
         options.slice = Duration::from_millis(*millis);
     }
     options.requests = matches.get_one::<u64>("requests").copied();
-    if let Some(parent) = matches.get_one::<PathBuf>("data-parent") {
-        options.data_parent.clone_from(parent);
-    }
-    options.target = target(matches)?;
     Ok(options)
-}
-
-fn target(matches: &ArgMatches) -> Result<Option<RunningTarget>, CommandError> {
-    let given = (
-        matches.get_one::<String>("target"),
-        matches.get_one::<u32>("pid"),
-        matches.get_one::<String>("admin-secret-file"),
-    );
-    let (Some(url), Some(pid), Some(path)) = given else { return Ok(None) };
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|source| CommandError::File { path: path.clone(), source })?;
-    let admin_secret = SecretString::new(text.trim().to_owned());
-    Ok(Some(RunningTarget { url: url.clone(), admin_secret, pid: Some(*pid), metrics: None }))
 }
 
 fn run_measure(matches: &ArgMatches) -> Result<(), CommandError> {

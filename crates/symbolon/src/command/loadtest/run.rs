@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use symbolon_loadtest::RunOptions;
 use symbolon_loadtest::executor::{Schedule, Stage};
-use symbolon_loadtest::run::{Group, Plan, Rule};
+use symbolon_loadtest::run::{Group, Plan, Rule, Traffic};
 use symbolon_loadtest::scenario::Scenario;
 
 use super::output::{self, Output};
@@ -31,6 +31,7 @@ pub(super) fn command() -> Command {
         .args(schedule_arguments())
         .args(generator_arguments())
         .args(target::arguments("RS256"))
+        .arg(target::seed_argument())
         .args(output::arguments())
 }
 
@@ -39,14 +40,21 @@ fn names() -> String {
     format!("One of {}", names.join(", "))
 }
 
-fn schedule_arguments() -> [Arg; 4] {
+fn schedule_arguments() -> [Arg; 5] {
     [
         Arg::new("rate")
             .long("rate")
             .value_name("NUMBER")
-            .required(true)
+            .required_unless_present("closed")
             .value_parser(value_parser!(f64))
             .help("Requests per second of the plateau"),
+        Arg::new("closed")
+            .long("closed")
+            .action(ArgAction::SetTrue)
+            .conflicts_with_all(["rate", "ramp"])
+            .help(
+                "No rate: every connection sends again as soon as it is answered, to saturate the provider",
+            ),
         time("duration", "Length of the plateau").default_value("30s"),
         time("ramp", "From half the rate to the rate before the plateau, and to nothing after it")
             .default_value("0s"),
@@ -95,14 +103,7 @@ fn plan(matches: &ArgMatches) -> Result<Plan, CommandError> {
         return Err(CommandError::Usage("which scenario?".into()));
     };
     let time = |name: &str| matches.get_one::<Duration>(name).copied().unwrap_or_default();
-    let rate = matches.get_one::<f64>("rate").copied().unwrap_or_default();
-    let ramp = time("ramp");
-    let schedule = Schedule::new(&[
-        Stage { from: rate / 2.0, to: rate, duration: ramp },
-        Stage::constant(rate, time("duration")),
-        Stage { from: rate, to: 0.0, duration: ramp },
-    ])?;
-    let mut plan = Plan::new(scenario, schedule);
+    let mut plan = Plan::new(scenario, traffic(matches, time("ramp"), time("duration"))?);
     plan.warm_up = time("warm-up");
     for (name, field) in [("connections", &mut plan.connections), ("threads", &mut plan.threads)] {
         if let Some(number) = matches.get_one::<u32>(name) {
@@ -113,4 +114,13 @@ fn plan(matches: &ArgMatches) -> Result<Plan, CommandError> {
         plan.thresholds = thresholds.cloned().collect();
     }
     Ok(plan)
+}
+
+fn traffic(matches: &ArgMatches, ramp: Duration, plateau: Duration) -> Result<Traffic, CommandError> {
+    let Some(rate) = matches.get_one::<f64>("rate").copied() else { return Ok(Traffic::Closed(plateau)) };
+    Ok(Traffic::Open(Schedule::new(&[
+        Stage { from: rate / 2.0, to: rate, duration: ramp },
+        Stage::constant(rate, plateau),
+        Stage { from: rate, to: 0.0, duration: ramp },
+    ])?))
 }

@@ -8,14 +8,14 @@ use clap::{Arg, ArgMatches, value_parser};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::secret::SecretString;
 use symbolon_loadtest::run::Group;
-use symbolon_loadtest::{RunOptions, RunningTarget};
+use symbolon_loadtest::{ProviderOptions, RunOptions, RunningTarget};
 use symbolon_server::clock::{Clock, SystemClock};
 
 use super::output::Output;
 use crate::command::CommandError;
 
 /// What the load is for; `algorithm` is the usual one.
-pub(super) fn arguments(algorithm: &'static str) -> [Arg; 6] {
+pub(super) fn arguments(algorithm: &'static str) -> [Arg; 7] {
     [
         Arg::new("algorithm")
             .long("algorithm")
@@ -31,6 +31,13 @@ pub(super) fn arguments(algorithm: &'static str) -> [Arg; 6] {
             .env("SYMBOLON_LOADTEST_ADMIN_SECRET")
             .hide_env_values(true)
             .help("The secret of its admin API, which must be on the same listener"),
+        Arg::new("admin-secret-file")
+            .long("admin-secret-file")
+            .value_name("FILE")
+            .requires("target")
+            .conflicts_with("admin-secret")
+            .value_parser(value_parser!(PathBuf))
+            .help("A file that holds it"),
         Arg::new("pid")
             .long("pid")
             .value_name("PID")
@@ -52,6 +59,16 @@ pub(super) fn arguments(algorithm: &'static str) -> [Arg; 6] {
     ]
 }
 
+/// A seed that was planted before.
+pub(super) fn seed_argument() -> Arg {
+    Arg::new("seed")
+        .long("seed")
+        .value_name("FILE")
+        .requires("target")
+        .value_parser(value_parser!(PathBuf))
+        .help("A seed that was planted in the target before; without, one is planted through its admin API")
+}
+
 /// The options of a run of these groups.
 pub(super) fn options(
     matches: &ArgMatches,
@@ -59,34 +76,53 @@ pub(super) fn options(
     groups: Vec<Group>,
     output: &Output,
 ) -> Result<RunOptions, CommandError> {
-    let program = std::env::current_exe();
-    let program = program.map_err(|source| CommandError::File { path: "this program".into(), source })?;
-    let mut options = RunOptions::new(program, title, groups);
+    let seed = matches.get_one::<PathBuf>("seed").cloned();
+    let mut provider = provider(matches)?;
+    if provider.target.as_ref().is_some_and(|target| target.admin_secret.is_none()) && seed.is_none() {
+        return Err(CommandError::Usage(
+            "--target needs --admin-secret, because users, sessions and tokens are made through the admin API, or \
+             --seed with a file that has them"
+                .into(),
+        ));
+    }
+    if provider.target.is_none() {
+        provider.log = Some(output.log()?);
+    }
+    let mut options = RunOptions::new(PathBuf::new(), title, groups);
+    (options.provider, options.seed) = (provider, seed);
     if let Some(algorithm) = matches.get_one::<Algorithm>("algorithm") {
         options.algorithm = *algorithm;
     }
-    if let Some(parent) = matches.get_one::<PathBuf>("data-parent") {
-        options.data_parent.clone_from(parent);
-    }
-    options.target = target(matches)?;
-    options.log = if options.target.is_none() { Some(output.log()?) } else { None };
     options.terminal = std::io::stderr().is_terminal();
     let now = SystemTime::UNIX_EPOCH + Duration::from_millis(SystemClock::start().now().millis());
     options.started = humantime::format_rfc3339_seconds(now).to_string();
     Ok(options)
 }
 
-fn target(matches: &ArgMatches) -> Result<Option<RunningTarget>, CommandError> {
-    let Some(url) = matches.get_one::<String>("target") else { return Ok(None) };
-    let secret = matches.get_one::<String>("admin-secret").ok_or_else(|| {
-        CommandError::Usage(
-            "--target needs --admin-secret: users, sessions and tokens are made through the admin API".into(),
-        )
-    })?;
-    Ok(Some(RunningTarget {
-        url: url.clone(),
-        admin_secret: SecretString::new(secret.clone()),
-        pid: matches.get_one::<u32>("pid").copied(),
-        metrics: matches.get_one::<String>("metrics").cloned(),
-    }))
+/// The provider that is meant.
+pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandError> {
+    let program = std::env::current_exe();
+    let program = program.map_err(|source| CommandError::File { path: "this program".into(), source })?;
+    let mut options = ProviderOptions::new(program);
+    if let Some(parent) = matches.get_one::<PathBuf>("data-parent") {
+        options.data_parent.clone_from(parent);
+    }
+    if let Some(url) = matches.get_one::<String>("target") {
+        options.target = Some(RunningTarget {
+            url: url.clone(),
+            admin_secret: admin_secret(matches)?,
+            pid: matches.get_one::<u32>("pid").copied(),
+            metrics: matches.get_one::<String>("metrics").cloned(),
+        });
+    }
+    Ok(options)
+}
+
+fn admin_secret(matches: &ArgMatches) -> Result<Option<SecretString>, CommandError> {
+    let Some(path) = matches.get_one::<PathBuf>("admin-secret-file") else {
+        return Ok(matches.get_one::<String>("admin-secret").cloned().map(SecretString::new));
+    };
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|source| CommandError::File { path: path.display().to_string(), source })?;
+    Ok(Some(SecretString::new(text.trim().to_owned())))
 }

@@ -1,0 +1,247 @@
+//! A provider with its seed, ready for plans one after the other.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::live::Live;
+use super::plan::{Plan, Reshard, Traffic};
+use super::{Progress, figures};
+use crate::admin::{self, Admin};
+use crate::executor::{Closed, Load, Open, OpenOutcome, Stop, Until, open, saturate};
+use crate::provider::{Provider, ProviderOptions};
+use crate::results::{self, Run};
+use crate::scenario::{Mix, Scenario, Visitor};
+use crate::scrape::{Between, Page};
+use crate::seed::{Seed, SeedOptions, harvest_codes, plant};
+use crate::{LoadtestError, clock};
+
+/// The longest that a code may live (RFC 6749 4.1.2), in seconds.
+const CODE_SECONDS: u64 = 600;
+
+/// Where a seed comes from.
+pub(crate) enum Seeding<'a> {
+    /// It is planted.
+    Plant(SeedOptions),
+    /// It was planted before.
+    File(&'a Path),
+}
+
+/// A provider that can be loaded.
+pub(crate) struct Ready {
+    provider: Provider,
+    seed: Arc<Seed>,
+    /// Whether a run went on with the families, so that their first tokens are used.
+    rotated: bool,
+    stop: Stop,
+    interrupted: Signal,
+    terminated: Signal,
+}
+
+impl Ready {
+    /// Takes or starts the provider, and plants or reads its seed. Signals are heard from here on: the first ends the
+    /// preparing, later ones a load.
+    ///
+    /// # Errors
+    /// [`LoadtestError::Interrupted`] by a signal, and what kept the provider or its seed from being ready.
+    pub(crate) async fn prepare(
+        options: &ProviderOptions,
+        shards: Option<u32>,
+        seeding: Seeding<'_>,
+        progress: &mut (dyn Write + Send),
+    ) -> Result<Self, LoadtestError> {
+        let mut interrupted = signal(SignalKind::interrupt())?;
+        let mut terminated = signal(SignalKind::terminate())?;
+        let from_file = matches!(seeding, Seeding::File(_));
+        let preparing = async {
+            let provider = Provider::get(options, shards).await?;
+            let target = provider.discover().await?;
+            let seed = match seeding {
+                Seeding::Plant(options) => plant(target, &options, progress).await?,
+                Seeding::File(path) => Seed::load(path, target, clock::unix_seconds())?,
+            };
+            Ok::<_, LoadtestError>((provider, seed))
+        };
+        let (provider, seed) = tokio::select! {
+            prepared = preparing => prepared?,
+            _ = interrupted.recv() => return Err(LoadtestError::Interrupted),
+            _ = terminated.recv() => return Err(LoadtestError::Interrupted),
+        };
+        // Whether what stands in a file was used before, nobody knows. Where families cannot be had anew, it must do.
+        let rotated = from_file && seed.target.admin_secret.is_some();
+        let seed = Arc::new(seed);
+        Ok(Self { provider, seed, rotated, stop: Stop::default(), interrupted, terminated })
+    }
+
+    pub(crate) fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// Where the provider is, in words.
+    pub(crate) fn whereabouts(&self) -> String {
+        let Provider { url, pid, metrics, .. } = &self.provider;
+        let process = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
+        let figures = metrics.as_ref().map(|url| format!(", its figures are on {url}")).unwrap_or_default();
+        format!("the provider{process} listens on {url}{figures}")
+    }
+
+    /// Whether a signal came.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_stopped()
+    }
+
+    /// Waits for Ctrl-C or SIGTERM.
+    pub(crate) async fn signalled(&mut self) {
+        tokio::select! {
+            _ = self.interrupted.recv() => {}
+            _ = self.terminated.recv() => {}
+        }
+    }
+
+    /// What the report says of the provider.
+    pub(crate) async fn description(&self) -> Result<results::Provider, LoadtestError> {
+        Ok(results::Provider {
+            issuer: self.seed.target.issuer.clone(),
+            software: self.scrape().await?.and_then(|page| page.software()),
+            algorithm: Some(self.seed.algorithm.to_string()),
+        })
+    }
+
+    /// Loads, between two readings of the provider's figures. A signal ends the load early.
+    pub(crate) async fn run(&mut self, plan: &Plan, progress: Progress<'_>) -> Result<Run, LoadtestError> {
+        plan.check()?;
+        if plan.scenario == Scenario::Refresh && std::mem::replace(&mut self.rotated, true) {
+            // A run goes on with its families; a used token would end its family (RFC 9700 4.14.2).
+            let seed = Arc::get_mut(&mut self.seed);
+            let seed = seed.ok_or_else(|| LoadtestError::Options("the seed is still in use".into()))?;
+            seed.renew_families().await?;
+        }
+        let (seed, provider, stop) = (&self.seed, &self.provider, &self.stop);
+        let running = run_plan(plan, (provider, seed, stop), progress);
+        tokio::pin!(running);
+        loop {
+            tokio::select! {
+                run = &mut running => return run,
+                _ = self.interrupted.recv() => stop.stop(),
+                _ = self.terminated.recv() => stop.stop(),
+            }
+        }
+    }
+
+    /// Ends the provider if it was started here.
+    pub(crate) async fn end(self) {
+        self.provider.end().await;
+    }
+
+    async fn scrape(&self) -> Result<Option<Page>, LoadtestError> {
+        scrape(self.provider.metrics.as_deref()).await
+    }
+}
+
+async fn run_plan(
+    plan: &Plan,
+    (provider, seed, stop): (&Provider, &Arc<Seed>, &Stop),
+    (progress, terminal): Progress<'_>,
+) -> Result<Run, LoadtestError> {
+    if let (Scenario::Code, Some(rate)) = (plan.scenario, plan.traffic.rate()) {
+        obtain_codes((plan.whole().as_secs_f64() * rate).ceil() as usize, seed, progress).await?;
+    }
+    let shards = match plan.shards() {
+        Some(path) if seed.target.admin_secret.is_some() => shards(seed, path).await,
+        _ => None,
+    };
+    let name = plan.name(shards);
+    let visitors = plan.scenario.visitors(seed, plan.connections, Mix::Report)?;
+    let before = scrape(provider.metrics.as_deref()).await?;
+    let load = Load {
+        threads: plan.threads,
+        warm_up: plan.warm_up,
+        pid: provider.pid,
+        stop: stop.clone(),
+        ..Load::to(seed.target.address)
+    };
+    let mut live = Live::new(&name, plan.whole(), (progress, terminal), provider.pid);
+    let loading = load_on_a_thread(load, plan.traffic.clone(), visitors, &mut live);
+    let resharding = reshard(plan, seed, stop);
+    let (outcome, resharded) = tokio::join!(loading, resharding);
+    let (outcome, timeline) = (outcome?, live.end());
+    let after = scrape(provider.metrics.as_deref()).await?;
+    let server = before.zip(after).map(|(before, after)| Between(&before, &after).figures());
+    let mut run = figures::run(plan, &outcome, timeline, server);
+    (run.name, run.shards, run.reshard) = (name, shards, resharded?);
+    run.thresholds = plan.thresholds.iter().map(|rule| rule.judge(&run)).collect();
+    Ok(run)
+}
+
+/// Codes for a whole plan, obtained before it.
+async fn obtain_codes(
+    count: usize,
+    seed: &Arc<Seed>,
+    progress: &mut (dyn Write + Send),
+) -> Result<(), LoadtestError> {
+    if seed.target.admin_secret.is_some() {
+        let lifetime = json!({ "lifetimes": { "code": CODE_SECONDS } });
+        Admin::connect(&seed.target).await?.change(admin::SETTINGS, &lifetime).await?;
+    }
+    writeln!(progress, "obtaining {count} codes")?;
+    harvest_codes(seed, count).await
+}
+
+/// A number of shards; nothing if the provider does not say.
+async fn shards(seed: &Seed, path: &'static str) -> Option<u32> {
+    let answer = Admin::connect(&seed.target).await.ok()?.show(path).await.ok()?;
+    u32::try_from(answer.get("shards")?.as_u64()?).ok()
+}
+
+/// Changes the number of shards when the plan says so.
+async fn reshard(plan: &Plan, seed: &Seed, stop: &Stop) -> Result<Option<results::Reshard>, LoadtestError> {
+    let (Some(Reshard { after, to }), Some(path)) = (plan.reshard, plan.shards()) else { return Ok(None) };
+    let began = clock::now();
+    tokio::time::sleep(after).await;
+    if stop.is_stopped() {
+        return Ok(None);
+    }
+    let changed = async {
+        Admin::connect(&seed.target).await?.replace(path, &json!({ "shards": to })).await?;
+        Ok(Some(results::Reshard { at: clock::now().duration_since(began).as_secs_f64(), to }))
+    };
+    // Without the change the rest of the load would show nothing.
+    changed.await.inspect_err(|_: &LoadtestError| stop.stop())
+}
+
+async fn scrape(url: Option<&str>) -> Result<Option<Page>, LoadtestError> {
+    match url {
+        Some(url) => Page::fetch(url).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Runs the executor on a thread of its own, so that signals are heard meanwhile.
+async fn load_on_a_thread(
+    load: Load,
+    traffic: Traffic,
+    visitors: Vec<Box<dyn Visitor>>,
+    live: &mut Live<'_>,
+) -> Result<OpenOutcome, LoadtestError> {
+    let (told, mut seconds) = tokio::sync::mpsc::unbounded_channel();
+    let loading = tokio::task::spawn_blocking(move || {
+        // Nobody listens any more only when the run is being given up.
+        let on_second =
+            &mut |now: Duration, lately: &crate::tally::Lately| drop(told.send((now, lately.clone())));
+        match traffic {
+            Traffic::Open(schedule) => open(&Open { load, schedule }, visitors, on_second),
+            Traffic::Closed(duration) => {
+                saturate(&Closed { load, until: Until::Elapsed(duration) }, visitors, on_second)
+                    .map(OpenOutcome::closed)
+            }
+        }
+    });
+    while let Some((now, lately)) = seconds.recv().await {
+        live.second(now, &lately);
+    }
+    loading.await.map_err(|_| LoadtestError::Interrupted)?
+}

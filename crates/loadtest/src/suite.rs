@@ -1,98 +1,159 @@
-//! Presets: the loads of the December 2025 reports, rate by rate.
+//! Suites: loads one after the other, from a file or a preset.
 
-use std::time::Duration;
+mod load;
+mod preset;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use symbolon_crypto::Algorithm;
+
+pub use load::{Load, ReshardForm, StageForm, Time, plateau};
+pub use preset::{Length, preset, presets, shard_sweep};
 
 use crate::LoadtestError;
-use crate::executor::{Schedule, Stage};
-use crate::report::reference::Reference;
-use crate::run::{Group, Plan, Traffic};
-use crate::scenario::Scenario;
+use crate::run::Group;
 
-/// How long each load of a suite is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
-    /// As in the reports: three minutes and ramps of a quarter, two minutes for codes and refresh tokens.
-    Reports,
-    /// Seconds: enough for every verdict, and for a figure.
-    Short,
+/// Loads, in their order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// What the report calls it.
+    pub title: String,
+    /// What the provider is to sign with, where nobody says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<Algorithm>,
+    /// The loads.
+    #[serde(rename = "run")]
+    pub loads: Vec<Load>,
 }
 
-/// Connections for any rate: requests in flight while a provider stalls for a tenth of a second at the highest.
-const CONNECTIONS: usize = 256;
-
-/// What the reports did not load, at rates that a small machine bears. Logins here are by password, whose hash takes
-/// tens of milliseconds on purpose; the reports' were by e-mail code.
-const BESIDES: [(Scenario, f64); 3] =
-    [(Scenario::ClientCredentials, 1_000.0), (Scenario::Discovery, 2_000.0), (Scenario::Login, 10.0)];
-
-/// Every rate of the December 2025 reports at its number of shards, a provider for each scenario and number of shards.
-///
-/// # Errors
-/// [`LoadtestError::Options`], only if the reference's figures made no schedule.
-pub fn december_2025(length: Length, threads: usize) -> Result<Vec<Group>, LoadtestError> {
-    let broken = || LoadtestError::Options("the reference figures cannot be read".into());
-    let reference = Reference::december_2025().ok_or_else(broken)?;
-    let mut groups: Vec<Group> = Vec::new();
-    for scenario in Scenario::ALL {
-        let mut shards: Vec<_> = reference.rows(scenario.name()).iter().map(|row| row.shards).collect();
-        shards.dedup();
-        for shards in shards {
-            let rows = reference.rows(scenario.name()).iter().filter(|row| row.shards == shards);
-            let mut rates: Vec<f64> = rows.map(|row| row.rate).collect();
-            rates.dedup();
-            let plan = |rate| plan(scenario, rate, length, threads);
-            groups.push(Group { shards, plans: rates.into_iter().map(plan).collect::<Result<_, _>>()? });
-        }
+impl Suite {
+    /// Reads a TOML file.
+    ///
+    /// # Errors
+    /// [`LoadtestError::Options`] with the file's name, the place and what is wrong there.
+    pub fn read(path: &Path) -> Result<Self, LoadtestError> {
+        let refused = |reason: String| LoadtestError::Options(format!("{}: {reason}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+        let suite: Self = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        // What contradicts itself is told with its file.
+        suite.groups().map_err(|error| refused(error.to_string()))?;
+        Ok(suite)
     }
-    let besides = BESIDES.into_iter().map(|(scenario, rate)| plan(scenario, rate, length, threads));
-    groups.push(Group { shards: None, plans: besides.collect::<Result<_, _>>()? });
-    Ok(groups)
-}
 
-fn plan(scenario: Scenario, rate: f64, length: Length, threads: usize) -> Result<Plan, LoadtestError> {
-    let (ramp, plateau) = match (length, scenario) {
-        (Length::Short, _) => (1, 6),
-        (Length::Reports, Scenario::Code) => (0, 120),
-        (Length::Reports, Scenario::Refresh) => (10, 120),
-        (Length::Reports, _) => (15, 180),
-    };
-    let (ramp, plateau) = (Duration::from_secs(ramp), Duration::from_secs(plateau));
-    let schedule = Schedule::new(&[
-        Stage { from: rate / 2.0, to: rate, duration: ramp },
-        Stage::constant(rate, plateau),
-        Stage { from: rate, to: 0.0, duration: ramp },
-    ])?;
-    let warm_up = Duration::from_secs(if length == Length::Short { 1 } else { 5 });
-    Ok(Plan { warm_up, connections: CONNECTIONS, threads, ..Plan::new(scenario, Traffic::Open(schedule)) })
+    /// The same as a TOML file, to begin one's own with.
+    ///
+    /// # Errors
+    /// [`LoadtestError::Options`], only for figures that TOML cannot hold.
+    pub fn to_toml(&self) -> Result<String, LoadtestError> {
+        toml::to_string(self).map_err(|error| LoadtestError::Options(error.to_string()))
+    }
+
+    /// The plans, by provider: neighbours with the same number of shards share one, unless one changes it.
+    ///
+    /// # Errors
+    /// [`LoadtestError::Options`] with the number of the run that contradicts itself.
+    pub fn groups(&self) -> Result<Vec<Group>, LoadtestError> {
+        let mut groups: Vec<Group> = Vec::new();
+        for (place, load) in self.loads.iter().enumerate() {
+            let refused = |error: LoadtestError| {
+                LoadtestError::Options(format!("run {} ({}): {error}", place + 1, load.scenario))
+            };
+            let plan = load.plan().and_then(|plan| plan.check().map(|()| plan)).map_err(refused)?;
+            match groups.last_mut() {
+                Some(group)
+                    if group.shards == load.shards
+                        && group.plans.iter().all(|plan| plan.reshard.is_none()) =>
+                {
+                    group.plans.push(plan);
+                }
+                _ => groups.push(Group { shards: load.shards, plans: vec![plan] }),
+            }
+        }
+        Ok(groups)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::run::{Reshard, Traffic};
+
+    const EXAMPLE: &str = r#"
+        title = "mornings"
+        algorithm = "ES256"
+
+        [[run]]
+        scenario = "silent"
+        shards = 64
+        stages = [{ to = 500, duration = "15s" }, { to = 500, duration = "3m" }, { to = 0, duration = "10s" }]
+        thresholds = ["p99_ms<100", "failure_share<=0"]
+
+        [[run]]
+        scenario = "userinfo"
+        shards = 64
+        rate = 3000
+        duration = "1m"
+        ramp = "5s"
+        connections = 128
+        threads = 2
+        warm_up = "1s"
+        reshard = { to = 128, after = "30s" }
+
+        [[run]]
+        scenario = "client-credentials"
+        closed = true
+        duration = "20s"
+    "#;
+
+    fn parse(text: &str) -> Result<Vec<Group>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        Suite::read(file.path()).and_then(|suite| suite.groups()).map_err(|error| error.to_string())
+    }
+
+    fn is_example(groups: &[Group]) {
+        assert_eq!(groups.iter().map(|group| group.shards).collect::<Vec<_>>(), [Some(64), None]);
+        let [silent, userinfo] = &groups[0].plans[..] else { panic!("two share a provider") };
+        assert_eq!((silent.traffic.rate(), silent.thresholds.len()), (Some(500.0), 2));
+        assert_eq!(silent.traffic.duration(), Duration::from_secs(205));
+        assert_eq!(userinfo.traffic.plateau(), Duration::from_secs(60));
+        assert_eq!(userinfo.traffic.duration(), Duration::from_secs(70));
+        assert_eq!((userinfo.connections, userinfo.threads, userinfo.thresholds.len()), (128, 2, 2));
+        assert_eq!(userinfo.reshard, Some(Reshard { after: Duration::from_secs(30), to: 128 }));
+        assert!(matches!(groups[1].plans[0].traffic, Traffic::Closed(_)));
+    }
 
     #[test]
-    fn the_suite_has_every_rate_of_the_reports_and_every_scenario() {
-        let groups = december_2025(Length::Short, 1).unwrap();
-        let rates = |scenario: Scenario, shards: Option<u32>| -> Vec<u32> {
-            let of = groups.iter().filter(|group| group.shards == shards).flat_map(|group| &group.plans);
-            of.filter(|plan| plan.scenario == scenario)
-                .map(|plan| plan.traffic.rate().unwrap_or(0.0) as u32)
-                .collect()
-        };
-        assert_eq!(rates(Scenario::Silent, Some(64)), [500, 1000, 1500, 2000, 2500, 3000, 3500, 4000]);
-        assert_eq!(rates(Scenario::Silent, Some(128)), [4000, 4500]);
-        assert_eq!(rates(Scenario::Refresh, Some(48)), [3000, 4000]);
-        assert_eq!(rates(Scenario::Introspect, Some(32)), [500, 750]);
-        assert_eq!(rates(Scenario::Code, Some(128)), [50, 100, 200, 300]);
-        for scenario in Scenario::ALL {
-            assert!(
-                groups.iter().flat_map(|group| &group.plans).any(|plan| plan.scenario == scenario),
-                "{scenario}"
-            );
+    fn a_file_says_everything_a_plan_has_and_is_written_as_it_is_read() {
+        is_example(&parse(EXAMPLE).unwrap());
+        let suite: Suite = toml::from_str(EXAMPLE).unwrap();
+        is_example(&parse(&suite.to_toml().unwrap()).unwrap());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let one = |rest: &str| parse(&format!("title = \"x\"\n[[run]]\nscenario = \"silent\"\n{rest}"));
+        for (rest, why) in [
+            ("rate = 5", "run 1 (silent): a duration is missing"),
+            ("duration = \"5s\"", "give one of rate, stages and closed"),
+            ("rate = 5\nclosed = true\nduration = \"5s\"", "give one of"),
+            ("closed = true\nduration = \"5s\"\nramp = \"1s\"", "a ramp goes with a rate"),
+            ("duration = \"5s\"\nstages = [{ to = 5, duration = \"1s\" }]", "each stage has its duration"),
+            ("rate = -1\nduration = \"5s\"", "a rate must be"),
+            ("rate = 1\nduration = \"soon\"", "line 5"),
+            ("speed = 1", "unknown field `speed`"),
+            ("rate = 1\nduration = \"5s\"\nthresholds = [\"speed<1\"]", "p99_ms"),
+            ("rate = 1\nduration = \"5s\"\nconnections = 0", "needs a connection"),
+        ] {
+            let told = one(rest).err().unwrap();
+            assert!(told.contains(why), "{rest}: {told}");
         }
-        // The short form stays far below ten minutes of load.
-        let whole = |plan: &Plan| plan.traffic.duration() + plan.warm_up;
-        let short: Duration = groups.iter().flat_map(|group| &group.plans).map(whole).sum();
-        assert!(short < Duration::from_secs(6 * 60), "{short:?}");
+        let code = "title = \"x\"\n[[run]]\nscenario = \"code\"\nclosed = true\nduration = \"1s\"";
+        assert!(parse(code).err().unwrap().contains("run 1 (code): scenario code needs a rate"));
+        assert!(parse("title = \"x\"\n[[run]]\nscenario = \"none\"").err().unwrap().contains("none"));
     }
 }

@@ -57,7 +57,7 @@ impl<'r> Group<'r> {
                 .runs
                 .iter()
                 .copied()
-                .filter(|run| offered(run) == rate && run.shards.is_some())
+                .filter(|run| offered(run) == rate && run.shards.is_some() && run.reshard.is_none())
                 .collect();
             runs.sort_by_key(|run| run.shards);
             runs.dedup_by_key(|run| run.shards);

@@ -89,7 +89,8 @@ impl Plan {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), LoadtestError> {
+    /// Whether it contradicts itself.
+    pub(crate) fn check(&self) -> Result<(), LoadtestError> {
         let refused = |reason: String| Err(LoadtestError::Options(reason));
         let scenario = self.scenario;
         if self.connections == 0 || self.threads == 0 {

@@ -2,11 +2,14 @@
 
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::LoadtestError;
 use crate::results::{Run, Threshold};
 
 /// A limit for one figure of a run: `p95_ms<300`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Rule {
     figure: Figure,
     comparison: Comparison,
@@ -28,6 +31,9 @@ struct Figure {
     of: fn(&Run) -> f64,
 }
 
+const FAILURE_SHARE: Figure = Figure { name: "failure_share", of: failure_share };
+const ACHIEVED_SHARE: Figure =
+    Figure { name: "achieved_share", of: |run| run.achieved_rate / run.rate.max(f64::MIN_POSITIVE) };
 const FIGURES: [Figure; 12] = [
     Figure { name: "mean_ms", of: |run| run.mean_ms },
     Figure { name: "p50_ms", of: |run| run.p50_ms },
@@ -37,9 +43,9 @@ const FIGURES: [Figure; 12] = [
     Figure { name: "p99_ms", of: |run| run.p99_ms },
     Figure { name: "p999_ms", of: |run| run.p999_ms },
     Figure { name: "max_ms", of: |run| run.max_ms },
-    Figure { name: "failure_share", of: failure_share },
+    FAILURE_SHARE,
     Figure { name: "success_share", of: |run| 1.0 - failure_share(run) },
-    Figure { name: "achieved_share", of: |run| run.achieved_rate / run.rate.max(f64::MIN_POSITIVE) },
+    ACHIEVED_SHARE,
     Figure { name: "server_cpu_us_per_request", of: |run| run.server_cpu_us_per_request.unwrap_or(0.0) },
 ];
 
@@ -53,31 +59,55 @@ impl Rule {
     /// What holds where nothing else is said: one arrival in a thousand may fail, and the rate is reached within 1 %.
     /// Wrong answers fail a run in any case.
     pub fn usual() -> Vec<Self> {
-        let rule = |name: &str, comparison, limit| {
-            let figure = FIGURES.into_iter().find(|figure| figure.name == name);
-            figure.map(|figure| Self { figure, comparison, limit })
-        };
-        [
-            rule("failure_share", Comparison::LessOrEqual, 0.001),
-            rule("achieved_share", Comparison::GreaterOrEqual, 0.99),
+        vec![
+            Self { figure: FAILURE_SHARE, comparison: Comparison::LessOrEqual, limit: 0.001 },
+            Self { figure: ACHIEVED_SHARE, comparison: Comparison::GreaterOrEqual, limit: 0.99 },
         ]
-        .into_iter()
-        .flatten()
-        .collect()
+    }
+
+    /// Every arrival is answered as it must be.
+    pub fn no_failure() -> Self {
+        Self { figure: FAILURE_SHARE, comparison: Comparison::LessOrEqual, limit: 0.0 }
     }
 
     /// Looks at a run.
     pub fn judge(&self, run: &Run) -> Threshold {
         let value = (self.figure.of)(run);
-        let (sign, held) = match self.comparison {
-            Comparison::Less => ("<", value < self.limit),
-            Comparison::LessOrEqual => ("<=", value <= self.limit),
-            Comparison::Greater => (">", value > self.limit),
-            Comparison::GreaterOrEqual => (">=", value >= self.limit),
+        let held = match self.comparison {
+            Comparison::Less => value < self.limit,
+            Comparison::LessOrEqual => value <= self.limit,
+            Comparison::Greater => value > self.limit,
+            Comparison::GreaterOrEqual => value >= self.limit,
         };
+        let sign = self.comparison.sign();
         // Without an answer there is no latency to praise.
         let held = held && run.requests > 0;
         Threshold { name: self.figure.name.into(), limit: format!("{sign} {}", self.limit), value, held }
+    }
+}
+
+impl Comparison {
+    const fn sign(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+}
+
+impl From<Rule> for String {
+    fn from(rule: Rule) -> Self {
+        format!("{}{}{}", rule.figure.name, rule.comparison.sign(), rule.limit)
+    }
+}
+
+impl TryFrom<String> for Rule {
+    type Error = LoadtestError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
     }
 }
 

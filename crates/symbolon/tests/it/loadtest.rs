@@ -118,6 +118,53 @@ fn a_seed_is_planted_once_for_many_runs() {
 }
 
 #[test]
+fn a_file_of_loads_is_run_and_a_preset_is_printed_as_one() {
+    let place = Place::new();
+    let loads = r#"
+        title = "mine"
+        [[run]]
+        scenario = "discovery"
+        stages = [{ to = 40, duration = "500ms" }, { to = 40, duration = "1s" }]
+        warm_up = "0s"
+        thresholds = ["failure_share<=0"]
+    "#;
+    std::fs::write(place.path("mine.toml"), loads).unwrap();
+    let told = place.run(&["loadtest", "suite", "mine.toml", "--out", "report"]).good();
+    assert!(told.contains("discovery 40/s: passed"), "{told}");
+    let results = results(&place);
+    assert_eq!((&results["title"], &results["provider"]["algorithm"]), (&"mine".into(), &"ES256".into()));
+    assert_eq!(results["runs"][0]["requests"], 40);
+
+    std::fs::write(place.path("mine.toml"), loads.replace("40", "-40")).unwrap();
+    let told = place.run(&["loadtest", "suite", "mine.toml"]).bad(2);
+    assert!(told.contains("mine.toml: run 1 (discovery): a rate must be"), "{told}");
+    let told = place.run(&["loadtest", "suite", "missing.toml"]).bad(2);
+    assert!(told.contains("december-2025/silent-64"), "{told}");
+    let listed = place.run(&["loadtest", "suite", "--list"]).good();
+    let preset = listed.lines().find(|name| name.contains("code")).unwrap();
+    let printed = place.run(&["loadtest", "suite", preset, "--short", "--print"]).good();
+    assert!(printed.contains("scenario = \"code\"") && printed.contains("duration = \"6s\""), "{printed}");
+}
+
+#[test]
+fn shards_change_in_mid_run_and_nothing_fails() {
+    let place = Place::new();
+    let sweep = ["loadtest", "shards", "silent", "--rate", "50", "--duration", "2s", "--warm-up", "0s"];
+    place.run(&[&sweep[..], &["--counts", "2,16", "--out", "report"]].concat());
+    let results = results(&place);
+    let runs = results["runs"].as_array().unwrap();
+    assert_eq!(runs.iter().map(|run| run["shards"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 16, 16]);
+    assert_eq!((&runs[0]["reshard"], &runs[2]["reshard"]["to"]), (&Value::Null, &2.into()));
+    for run in runs {
+        assert_eq!((&run["wrong"], &run["failures"]), (&0.into(), &0.into()), "{run}");
+    }
+    // The figures know shards of both numbers.
+    let stores = runs[2]["server"]["stores"].as_array().unwrap();
+    let codes = stores.iter().find(|store| store["kind"] == "code").unwrap();
+    assert!(codes["shards"].as_array().unwrap().len() >= 16, "{codes}");
+}
+
+#[test]
 fn an_interrupted_run_leaves_partial_results_and_no_process() {
     let place = Place::new();
     let arguments = [

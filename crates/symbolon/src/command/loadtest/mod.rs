@@ -3,6 +3,7 @@
 mod output;
 mod run;
 mod seed;
+mod shards;
 mod suite;
 mod target;
 
@@ -25,6 +26,7 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .subcommand(run::command())
         .subcommand(suite::command())
+        .subcommand(shards::command())
         .subcommand(seed::command())
         .subcommand(report_command())
         .subcommand(measure_command())
@@ -98,6 +100,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
         Some(("suite", matches)) => suite::run(matches),
+        Some(("shards", matches)) => shards::run(matches),
         Some(("seed", matches)) => seed::run(matches),
         Some(("report", matches)) => {
             let path = matches.get_one::<PathBuf>("results").cloned().unwrap_or_default();

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use symbolon_loadtest::RunOptions;
-use symbolon_loadtest::executor::{Schedule, Stage};
 use symbolon_loadtest::run::{Group, Plan, Rule, Traffic};
 use symbolon_loadtest::scenario::Scenario;
+use symbolon_loadtest::suite;
 
 use super::output::{self, Output};
 use super::target;
@@ -35,7 +35,8 @@ pub(super) fn command() -> Command {
         .args(output::arguments())
 }
 
-fn names() -> String {
+/// The scenarios, for help.
+pub(super) fn names() -> String {
     let names: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
     format!("One of {}", names.join(", "))
 }
@@ -85,7 +86,8 @@ fn generator_arguments() -> [Arg; 4] {
     ]
 }
 
-fn time(name: &'static str, help: &'static str) -> Arg {
+/// An argument that is a length of time.
+pub(super) fn time(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name("TIME").value_parser(humantime::parse_duration).help(help)
 }
 
@@ -118,9 +120,5 @@ fn plan(matches: &ArgMatches) -> Result<Plan, CommandError> {
 
 fn traffic(matches: &ArgMatches, ramp: Duration, plateau: Duration) -> Result<Traffic, CommandError> {
     let Some(rate) = matches.get_one::<f64>("rate").copied() else { return Ok(Traffic::Closed(plateau)) };
-    Ok(Traffic::Open(Schedule::new(&[
-        Stage { from: rate / 2.0, to: rate, duration: ramp },
-        Stage::constant(rate, plateau),
-        Stage { from: rate, to: 0.0, duration: ramp },
-    ])?))
+    Ok(suite::plateau(rate, plateau, ramp)?)
 }

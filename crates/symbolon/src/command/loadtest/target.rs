@@ -15,7 +15,15 @@ use super::output::Output;
 use crate::command::CommandError;
 
 /// What the load is for; `algorithm` is the usual one.
-pub(super) fn arguments(algorithm: &'static str) -> [Arg; 7] {
+pub(super) fn arguments(algorithm: &'static str) -> Vec<Arg> {
+    let [algorithm, data_parent] = own_arguments(algorithm);
+    let mut arguments = vec![algorithm, data_parent.conflicts_with("target")];
+    arguments.extend(target_arguments());
+    arguments
+}
+
+/// The same for commands that always start the provider themselves.
+pub(super) fn own_arguments(algorithm: &'static str) -> [Arg; 2] {
     [
         Arg::new("algorithm")
             .long("algorithm")
@@ -23,6 +31,17 @@ pub(super) fn arguments(algorithm: &'static str) -> [Arg; 7] {
             .default_value(algorithm)
             .value_parser(value_parser!(Algorithm))
             .help("What the provider signs with"),
+        Arg::new("data-parent")
+            .long("data-parent")
+            .value_name("DIR")
+            .default_value("/var/tmp")
+            .value_parser(value_parser!(PathBuf))
+            .help("Where the data of the provider goes that is started: a disk, not memory"),
+    ]
+}
+
+fn target_arguments() -> [Arg; 5] {
+    [
         Arg::new("target").long("target").value_name("URL").help("A provider that runs already"),
         Arg::new("admin-secret")
             .long("admin-secret")
@@ -49,13 +68,6 @@ pub(super) fn arguments(algorithm: &'static str) -> [Arg; 7] {
             .value_name("URL")
             .requires("target")
             .help("Where its figures are"),
-        Arg::new("data-parent")
-            .long("data-parent")
-            .value_name("DIR")
-            .conflicts_with("target")
-            .default_value("/var/tmp")
-            .value_parser(value_parser!(PathBuf))
-            .help("Where the data of the provider goes that is started: a disk, not memory"),
     ]
 }
 
@@ -76,7 +88,7 @@ pub(super) fn options(
     groups: Vec<Group>,
     output: &Output,
 ) -> Result<RunOptions, CommandError> {
-    let seed = matches.get_one::<PathBuf>("seed").cloned();
+    let seed = given::<PathBuf>(matches, "seed").cloned();
     let mut provider = provider(matches)?;
     if provider.target.as_ref().is_some_and(|target| target.admin_secret.is_none()) && seed.is_none() {
         return Err(CommandError::Usage(
@@ -107,7 +119,7 @@ pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandE
     if let Some(parent) = matches.get_one::<PathBuf>("data-parent") {
         options.data_parent.clone_from(parent);
     }
-    if let Some(url) = matches.get_one::<String>("target") {
+    if let Some(url) = given::<String>(matches, "target") {
         options.target = Some(RunningTarget {
             url: url.clone(),
             admin_secret: admin_secret(matches)?,
@@ -125,4 +137,9 @@ fn admin_secret(matches: &ArgMatches) -> Result<Option<SecretString>, CommandErr
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|source| CommandError::File { path: path.display().to_string(), source })?;
     Ok(Some(SecretString::new(text.trim().to_owned())))
+}
+
+/// An argument's value; none also where the command has no such argument.
+fn given<'m, T: Clone + Send + Sync + 'static>(matches: &'m ArgMatches, name: &str) -> Option<&'m T> {
+    matches.try_get_one(name).ok().flatten()
 }

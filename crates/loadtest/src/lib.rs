@@ -10,6 +10,7 @@
 //! Nothing here prints: progress and reports go to a writer that the caller gives.
 
 mod admin;
+pub mod capacity;
 pub mod client;
 pub mod clock;
 pub mod cpu;

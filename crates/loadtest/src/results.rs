@@ -25,13 +25,76 @@ pub struct Results {
     pub partial: Option<String>,
     /// The runs, in their order.
     pub runs: Vec<Run>,
+    /// What a search for the limit found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacities: Vec<Capacity>,
 }
 
 impl Results {
-    /// Whether everything was run and every threshold held.
+    /// Whether everything was run and every threshold held. Tries of a search may fail; the search must have found a
+    /// limit.
     pub fn passed(&self) -> bool {
-        self.partial.is_none() && !self.runs.is_empty() && self.runs.iter().all(Run::passed)
+        self.partial.is_none()
+            && !self.runs.is_empty()
+            && self.runs.iter().all(|run| run.probe || run.passed())
+            && self.capacities.iter().all(|capacity| capacity.limit > 0.0)
     }
+}
+
+/// What a search for the highest rate that holds has found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// The scenario.
+    pub scenario: String,
+    /// Shards of its main kind of state.
+    pub shards: Option<u32>,
+    /// The highest rate that held, in requests per second; 0 where none did.
+    pub limit: f64,
+    /// P99 of the latency at it.
+    pub p99_ms: f64,
+    /// The lowest rate that did not hold.
+    pub failing: Option<f64>,
+    /// What kept that one from holding.
+    pub bottleneck: Bottleneck,
+    /// How that is known.
+    pub evidence: String,
+    /// The rate to plan with for the worst time of the year: 80 % of the limit.
+    pub peak: f64,
+    /// The rate to plan with for every day: half of the limit, so that one of two nodes may fail.
+    pub normal: f64,
+    /// Requests per second of the provider's own CPU time on one core, at the limit.
+    pub per_core: Option<f64>,
+    /// Requests in an hour at the peak rate.
+    pub busiest_hour_requests: f64,
+    /// Requests of this kind that a user makes on a day on which they are active.
+    pub requests_per_day: f64,
+    /// The part of a month's users who are active on a day.
+    pub daily_share: f64,
+    /// The part of a day's requests that come in its busiest hour.
+    pub busiest_hour_share: f64,
+    /// Users of a month whose busiest hour is the peak, if the provider did nothing else.
+    pub monthly_active_users: f64,
+}
+
+/// What keeps a provider from more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bottleneck {
+    /// The provider's CPU time.
+    ServerCpu,
+    /// The generator's: the limit is not the provider's.
+    GeneratorCpu,
+    /// The CPU time of other processes on the same cores: the limit is the machine's.
+    OtherProcesses,
+    /// The wait for a shard.
+    ShardQueue,
+    /// Durable commits.
+    Disk,
+    /// Queries.
+    Database,
+    /// No figure says.
+    #[default]
+    Unknown,
 }
 
 /// A machine.
@@ -67,7 +130,10 @@ pub struct Run {
     pub scenario: String,
     /// `constant-arrival-rate`, `ramping-arrival-rate` or `closed`.
     pub executor: String,
-    /// Requests per second that the plateau asked for.
+    /// Whether it is a try of a search for the limit, which may fail.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub probe: bool,
+    /// Requests per second that the plateau asked for; what was answered where nothing was asked for.
     pub rate: f64,
     /// Requests per second that were answered in the plateau.
     pub achieved_rate: f64,
@@ -116,6 +182,9 @@ pub struct Run {
     pub server_cpu_us_per_request: Option<f64>,
     /// CPU time of the generator per request, in µs.
     pub generator_cpu_us_per_request: f64,
+    /// Cores of the generator's machine that were busy with anything, ramps included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_busy_cores: Option<f64>,
     /// How late the generator itself let an arrival go, at worst, in milliseconds.
     pub generator_lag_ms: f64,
     /// Why the generator, and not the provider, was the limit; none where it was not.

@@ -73,6 +73,7 @@ impl RunOptions {
             provider: results::Provider::default(),
             partial: None,
             runs: Vec::new(),
+            capacities: Vec::new(),
         }
     }
 

@@ -14,7 +14,7 @@ use super::reference::Reference;
 use super::shard_plot::shard_plot;
 use super::timeline_plot::timeline_plot;
 use super::verdict::verdict;
-use super::{client_tables, text};
+use super::{capacity, client_tables, text};
 
 const STYLE: &str = include_str!("style.css");
 /// More courses than this are shown when they are opened.
@@ -35,6 +35,9 @@ pub fn html(results: &Results, earlier: Option<&Results>) -> String {
     write_verdict(&mut page, results);
     write_facts(&mut page, results);
     page.push_str("</header><main>\n");
+    for table in capacity::capacities(results) {
+        table.write_html(&mut page);
+    }
     if let Some(table) = client_tables::limits(results, reference.as_ref()) {
         table.write_html(&mut page);
     }

@@ -9,7 +9,7 @@ use super::number::count;
 use super::reference::Reference;
 use super::table::Table;
 use super::verdict::verdict;
-use super::{client_tables, comparison, server_tables, text};
+use super::{capacity, client_tables, comparison, server_tables, text};
 
 /// `report.md`: the verdict, the limits, and one section of tables per scenario, beside December 2025 and beside
 /// `earlier` where that has runs of the same names.
@@ -20,7 +20,14 @@ pub fn markdown(results: &Results, earlier: Option<&Results>) -> String {
     for (name, value) in facts(results) {
         let _ = writeln!(page, "- {name}: {}", text::markdown(&value));
     }
-    page.push_str("\n## Summary\n\n");
+    page.push('\n');
+    if !results.capacities.is_empty() {
+        page.push_str("## Capacity\n\n");
+    }
+    for table in capacity::capacities(results) {
+        table.write_markdown(&mut page);
+    }
+    page.push_str("## Summary\n\n");
     if let Some(table) = client_tables::limits(results, reference.as_ref()) {
         table.write_markdown(&mut page);
     }

@@ -3,6 +3,7 @@
 //!
 //! Every table is built once (in `table.rs`) and written in both forms; the plots are in the HTML only.
 
+mod capacity;
 mod client_tables;
 mod comparison;
 mod error_bars;
@@ -23,5 +24,6 @@ mod text;
 mod timeline_plot;
 mod verdict;
 
+pub use capacity::name as bottleneck;
 pub use html::html;
 pub use markdown::markdown;

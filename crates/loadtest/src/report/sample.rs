@@ -1,8 +1,8 @@
 //! Made-up results for tests.
 
 use crate::results::{
-    CacheFigures, Machine, Percentiles, Provider, Results, Run, Second, ServerFigures, ShardFigures, Stage,
-    StoreFigures, Threshold, VERSION,
+    Bottleneck, CacheFigures, Capacity, Machine, Percentiles, Provider, Results, Run, Second, ServerFigures,
+    ShardFigures, Stage, StoreFigures, Threshold, VERSION,
 };
 
 /// One run of round figures.
@@ -52,6 +52,7 @@ fn results(title: &str, runs: Vec<Run>) -> Results {
         },
         partial: None,
         runs,
+        capacities: Vec::new(),
     }
 }
 
@@ -220,5 +221,26 @@ fn store(kind: &str, shards: u32, rate: f64) -> StoreFigures {
         wall: percentiles((rate * 200.0) as u64, 0.02, [0.01, 0.02, 0.03, 0.09, 0.4]),
         queue_wait: percentiles((rate * 200.0) as u64, 0.002, [0.001, 0.002, 0.003, 0.009, 0.04]),
         shards: (0..shards).map(figures).collect(),
+    }
+}
+
+/// A limit of 4,000 requests per second.
+pub(super) fn capacity() -> Capacity {
+    Capacity {
+        scenario: "silent".to_owned(),
+        shards: Some(64),
+        limit: 4_000.0,
+        p99_ms: 21.0,
+        failing: Some(4_200.0),
+        bottleneck: Bottleneck::ServerCpu,
+        evidence: "1.7 of 2 cores".to_owned(),
+        peak: 3_200.0,
+        normal: 2_000.0,
+        per_core: Some(50_000.0),
+        busiest_hour_requests: 11_520_000.0,
+        requests_per_day: 8.0,
+        daily_share: 0.3,
+        busiest_hour_share: 0.15,
+        monthly_active_users: 32_000_000.0,
     }
 }

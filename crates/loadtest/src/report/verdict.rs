@@ -1,8 +1,9 @@
 //! Whether the runs passed, and why not.
 
-use crate::results::{Results, Run};
+use crate::results::{Capacity, Results, Run};
 
-use super::number::{count, figure};
+use super::capacity;
+use super::number::{count, figure, rate};
 
 /// The verdict over a report.
 #[derive(Debug, PartialEq)]
@@ -24,7 +25,10 @@ pub(super) fn verdict(results: &Results) -> Verdict {
     if results.runs.is_empty() {
         reasons.push("There is no run.".to_owned());
     }
-    reasons.extend(results.runs.iter().flat_map(broken));
+    let counted = || results.runs.iter().filter(|run| !run.probe);
+    reasons.extend(counted().flat_map(broken));
+    let lost = results.capacities.iter().filter(|capacity| capacity.limit <= 0.0);
+    reasons.extend(lost.map(|capacity| format!("No rate of {} that was tried held.", capacity.scenario)));
     let word = match (results.partial.is_some(), results.passed()) {
         (true, _) => "Partial",
         (false, true) => "Passed",
@@ -34,8 +38,15 @@ pub(super) fn verdict(results: &Results) -> Verdict {
         word,
         sum: sum(&results.runs),
         reasons,
-        notes: results.runs.iter().flat_map(remarkable).collect(),
+        notes: results.capacities.iter().filter_map(limit).chain(counted().flat_map(remarkable)).collect(),
     }
+}
+
+fn limit(capacity: &Capacity) -> Option<String> {
+    let Capacity { scenario, limit, bottleneck, .. } = capacity;
+    let told =
+        format!("{scenario} holds {}/s; then {} is the limit.", rate(*limit), capacity::name(*bottleneck));
+    (*limit > 0.0).then_some(told)
 }
 
 fn sum(runs: &[Run]) -> String {

@@ -7,6 +7,7 @@ use symbolon_crypto::Algorithm;
 use super::Rule;
 use crate::LoadtestError;
 use crate::admin;
+use crate::client::Timeouts;
 use crate::executor::Schedule;
 use crate::scenario::{Mix, Scenario};
 use crate::seed::SeedOptions;
@@ -24,6 +25,8 @@ pub struct Plan {
     pub connections: usize,
     /// Threads of the generator.
     pub threads: usize,
+    /// How long a request may take, waiting for a connection included.
+    pub timeout: Duration,
     /// What decides whether the run passed.
     pub thresholds: Vec<Rule>,
     /// A change of the number of shards while the load goes on.
@@ -76,7 +79,7 @@ pub struct Reshard {
 }
 
 impl Plan {
-    /// Two seconds of warm-up, 64 connections, one thread, the usual thresholds.
+    /// Two seconds of warm-up, 64 connections, one thread, half a minute for each request, the usual thresholds.
     pub fn new(scenario: Scenario, traffic: Traffic) -> Self {
         Self {
             scenario,
@@ -84,6 +87,7 @@ impl Plan {
             warm_up: Duration::from_secs(2),
             connections: 64,
             threads: 1,
+            timeout: Timeouts::default().request,
             thresholds: Rule::usual(),
             reshard: None,
         }

@@ -12,7 +12,9 @@ use super::live::Live;
 use super::plan::{Plan, Reshard, Traffic};
 use super::{Progress, figures};
 use crate::admin::{self, Admin};
+use crate::client::Timeouts;
 use crate::executor::{Closed, Load, Open, OpenOutcome, Stop, Until, open, saturate};
+use crate::machine::Busy;
 use crate::provider::{Provider, ProviderOptions};
 use crate::results::{self, Run};
 use crate::scenario::{Mix, Scenario, Visitor};
@@ -162,17 +164,21 @@ async fn run_plan(
         warm_up: plan.warm_up,
         pid: provider.pid,
         stop: stop.clone(),
+        timeouts: Timeouts { request: plan.timeout, ..Timeouts::default() },
         ..Load::to(seed.target.address)
     };
+    let idle_since = Busy::now();
     let mut live = Live::new(&name, plan.whole(), (progress, terminal), provider.pid);
     let loading = load_on_a_thread(load, plan.traffic.clone(), visitors, &mut live);
     let resharding = reshard(plan, seed, stop);
     let (outcome, resharded) = tokio::join!(loading, resharding);
     let (outcome, timeline) = (outcome?, live.end());
+    let busy = idle_since.zip(Busy::now()).and_then(|(before, now)| now.cores_since(&before));
     let after = scrape(provider.metrics.as_deref()).await?;
     let server = before.zip(after).map(|(before, after)| Between(&before, &after).figures());
     let mut run = figures::run(plan, &outcome, timeline, server);
     (run.name, run.shards, run.reshard) = (name, shards, resharded?);
+    run.machine_busy_cores = busy;
     run.thresholds = plan.thresholds.iter().map(|rule| rule.judge(&run)).collect();
     Ok(run)
 }

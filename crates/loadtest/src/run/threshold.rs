@@ -61,8 +61,13 @@ impl Rule {
     pub fn usual() -> Vec<Self> {
         vec![
             Self { figure: FAILURE_SHARE, comparison: Comparison::LessOrEqual, limit: 0.001 },
-            Self { figure: ACHIEVED_SHARE, comparison: Comparison::GreaterOrEqual, limit: 0.99 },
+            Self::rate_reached(),
         ]
+    }
+
+    /// The rate is reached within 1 %.
+    pub fn rate_reached() -> Self {
+        Self { figure: ACHIEVED_SHARE, comparison: Comparison::GreaterOrEqual, limit: 0.99 }
     }
 
     /// Every arrival is answered as it must be.

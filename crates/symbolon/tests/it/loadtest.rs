@@ -165,6 +165,32 @@ fn shards_change_in_mid_run_and_nothing_fails() {
 }
 
 #[test]
+fn capacity_finds_a_limit_and_what_to_plan_with() {
+    let place = Place::new();
+    // A rule that holds at low rates only, however fast the machine is.
+    let search =
+        ["loadtest", "capacity", "discovery", "--from", "50", "--probe", "200ms", "--precision", "0.7"];
+    let rules = ["--threshold", "success_share>=1", "mean_ms>0", "--out", "report", "--timeout", "200ms"];
+    let told = place.run(&[&search[..], &rules].concat()).good();
+    assert!(told.contains("discovery holds ") && told.contains("monthly active users"), "{told}");
+    let results = results(&place);
+    let (found, runs) = (&results["capacities"][0], results["runs"].as_array().unwrap());
+    let limit = found["limit"].as_f64().unwrap();
+    assert!(limit >= 25.0 && found["failing"].as_f64().unwrap() > limit, "{found}");
+    assert_eq!(found["peak"].as_f64().unwrap(), 0.8 * limit);
+    assert!(!found["evidence"].as_str().unwrap().is_empty());
+    // All but the last were tries.
+    let probes = runs.iter().filter(|run| run["probe"] == true).count();
+    assert!(probes >= 2 && runs.last().unwrap()["rate"] == found["limit"], "{found}");
+    assert!(runs.last().unwrap()["probe"].is_null());
+
+    let never = [&search[..], &["--threshold", "p50_ms<0", "--out", "report"]].concat();
+    let told = place.run(&never);
+    assert!(told.out.contains("no rate held"), "{}", told.out);
+    told.bad(1);
+}
+
+#[test]
 fn an_interrupted_run_leaves_partial_results_and_no_process() {
     let place = Place::new();
     let arguments = [

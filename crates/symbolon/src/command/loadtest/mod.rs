@@ -1,5 +1,6 @@
 //! `symbolon loadtest`.
 
+mod capacity;
 mod output;
 mod run;
 mod seed;
@@ -26,6 +27,7 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .subcommand(run::command())
         .subcommand(suite::command())
+        .subcommand(capacity::command())
         .subcommand(shards::command())
         .subcommand(seed::command())
         .subcommand(report_command())
@@ -100,6 +102,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
         Some(("suite", matches)) => suite::run(matches),
+        Some(("capacity", matches)) => capacity::run(matches),
         Some(("shards", matches)) => shards::run(matches),
         Some(("seed", matches)) => seed::run(matches),
         Some(("report", matches)) => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgMatches, value_parser};
 use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::report;
-use symbolon_loadtest::results::{Results, Run, VERSION};
+use symbolon_loadtest::results::{Capacity, Results, Run, VERSION};
 
 use crate::command::CommandError;
 
@@ -99,10 +99,26 @@ fn tell(results: &Results, out: &Path) -> Result<(), CommandError> {
     if let Some(why) = &results.partial {
         writeln!(to, "partial: {why}")?;
     }
-    for run in &results.runs {
+    // Tries are in the report.
+    for run in results.runs.iter().filter(|run| !run.probe) {
         tell_run(&mut to, run)?;
     }
+    for capacity in &results.capacities {
+        tell_capacity(&mut to, capacity)?;
+    }
     Ok(writeln!(to, "written to {}", out.display())?)
+}
+
+fn tell_capacity(to: &mut impl Write, capacity: &Capacity) -> std::io::Result<()> {
+    let Capacity { scenario, limit, normal, peak, evidence, .. } = capacity;
+    if *limit <= 0.0 {
+        return writeln!(to, "{scenario}: no rate held that was tried");
+    }
+    let failing = capacity.failing.map(|rate| format!(", not {rate:.0}/s")).unwrap_or_default();
+    writeln!(to, "{scenario} holds {limit:.0}/s{failing}")?;
+    writeln!(to, "  {}: {evidence}", report::bottleneck(capacity.bottleneck))?;
+    let users = capacity.monthly_active_users;
+    writeln!(to, "  plan with {normal:.0}/s, {peak:.0}/s at the worst time: {users:.0} monthly active users")
 }
 
 fn tell_run(to: &mut impl Write, run: &Run) -> std::io::Result<()> {

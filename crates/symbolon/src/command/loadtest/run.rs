@@ -29,7 +29,7 @@ pub(super) fn command() -> Command {
                 .help(names()),
         )
         .args(schedule_arguments())
-        .args(generator_arguments())
+        .args(generator_arguments("30s"))
         .args(target::arguments("RS256"))
         .arg(target::seed_argument())
         .args(output::arguments())
@@ -63,7 +63,8 @@ fn schedule_arguments() -> [Arg; 5] {
     ]
 }
 
-fn generator_arguments() -> [Arg; 4] {
+/// What carries the load, and what must hold.
+pub(super) fn generator_arguments(timeout: &'static str) -> [Arg; 5] {
     let number = |name: &'static str, default: &'static str, help: &'static str| {
         let number = value_parser!(u32).range(1..=100_000);
         Arg::new(name).long(name).value_name("NUMBER").default_value(default).value_parser(number).help(help)
@@ -71,12 +72,14 @@ fn generator_arguments() -> [Arg; 4] {
     [
         number("connections", "64", "Connections at most, one request in flight on each"),
         number("threads", "1", "Threads of the generator"),
+        time("timeout", "How long a request may take, the wait for a connection included")
+            .default_value(timeout),
         Arg::new("threshold")
             .long("threshold")
             .value_name("FIGURE<NUMBER")
             .num_args(1..)
             .value_parser(value_parser!(Rule))
-            .help("What must hold, for instance 'p99_ms<100'; instead of failure_share<=0.001 and achieved_share>=0.99"),
+            .help("What must hold, for instance 'p99_ms<100'; instead of the usual ones"),
         Arg::new("shards")
             .long("shards")
             .value_name("NUMBER")
@@ -107,15 +110,19 @@ fn plan(matches: &ArgMatches) -> Result<Plan, CommandError> {
     let time = |name: &str| matches.get_one::<Duration>(name).copied().unwrap_or_default();
     let mut plan = Plan::new(scenario, traffic(matches, time("ramp"), time("duration"))?);
     plan.warm_up = time("warm-up");
-    for (name, field) in [("connections", &mut plan.connections), ("threads", &mut plan.threads)] {
-        if let Some(number) = matches.get_one::<u32>(name) {
-            *field = usize::try_from(*number).unwrap_or(usize::MAX);
-        }
-    }
+    plan.timeout = time("timeout");
+    plan.connections = number(matches, "connections");
+    plan.threads = number(matches, "threads");
     if let Some(thresholds) = matches.get_many::<Rule>("threshold") {
         plan.thresholds = thresholds.cloned().collect();
     }
     Ok(plan)
+}
+
+/// One of the whole numbers of [`generator_arguments`].
+pub(super) fn number(matches: &ArgMatches, name: &str) -> usize {
+    let number = matches.get_one::<u32>(name).copied().unwrap_or(1);
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 fn traffic(matches: &ArgMatches, ramp: Duration, plateau: Duration) -> Result<Traffic, CommandError> {

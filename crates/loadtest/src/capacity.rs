@@ -1,0 +1,243 @@
+//! The highest rate that a provider holds, what keeps it from more, and what to plan with.
+
+mod bottleneck;
+mod search;
+
+use std::io::Write;
+use std::time::Duration;
+
+use crate::executor::Schedule;
+use crate::results::{Bottleneck, Capacity, Results, Run};
+use crate::run::{Group, Plan, Ready, Rule, RunOptions, Traffic, on_a_runtime};
+use crate::scenario::Scenario;
+use crate::{LoadtestError, machine};
+use search::Search;
+
+/// The last try is so many times as long as the others.
+const CONFIRMED: u32 = 3;
+/// So often a limit that does not last is lowered before the search gives up.
+const CONFIRMATIONS: usize = 4;
+/// A rate of which less was reached did not fail by accident.
+const FAR_OFF: f64 = 0.9;
+/// What is searched.
+pub struct CapacityOptions {
+    /// The provider, the algorithm, the seed; its groups are not looked at.
+    pub run: RunOptions,
+    /// What is asked, one after the other.
+    pub scenarios: Vec<Scenario>,
+    /// Shards of every kind of state, of a provider that is started.
+    pub shards: Option<u32>,
+    /// Where the search begins, in requests per second.
+    pub from: f64,
+    /// How long each rate is tried; the limit three times as long.
+    pub probe: Duration,
+    /// How near the limit is told, as a share of it.
+    pub precision: f64,
+    /// What must hold; the usual rules without.
+    pub thresholds: Option<Vec<Rule>>,
+    /// Connections at most.
+    pub connections: usize,
+    /// Threads of the generator.
+    pub threads: usize,
+    /// How long a request may take. Short: what was asked of a provider too much must be over before the next try.
+    pub timeout: Duration,
+    /// What users do.
+    pub pattern: Pattern,
+}
+
+/// What users do in a month, for the number of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern {
+    /// Requests of the scenario's kind that a user makes on a day on which they are active; without, the scenario's own.
+    pub requests_per_day: Option<f64>,
+    /// The part of a month's users who are active on a day.
+    pub daily_share: f64,
+    /// The part of a day's requests that come in its busiest hour.
+    pub busiest_hour: f64,
+}
+
+impl Default for Pattern {
+    fn default() -> Self {
+        Self { requests_per_day: None, daily_share: 0.3, busiest_hour: 0.15 }
+    }
+}
+
+impl Pattern {
+    fn requests_per_day(&self, scenario: Scenario) -> f64 {
+        self.requests_per_day.unwrap_or(match scenario {
+            // One login a day, tokens renewed each hour of a working day, a page that asks who it is at each.
+            Scenario::Login | Scenario::Code => 1.0,
+            Scenario::Silent | Scenario::Refresh | Scenario::Exchange | Scenario::Userinfo => 8.0,
+            // Services ask more often than people.
+            Scenario::Introspect => 100.0,
+            Scenario::ClientCredentials | Scenario::Discovery => 1.0,
+        })
+    }
+}
+
+/// What must hold where nothing else is said: no failure, the rate, and an answer that nobody waits for.
+/// A login hashes a password, which takes tens of milliseconds on purpose.
+fn usual_thresholds(scenario: Scenario) -> Vec<Rule> {
+    let p99 = if scenario == Scenario::Login { "p99_ms<500" } else { "p99_ms<100" };
+    [Rule::no_failure(), Rule::rate_reached()].into_iter().chain(p99.parse()).collect()
+}
+
+/// Searches; blocks the calling thread, which must not be one of an asynchronous runtime. Every try is a run of the
+/// results.
+///
+/// # Errors
+/// [`LoadtestError`] when nothing could be run.
+pub fn capacity(
+    options: &CapacityOptions,
+    progress: &mut (dyn Write + Send),
+) -> Result<Results, LoadtestError> {
+    for &scenario in &options.scenarios {
+        options.plan(scenario, (options.from, options.probe))?.check()?;
+    }
+    if !(options.precision > 0.0 && options.precision < 1.0) {
+        return Err(LoadtestError::Options("the precision must be a share, for instance 0.05".into()));
+    }
+    on_a_runtime(async {
+        let mut results = options.run.results();
+        for &scenario in &options.scenarios {
+            let ended = search_scenario(options, scenario, (&mut results, &mut *progress)).await;
+            match ended {
+                Ok(false) => {}
+                Ok(true) => results.partial = Some("interrupted".into()),
+                Err(error) if results.runs.is_empty() => return Err(error),
+                Err(error) => results.partial = Some(error.to_string()),
+            }
+            if results.partial.is_some() {
+                break;
+            }
+        }
+        Ok(results)
+    })
+}
+
+impl CapacityOptions {
+    fn plan(&self, scenario: Scenario, (rate, duration): (f64, Duration)) -> Result<Plan, LoadtestError> {
+        let traffic = Traffic::Open(Schedule::constant(rate, duration)?);
+        Ok(Plan {
+            warm_up: self.probe.min(Duration::from_secs(1)),
+            connections: self.connections,
+            threads: self.threads,
+            thresholds: self.thresholds.clone().unwrap_or_else(|| usual_thresholds(scenario)),
+            timeout: self.timeout,
+            ..Plan::new(scenario, traffic)
+        })
+    }
+
+    /// The longest that tokens are needed: more tries than a search takes.
+    fn group(&self, scenario: Scenario) -> Result<Group, LoadtestError> {
+        let plan = self.plan(scenario, (self.from, self.probe * 60))?;
+        Ok(Group { shards: self.shards, plans: vec![plan] })
+    }
+}
+
+/// One scenario. Whether a signal ended it early.
+async fn search_scenario(
+    options: &CapacityOptions,
+    scenario: Scenario,
+    (results, progress): (&mut Results, &mut (dyn Write + Send)),
+) -> Result<bool, LoadtestError> {
+    let mut ready = options.run.ready(&options.group(scenario)?, progress).await?;
+    results.provider = ready.description().await?;
+    let first = results.runs.len();
+    // Fewer than five requests prove nothing.
+    let least = 5.0 / options.probe.as_secs_f64();
+    let mut search = Search::new((options.from, least), options.precision);
+    let mut confirmed = None;
+    for _ in 0..CONFIRMATIONS {
+        while let Some(rate) = search.next() {
+            let held = probe(options, (scenario, rate), &mut ready, (results, &mut *progress)).await?;
+            if ready.is_stopped() {
+                ready.end().await;
+                return Ok(true);
+            }
+            search.tried(rate, held);
+        }
+        let Some(limit) = search.limit() else { break };
+        let plan = options.plan(scenario, (limit, options.probe * CONFIRMED))?;
+        let mut run = ready.run(&plan, (&mut *progress, options.run.terminal)).await?;
+        let held = run.passed();
+        run.probe = !held;
+        results.runs.push(run);
+        if ready.is_stopped() {
+            ready.end().await;
+            return Ok(true);
+        }
+        if held {
+            confirmed = results.runs.last();
+            break;
+        }
+        search.tried(limit, false);
+    }
+    let failing = search.failed().and_then(|rate| {
+        results.runs.iter().skip(first).rfind(|run| run.probe && run.rate == rate && !run.passed())
+    });
+    let found = conclude(options, scenario, confirmed, failing);
+    results.capacities.push(found);
+    ready.end().await;
+    Ok(false)
+}
+
+/// Tries a rate, once more where it failed barely: a neighbour on the machine is no limit of the provider.
+async fn probe(
+    options: &CapacityOptions,
+    (scenario, rate): (Scenario, f64),
+    ready: &mut Ready,
+    (results, progress): (&mut Results, &mut (dyn Write + Send)),
+) -> Result<bool, LoadtestError> {
+    for _ in 0..2 {
+        let plan = options.plan(scenario, (rate, options.probe))?;
+        let mut run = ready.run(&plan, (&mut *progress, options.run.terminal)).await?;
+        run.probe = true;
+        let (held, barely) = (run.passed(), run.achieved_rate > FAR_OFF * run.rate);
+        results.runs.push(run);
+        if held || !barely || ready.is_stopped() {
+            return Ok(held);
+        }
+    }
+    Ok(false)
+}
+
+fn conclude(
+    options: &CapacityOptions,
+    scenario: Scenario,
+    confirmed: Option<&Run>,
+    failing: Option<&Run>,
+) -> Capacity {
+    let limit = confirmed.map_or(0.0, |run| run.rate);
+    let (bottleneck, evidence) = match failing {
+        Some(run) => bottleneck::bottleneck(run, options.threads, machine::describe().cores),
+        None => (Bottleneck::Unknown, "every rate that was tried held".into()),
+    };
+    let peak = PEAK * limit;
+    let pattern = &options.pattern;
+    let requests_per_day = pattern.requests_per_day(scenario);
+    let per_hour = peak * 3_600.0;
+    let per_month_user = requests_per_day * pattern.daily_share * pattern.busiest_hour;
+    Capacity {
+        scenario: scenario.name().into(),
+        shards: confirmed.or(failing).and_then(|run| run.shards),
+        limit,
+        p99_ms: confirmed.map_or(0.0, |run| run.p99_ms),
+        failing: failing.map(|run| run.rate),
+        bottleneck,
+        evidence,
+        peak,
+        normal: NORMAL * limit,
+        per_core: confirmed.and_then(|run| run.server_cpu_us_per_request).map(|us| 1e6 / us),
+        busiest_hour_requests: per_hour,
+        requests_per_day,
+        daily_share: pattern.daily_share,
+        busiest_hour_share: pattern.busiest_hour,
+        monthly_active_users: (per_hour / per_month_user.max(f64::MIN_POSITIVE)).floor(),
+    }
+}
+
+/// What may come at the worst time of the year: a fifth of the limit is left for what nobody foresaw.
+const PEAK: f64 = 0.8;
+/// What may come every day: one of two nodes may fail, and the other one bears both parts.
+const NORMAL: f64 = 0.5;

@@ -1,0 +1,76 @@
+//! `symbolon loadtest capacity`.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use symbolon_loadtest::capacity::{CapacityOptions, Pattern, capacity};
+use symbolon_loadtest::run::Rule;
+use symbolon_loadtest::scenario::Scenario;
+
+use super::output::{self, Output};
+use super::run::{generator_arguments, names, number, time};
+use super::target;
+use crate::command::CommandError;
+
+pub(super) fn command() -> Command {
+    Command::new("capacity")
+        .about("Find the highest rate that a provider holds, and what keeps it from more")
+        .long_about(
+            "Doubles the rate until a threshold fails, searches in between, and tries the limit once more for three \
+             times as long. Says what the provider ran against, and derives rates to plan with. Without other \
+             thresholds nothing may fail, the rate must be reached, and P99 must stay below 100 ms (500 ms for login). Exit status: 0 a \
+             limit was found, 1 none was, 2 it could not run.",
+        )
+        .arg(
+            Arg::new("scenario")
+                .value_name("SCENARIO")
+                .num_args(1..)
+                .required(true)
+                .value_parser(value_parser!(Scenario))
+                .help(names()),
+        )
+        .arg(figure("from", "The rate that the search begins with").default_value("100"))
+        .arg(time("probe", "How long each rate is tried").default_value("8s"))
+        .arg(figure("precision", "How near the limit is told, as a share of it").default_value("0.05"))
+        .arg(figure("requests-per-day", "Requests of this kind that a user makes on an active day"))
+        .arg(figure("daily-share", "The part of a month's users who are active on a day").default_value("0.3"))
+        .arg(
+            figure("busiest-hour", "The part of a day's requests that come in its busiest hour")
+                .default_value("0.15"),
+        )
+        .args(generator_arguments("3s"))
+        .args(target::arguments("ES256"))
+        .arg(target::seed_argument())
+        .args(output::arguments())
+}
+
+fn figure(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name("NUMBER").value_parser(value_parser!(f64)).help(help)
+}
+
+pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
+    let scenarios: Vec<Scenario> = matches.get_many("scenario").into_iter().flatten().copied().collect();
+    let names: Vec<_> = scenarios.iter().map(|scenario| scenario.name()).collect();
+    let title = format!("capacity of {}", names.join(", "));
+    let output = Output::of(matches)?;
+    let figure = |name: &str| matches.get_one::<f64>(name).copied().unwrap_or_default();
+    let pattern = Pattern {
+        requests_per_day: matches.get_one::<f64>("requests-per-day").copied(),
+        daily_share: figure("daily-share"),
+        busiest_hour: figure("busiest-hour"),
+    };
+    let options = CapacityOptions {
+        run: target::options(matches, &title, Vec::new(), &output)?,
+        scenarios,
+        shards: matches.get_one::<u32>("shards").copied(),
+        from: figure("from"),
+        probe: matches.get_one::<Duration>("probe").copied().unwrap_or_default(),
+        precision: figure("precision"),
+        thresholds: matches.get_many::<Rule>("threshold").map(|rules| rules.cloned().collect()),
+        connections: number(matches, "connections"),
+        threads: number(matches, "threads"),
+        timeout: matches.get_one::<Duration>("timeout").copied().unwrap_or_default(),
+        pattern,
+    };
+    output.finish(&capacity(&options, &mut std::io::stderr())?)
+}

@@ -149,6 +149,7 @@ class Server:
     def furnish(self) -> dict:
         """Makes clients and users, and answers with all that a suite must know."""
         fixtures = {"base_url": self.base_url, "issuer": self.base_url, "pid": self._process.pid}
+        fixtures["binary"] = self._command[0]
         if self.profile.issuer_scheme is None:
             return fixtures
         fixtures["issuer"] = self.base_url.replace("http://", f"{self.profile.issuer_scheme}://")

@@ -114,6 +114,11 @@ def _go(folder: Path) -> None:
     subprocess.run(["go", "mod", "download"], cwd=folder, check=True)
 
 
+def _k6(_: Path) -> None:
+    # Built into Go's build cache.
+    subprocess.run(["go", "tool", "-n", "k6"], cwd=CLIENTS.parent / "loadtest" / "k6", check=True)
+
+
 def _browser(folder: Path) -> None:
     _npm(folder)
     if not CHROMIUM.exists():
@@ -123,6 +128,7 @@ def _browser(folder: Path) -> None:
 
 
 NODE = ("node", "--test", "--test-reporter=spec", "--test-concurrency=1")
+UNITTEST = (sys.executable, "-m", "unittest", "-v")
 PYTEST = (".venv/bin/python", "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider")
 
 SUITES = {
@@ -132,7 +138,8 @@ SUITES = {
         Suite("authlib", PYTEST, HTTP, result.of_pytest, _pip),
         Suite("go", ("go", "test", "-v", "-count=1", "./..."), HTTP, result.of_go, _go),
         Suite("contract", PYTEST, HTTPS_ISSUER, result.of_pytest, _pip),
-        Suite("bad_input", (sys.executable, "-m", "unittest", "-v"), IMPATIENT, result.of_unittest),
+        Suite("bad_input", UNITTEST, IMPATIENT, result.of_unittest),
+        Suite("k6", UNITTEST, HTTP, result.of_unittest, _k6),
         Suite("browser", NODE, DEVELOPMENT, result.of_node, _browser),
     )
 }

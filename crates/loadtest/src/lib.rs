@@ -17,6 +17,7 @@ pub mod cpu;
 mod error;
 pub mod executor;
 pub mod hello;
+pub mod k6;
 mod machine;
 pub mod measure;
 pub mod process;

@@ -133,6 +133,9 @@ pub struct Run {
     /// Whether it is a try of a search for the limit, which may fail.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub probe: bool,
+    /// What sent the requests.
+    #[serde(default, skip_serializing_if = "Generator::is_own")]
+    pub generator: Generator,
     /// Requests per second that the plateau asked for; what was answered where nothing was asked for.
     pub rate: f64,
     /// Requests per second that were answered in the plateau.
@@ -160,7 +163,8 @@ pub struct Run {
     /// An example of a wrong answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_wrong: Option<String>,
-    /// The smallest latency, in milliseconds like those that follow. They count from the intended arrival.
+    /// The smallest latency, in milliseconds like those that follow. They count from the intended arrival, or
+    /// from the sending ([`Generator`]).
     pub min_ms: f64,
     /// The mean latency.
     pub mean_ms: f64,
@@ -208,6 +212,28 @@ impl Run {
     /// Whether every answer was right, also outside of the plateau, and every threshold held.
     pub fn passed(&self) -> bool {
         self.wrong == 0 && self.errors_besides == 0 && self.thresholds.iter().all(|threshold| threshold.held)
+    }
+}
+
+/// What sends requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Generator {
+    /// This crate; latencies count from the intended arrival.
+    #[default]
+    Own,
+    /// k6 with the scripts of `loadtest/k6`; latencies count from the sending.
+    K6 {
+        /// How many ran at once. Of several, a percentile is the highest of theirs.
+        instances: u32,
+    },
+}
+
+impl Generator {
+    /// Whether it is this crate.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    fn is_own(&self) -> bool {
+        *self == Self::Own
     }
 }
 

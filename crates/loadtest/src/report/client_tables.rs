@@ -1,6 +1,6 @@
 //! Tables of what the generator saw.
 
-use crate::results::{Results, Run, Stage};
+use crate::results::{Generator, Results, Run, Stage};
 
 use super::group::{self, Group, clean, label, offered};
 use super::number::{NONE, count, figure, optional, rate};
@@ -72,7 +72,9 @@ pub(super) fn latency(group: &Group<'_>) -> Option<Table> {
         "Max",
         "Result",
     ];
-    let mut table = Table::new("Client latency in ms, from the intended arrival", &head);
+    let own = group.runs.iter().all(|run| run.generator == Generator::Own);
+    let from = if own { "the intended arrival" } else { "the sending of the request" };
+    let mut table = Table::new(&format!("Client latency in ms, from {from}"), &head);
     for run in &group.runs {
         let mut row: Vec<Cell> = vec![
             label(run).into(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::results::Results;
+use crate::results::{Machine, Results};
 
 use super::group::{self, Group};
 use super::number::count;
@@ -61,19 +61,18 @@ pub(super) fn facts(results: &Results) -> Vec<(&'static str, String)> {
         .map_or_else(String::new, |algorithm| format!(", signing with {algorithm}"));
     vec![
         ("Started", results.started.clone()),
-        (
-            "Machine",
-            format!(
-                "{}, {} core{}, {} MiB, {}",
-                machine.processor,
-                machine.cores,
-                if machine.cores == 1 { "" } else { "s" },
-                count(machine.memory_mib),
-                machine.system
-            ),
-        ),
+        ("Machine", described(machine)),
         ("Provider", format!("{}: {software}{algorithm}", provider.issuer)),
     ]
+}
+
+fn described(machine: &Machine) -> String {
+    if machine == &Machine::default() {
+        return "k6 does not say".to_owned();
+    }
+    let Machine { processor, cores, memory_mib, system } = machine;
+    let plural = if *cores == 1 { "" } else { "s" };
+    format!("{processor}, {cores} core{plural}, {} MiB, {system}", count(*memory_mib))
 }
 
 /// Everything that is said of a scenario, in the order of reading.

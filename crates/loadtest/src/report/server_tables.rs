@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::results::{Percentiles, Run, ServerFigures, StoreFigures};
+use crate::results::{Generator, Percentiles, Run, ServerFigures, StoreFigures};
 
 use super::group::{Group, label};
 use super::number::{NONE, count, figure, optional, share, times};
@@ -32,6 +32,7 @@ pub(super) fn durations(group: &Group<'_>) -> Option<Table> {
     let mut table = Table::new("Request duration in the server in ms, CPU and memory", &head);
     for run in &group.runs {
         let server = run.server.as_ref();
+        let own = run.generator == Generator::Own;
         let mut row: Vec<Cell> = vec![label(run).into()];
         row.extend(percentiles(server.map(|server| &server.request_duration), true));
         row.extend([
@@ -39,12 +40,13 @@ pub(super) fn durations(group: &Group<'_>) -> Option<Table> {
             optional(server.map(|server| server.cpu_seconds)).into(),
             optional(run.timeline.iter().filter_map(|second| second.server_cores).reduce(f64::max)).into(),
             optional(server.map(|server| server.resident_mib)).into(),
-            figure(run.generator_cpu_us_per_request).into(),
-            figure(run.generator_lag_ms).into(),
+            optional(own.then_some(run.generator_cpu_us_per_request)).into(),
+            optional(own.then_some(run.generator_lag_ms)).into(),
         ]);
         table.rows.push(row);
     }
-    table.finished()
+    // Of runs by k6 there may be nothing but their names.
+    table.finished().filter(|table| table.head.len() > 1)
 }
 
 /// Shard wall time and queue wait by kind.

@@ -1,6 +1,6 @@
 //! Whether the runs passed, and why not.
 
-use crate::results::{Capacity, Results, Run};
+use crate::results::{Capacity, Generator, Results, Run};
 
 use super::capacity;
 use super::number::{count, figure, rate};
@@ -38,7 +38,10 @@ pub(super) fn verdict(results: &Results) -> Verdict {
         word,
         sum: sum(&results.runs),
         reasons,
-        notes: results.capacities.iter().filter_map(limit).chain(counted().flat_map(remarkable)).collect(),
+        notes: (results.capacities.iter().filter_map(limit))
+            .chain(by_k6(&results.runs))
+            .chain(counted().flat_map(remarkable))
+            .collect(),
     }
 }
 
@@ -55,6 +58,15 @@ fn sum(runs: &[Run]) -> String {
     let (wrong, failed, missed) =
         (total(|run| run.wrong), total(|run| run.failures), total(|run| run.missed));
     format!("{runs}, {requests}: {} wrong, {} failed, {} missed", count(wrong), count(failed), count(missed))
+}
+
+/// What is different where k6 sent the requests.
+fn by_k6(runs: &[Run]) -> Option<String> {
+    runs.iter().any(|run| run.generator != Generator::Own).then(|| {
+        "k6 sent the requests: latencies count from the sending of the request, so that the wait behind a stall is not in \
+         them; an arrival that found all virtual users waiting is missed."
+            .to_owned()
+    })
 }
 
 fn broken(run: &Run) -> Vec<String> {
@@ -86,6 +98,9 @@ fn remarkable(run: &Run) -> Vec<String> {
     if let Some(why) = &run.generator_limit {
         notes.push(format!("Run {}: the generator, not the provider, was the limit: {why}.", run.name));
     }
+    if let Generator::K6 { instances: instances @ 2.. } = run.generator {
+        notes.push(format!("Run {}: percentiles are the highest of its {instances} instances.", run.name));
+    }
     if run.failures > 0 {
         let failed = many(run.failures, "request");
         notes.push(format!(
@@ -95,11 +110,8 @@ fn remarkable(run: &Run) -> Vec<String> {
         ));
     }
     if run.missed > 0 {
-        notes.push(format!(
-            "Run {}: {} found no free connection in time.",
-            run.name,
-            many(run.missed, "arrival")
-        ));
+        let what = if run.generator == Generator::Own { "connection in time" } else { "virtual user" };
+        notes.push(format!("Run {}: {} found no free {what}.", run.name, many(run.missed, "arrival")));
     }
     notes
 }

@@ -222,3 +222,27 @@ fn an_interrupted_run_leaves_partial_results_and_no_process() {
         assert!(!Path::new(&format!("/proc/{provider}")).exists(), "process {provider} is still there");
     }
 }
+
+#[test]
+fn runs_by_k6_are_reported() {
+    let place = Place::new();
+    let summaries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../loadtest/data/k6");
+    let report = |names: &[&str]| {
+        let files: Vec<_> = names.iter().map(|name| summaries.join(name).display().to_string()).collect();
+        let mut arguments = vec!["loadtest", "report", "--out", "report", "--from-k6"];
+        arguments.extend(files.iter().map(String::as_str));
+        place.run(&arguments)
+    };
+    let told = report(&["userinfo.json", "refresh-1-of-2.json", "refresh-2-of-2.json"]).good();
+    assert!(told.contains("userinfo 300/s: passed") && told.contains("refresh 101/s: passed"), "{told}");
+    assert_eq!(results(&place)["runs"].as_array().unwrap().len(), 2);
+    assert!(std::fs::read_to_string(place.path("report/report.html")).unwrap().contains("refresh 101/s"));
+    // They can be reported once more, as any results.
+    let again = place.run(&["loadtest", "report", "report/results.json", "--out", "again"]).good();
+    assert_eq!(again.replace("again", "report"), told);
+
+    report(&["introspect-wrong.json"]).bad(1);
+    assert!(report(&["../december-2025.json"]).bad(2).contains("is no summary"));
+    assert!(report(&["none.json"]).bad(2).contains("none.json"));
+    assert!(place.run(&["loadtest", "report"]).bad(2).contains("--from-k6"));
+}

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod output;
+mod report;
 mod run;
 mod seed;
 mod shards;
@@ -30,7 +31,7 @@ pub(super) fn command() -> Command {
         .subcommand(capacity::command())
         .subcommand(shards::command())
         .subcommand(seed::command())
-        .subcommand(report_command())
+        .subcommand(report::command())
         .subcommand(measure_command())
         .subcommand(
             Command::new("hello")
@@ -49,19 +50,6 @@ pub(super) fn command() -> Command {
                         .help("One runtime per core instead of one for all"),
                 ),
         )
-}
-
-fn report_command() -> Command {
-    Command::new("report")
-        .about("Write the reports of a results.json again, beside an earlier run for instance")
-        .arg(
-            Arg::new("results")
-                .value_name("FILE")
-                .required(true)
-                .value_parser(value_parser!(PathBuf))
-                .help("A results.json"),
-        )
-        .args(output::arguments())
 }
 
 fn measure_command() -> Command {
@@ -105,10 +93,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("capacity", matches)) => capacity::run(matches),
         Some(("shards", matches)) => shards::run(matches),
         Some(("seed", matches)) => seed::run(matches),
-        Some(("report", matches)) => {
-            let path = matches.get_one::<PathBuf>("results").cloned().unwrap_or_default();
-            output::Output::of(matches)?.finish(&output::read(&path)?)
-        }
+        Some(("report", matches)) => report::run(matches),
         Some(("measure", matches)) => run_measure(matches),
         Some(("hello", matches)) => {
             let runtimes = if matches.get_flag("per-core") { Runtimes::PerCore } else { Runtimes::Shared };

@@ -138,7 +138,7 @@ impl Ready {
     }
 
     async fn scrape(&self) -> Result<Option<Page>, LoadtestError> {
-        scrape(self.provider.metrics.as_deref()).await
+        scrape(&self.provider).await
     }
 }
 
@@ -156,23 +156,25 @@ async fn run_plan(
     };
     let name = plan.name(shards);
     let visitors = plan.scenario.visitors(seed, plan.connections, Mix::Report)?;
-    let before = scrape(provider.metrics.as_deref()).await?;
+    let before = scrape(provider).await?;
     let load = Load {
         threads: plan.threads,
         warm_up: plan.warm_up,
         pid: provider.pid,
         stop: stop.clone(),
-        ..Load::to(seed.target.address)
+        ..Load::to(seed.target.peer.clone())
     };
+    let connections = load.connections(plan.connections);
     let mut live = Live::new(&name, plan.whole(), (progress, terminal), provider.pid);
     let loading = load_on_a_thread(load, plan.traffic.clone(), visitors, &mut live);
     let resharding = reshard(plan, seed, stop);
     let (outcome, resharded) = tokio::join!(loading, resharding);
     let (outcome, timeline) = (outcome?, live.end());
-    let after = scrape(provider.metrics.as_deref()).await?;
+    let after = scrape(provider).await?;
     let server = before.zip(after).map(|(before, after)| Between(&before, &after).figures());
     let mut run = figures::run(plan, &outcome, timeline, server);
     (run.name, run.shards, run.reshard) = (name, shards, resharded?);
+    figures::carried(&mut run, &seed.target.peer, connections);
     run.thresholds = plan.thresholds.iter().map(|rule| rule.judge(&run)).collect();
     Ok(run)
 }
@@ -213,9 +215,9 @@ async fn reshard(plan: &Plan, seed: &Seed, stop: &Stop) -> Result<Option<results
     changed.await.inspect_err(|_: &LoadtestError| stop.stop())
 }
 
-async fn scrape(url: Option<&str>) -> Result<Option<Page>, LoadtestError> {
-    match url {
-        Some(url) => Page::fetch(url).await.map(Some),
+async fn scrape(provider: &Provider) -> Result<Option<Page>, LoadtestError> {
+    match &provider.metrics {
+        Some(url) => Page::fetch(url, &provider.way).await.map(Some),
         None => Ok(None),
     }
 }

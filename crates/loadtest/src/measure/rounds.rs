@@ -215,7 +215,9 @@ impl Slicer<'_> {
             .map_err(|_| LoadtestError::Target { url: server.url.clone(), reason: "no address".into() })?;
         let visitors = HelloVisitor::all(method, authority, self.options.connections);
         let until = Until::Elapsed(HELLO_SLICE.min(self.options.slice));
-        let outcome = self.load((address.into(), server.pid()), until, WARM_UP, visitors).await?;
+        // As the provider, or HTTP would not be what they have in common.
+        let peer = Peer::plain(address, self.options.provider.way.protocol);
+        let outcome = self.load((peer, server.pid()), until, WARM_UP, visitors).await?;
         if outcome.tally.is_clean() {
             return Ok(outcome);
         }

@@ -69,7 +69,7 @@ fn generator_arguments() -> [Arg; 4] {
         Arg::new(name).long(name).value_name("NUMBER").default_value(default).value_parser(number).help(help)
     };
     [
-        number("connections", "64", "Connections at most, one request in flight on each"),
+        number("connections", "64", "Requests in flight at most, each on a connection of its own; HTTP/2 shares connections"),
         number("threads", "1", "Threads of the generator"),
         Arg::new("threshold")
             .long("threshold")

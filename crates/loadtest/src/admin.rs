@@ -60,7 +60,7 @@ impl<'a> Admin<'a> {
             .admin_secret
             .as_ref()
             .ok_or_else(|| LoadtestError::Options("the target's admin secret is needed".into()))?;
-        let connection = Connection::open(target.address, Timeouts::default())
+        let connection = Connection::open(&target.peer, Timeouts::default())
             .await
             .map_err(LoadtestError::http("admin API"))?;
         Ok(Self { target, authorization: format!("Bearer {}", secret.expose()), connection })
@@ -161,9 +161,8 @@ impl<'a> Admin<'a> {
         body: &[u8],
     ) -> Result<(u16, Vec<u8>), LoadtestError> {
         if !self.connection.is_reusable() {
-            self.connection = Connection::open(self.target.address, Timeouts::default())
-                .await
-                .map_err(LoadtestError::http(path))?;
+            let renewed = self.connection.renew(&self.target.peer, Timeouts::default()).await;
+            renewed.map_err(LoadtestError::http(path))?;
         }
         let mut bytes = Vec::with_capacity(body.len() + 512);
         let fields = [("authorization", &*self.authorization), ("content-type", content_type)];

@@ -9,7 +9,6 @@ mod schedule;
 mod seconds;
 mod worker;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,7 +18,7 @@ pub use open::{Open, OpenOutcome, open};
 pub use schedule::{Schedule, Stage};
 pub use seconds::OnSecond;
 
-use crate::client::Timeouts;
+use crate::client::{Peer, Timeouts};
 use crate::cpu::CpuReading;
 use crate::scenario::Visitor;
 use crate::tally::Tally;
@@ -29,7 +28,7 @@ use crate::{LoadtestError, clock};
 #[derive(Clone)]
 pub struct Load {
     /// The target.
-    pub address: SocketAddr,
+    pub peer: Peer,
     /// Threads of the generator; connections are spread over them.
     pub threads: usize,
     /// How long to wait for connections and answers.
@@ -44,15 +43,24 @@ pub struct Load {
 
 impl Load {
     /// One thread, no warm-up, default timeouts.
-    pub fn to(address: SocketAddr) -> Self {
+    pub fn to(peer: impl Into<Peer>) -> Self {
         Self {
-            address,
+            peer: peer.into(),
             threads: 1,
             timeouts: Timeouts::default(),
             warm_up: Duration::ZERO,
             pid: None,
             stop: Stop::default(),
         }
+    }
+
+    /// How many connections so many visitors make: each thread has its own, and HTTP/2's are shared.
+    pub fn connections(&self, visitors: usize) -> usize {
+        let threads = self.threads.clamp(1, visitors.max(1));
+        let streams = self.peer.protocol().streams();
+        // The first threads have a visitor more than the others.
+        let (each, more) = (visitors / threads, visitors % threads);
+        more * (each + 1).div_ceil(streams) + (threads - more) * each.div_ceil(streams)
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use symbolon_crypto::{SecretString, SystemRandom, random};
 use tempfile::TempDir;
 
+use crate::client::Way;
 use crate::process::Server;
 use crate::{LoadtestError, Target};
 
@@ -32,12 +33,14 @@ pub struct ProviderOptions {
     pub data_parent: PathBuf,
     /// The file that a started provider adds its log to; without, it goes where this process's errors go.
     pub log: Option<PathBuf>,
+    /// How the provider is asked.
+    pub way: Way,
 }
 
 impl ProviderOptions {
-    /// One that `program` starts, with its data on a disk.
+    /// One that `program` starts, with its data on a disk, by HTTP/1.1.
     pub fn new(program: PathBuf) -> Self {
-        Self { target: None, program, data_parent: PathBuf::from("/var/tmp"), log: None }
+        Self { target: None, program, data_parent: PathBuf::from("/var/tmp"), log: None, way: Way::default() }
     }
 }
 
@@ -47,6 +50,7 @@ pub(crate) struct Provider {
     pub(crate) secret: Option<SecretString>,
     pub(crate) pid: Option<u32>,
     pub(crate) metrics: Option<String>,
+    pub(crate) way: Way,
     started: Option<(Server, TempDir)>,
 }
 
@@ -59,6 +63,7 @@ impl Provider {
                 secret: target.admin_secret.as_ref().map(copy),
                 pid: target.pid,
                 metrics: target.metrics.clone(),
+                way: options.way.clone(),
                 started: None,
             }),
             None => Self::start(options, shards).await,
@@ -67,7 +72,7 @@ impl Provider {
 
     /// What discovery says of it.
     pub(crate) async fn discover(&self) -> Result<Target, LoadtestError> {
-        Target::discover(&self.url, self.secret.as_ref().map(copy)).await
+        Target::discover_by(&self.way, &self.url, self.secret.as_ref().map(copy)).await
     }
 
     async fn start(options: &ProviderOptions, shards: Option<u32>) -> Result<Self, LoadtestError> {
@@ -97,6 +102,7 @@ impl Provider {
             pid: Some(server.pid()),
             secret: Some(secret),
             metrics: Some(metrics),
+            way: options.way.clone(),
             started: Some((server, data)),
         })
     }

@@ -146,6 +146,15 @@ pub struct Run {
     pub stages: Vec<Stage>,
     /// Connections of the generator.
     pub connections: usize,
+    /// Requests in flight at most on each of them: more than one with HTTP/2 alone. Older files do not say.
+    #[serde(default)]
+    pub streams: usize,
+    /// What they speak, `HTTP/1.1` or `HTTP/2`; empty in older files, which is HTTP/1.1.
+    #[serde(default)]
+    pub protocol: String,
+    /// Whether they are encrypted.
+    #[serde(default)]
+    pub tls: bool,
     /// Requests that were sent.
     pub requests: u64,
     /// Requests that failed without an answer.

@@ -1,12 +1,11 @@
 //! The provider's own figures: its `/metrics` page (Prometheus text format) before and after a run.
 
 use std::collections::BTreeMap;
-use std::net::ToSocketAddrs;
 
 use url::Url;
 
 use crate::LoadtestError;
-use crate::client::{Connection, Timeouts, request};
+use crate::client::{Connection, Peer, Protocol, Timeouts, Way, request};
 use crate::results::{CacheFigures, Percentiles, ServerFigures, ShardFigures, StoreFigures};
 
 type Labels = BTreeMap<String, String>;
@@ -21,20 +20,19 @@ struct Sample {
 }
 
 impl Page {
-    /// Asks for the page.
+    /// Asks for the page; it goes by HTTP/1.1, whatever the load goes by.
     ///
     /// # Errors
     /// [`LoadtestError::Target`] for a URL that cannot be used, otherwise what happened instead of an answer.
-    pub(crate) async fn fetch(url: &str) -> Result<Self, LoadtestError> {
+    pub(crate) async fn fetch(url: &str, way: &Way) -> Result<Self, LoadtestError> {
         const WHAT: &str = "metrics";
         let invalid = |reason: &str| LoadtestError::Target { url: url.to_owned(), reason: reason.to_owned() };
         let parsed = Url::parse(url).map_err(|error| invalid(&error.to_string()))?;
         let (host, port) = (parsed.host_str().unwrap_or(""), parsed.port_or_known_default().unwrap_or(80));
-        let addresses = (host.trim_matches(['[', ']']), port).to_socket_addrs();
-        let address =
-            addresses.ok().and_then(|mut all| all.next()).ok_or_else(|| invalid("it has no address"))?;
+        let way = Way { protocol: Protocol::Http1, ..way.clone() };
+        let peer = Peer::of(&parsed, &way).map_err(|reason| invalid(&reason))?;
         let mut connection =
-            Connection::open(address, Timeouts::default()).await.map_err(LoadtestError::http(WHAT))?;
+            Connection::open(&peer, Timeouts::default()).await.map_err(LoadtestError::http(WHAT))?;
         let mut bytes = Vec::new();
         request::get(&mut bytes, parsed.path(), &format!("{host}:{port}"), &[]);
         let response = connection.exchange(&bytes).await.map_err(LoadtestError::http(WHAT))?;

@@ -1,21 +1,19 @@
 //! The provider under load: its address, its issuer and where its endpoints are.
 
-use std::net::{SocketAddr, ToSocketAddrs};
-
 use serde::Deserialize;
 use symbolon_crypto::SecretString;
 use url::Url;
 
 use crate::LoadtestError;
-use crate::client::{Connection, Timeouts, request};
+use crate::client::{ClientError, Connection, Peer, Timeouts, Way, request};
 
 /// OpenID Connect Discovery 1.0, section 4.
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 
 /// A provider that answered discovery.
 pub struct Target {
-    /// Where connections go.
-    pub address: SocketAddr,
+    /// Where connections go, and what is spoken there.
+    pub peer: Peer,
     /// The `Host` that requests name.
     pub authority: String,
     /// The issuer that it announces, which its answers must carry.
@@ -58,34 +56,42 @@ struct Metadata {
 }
 
 impl Target {
+    /// Finds the target of an `http` URL by HTTP/1.1, as [`discover_by`](Self::discover_by).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn discover(url: &str, admin_secret: Option<SecretString>) -> Result<Self, LoadtestError> {
+        Self::discover_by(&Way::default(), url, admin_secret).await
+    }
+
     /// Resolves the URL and asks for the discovery document. The issuer and its endpoints may name another
     /// scheme, host or port than the URL, as behind a proxy: only their paths are used.
     ///
     /// # Errors
     /// [`LoadtestError::Target`] for a URL that cannot be used, otherwise what discovery answered.
-    pub async fn discover(url: &str, admin_secret: Option<SecretString>) -> Result<Self, LoadtestError> {
+    pub async fn discover_by(
+        way: &Way,
+        url: &str,
+        admin_secret: Option<SecretString>,
+    ) -> Result<Self, LoadtestError> {
         let invalid = |reason: String| LoadtestError::Target { url: url.to_owned(), reason };
         let parsed = Url::parse(url).map_err(|error| invalid(error.to_string()))?;
-        if parsed.scheme() != "http" {
-            return Err(invalid("only http is supported so far; measure behind the TLS proxy".into()));
-        }
-        let host = parsed.host_str().ok_or_else(|| invalid("it has no host".into()))?;
-        let port = parsed.port_or_known_default().unwrap_or(80);
-        // `host_str` keeps the brackets of an IPv6 address, which a look-up does not want.
-        let address = (host.trim_matches(['[', ']']), port)
-            .to_socket_addrs()
-            .map_err(|error| invalid(format!("cannot look up {host}: {error}")))?
-            .next()
-            .ok_or_else(|| invalid(format!("{host} has no address")))?;
+        let peer = Peer::of(&parsed, way).map_err(invalid)?;
+        let host = parsed.host_str().unwrap_or_default();
         let authority = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let discovery = format!("{}{DISCOVERY}", parsed.path().trim_end_matches('/'));
-        let metadata = fetch_metadata(address, &authority, &discovery).await?;
+        let metadata = match fetch_metadata(&peer, &authority, &discovery).await {
+            Err(LoadtestError::Http { source: ClientError::Malformed(_), .. }) if !peer.is_tls() => {
+                return Err(invalid("it does not answer in HTTP/1.1; it may speak https".into()));
+            }
+            fetched => fetched?,
+        };
         let path = |endpoint: &str| -> Result<String, LoadtestError> {
             let url = Url::parse(endpoint).map_err(|error| invalid(format!("{endpoint}: {error}")))?;
             Ok(url.path().to_owned())
         };
         Ok(Self {
-            address,
+            peer,
             authority,
             endpoints: Endpoints {
                 discovery,
@@ -102,10 +108,10 @@ impl Target {
     }
 }
 
-async fn fetch_metadata(address: SocketAddr, authority: &str, path: &str) -> Result<Metadata, LoadtestError> {
+async fn fetch_metadata(peer: &Peer, authority: &str, path: &str) -> Result<Metadata, LoadtestError> {
     const WHAT: &str = "discovery";
     let mut connection =
-        Connection::open(address, Timeouts::default()).await.map_err(LoadtestError::http(WHAT))?;
+        Connection::open(peer, Timeouts::default()).await.map_err(LoadtestError::http(WHAT))?;
     let mut bytes = Vec::new();
     request::get(&mut bytes, path, authority, &[("accept", "application/json")]);
     let response = connection.exchange(&bytes).await.map_err(LoadtestError::http(WHAT))?;

@@ -17,6 +17,11 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
+    /// An answer with its status line and header fields as HTTP/1.1 writes them.
+    pub(super) fn new(status: u16, head: &'a [u8], body: &'a [u8]) -> Self {
+        Self { status, head, body }
+    }
+
     /// The first header field of that name, trimmed; names are compared without case (RFC 9110 5.1).
     pub fn header(&self, name: &str) -> Option<&'a str> {
         self.headers(name).next()

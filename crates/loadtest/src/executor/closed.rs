@@ -158,10 +158,7 @@ fn prepare(
     let runtime = runtime()?;
     let load = &options.load;
     let (workers, errors) = runtime.block_on(async {
-        let mut workers = Vec::new();
-        for visitor in hand {
-            workers.push(Worker::connect(load, visitor).await.map_err(LoadtestError::http("load"))?);
-        }
+        let workers = Worker::connect(load, hand).await.map_err(LoadtestError::http("load"))?;
         if load.warm_up.is_zero() {
             return Ok((workers, 0));
         }

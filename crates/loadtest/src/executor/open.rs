@@ -192,13 +192,7 @@ fn run_thread(
 ) -> Result<Part, LoadtestError> {
     let runtime = runtime()?;
     let load = &options.load;
-    let workers = runtime.block_on(async {
-        let mut workers = Vec::new();
-        for visitor in hand {
-            workers.push(Worker::connect(load, visitor).await.map_err(LoadtestError::http("load"))?);
-        }
-        Ok::<_, LoadtestError>(workers)
-    })?;
+    let workers = runtime.block_on(Worker::connect(load, hand)).map_err(LoadtestError::http("load"))?;
     gate.busy.fetch_add(u64::try_from(workers.len()).unwrap_or(0), Ordering::Relaxed);
     let _ = ready.send(());
     drop(ready);

@@ -1,4 +1,4 @@
-//! One connection and its visitor.
+//! A visitor and what carries its requests.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,16 +21,29 @@ pub(super) enum Turn {
 }
 
 pub(super) struct Worker {
-    connection: Option<Connection>,
+    connection: Connection,
     pub(super) visitor: Box<dyn Visitor>,
     request: Vec<u8>,
 }
 
 impl Worker {
-    /// Connects at once, so that an unreachable target is told before the run.
-    pub(super) async fn connect(load: &Load, visitor: Box<dyn Visitor>) -> Result<Self, ClientError> {
-        let connection = Connection::open(load.address, load.timeouts).await?;
-        Ok(Self { connection: Some(connection), visitor, request: Vec::with_capacity(4096) })
+    /// Connects at once, so that an unreachable target is told before the run. As many as the protocol lets share a
+    /// connection.
+    pub(super) async fn connect(
+        load: &Load,
+        visitors: Vec<Box<dyn Visitor>>,
+    ) -> Result<Vec<Self>, ClientError> {
+        let mut workers: Vec<Self> = Vec::with_capacity(visitors.len());
+        for (position, visitor) in visitors.into_iter().enumerate() {
+            let begins = position % load.peer.protocol().streams() == 0;
+            let shared = workers.last().filter(|_| !begins).and_then(|last| last.connection.beside());
+            let connection = match shared {
+                Some(connection) => connection,
+                None => Connection::open(&load.peer, load.timeouts).await?,
+            };
+            workers.push(Self { connection, visitor, request: Vec::with_capacity(4096) });
+        }
+        Ok(workers)
     }
 
     /// Sends one request and judges its answer, or as many as the visitor says belong together. The latency counts
@@ -47,19 +60,15 @@ impl Worker {
             if let Next::Exhausted = self.visitor.next_request(&mut self.request) {
                 return Turn::Exhausted;
             }
-            if !self.connection.as_ref().is_some_and(Connection::is_reusable) {
-                match Connection::open(load.address, load.timeouts).await {
-                    Ok(connection) => self.connection = Some(connection),
-                    Err(error) => {
-                        locked(tally, |tally| tally.failed(&error));
-                        tokio::time::sleep(RECONNECT_PAUSE).await;
-                        return Turn::Counted;
-                    }
-                }
+            if !self.connection.is_reusable()
+                && let Err(error) = self.connection.renew(&load.peer, load.timeouts).await
+            {
+                locked(tally, |tally| tally.failed(&error));
+                tokio::time::sleep(RECONNECT_PAUSE).await;
+                return Turn::Counted;
             }
-            let Some(connection) = self.connection.as_mut() else { return Turn::Counted };
             let started = *started.get_or_insert_with(clock::now);
-            match connection.exchange(&self.request).await {
+            match self.connection.exchange(&self.request).await {
                 Ok(response) => {
                     let latency = clock::now().saturating_duration_since(started);
                     let verdict = self.visitor.check(&response);

@@ -13,7 +13,7 @@ use super::floor::{Floor, limit, median};
 use super::hello::{HelloVisitor, Method};
 use super::primitive::{Cost, Primitives};
 use super::report::{HelloFigures, PrimitiveFigures, Report, ScenarioFigures, VERSION};
-use crate::client::Timeouts;
+use crate::client::{Peer, Timeouts};
 use crate::executor::{Closed, Load, Outcome, Stop, Until, closed, new_tally};
 use crate::process::Server;
 use crate::provider::Provider;
@@ -215,7 +215,9 @@ impl Slicer<'_> {
             .map_err(|_| LoadtestError::Target { url: server.url.clone(), reason: "no address".into() })?;
         let visitors = HelloVisitor::all(method, authority, self.options.connections);
         let until = Until::Elapsed(HELLO_SLICE.min(self.options.slice));
-        let outcome = self.load((address, server.pid()), until, WARM_UP, visitors).await?;
+        // As the provider, or HTTP would not be what they have in common.
+        let peer = Peer::plain(address, self.options.provider.way.protocol);
+        let outcome = self.load((peer, server.pid()), until, WARM_UP, visitors).await?;
         if outcome.tally.is_clean() {
             return Ok(outcome);
         }
@@ -239,18 +241,18 @@ impl Slicer<'_> {
         }
         let until = self.options.requests.map_or(Until::Elapsed(self.options.slice), Until::Requests);
         let visitors = std::mem::take(&mut track.visitors);
-        self.load((seed.target.address, pid), until, warm_up, visitors).await
+        self.load((seed.target.peer.clone(), pid), until, warm_up, visitors).await
     }
 
     async fn load(
         &self,
-        (address, pid): (SocketAddr, u32),
+        (peer, pid): (Peer, u32),
         until: Until,
         warm_up: Duration,
         visitors: Vec<Box<dyn Visitor>>,
     ) -> Result<Outcome, LoadtestError> {
         let load = Load {
-            address,
+            peer,
             threads: self.options.threads,
             timeouts: Timeouts::default(),
             warm_up: warm_up.min(self.options.slice),

@@ -107,9 +107,9 @@ fn result(run: &Run) -> Cell {
 
 /// How the load was made.
 pub(super) fn schedules(group: &Group<'_>) -> Option<Table> {
-    let head = ["Run", "Executor", "Stages, requests per second", "Plateau s", "Connections"];
+    let head = ["Run", "Executor", "Stages, requests per second", "Protocol", "Plateau s", "Connections"];
     let mut table = Table::new("Load", &head);
-    table.text_columns = 3;
+    table.text_columns = 4;
     table.folded = true;
     for run in &group.runs {
         let stages: Vec<String> = run.stages.iter().map(stage).collect();
@@ -117,11 +117,22 @@ pub(super) fn schedules(group: &Group<'_>) -> Option<Table> {
             label(run).into(),
             run.executor.as_str().into(),
             stages.join(", ").into(),
+            protocol(run).into(),
             rate(run.seconds).into(),
-            count(run.connections as u64).into(),
+            connections(run).into(),
         ]);
     }
     table.finished()
+}
+
+fn protocol(run: &Run) -> String {
+    let name = if run.protocol.is_empty() { "HTTP/1.1" } else { &run.protocol };
+    format!("{name}{}", if run.tls { ", TLS" } else { "" })
+}
+
+fn connections(run: &Run) -> String {
+    let connections = count(run.connections as u64);
+    if run.streams > 1 { format!("{connections} × {} streams", run.streams) } else { connections }
 }
 
 fn stage(stage: &Stage) -> String {
@@ -223,7 +234,17 @@ mod tests {
         let results = sample::small();
         let table = schedules(&group::by_scenario(&results.runs)[0]).unwrap();
         let stages = "0 to 500 in 15 s, 500 for 180 s";
-        assert_eq!(texts(&table, 0), ["500/s, 64 shards", "ramping-arrival-rate", stages, "180", "64"]);
+        let row = ["500/s, 64 shards", "ramping-arrival-rate", stages, "HTTP/1.1", "180", "64"];
+        assert_eq!(texts(&table, 0), row);
+    }
+
+    #[test]
+    fn shared_and_encrypted_connections_are_told() {
+        let mut results = sample::small();
+        let run = &mut results.runs[0];
+        (run.protocol, run.tls, run.connections, run.streams) = ("HTTP/2".to_owned(), true, 2, 32);
+        let table = schedules(&group::by_scenario(&results.runs)[0]).unwrap();
+        assert_eq!(texts(&table, 0)[3..], ["HTTP/2, TLS", "180", "2 × 32 streams"]);
     }
 
     #[test]

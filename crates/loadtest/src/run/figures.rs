@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::live::millis;
 use super::plan::{Plan, Traffic};
+use crate::client::Peer;
 use crate::executor::{self, OpenOutcome};
 use crate::results::{Run, Second, ServerFigures, Stage};
 
@@ -27,7 +28,6 @@ pub(super) fn run(
         achieved_rate: open.achieved_rate,
         seconds: plan.traffic.plateau().as_secs_f64(),
         stages,
-        connections: plan.connections,
         requests: tally.requests(),
         failures: tally.failures_total(),
         wrong: tally.wrong_total(),
@@ -53,6 +53,14 @@ pub(super) fn run(
         server,
         ..Run::default()
     }
+}
+
+/// What carried the requests.
+pub(super) fn carried(run: &mut Run, peer: &Peer, connections: usize) {
+    run.connections = connections;
+    run.streams = peer.protocol().streams();
+    run.protocol = peer.protocol().to_string();
+    run.tls = peer.is_tls();
 }
 
 fn executor_name(traffic: &Traffic) -> &'static str {

@@ -21,7 +21,7 @@ pub struct Plan {
     pub traffic: Traffic,
     /// Load before the traffic that is not measured.
     pub warm_up: Duration,
-    /// Connections at most; one request is in flight on each.
+    /// Requests in flight at most; connections too, unless HTTP/2 shares them.
     pub connections: usize,
     /// Threads of the generator.
     pub threads: usize,

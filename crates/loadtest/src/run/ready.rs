@@ -140,7 +140,7 @@ impl Ready {
     }
 
     async fn scrape(&self) -> Result<Option<Page>, LoadtestError> {
-        scrape(self.provider.metrics.as_deref()).await
+        scrape(&self.provider).await
     }
 }
 
@@ -158,15 +158,16 @@ async fn run_plan(
     };
     let name = plan.name(shards);
     let visitors = plan.scenario.visitors(seed, plan.connections, Mix::Report)?;
-    let before = scrape(provider.metrics.as_deref()).await?;
+    let before = scrape(provider).await?;
     let load = Load {
         threads: plan.threads,
         warm_up: plan.warm_up,
         pid: provider.pid,
         stop: stop.clone(),
         timeouts: Timeouts { request: plan.timeout, ..Timeouts::default() },
-        ..Load::to(seed.target.address)
+        ..Load::to(seed.target.peer.clone())
     };
+    let connections = load.connections(plan.connections);
     let idle_since = Busy::now();
     let mut live = Live::new(&name, plan.whole(), (progress, terminal), provider.pid);
     let loading = load_on_a_thread(load, plan.traffic.clone(), visitors, &mut live);
@@ -174,11 +175,12 @@ async fn run_plan(
     let (outcome, resharded) = tokio::join!(loading, resharding);
     let (outcome, timeline) = (outcome?, live.end());
     let busy = idle_since.zip(Busy::now()).and_then(|(before, now)| now.cores_since(&before));
-    let after = scrape(provider.metrics.as_deref()).await?;
+    let after = scrape(provider).await?;
     let server = before.zip(after).map(|(before, after)| Between(&before, &after).figures());
     let mut run = figures::run(plan, &outcome, timeline, server);
     (run.name, run.shards, run.reshard) = (name, shards, resharded?);
     run.machine_busy_cores = busy;
+    figures::carried(&mut run, &seed.target.peer, connections);
     run.thresholds = plan.thresholds.iter().map(|rule| rule.judge(&run)).collect();
     Ok(run)
 }
@@ -219,9 +221,9 @@ async fn reshard(plan: &Plan, seed: &Seed, stop: &Stop) -> Result<Option<results
     changed.await.inspect_err(|_: &LoadtestError| stop.stop())
 }
 
-async fn scrape(url: Option<&str>) -> Result<Option<Page>, LoadtestError> {
-    match url {
-        Some(url) => Page::fetch(url).await.map(Some),
+async fn scrape(provider: &Provider) -> Result<Option<Page>, LoadtestError> {
+    match &provider.metrics {
+        Some(url) => Page::fetch(url, &provider.way).await.map(Some),
         None => Ok(None),
     }
 }

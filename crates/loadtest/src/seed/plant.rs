@@ -364,7 +364,7 @@ pub(super) async fn run_flow(
     visitors: Vec<Box<dyn Visitor>>,
 ) -> Result<(), LoadtestError> {
     let until = Until::Requests(u64::try_from(requests).unwrap_or(u64::MAX));
-    let options = Closed { load: Load::to(seed.target.address), until };
+    let options = Closed { load: Load::to(seed.target.peer.clone()), until };
     let outcome = tokio::task::spawn_blocking(move || closed(&options, visitors))
         .await
         .map_err(|_| LoadtestError::Interrupted)??;

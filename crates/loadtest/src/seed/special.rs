@@ -250,7 +250,7 @@ struct Caller<'a> {
 
 impl<'a> Caller<'a> {
     async fn connect(target: &'a Target) -> Result<Self, LoadtestError> {
-        let connection = Connection::open(target.address, Timeouts::default()).await;
+        let connection = Connection::open(&target.peer, Timeouts::default()).await;
         Ok(Self { target, connection: connection.map_err(LoadtestError::http("seeding"))? })
     }
 
@@ -262,7 +262,8 @@ impl<'a> Caller<'a> {
         form: &[(&str, &str)],
     ) -> Result<Value, LoadtestError> {
         if !self.connection.is_reusable() {
-            *self = Self::connect(self.target).await?;
+            let renewed = self.connection.renew(&self.target.peer, Timeouts::default()).await;
+            renewed.map_err(LoadtestError::http(what))?;
         }
         let (mut body, mut bytes) = (Vec::new(), Vec::new());
         request::parameters(&mut body, form);

@@ -36,7 +36,7 @@ pub struct Load {
     /// Load before all of that, which is not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Time>,
-    /// Connections at most.
+    /// Requests in flight at most; connections too, unless HTTP/2 shares them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
     /// Threads of the generator.

@@ -42,7 +42,7 @@ fn a_server_that_answers_while_it_reads_does_not_lock_up() {
     });
     let request = post(&vec![b'x'; LEN]);
     block_on(async {
-        let mut connection = Connection::open(address, Timeouts::default()).await.unwrap();
+        let mut connection = Connection::open(&address.into(), Timeouts::default()).await.unwrap();
         let response = connection.exchange(&request).await.unwrap();
         assert!(response.body == request, "{} bytes", response.body.len());
         assert!(connection.is_reusable());
@@ -61,7 +61,7 @@ fn a_refusal_before_the_body_is_read_is_an_answer() {
         while let Ok(1..) = stream.read(&mut rest) {}
     });
     block_on(async {
-        let mut connection = Connection::open(address, Timeouts::default()).await.unwrap();
+        let mut connection = Connection::open(&address.into(), Timeouts::default()).await.unwrap();
         let request = post(&vec![b'x'; 32 * 1024 * 1024]);
         assert_eq!(connection.exchange(&request).await.unwrap().status, 413);
         assert!(!connection.is_reusable());
@@ -80,7 +80,7 @@ fn silence_cuts_and_nonsense_have_names() {
         let request = if hold { Duration::from_millis(100) } else { Timeouts::default().request };
         block_on(async {
             let timeouts = Timeouts { request, ..Timeouts::default() };
-            let mut connection = Connection::open(address, timeouts).await.unwrap();
+            let mut connection = Connection::open(&address.into(), timeouts).await.unwrap();
             let error = connection.exchange(&post(b"x")).await.err().unwrap();
             assert!(!connection.is_reusable());
             error.kind()
@@ -96,7 +96,7 @@ fn silence_cuts_and_nonsense_have_names() {
 #[test]
 fn nobody_there() {
     let address = SocketAddr::from(([127, 0, 0, 1], 1));
-    let error = block_on(Connection::open(address, Timeouts::default())).err().unwrap();
+    let error = block_on(Connection::open(&address.into(), Timeouts::default())).err().unwrap();
     assert!(matches!(error, ClientError::Connect { .. }));
     assert!(error.to_string().contains(&address.to_string()), "{error}");
 }

@@ -13,3 +13,5 @@ mod fake;
 mod measure;
 mod scenario;
 mod seed;
+mod tls;
+mod transport;

@@ -34,7 +34,7 @@ fn run(seed: &Arc<Seed>, scenario: Scenario, requests: u64) -> Tally {
 
 fn run_mix(seed: &Arc<Seed>, scenario: Scenario, mix: Mix, requests: u64) -> Tally {
     let visitors = scenario.visitors(seed, 4, mix).unwrap();
-    let run = Closed { load: Load::to(seed.target.address), until: Until::Requests(requests) };
+    let run = Closed { load: Load::to(seed.target.peer.clone()), until: Until::Requests(requests) };
     closed(&run, visitors).unwrap().tally
 }
 
@@ -135,7 +135,7 @@ fn a_login_counts_once_with_the_time_of_all_its_answers() {
     let mut visitors = Scenario::Login.visitors(&seed, 1, Mix::Pure).unwrap();
     for (fault, right) in [(Fault::Unavailable, 0), (Fault::LoginRefused, 0), (Fault::None, 10)] {
         fake.set_fault(fault);
-        let run = Closed { load: Load::to(seed.target.address), until: Until::Requests(10) };
+        let run = Closed { load: Load::to(seed.target.peer.clone()), until: Until::Requests(10) };
         let outcome = closed(&run, visitors).unwrap();
         assert_eq!((outcome.tally.right, outcome.tally.requests()), (right, 10), "{fault:?}");
         visitors = outcome.visitors;
@@ -186,7 +186,7 @@ fn a_wrong_verdict_has_its_own_kind() {
         fake.set_fault(fault);
         // One connection deals out a whole hundred, so that the shares are exact.
         let visitors = scenario.visitors(&seed, 1, Mix::Report).unwrap();
-        let run = Closed { load: Load::to(seed.target.address), until: Until::Requests(100) };
+        let run = Closed { load: Load::to(seed.target.peer.clone()), until: Until::Requests(100) };
         let tally = closed(&run, visitors).unwrap().tally;
         assert_eq!(tally.wrong.keys().collect::<Vec<_>>(), [&kind], "{scenario} with {fault:?}");
         assert_eq!(tally.wrong[kind], share, "{scenario} with {fault:?}: {:?}", tally.wrong);

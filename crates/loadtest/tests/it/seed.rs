@@ -31,7 +31,7 @@ fn planted(fake: &Fake) -> Seed {
 
 fn is_clean(seed: &Arc<Seed>, scenario: Scenario) -> bool {
     let visitors = scenario.visitors(seed, 2, Mix::Report).unwrap();
-    let run = Closed { load: Load::to(seed.target.address), until: Until::Requests(40) };
+    let run = Closed { load: Load::to(seed.target.peer.clone()), until: Until::Requests(40) };
     closed(&run, visitors).unwrap().tally.is_clean()
 }
 

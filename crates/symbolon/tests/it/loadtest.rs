@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 use crate::place::{Place, SECRET};
+use crate::tls::{certificate, public};
 
 /// `loadtest run` of a short load whose thresholds hold on the slowest machine.
 fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -37,6 +38,45 @@ fn a_run_starts_a_provider_of_its_own_and_leaves_its_results() {
     // The provider has gone, and its data with it.
     let left: Vec<_> = std::fs::read_dir(&parent).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["report"]);
+}
+
+#[test]
+fn a_provider_of_its_own_is_asked_by_http2() {
+    let place = Place::new();
+    let parent = place.path("").display().to_string();
+    let http2 = ["--http2", "--streams", "8", "--connections", "20", "--data-parent", &parent];
+    let told = place.run(&run(&http2)).good();
+    assert!(told.contains("0 failed, 0 wrong, 0 missed"), "{told}");
+    let run = &results(&place)["runs"][0];
+    assert_eq!((&run["protocol"], &run["tls"]), (&"HTTP/2".into(), &false.into()));
+    assert_eq!((&run["connections"], &run["streams"], &run["wrong"]), (&3.into(), &8.into(), &0.into()));
+    let report = std::fs::read_to_string(place.path("report/report.md")).unwrap();
+    assert!(report.contains("HTTP/2") && report.contains("3 × 8 streams"), "{report}");
+}
+
+#[test]
+fn a_target_behind_tls_is_asked_by_either_protocol() {
+    let place = Place::new();
+    let (own, other) = (certificate(&place, "own", "127.0.0.1"), certificate(&place, "other", "127.0.0.1"));
+    let with = [&public(&own)[..], &[("SYMBOLON_ADMIN_ON_PUBLIC", "true")]].concat();
+    let _server = place.serve(&with);
+    let url = format!("https://{}", place.listen());
+    let target = ["--target", &*url, "--admin-secret", SECRET];
+    for (more, protocol) in [(&[][..], "HTTP/1.1"), (&["--http2"], "HTTP/2")] {
+        let asked = [&target[..], &["--ca", &own.0], more].concat();
+        let told = place.run(&run(&asked)).good();
+        assert!(told.contains("0 failed, 0 wrong, 0 missed"), "{told}");
+        let run = &results(&place)["runs"][0];
+        assert_eq!((&run["protocol"], &run["tls"]), (&protocol.into(), &true.into()));
+    }
+    for untrusted in [&target[..], &[&target[..], &["--ca", &other.0]].concat()] {
+        let told = place.run(&run(untrusted)).bad(2);
+        assert!(told.contains("--ca"), "{told}");
+    }
+    let told = place.run(&run(&[&target[..], &["--ca", &own.1]].concat())).bad(2);
+    assert!(told.contains("own.key"), "{told}");
+    let told = place.run(&run(&["--streams", "8"])).bad(2);
+    assert!(told.contains("--http2"), "{told}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn params(name: &str) -> CertificateParams {
 }
 
 /// Writes the two files of a certificate that nobody but itself issued; their paths.
-fn certificate(place: &Place, file: &str, name: &str) -> (String, String) {
+pub(crate) fn certificate(place: &Place, file: &str, name: &str) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let certificate = params(name).self_signed(&key).unwrap();
     write(place, file, &certificate.pem(), &key)
@@ -35,7 +35,7 @@ fn management((certificate, key): &(String, String)) -> [(&'static str, &str); 2
     [("SYMBOLON_MANAGEMENT_TLS_CERTIFICATE_FILE", certificate), ("SYMBOLON_MANAGEMENT_TLS_KEY_FILE", key)]
 }
 
-fn public((certificate, key): &(String, String)) -> [(&'static str, &str); 2] {
+pub(crate) fn public((certificate, key): &(String, String)) -> [(&'static str, &str); 2] {
     [("SYMBOLON_TLS_CERTIFICATE_FILE", certificate), ("SYMBOLON_TLS_KEY_FILE", key)]
 }
 

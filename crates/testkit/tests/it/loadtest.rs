@@ -35,7 +35,7 @@ fn every_scenario_is_right_with_either_mix() {
             if (mix, scenario) == (Mix::Report, Scenario::Refresh) {
                 continue;
             }
-            let run = Closed { load: Load::to(seed.target.address), until: Until::Requests(requests) };
+            let run = Closed { load: Load::to(seed.target.peer.clone()), until: Until::Requests(requests) };
             let tally = closed(&run, visitors).unwrap().tally;
             assert!(tally.is_clean(), "{scenario}, {mix:?}: {:?} {:?}", tally.first_wrong, tally.failures);
             assert_eq!(tally.right, requests, "{scenario}, {mix:?}");

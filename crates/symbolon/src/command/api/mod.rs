@@ -6,7 +6,7 @@
 
 mod in_process;
 mod remote;
-mod trust;
+pub(super) mod trust;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

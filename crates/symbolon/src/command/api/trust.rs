@@ -24,7 +24,7 @@ struct Believed {
 ///
 /// # Errors
 /// [`ApiError::Ca`]: there is no certificate in it.
-pub(super) fn of_file(path: &Path) -> Result<Arc<ClientConfig>, ApiError> {
+pub(in crate::command) fn of_file(path: &Path) -> Result<Arc<ClientConfig>, ApiError> {
     let refuse = |reason: String| ApiError::Ca { path: path.to_owned(), reason };
     let themselves = certificate_chain(path).map_err(refuse)?;
     let provider = Arc::new(aws_lc_rs::default_provider());
@@ -46,6 +46,22 @@ pub(super) fn of_configured(files: &TlsFiles) -> Result<Arc<ClientConfig>, ApiEr
     let mut themselves = certificate_chain(&files.certificate).map_err(refuse)?;
     themselves.truncate(1);
     client(Believed { themselves, issuers: None, provider: Arc::new(aws_lc_rs::default_provider()) })
+}
+
+/// Believes what the machine's authorities issued.
+///
+/// # Errors
+/// [`ApiError::Answer`], only if the cryptographic library knew no version of TLS.
+pub(in crate::command) fn of_machine() -> Result<Arc<ClientConfig>, ApiError> {
+    let mut roots = RootCertStore::empty();
+    // One that cannot be read is no reason to do without the others.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| ApiError::Answer(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
 }
 
 fn client(believed: Believed) -> Result<Arc<ClientConfig>, ApiError> {

@@ -65,7 +65,10 @@ fn measure_command() -> Command {
                 .value_parser(value_parser!(Scenario))
                 .help("Which ones; all without"),
         )
-        .arg(number("connections", "Keep-alive connections, one request in flight on each"))
+        .arg(number(
+            "connections",
+            "Requests in flight at most, each on a connection of its own; HTTP/2 shares connections",
+        ))
         .arg(number("threads", "Threads of the generator"))
         .arg(number("rounds", "Rounds that count; the median of them is told"))
         .arg(

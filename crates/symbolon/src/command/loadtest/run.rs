@@ -70,7 +70,11 @@ pub(super) fn generator_arguments(timeout: &'static str) -> [Arg; 5] {
         Arg::new(name).long(name).value_name("NUMBER").default_value(default).value_parser(number).help(help)
     };
     [
-        number("connections", "64", "Connections at most, one request in flight on each"),
+        number(
+            "connections",
+            "64",
+            "Requests in flight at most, each on a connection of its own; HTTP/2 shares connections",
+        ),
         number("threads", "1", "Threads of the generator"),
         time("timeout", "How long a request may take, the wait for a connection included")
             .default_value(timeout),

@@ -4,26 +4,28 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::secret::SecretString;
+use symbolon_loadtest::client::{Protocol, Way};
 use symbolon_loadtest::run::Group;
 use symbolon_loadtest::{ProviderOptions, RunOptions, RunningTarget};
 use symbolon_server::clock::{Clock, SystemClock};
 
 use super::output::Output;
 use crate::command::CommandError;
+use crate::command::api::trust;
 
 /// What the load is for; `algorithm` is the usual one.
 pub(super) fn arguments(algorithm: &'static str) -> Vec<Arg> {
-    let [algorithm, data_parent] = own_arguments(algorithm);
-    let mut arguments = vec![algorithm, data_parent.conflicts_with("target")];
+    let [algorithm, data_parent, http2, streams] = own_arguments(algorithm);
+    let mut arguments = vec![algorithm, data_parent.conflicts_with("target"), http2, streams];
     arguments.extend(target_arguments());
     arguments
 }
 
 /// The same for commands that always start the provider themselves.
-pub(super) fn own_arguments(algorithm: &'static str) -> [Arg; 2] {
+pub(super) fn own_arguments(algorithm: &'static str) -> [Arg; 4] {
     [
         Arg::new("algorithm")
             .long("algorithm")
@@ -37,10 +39,21 @@ pub(super) fn own_arguments(algorithm: &'static str) -> [Arg; 2] {
             .default_value("/var/tmp")
             .value_parser(value_parser!(PathBuf))
             .help("Where the data of the provider goes that is started: a disk, not memory"),
+        Arg::new("http2")
+            .long("http2")
+            .action(ArgAction::SetTrue)
+            .help("Ask the provider by HTTP/2 instead of HTTP/1.1"),
+        Arg::new("streams")
+            .long("streams")
+            .value_name("NUMBER")
+            .requires("http2")
+            .default_value("32")
+            .value_parser(value_parser!(u32).range(1..=100_000))
+            .help("Requests in flight at most on one connection of HTTP/2"),
     ]
 }
 
-fn target_arguments() -> [Arg; 5] {
+fn target_arguments() -> [Arg; 6] {
     [
         Arg::new("target").long("target").value_name("URL").help("A provider that runs already"),
         Arg::new("admin-secret")
@@ -68,6 +81,12 @@ fn target_arguments() -> [Arg; 5] {
             .value_name("URL")
             .requires("target")
             .help("Where its figures are"),
+        Arg::new("ca")
+            .long("ca")
+            .value_name("FILE")
+            .requires("target")
+            .value_parser(value_parser!(PathBuf))
+            .help("Its certificate, or its CA's, in PEM, where it speaks https; the machine's CAs without"),
     ]
 }
 
@@ -127,6 +146,7 @@ pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandE
             metrics: matches.get_one::<String>("metrics").cloned(),
         });
     }
+    options.way = way(matches)?;
     Ok(options)
 }
 
@@ -142,4 +162,19 @@ fn admin_secret(matches: &ArgMatches) -> Result<Option<SecretString>, CommandErr
 /// An argument's value; none also where the command has no such argument.
 fn given<'m, T: Clone + Send + Sync + 'static>(matches: &'m ArgMatches, name: &str) -> Option<&'m T> {
     matches.try_get_one(name).ok().flatten()
+}
+
+/// How the provider is asked.
+fn way(matches: &ArgMatches) -> Result<Way, CommandError> {
+    let streams = matches.get_one::<u32>("streams").copied().unwrap_or(1);
+    let protocol = match matches.get_flag("http2") {
+        true => Protocol::Http2 { streams: usize::try_from(streams).unwrap_or(usize::MAX) },
+        false => Protocol::Http1,
+    };
+    let trust = match (given::<PathBuf>(matches, "ca"), given::<String>(matches, "target")) {
+        (Some(path), _) => Some(trust::of_file(path)?),
+        (None, Some(_)) => Some(trust::of_machine()?),
+        (None, None) => None,
+    };
+    Ok(Way { protocol, trust })
 }

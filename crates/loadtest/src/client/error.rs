@@ -1,0 +1,103 @@
+//! Why there is no answer.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// No connection: nobody listens there, or the network refused.
+    #[error("cannot connect to {address}: {source}")]
+    Connect {
+        /// Where to.
+        address: SocketAddr,
+        /// What happened.
+        source: io::Error,
+    },
+    /// Connecting took longer than allowed.
+    #[error("cannot connect to {0} in time")]
+    ConnectTimeout(SocketAddr),
+    /// The TLS handshake failed (RFC 8446 4).
+    #[error("no TLS with {name}: {source}{mend}")]
+    Tls {
+        /// Who was asked for.
+        name: String,
+        /// What happened.
+        source: io::Error,
+        /// What may mend it, or nothing.
+        mend: &'static str,
+    },
+    /// The peer understands no HTTP/2, or does not want it.
+    #[error("{address} does not speak HTTP/2{over}: {reason}; ask it without --http2")]
+    NoHttp2 {
+        /// Where to.
+        address: SocketAddr,
+        /// What HTTP/2 was to go over.
+        over: &'static str,
+        /// How it showed.
+        reason: String,
+    },
+    /// No complete answer within the request's time.
+    #[error("no answer in time")]
+    Timeout,
+    /// The connection ended before the answer did.
+    #[error("the connection was closed before the answer was complete")]
+    Closed,
+    /// Reading or writing failed.
+    #[error("connection failed: {0}")]
+    Io(io::Error),
+    /// A stream or connection of HTTP/2 ended with an error (RFC 9113 5.4).
+    #[error("HTTP/2 failed: {0}")]
+    Http2(h2::Error),
+    /// What was to be sent is no request.
+    #[error("the request cannot be sent: {0}")]
+    Request(&'static str),
+    /// The answer is not HTTP/1.1 (RFC 9112).
+    #[error("the answer is not HTTP/1.1: {0}")]
+    Malformed(&'static str),
+    /// The answer is larger than 256 MiB.
+    #[error("the answer is too large")]
+    TooLarge,
+}
+
+impl ClientError {
+    /// A short name to count by.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Connect { .. } => "connect",
+            Self::ConnectTimeout(_) => "connect_timeout",
+            Self::Tls { .. } => "tls",
+            Self::NoHttp2 { .. } => "no_http2",
+            Self::Timeout => "timeout",
+            Self::Closed => "closed",
+            Self::Io(_) => "io",
+            Self::Http2(_) => "http2",
+            Self::Request(_) => "request",
+            Self::Malformed(_) => "malformed",
+            Self::TooLarge => "too_large",
+        }
+    }
+}
+
+impl From<io::Error> for ClientError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            // A TLS connection that ended without saying so (RFC 8446 6.1).
+            io::ErrorKind::UnexpectedEof => Self::Closed,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+impl From<h2::Error> for ClientError {
+    fn from(error: h2::Error) -> Self {
+        if error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR) {
+            return Self::Closed;
+        }
+        match error.get_io().map(io::Error::kind) {
+            Some(io::ErrorKind::BrokenPipe) => Self::Closed,
+            Some(_) => error.into_io().map_or(Self::Closed, Self::from),
+            None => Self::Http2(error),
+        }
+    }
+}

@@ -35,7 +35,8 @@ pub struct OpenOutcome {
     pub arrivals: u64,
     /// Arrivals that found no free connection in time and were never sent.
     pub missed: u64,
-    /// Answers per second of the plateau.
+    /// Answers per second of the plateau. Those that came more than half a second after its end, or more than a
+    /// twentieth of it, were not answered at that rate.
     pub achieved_rate: f64,
     /// How late the generator let arrivals go, at worst: its own share of the latencies.
     pub worst_lag: Duration,
@@ -123,6 +124,8 @@ struct Part {
     tally: Tally,
     besides: Tally,
     missed: u64,
+    /// Answers that came too late to count for the rate.
+    late: u64,
     cpu: Duration,
     visitors: Vec<Box<dyn Visitor>>,
 }
@@ -208,12 +211,14 @@ async fn serve(
     start: Instant,
 ) -> Result<Part, LoadtestError> {
     let (tally, besides) = (gate.watched.tally()?, gate.watched.tally()?);
-    let missed = Arc::new(AtomicU64::new(0));
+    let (missed, late) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let deadline = start + options.load.warm_up + options.schedule.answers_due();
     let cpu = clock::thread_cpu();
     let mut tasks = JoinSet::new();
     for mut worker in workers {
         let (load, gate) = (options.load.clone(), Arc::clone(gate));
-        let (tally, besides, missed) = (Arc::clone(&tally), Arc::clone(&besides), Arc::clone(&missed));
+        let (tally, besides) = (Arc::clone(&tally), Arc::clone(&besides));
+        let (missed, late) = (Arc::clone(&missed), Arc::clone(&late));
         tasks.spawn(async move {
             while let Ok(permit) = gate.arrivals.acquire().await {
                 permit.forget();
@@ -225,9 +230,15 @@ async fn serve(
                     continue;
                 }
                 let tally = if arrival.measured { &tally } else { &besides };
-                if let Turn::Exhausted = worker.turn(&load, Some(intended), tally).await {
-                    missed.fetch_add(u64::from(arrival.measured), Ordering::Relaxed);
-                    break;
+                match worker.turn(&load, Some(intended), tally).await {
+                    Turn::Answered if arrival.measured && clock::now() > deadline => {
+                        late.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Turn::Answered | Turn::Failed => {}
+                    Turn::Exhausted => {
+                        missed.fetch_add(u64::from(arrival.measured), Ordering::Relaxed);
+                        break;
+                    }
                 }
             }
             gate.busy.fetch_sub(1, Ordering::Relaxed);
@@ -243,8 +254,8 @@ async fn serve(
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(std::mem::replace(&mut *tally, new_tally()?))
     };
-    let missed = missed.load(Ordering::Relaxed);
-    Ok(Part { tally: taken(&tally)?, besides: taken(&besides)?, missed, cpu, visitors })
+    let (missed, late) = (missed.load(Ordering::Relaxed), late.load(Ordering::Relaxed));
+    Ok(Part { tally: taken(&tally)?, besides: taken(&besides)?, missed, late, cpu, visitors })
 }
 
 fn merge(
@@ -254,13 +265,14 @@ fn merge(
     (start, end): (&Edge, &Edge),
 ) -> Result<OpenOutcome, LoadtestError> {
     let mut outcome = Outcome::between(start, end)?;
-    let (mut missed, mut besides) = (0, new_tally()?);
+    let (mut missed, mut late, mut besides) = (0, 0, new_tally()?);
     for part in parts {
         outcome.tally.merge(part.tally);
         besides.merge(part.besides);
         outcome.generator_cpu += part.cpu;
         outcome.visitors.extend(part.visitors);
         missed += part.missed;
+        late += part.late;
     }
     outcome.warm_up_errors = besides.wrong_total() + besides.failures_total();
     // The threads' time cannot be told apart by phase: the plateau gets its share by requests.
@@ -276,7 +288,7 @@ fn merge(
     };
     // What nobody took up before the end was missed too: all but the sent ones.
     let missed = missed.max(arrivals.saturating_sub(requests));
-    let answered = outcome.tally.right + outcome.tally.wrong_total();
+    let answered = (outcome.tally.right + outcome.tally.wrong_total()).saturating_sub(late);
     let achieved_rate = answered as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);
     let worst_lag = Duration::from_nanos(gate.lag.load(Ordering::Relaxed));
     Ok(OpenOutcome { outcome, arrivals, missed, achieved_rate, worst_lag })

@@ -144,6 +144,14 @@ impl Schedule {
         self.0.iter().map(|part| part.stage.duration).sum()
     }
 
+    /// When answers to the plateau's arrivals must be there to count for the rate: at its end, and a little for those
+    /// that are always on their way.
+    pub(super) fn answers_due(&self) -> Duration {
+        const PATIENCE: Duration = Duration::from_millis(500);
+        let ends = self.0.iter().filter(|part| part.measured).map(|part| part.begins + part.stage.duration);
+        ends.max().unwrap_or_default() + (self.plateau() / 20).min(PATIENCE)
+    }
+
     /// The highest rate of the plateau.
     pub fn rate(&self) -> f64 {
         self.0

@@ -14,8 +14,10 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What became of one turn.
 pub(super) enum Turn {
-    /// A request was sent and counted.
-    Counted,
+    /// A request was sent, answered and counted.
+    Answered,
+    /// It was not answered, and counted as a failure.
+    Failed,
     /// The visitor has nothing left to ask.
     Exhausted,
 }
@@ -65,7 +67,7 @@ impl Worker {
             {
                 locked(tally, |tally| tally.failed(&error));
                 tokio::time::sleep(RECONNECT_PAUSE).await;
-                return Turn::Counted;
+                return Turn::Failed;
             }
             let started = *started.get_or_insert_with(clock::now);
             match self.connection.exchange(&self.request).await {
@@ -76,10 +78,13 @@ impl Worker {
                         continue;
                     }
                     locked(tally, |tally| tally.answered(latency, verdict));
+                    return Turn::Answered;
                 }
-                Err(error) => locked(tally, |tally| tally.failed(&error)),
+                Err(error) => {
+                    locked(tally, |tally| tally.failed(&error));
+                    return Turn::Failed;
+                }
             }
-            return Turn::Counted;
         }
     }
 }

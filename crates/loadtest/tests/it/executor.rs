@@ -104,13 +104,28 @@ fn the_open_model_shows_a_stall_that_the_closed_one_hides() {
 }
 
 #[test]
-fn one_wrong_answer_in_a_thousand_is_counted_exactly() {
+fn a_rate_that_the_server_does_not_reach_is_not_said_to_be_reached() {
+    // One connection and 10 ms for each answer: a hundred a second at most.
+    let (address, _) = server(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        Some("right")
+    });
+    let schedule = Schedule::constant(200.0, Duration::from_secs(2)).unwrap();
+    let run = open(&Open { load: Load::to(address), schedule }, askers(1), &mut |_, _| ()).unwrap();
+    // All are answered in the end, after twice the time.
+    assert_eq!((run.arrivals, run.missed, run.outcome.tally.right), (400, 0, 400));
+    assert!(run.achieved_rate <= 105.0, "{}", run.achieved_rate);
+    assert!(run.outcome.tally.latency(99.0) >= Duration::from_millis(1_900));
+}
+
+#[test]
+fn one_wrong_answer_in_ten_thousand_is_counted_exactly() {
     for threads in [1, 2, 3] {
-        let (address, count) = server(|number| Some(if number % 1000 == 7 { "wrong" } else { "right" }));
+        let (address, count) = server(|number| Some(if number % 10_000 == 7 { "wrong" } else { "right" }));
         let load = Load { threads, ..Load::to(address) };
         let outcome = closed(&Closed { load, until: Until::Requests(20_000) }, askers(8)).unwrap();
-        assert_eq!(outcome.tally.wrong.get("body"), Some(&20));
-        assert_eq!(outcome.tally.right, 19_980);
+        assert_eq!(outcome.tally.wrong.get("body"), Some(&2));
+        assert_eq!(outcome.tally.right, 19_998);
         assert_eq!(count.load(Ordering::Relaxed), 20_000);
         assert_eq!(outcome.tally.first_wrong.as_deref(), Some("body: wrong"));
         assert!(!outcome.tally.is_clean());

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use symbolon_crypto::jws::Compact;
 use symbolon_crypto::key::SigningKey;
 use symbolon_crypto::{Algorithm, digest, encoding};
+use symbolon_loadtest::clock;
 use url::form_urlencoded;
 
 pub(crate) const SECRET: &str = "admin-secret";
@@ -65,6 +67,10 @@ pub(crate) enum Fault {
     NoTestEndpoints,
     /// Refuses tokens in words of its own.
     OtherError,
+    /// UserInfo is of somebody else in one of so many answers.
+    SubjectOnceIn(u64),
+    /// UserInfo waits for the end of the first 200 ms of every second.
+    Stall,
 }
 
 /// The provider's time, in seconds since 1970.
@@ -101,7 +107,11 @@ pub(crate) struct Fake {
     data: Mutex<Data>,
     fault: Mutex<Fault>,
     requests: Arc<AtomicU64>,
+    started: Instant,
 }
+
+/// How long [`Fault::Stall`] is, each second.
+pub(crate) const STALL: Duration = Duration::from_millis(200);
 
 impl Fake {
     /// Starts one on a thread of its own.
@@ -115,6 +125,7 @@ impl Fake {
             data: Mutex::default(),
             fault: Mutex::new(Fault::None),
             requests: Arc::default(),
+            started: clock::now(),
         });
         let router = router(Arc::clone(&fake));
         std::thread::spawn(move || {
@@ -351,7 +362,16 @@ async fn token(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) 
 
 async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response {
     let claims = claims(headers[AUTHORIZATION].to_str().unwrap().strip_prefix("Bearer ").unwrap());
-    let sub = if fake.has(Fault::Subject) { "somebody-else".into() } else { claims["sub"].clone() };
+    let wrong = match *fake.fault.lock().unwrap() {
+        Fault::Subject => true,
+        Fault::SubjectOnceIn(number) => fake.requests().is_multiple_of(number),
+        _ => false,
+    };
+    if fake.has(Fault::Stall) {
+        let into = Duration::from_nanos(u64::from(clock::now().duration_since(fake.started).subsec_nanos()));
+        tokio::time::sleep(STALL.saturating_sub(into)).await;
+    }
+    let sub = if wrong { "somebody-else".into() } else { claims["sub"].clone() };
     reply(&json!({"sub": sub, "email_verified": true}))
 }
 

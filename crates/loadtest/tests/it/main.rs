@@ -10,6 +10,7 @@
 mod client;
 mod executor;
 mod fake;
+mod honesty;
 mod measure;
 mod scenario;
 mod seed;

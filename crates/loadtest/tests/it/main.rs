@@ -11,6 +11,7 @@ mod client;
 mod executor;
 mod fake;
 mod measure;
+mod opaque;
 mod scenario;
 mod seed;
 mod tls;

@@ -17,6 +17,7 @@ from .result import Result
 from .server import DEVELOPMENT, HTTP, HTTPS_ISSUER, IMPATIENT, Profile
 
 CLIENTS = Path(__file__).resolve().parent.parent
+PEERS = CLIENTS.parent / "loadtest" / "peers"
 CHROMIUM = Path("/usr/bin/chromium")
 LIMIT_SECONDS = 600
 
@@ -27,7 +28,8 @@ class Suite:
 
     name: str
     command: tuple[str, ...]
-    profile: Profile
+    # None: it needs no server, only the binary.
+    profile: Profile | None
     read: Callable[[str], Result]
     installer: Callable[[Path], None] = lambda folder: None
 
@@ -100,6 +102,12 @@ def _npm(folder: Path) -> None:
     _installed(folder, "package-lock.json", "node_modules", install)
 
 
+def _peers(_: Path) -> None:
+    """Each peer stands where whoever wants to load it looks for it."""
+    for lock in sorted(PEERS.glob("*/package-lock.json")):
+        _npm(lock.parent)
+
+
 def _pip(folder: Path) -> None:
     def install() -> None:
         shutil.rmtree(folder / ".venv", ignore_errors=True)
@@ -141,5 +149,6 @@ SUITES = {
         Suite("bad_input", UNITTEST, IMPATIENT, result.of_unittest),
         Suite("k6", UNITTEST, HTTP, result.of_unittest, _k6),
         Suite("browser", NODE, DEVELOPMENT, result.of_node, _browser),
+        Suite("peers", UNITTEST, None, result.of_unittest, _peers),
     )
 }

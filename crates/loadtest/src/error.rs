@@ -41,6 +41,18 @@ pub enum LoadtestError {
         /// What is missing.
         what: &'static str,
     },
+    /// The scenario asks for something that the target does not announce.
+    #[error("scenario {scenario} needs {what}, and {issuer} does not offer it ({offered})")]
+    NotOffered {
+        /// The scenario's name.
+        scenario: &'static str,
+        /// What it needs.
+        what: String,
+        /// The target.
+        issuer: String,
+        /// What the discovery document says instead.
+        offered: String,
+    },
     /// A seed could not be written to its file or read back.
     #[error("seed {}: {reason}", path.display())]
     SeedFile {

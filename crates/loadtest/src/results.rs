@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::Mix;
+
 /// The version of the form; a reader refuses a newer one.
 pub const VERSION: u32 = 1;
 
@@ -128,6 +130,9 @@ pub struct Run {
     pub name: String,
     /// The scenario.
     pub scenario: String,
+    /// Which mix it was, for a scenario that has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
     /// `constant-arrival-rate`, `ramping-arrival-rate` or `closed`.
     pub executor: String,
     /// Whether it is a try of a search for the limit, which may fail.
@@ -218,6 +223,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// What was asked: the scenario, and the mix where it is not the reports'.
+    pub fn what(&self) -> &str {
+        match (self.mix, &*self.scenario) {
+            (Some(Mix::Pure), "introspect") => "introspect, valid tokens only",
+            (Some(Mix::Pure), "exchange") => "exchange, valid tokens only",
+            (_, scenario) => scenario,
+        }
+    }
+
     /// Whether every answer was right, also outside of the plateau, and every threshold held.
     pub fn passed(&self) -> bool {
         self.wrong == 0 && self.errors_besides == 0 && self.thresholds.iter().all(|threshold| threshold.held)

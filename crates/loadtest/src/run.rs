@@ -87,7 +87,8 @@ impl RunOptions {
             Some(path) => Seeding::File(path),
             None => Seeding::Plant(group.seed(self.algorithm)),
         };
-        Ready::prepare(&self.provider, group.shards, seeding, progress).await
+        let scenarios: Vec<_> = group.plans.iter().map(|plan| plan.scenario).collect();
+        Ready::prepare(&self.provider, group.shards, (seeding, &scenarios), progress).await
     }
 }
 

@@ -6,8 +6,10 @@ mod code;
 mod discovery;
 mod exchange;
 mod introspect;
+mod issued;
 mod login;
 mod mix;
+mod offer;
 mod page;
 mod refresh;
 mod revoke;
@@ -137,6 +139,13 @@ impl Scenario {
             Self::Login => "login",
             Self::Discovery => "discovery",
         }
+    }
+
+    /// The mix to load a provider with: the reports', or the pure one where the seed has nothing but valid tokens, as
+    /// those of other providers do. None for a scenario with one kind of request.
+    pub fn mix(self, seed: &Seed) -> Option<Mix> {
+        let has_mixes = matches!(self, Self::Introspect | Self::Exchange);
+        has_mixes.then_some(if seed.special.is_some() { Mix::Report } else { Mix::Pure })
     }
 
     /// The visitors for `connections` connections. [`Mix::Report`] needs a seed that was planted for it.

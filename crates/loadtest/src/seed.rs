@@ -46,10 +46,23 @@ pub struct Seed {
     pub families: Vec<Family>,
     /// Authorization codes to redeem, filled just before the code scenario.
     pub codes: CodePool,
-    /// What the provider signs access tokens with.
+    /// What the provider signs with.
     pub algorithm: Algorithm,
+    /// Whether its access tokens can be read.
+    pub access_tokens: TokenFormat,
     /// What the reports' mix needs beside, where the seed was planted for it.
     pub special: Option<Special>,
+}
+
+/// Whether access tokens say what they are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenFormat {
+    /// Signed claims (RFC 9068), which are compared with what was asked for.
+    #[default]
+    Jwt,
+    /// Known to the provider alone: only the answer around them is compared.
+    Opaque,
 }
 
 /// A confidential client with every grant that the scenarios use.

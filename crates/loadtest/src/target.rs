@@ -20,6 +20,8 @@ pub struct Target {
     pub issuer: String,
     /// The paths of its endpoints.
     pub endpoints: Endpoints,
+    /// The grant types that it announces, where it does.
+    pub grant_types: Option<Vec<String>>,
     /// The admin API's bearer secret, where there is one.
     pub admin_secret: Option<SecretString>,
 }
@@ -53,6 +55,7 @@ struct Metadata {
     introspection_endpoint: Option<String>,
     revocation_endpoint: Option<String>,
     jwks_uri: Option<String>,
+    grant_types_supported: Option<Vec<String>>,
 }
 
 impl Target {
@@ -102,6 +105,7 @@ impl Target {
                 revoke: metadata.revocation_endpoint.as_deref().map(path).transpose()?,
                 jwks: metadata.jwks_uri.as_deref().map(path).transpose()?,
             },
+            grant_types: metadata.grant_types_supported,
             issuer: metadata.issuer,
             admin_secret,
         })

@@ -20,13 +20,13 @@ pub(super) struct Series<'r> {
     pub(super) runs: Vec<&'r Run>,
 }
 
-/// Scenarios in the order of their first run.
+/// Scenarios in the order of their first run; each mix is one of its own, lest they be compared.
 pub(super) fn by_scenario(runs: &[Run]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for run in runs {
-        match groups.iter_mut().find(|group| group.scenario == run.scenario) {
+        match groups.iter_mut().find(|group| group.scenario == run.what()) {
             Some(group) => group.runs.push(run),
-            None => groups.push(Group { scenario: &run.scenario, runs: vec![run] }),
+            None => groups.push(Group { scenario: run.what(), runs: vec![run] }),
         }
     }
     groups
@@ -75,7 +75,7 @@ impl<'r> Group<'r> {
 impl<'r> Series<'r> {
     /// The scenario and, where it is known, the number of shards.
     pub(super) fn name(&self) -> String {
-        let scenario = self.runs.first().map_or("", |run| run.scenario.as_str());
+        let scenario = self.runs.first().map_or("", |run| run.what());
         match self.shards {
             Some(1) => format!("{scenario}, 1 shard"),
             Some(shards) => format!("{scenario}, {shards} shards"),
@@ -115,6 +115,7 @@ pub(super) fn label(run: &Run) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Mix;
 
     fn run(rate: f64, failures: u64) -> Run {
         Run {
@@ -125,6 +126,17 @@ mod tests {
             failures,
             ..Run::default()
         }
+    }
+
+    #[test]
+    fn mixes_are_kept_apart_and_only_the_reports_bears_the_plain_name() {
+        let of = |mix| Run { scenario: "introspect".into(), mix, ..run(10.0, 0) };
+        // Results that say nothing of a mix are of a time when there was one.
+        let runs = [of(Some(Mix::Report)), of(Some(Mix::Pure)), of(None), run(10.0, 0)];
+        let groups = by_scenario(&runs);
+        let told: Vec<_> = groups.iter().map(|group| (group.scenario, group.runs.len())).collect();
+        assert_eq!(told, [("introspect", 2), ("introspect, valid tokens only", 1), ("silent", 1)]);
+        assert_eq!(groups[1].series()[0].name(), "introspect, valid tokens only");
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(super) fn finding(series: &Series<'_>) -> String {
 /// How many shards the reference's curve had, where it is drawn.
 pub(super) fn dashed(series: &Series<'_>, reference: Option<&Reference>) -> Option<String> {
     let run = series.runs.first()?;
-    let row = reference?.curve(&run.scenario, series.shards).into_iter().next()?;
+    let row = reference?.curve(run.what(), series.shards).into_iter().next()?;
     let shards = row.shards.map_or_else(String::new, |shards| format!(", {shards} shards"));
     Some(format!("Dashed: December 2025{shards}."))
 }
@@ -55,7 +55,7 @@ pub(super) fn dashed(series: &Series<'_>, reference: Option<&Reference>) -> Opti
 /// The plot, as SVG.
 pub(super) fn latency_plot(series: &Series<'_>, reference: Option<&Reference>) -> String {
     let runs: Vec<&Run> = series.runs.iter().copied().filter(|run| run.requests > 0).collect();
-    let scenario = series.runs.first().map_or("", |run| run.scenario.as_str());
+    let scenario = series.runs.first().map_or("", |run| run.what());
     let curve = reference.map_or_else(Vec::new, |reference| reference.curve(scenario, series.shards));
     let rates = series.runs.iter().map(|run| offered(run)).chain(curve.iter().map(|row| row.rate));
     let x = Scale::linear(rates.fold(0.0, f64::max) * 1.04, (FRAME.left, FRAME.right));

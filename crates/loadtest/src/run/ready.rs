@@ -46,14 +46,14 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// Takes or starts the provider, and plants or reads its seed. Signals are heard from here on: the first ends the
-    /// preparing, later ones a load.
+    /// preparing, later ones a load. Nothing is planted where the provider does not offer what the scenarios ask for.
     ///
     /// # Errors
-    /// [`LoadtestError::Interrupted`] by a signal, and what kept the provider or its seed from being ready.
+    /// [`LoadtestError::Interrupted`] by a signal, [`LoadtestError::NotOffered`], and what kept the provider or its seed from being ready.
     pub(crate) async fn prepare(
         options: &ProviderOptions,
         shards: Option<u32>,
-        seeding: Seeding<'_>,
+        (seeding, scenarios): (Seeding<'_>, &[Scenario]),
         progress: &mut (dyn Write + Send),
     ) -> Result<Self, LoadtestError> {
         let mut interrupted = signal(SignalKind::interrupt())?;
@@ -62,6 +62,7 @@ impl Ready {
         let preparing = async {
             let provider = Provider::get(options, shards).await?;
             let target = provider.discover().await?;
+            scenarios.iter().try_for_each(|scenario| scenario.check_offer(&target))?;
             let seed = match seeding {
                 Seeding::Plant(options) => plant(target, &options, progress).await?,
                 Seeding::File(path) => Seed::load(path, target, clock::unix_seconds())?,
@@ -156,8 +157,12 @@ async fn run_plan(
         Some(path) if seed.target.admin_secret.is_some() => shards(seed, path).await,
         _ => None,
     };
-    let name = plan.name(shards);
-    let visitors = plan.scenario.visitors(seed, plan.connections, Mix::Report)?;
+    let mix = plan.scenario.mix(seed);
+    let mut name = plan.name(shards);
+    if mix == Some(Mix::Pure) {
+        name.push_str(", valid tokens only");
+    }
+    let visitors = plan.scenario.visitors(seed, plan.connections, mix.unwrap_or_default())?;
     let before = scrape(provider).await?;
     let load = Load {
         threads: plan.threads,
@@ -178,7 +183,7 @@ async fn run_plan(
     let after = scrape(provider).await?;
     let server = before.zip(after).map(|(before, after)| Between(&before, &after).figures());
     let mut run = figures::run(plan, &outcome, timeline, server);
-    (run.name, run.shards, run.reshard) = (name, shards, resharded?);
+    (run.name, run.mix, run.shards, run.reshard) = (name, mix, shards, resharded?);
     run.machine_busy_cores = busy;
     figures::carried(&mut run, &seed.target.peer, connections);
     run.thresholds = plan.thresholds.iter().map(|rule| rule.judge(&run)).collect();

@@ -13,6 +13,9 @@ pub(crate) struct TokenAnswer<'a> {
     #[serde(borrow)]
     pub(crate) access_token: &'a str,
     pub(crate) token_type: &'a str,
+    /// In seconds.
+    pub(crate) expires_in: Option<u64>,
+    pub(crate) scope: Option<&'a str>,
     pub(crate) refresh_token: Option<&'a str>,
     pub(crate) id_token: Option<&'a str>,
     pub(crate) issued_token_type: Option<&'a str>,
@@ -29,13 +32,6 @@ impl<'a> TokenAnswer<'a> {
             return Err(Wrong::new("token_type", answer.token_type));
         }
         Ok(answer)
-    }
-
-    /// How many of the tokens are signed: two dots make a JWS.
-    pub(crate) fn signatures(&self) -> u32 {
-        let signed = |token: &str| u32::from(memchr::memchr_iter(b'.', token.as_bytes()).count() == 2);
-        // A refresh token may be a signed one too with other providers.
-        signed(self.access_token) + self.id_token.map_or(0, signed) + self.refresh_token.map_or(0, signed)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::answer::expect_eq;
-use super::{Claims, Next, Right, TokenAnswer, Visitor, Wrong};
+use super::issued::{self, Expected};
+use super::{Next, Right, TokenAnswer, Visitor, Wrong};
 use crate::client::{Response, request};
 use crate::seed::{FORM, Seed};
 
@@ -32,18 +32,11 @@ impl Visitor for ClientCredentialsVisitor {
 
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong> {
         let answer = TokenAnswer::read(response)?;
-        let claims = Claims::of(answer.access_token)?;
-        let client = &*self.seed.client.id;
-        expect_eq("iss", &claims.iss, &self.seed.target.issuer)?;
-        expect_eq("client_id", &claims.client_id, client)?;
-        // No user took part: the client is its own subject, named so that it cannot clash with a user's.
-        if claims.sub.strip_prefix("client:").unwrap_or(&claims.sub) != client {
-            return Err(Wrong::new("sub", claims.sub));
-        }
+        issued::check_access_token(&self.seed, &answer, Expected { user_id: None, scope: None })?;
         if answer.id_token.is_some() || answer.refresh_token.is_some() {
             // RFC 6749 4.4.3: no refresh token; and no ID token without a user.
             return Err(Wrong::new("extra_token", "an ID token or a refresh token"));
         }
-        Ok(Right { signatures: answer.signatures() })
+        Ok(issued::right(&self.seed, &answer))
     }
 }

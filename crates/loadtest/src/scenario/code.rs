@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::answer::{expect_eq, expect_scope};
+use super::issued::{self, Expected};
 use super::{Claims, Next, Right, TokenAnswer, Visitor, Wrong};
 use crate::client::{Response, request};
 use crate::seed::{AccessToken, Code, FORM, Family, SCOPE, Seed};
@@ -52,8 +52,9 @@ impl Visitor for CodeVisitor {
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong> {
         let answer = TokenAnswer::read(response)?;
         let Some(asked) = &self.asked else { return Ok(Right::default()) };
-        let (claims, _) = check_tokens(&self.seed, &answer, &asked.user_id)?;
+        check_tokens(&self.seed, &answer, &asked.user_id)?;
         if let Some(keep) = &self.keep {
+            let claims = Claims::of(answer.access_token)?;
             let mut keep = keep.lock().unwrap_or_else(PoisonError::into_inner);
             let user_id = Arc::clone(&asked.user_id);
             let (token, user_id, expires_at) = (answer.access_token.into(), Arc::clone(&user_id), claims.exp);
@@ -62,28 +63,15 @@ impl Visitor for CodeVisitor {
                 keep.families.push(Family { refresh_token: refresh_token.into(), user_id });
             }
         }
-        Ok(Right { signatures: answer.signatures() })
+        Ok(issued::right(&self.seed, &answer))
     }
 }
 
 /// The access token and the ID token of a redeemed code: both about this user, for the seed's client, with
-/// [`SCOPE`]. Their claims.
-pub(super) fn check_tokens(
-    seed: &Seed,
-    answer: &TokenAnswer<'_>,
-    user_id: &str,
-) -> Result<(Claims, Claims), Wrong> {
-    let claims = Claims::of(answer.access_token)?;
-    expect_eq("iss", &claims.iss, &seed.target.issuer)?;
-    expect_eq("sub", &claims.sub, user_id)?;
-    expect_eq("client_id", &claims.client_id, &seed.client.id)?;
-    expect_scope(&claims.scope, SCOPE)?;
-    // OpenID Connect Core 1.0, 3.1.3.3: an ID token for the same subject, meant for this client.
-    let id_token = Claims::of(answer.id_token.ok_or_else(|| Wrong::new("id_token", "missing"))?)?;
-    expect_eq("id_token_iss", &id_token.iss, &seed.target.issuer)?;
-    expect_eq("id_token_sub", &id_token.sub, user_id)?;
-    if !id_token.aud.is(&seed.client.id) {
-        return Err(Wrong::new("id_token_aud", format!("{:?}", id_token.aud)));
-    }
-    Ok((claims, id_token))
+/// [`SCOPE`]. The claims of the ID token.
+pub(super) fn check_tokens(seed: &Seed, answer: &TokenAnswer<'_>, user_id: &str) -> Result<Claims, Wrong> {
+    issued::check_access_token(seed, answer, Expected { user_id: Some(user_id), scope: Some(SCOPE) })?;
+    // OpenID Connect Core 1.0, 3.1.3.3: an ID token belongs to every such answer.
+    let id_token = answer.id_token.ok_or_else(|| Wrong::new("id_token", "missing"))?;
+    issued::check_id_token(seed, id_token, user_id)
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::answer::{Audience, expect_actor, expect_eq, expect_scope, expect_status};
+use super::issued;
 use super::mix::Deck;
 use super::{Claims, Mix, Next, Picker, Right, TokenAnswer, Visitor, Wrong};
 use crate::client::{Response, request};
-use crate::seed::{FORM, Seed, Special};
+use crate::seed::{FORM, Seed, Special, TokenFormat};
 
 /// The grant type (RFC 8693 2.1).
 pub(crate) const GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -80,6 +81,10 @@ impl ExchangeVisitor {
     pub(super) fn new(seed: &Arc<Seed>, index: usize, mix: Mix) -> Result<Self, &'static str> {
         if seed.tokens.is_empty() {
             return Err("access tokens");
+        }
+        if seed.access_tokens == TokenFormat::Opaque {
+            // Nothing else says for whom, for what and on whose behalf a token was issued.
+            return Err("JWT access tokens");
         }
         let (deck, resources) = match (mix, &seed.special) {
             (Mix::Pure, _) => (Deck::new(&[(Kind::Standard, 1)], index), 0),
@@ -174,7 +179,7 @@ impl ExchangeVisitor {
         if claims.exp > limit {
             return Err(Wrong::new("exp", format!("{} after the subject token's {limit}", claims.exp)));
         }
-        Ok(Right { signatures: answer.signatures() })
+        Ok(issued::right(seed, &answer))
     }
 
     /// It is meant for the audience that was asked for, and for nothing else but the resource (RFC 8693 2.1).

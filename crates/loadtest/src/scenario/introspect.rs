@@ -10,7 +10,7 @@ use super::answer::{Actor, Audience, expect_actor, expect_eq, expect_scope, expe
 use super::mix::Deck;
 use super::{Mix, Next, Picker, Right, Visitor, Wrong};
 use crate::client::{Response, request};
-use crate::seed::{FORM, SCOPE, Seed, Special};
+use crate::seed::{FORM, SCOPE, Seed, Special, TokenFormat};
 
 /// The shares of the reports, in percent.
 const REPORT: [(Kind, usize); 6] = [
@@ -124,8 +124,14 @@ impl IntrospectVisitor {
         expect_eq("sub", answer.sub.as_deref().unwrap_or(""), user_id.map_or("", |user_id| user_id))?;
         expect_scope(answer.scope.as_deref().unwrap_or(""), SCOPE)?;
         expect_eq("client_id", answer.client_id.as_deref().unwrap_or(""), &self.seed.client.id)?;
-        expect_eq("iss", answer.iss.as_deref().unwrap_or(""), &self.seed.target.issuer)?;
-        answer.aud.as_ref().ok_or_else(|| Wrong::new("aud", "missing"))?;
+        // A JWT has both, and introspection says what it holds; of an opaque token they are optional (RFC 7662 2.2).
+        let is_jwt = self.seed.access_tokens == TokenFormat::Jwt;
+        if is_jwt || answer.iss.is_some() {
+            expect_eq("iss", answer.iss.as_deref().unwrap_or(""), &self.seed.target.issuer)?;
+        }
+        if is_jwt && answer.aud.is_none() {
+            return Err(Wrong::new("aud", "missing"));
+        }
         let Some(exchanged) = exchanged else { return Ok(()) };
         expect_actor(answer.act.as_ref(), &exchanged.actor)?;
         match &answer.resource {

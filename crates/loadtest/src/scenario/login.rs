@@ -10,6 +10,7 @@ use url::Url;
 
 use super::answer::{expect_eq, expect_status};
 use super::code::check_tokens;
+use super::issued;
 use super::page::LoginForm;
 use super::silent::read_location;
 use super::{Next, Picker, Right, TokenAnswer, Visitor, Wrong};
@@ -200,10 +201,10 @@ impl LoginVisitor {
 
     fn check_login(&self, response: &Response<'_>) -> Result<Right, Wrong> {
         let answer = TokenAnswer::read(response)?;
-        let (_, id_token) = check_tokens(&self.seed, &answer, self.user().map_or("", |user| &*user.id))?;
+        let id_token = check_tokens(&self.seed, &answer, self.user().map_or("", |user| &*user.id))?;
         // OpenID Connect Core 1.0, 2: the request's nonce, unmodified.
         expect_eq("nonce", id_token.nonce.as_deref().unwrap_or(""), &self.state)?;
-        Ok(Right { signatures: answer.signatures() })
+        Ok(issued::right(&self.seed, &answer))
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::answer::{expect_eq, expect_scope};
-use super::{Claims, Next, Right, TokenAnswer, Visitor, Wrong};
+use super::issued::{self, Expected};
+use super::{Next, Right, TokenAnswer, Visitor, Wrong};
 use crate::client::{Response, request};
 use crate::seed::{FORM, Family, SCOPE, Seed};
 
@@ -50,11 +50,12 @@ impl Visitor for RefreshVisitor {
             return Err(Wrong::new("not_rotated", "the same refresh token again"));
         }
         family.refresh_token = next.into();
-        let claims = Claims::of(answer.access_token)?;
-        expect_eq("iss", &claims.iss, &self.seed.target.issuer)?;
-        expect_eq("sub", &claims.sub, &family.user_id)?;
-        expect_eq("client_id", &claims.client_id, &self.seed.client.id)?;
-        expect_scope(&claims.scope, SCOPE)?;
-        Ok(Right { signatures: answer.signatures() })
+        let expected = Expected { user_id: Some(&family.user_id), scope: Some(SCOPE) };
+        issued::check_access_token(&self.seed, &answer, expected)?;
+        // OpenID Connect Core 1.0, 12.2: there may be none.
+        if let Some(id_token) = answer.id_token {
+            issued::check_id_token(&self.seed, id_token, &family.user_id)?;
+        }
+        Ok(issued::right(&self.seed, &answer))
     }
 }

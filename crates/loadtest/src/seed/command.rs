@@ -29,7 +29,7 @@ pub fn plant_and_save(
 ) -> Result<(), LoadtestError> {
     on_a_runtime(async {
         let seeding = Seeding::Plant(options.seed.clone());
-        let mut ready = Ready::prepare(&options.provider, None, seeding, progress).await?;
+        let mut ready = Ready::prepare(&options.provider, None, (seeding, &[]), progress).await?;
         ready.seed().save(&options.file)?;
         writeln!(progress, "saved to {}", absolute(&options.file).display())?;
         if options.provider.target.is_none() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_crypto::{Algorithm, SecretBytes, SecretString};
 
 use super::plant::bulk_families;
-use super::{AccessToken, Client, CodePool, Family, Seed, Session, Special, Steps, User};
+use super::{AccessToken, Client, CodePool, Family, Seed, Session, Special, Steps, TokenFormat, User};
 use crate::admin::Admin;
 use crate::{LoadtestError, Target};
 
@@ -31,6 +31,7 @@ struct Saving<'a> {
     families: &'a [Family],
     special: Option<&'a Special>,
     algorithm: Algorithm,
+    access_tokens: TokenFormat,
 }
 
 #[derive(Serialize)]
@@ -59,6 +60,8 @@ struct Saved {
     families: Vec<Family>,
     special: Option<Special>,
     algorithm: Algorithm,
+    #[serde(default)]
+    access_tokens: TokenFormat,
 }
 
 #[derive(Deserialize)]
@@ -94,6 +97,7 @@ impl Seed {
             families: &self.families,
             special: self.special.as_ref(),
             algorithm: self.algorithm,
+            access_tokens: self.access_tokens,
         };
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         // Such files are their owner's alone from the first byte on.
@@ -137,6 +141,7 @@ impl Seed {
             families: saved.families,
             codes: CodePool::default(),
             algorithm: saved.algorithm,
+            access_tokens: saved.access_tokens,
             special: saved.special,
         })
     }
@@ -165,8 +170,13 @@ impl Seed {
 
 fn read(bytes: &[u8]) -> Result<Saved, String> {
     let damaged = |error: serde_json::Error| {
-        // Not the error's own words: they may quote what they stumbled over.
-        format!("it is damaged at line {}, column {}, or no seed", error.line(), error.column())
+        let (line, column, words) = (error.line(), error.column(), error.to_string());
+        // Of the error's own words only the name of a member: others may quote what they stumbled over.
+        let missing = words.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
+        match missing {
+            Some((member, _)) => format!("it lacks the member {member}, by line {line}, column {column}"),
+            None => format!("it is damaged at line {line}, column {column}, or no seed"),
+        }
     };
     let Versioned { version } = serde_json::from_slice(bytes).map_err(damaged)?;
     match version {

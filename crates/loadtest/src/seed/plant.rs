@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use symbolon_crypto::password::PasswordPolicy;
 use symbolon_crypto::{Algorithm, SecretString, SystemRandom, random};
 
-use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, Steps, User, special};
+use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, Steps, TokenFormat, User, special};
 use crate::admin::{self, Admin};
 use crate::executor::{Closed, Load, Until, closed};
 use crate::scenario::{Claims, CodeVisitor, IssuedTokens, Mix, SilentVisitor, Visitor};
@@ -134,6 +134,7 @@ pub async fn plant(
         families: Vec::new(),
         codes: CodePool::default(),
         algorithm: Algorithm::Rs256,
+        access_tokens: TokenFormat::Jwt,
         special: None,
     };
     let missing_tokens = if tokens.is_none() { options.tokens } else { 0 };

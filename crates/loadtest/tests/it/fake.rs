@@ -1,6 +1,7 @@
 //! A provider that keeps everything in memory, signs nothing, and can be told to answer wrongly.
 
 mod login;
+mod opaque;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -71,6 +72,12 @@ pub(crate) enum Fault {
     SubjectOnceIn(u64),
     /// UserInfo waits for the end of the first 200 ms of every second.
     Stall,
+    /// Names somebody else in this member of an introspection.
+    Told(&'static str),
+    /// Tokens have ended when they are issued.
+    Ended,
+    /// Announces these grants.
+    Grants(&'static [&'static str]),
 }
 
 /// The provider's time, in seconds since 1970.
@@ -92,6 +99,10 @@ struct Data {
     passwords: HashMap<String, (String, String)>,
     /// Hash and password that belong together.
     checked: HashSet<(String, String)>,
+    /// Whether access tokens are handles.
+    opaque: bool,
+    /// Tokens by their handle.
+    handles: HashMap<String, String>,
 }
 
 struct Code {
@@ -201,6 +212,8 @@ impl Fake {
 
     /// The claims of a token that is good: signed by this provider, not expired, not revoked.
     fn verified(&self, token: &str) -> Option<Value> {
+        let told = self.told(token);
+        let token = &*told;
         let jws = Compact::parse(token).unwrap();
         let signed = match jws.header().alg {
             Algorithm::Rs256 => jws.verify(TEST_KEY.public()).is_ok(),
@@ -265,7 +278,7 @@ fn claims(token: &str) -> Value {
 async fn discovery(State(fake): State<Arc<Fake>>) -> Response {
     let url = fake.url();
     let issuer = if fake.has(Fault::Issuer) { "https://other" } else { &*url };
-    reply(&json!({
+    let mut metadata = json!({
         "issuer": issuer,
         "authorization_endpoint": format!("{url}/authorize"),
         "token_endpoint": format!("{url}/token"),
@@ -273,7 +286,11 @@ async fn discovery(State(fake): State<Arc<Fake>>) -> Response {
         "introspection_endpoint": format!("{url}/introspect"),
         "revocation_endpoint": format!("{url}/revoke"),
         "jwks_uri": format!("{url}/jwks"),
-    }))
+    });
+    if let Fault::Grants(grants) = *fake.fault.lock().unwrap() {
+        metadata["grant_types_supported"] = grants.into();
+    }
+    reply(&metadata)
 }
 
 async fn jwks(State(fake): State<Arc<Fake>>) -> Response {
@@ -357,11 +374,16 @@ async fn token(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) 
             answer = exchanged;
         }
     }
+    fake.hide_answer(&mut answer);
+    if fake.has(Fault::Ended) {
+        answer["expires_in"] = 0.into();
+    }
     reply(&answer)
 }
 
 async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response {
-    let claims = claims(headers[AUTHORIZATION].to_str().unwrap().strip_prefix("Bearer ").unwrap());
+    let token = headers[AUTHORIZATION].to_str().unwrap().strip_prefix("Bearer ").unwrap();
+    let claims = claims(&fake.told(token));
     let wrong = match *fake.fault.lock().unwrap() {
         Fault::Subject => true,
         Fault::SubjectOnceIn(number) => fake.requests().is_multiple_of(number),
@@ -399,6 +421,10 @@ async fn introspect(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Str
     if fake.has(Fault::Chain) && answer.get("act").is_some() {
         answer["act"]["act"] = json!({ "sub": "client:before" });
     }
+    if let Fault::Told(member) = *fake.fault.lock().unwrap() {
+        answer[member] = "somebody-else".into();
+    }
+    fake.hide_introspection(&mut answer);
     reply(&answer)
 }
 

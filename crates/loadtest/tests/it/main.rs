@@ -12,6 +12,7 @@ mod executor;
 mod fake;
 mod honesty;
 mod measure;
+mod opaque;
 mod scenario;
 mod seed;
 mod tls;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use symbolon_crypto::SecretString;
 use symbolon_loadtest::executor::{Closed, Load, Until, closed};
 use symbolon_loadtest::scenario::{Mix, Scenario};
-use symbolon_loadtest::seed::{Seed, SeedOptions, plant};
+use symbolon_loadtest::seed::{Seed, SeedOptions, TokenFormat, plant};
 use symbolon_loadtest::{LoadtestError, Target};
 
 use crate::fake::{Fake, SECRET};
@@ -98,6 +98,13 @@ fn a_file_that_is_no_use_says_why() {
     assert!(damaged(&text[..text.len() / 2]).contains("damaged"));
     assert!(damaged(&text.replacen("\"secret\":\"", "\"secret\":1,\"x\":\"", 1)).contains("damaged"));
     assert!(damaged(&text.replacen("\"algorithm\":\"", "\"algorithm\":\"X", 1)).contains("damaged"));
+    // Whoever wrote it by hand is told what to add; and which tokens they are when nothing is said.
+    assert!(damaged(&text.replacen("\"families\":", "\"other\":", 1)).contains("lacks the member families"));
+    assert!(damaged(&text.replacen("\"access_tokens\":\"", "\"access_tokens\":\"x", 1)).contains("damaged"));
+    let without = text.replacen("\"access_tokens\":\"jwt\"", "\"other\":1", 1);
+    assert_ne!(without, text);
+    std::fs::write(&path, without).unwrap();
+    assert_eq!(Seed::load(&path, target(&fake), NOW).unwrap().access_tokens, TokenFormat::Jwt);
     assert!(damaged("").contains("damaged") && damaged("[]").contains("damaged"));
 
     let nowhere = seed.save(&directory.path().join("missing").join("seed.json")).err().unwrap();

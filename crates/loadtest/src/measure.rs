@@ -4,6 +4,7 @@
 //! good as its two halves are of one moment. Rounds repeat and the median counts.
 
 mod floor;
+mod generator;
 mod hello;
 mod primitive;
 mod report;
@@ -22,6 +23,7 @@ use crate::provider::ProviderOptions;
 use crate::scenario::Scenario;
 use crate::seed::SeedOptions;
 
+pub use generator::{GeneratorOptions, GeneratorReport, generator};
 pub use report::{HelloFigures, PrimitiveFigures, Report, ScenarioFigures};
 
 /// What to measure, and how thoroughly.

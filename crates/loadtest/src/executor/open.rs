@@ -90,7 +90,9 @@ pub fn open(
                 let _ = thread.send(start);
             }
             let teller = Teller::new(&gate.watched, start);
-            Pacer { options, gate: &gate, teller, first: None, last: None }.pace(on_second)
+            let cpu = clock::thread_cpu();
+            let paced = Pacer { options, gate: &gate, teller, first: None, last: None }.pace(on_second);
+            paced.map(|(first, last)| (first, last, clock::thread_cpu().saturating_sub(cpu)))
         });
         drop(starts);
         gate.arrivals.close();
@@ -98,9 +100,9 @@ pub fn open(
         for thread in threads {
             parts.push(thread.join().map_err(|_| panicked())??);
         }
-        let (first, last) = edges.ok_or_else(panicked)??;
+        let (first, last, pacing) = edges.ok_or_else(panicked)??;
         let last = last.map_or_else(|| Edge::read(options.load.pid), Ok)?;
-        merge(options, parts, &gate, (&first, &last))
+        merge(options, parts, &gate, (&first, &last, pacing))
     })
 }
 
@@ -262,9 +264,10 @@ fn merge(
     options: &Open,
     parts: Vec<Part>,
     gate: &Gate,
-    (start, end): (&Edge, &Edge),
+    (start, end, pacing): (&Edge, &Edge, Duration),
 ) -> Result<OpenOutcome, LoadtestError> {
     let mut outcome = Outcome::between(start, end)?;
+    outcome.generator_cpu = pacing;
     let (mut missed, mut late, mut besides) = (0, 0, new_tally()?);
     for part in parts {
         outcome.tally.merge(part.tally);

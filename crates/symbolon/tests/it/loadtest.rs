@@ -10,9 +10,10 @@ use crate::tls::{certificate, public};
 
 /// `loadtest run` of a short load whose thresholds hold on the slowest machine.
 fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let short = ["loadtest", "run", "userinfo", "--rate", "50", "--duration", "2s", "--warm-up", "0s"];
+    let length: &[&str] = if more.contains(&"--duration") { &[] } else { &["--duration", "2s"] };
+    let short = ["loadtest", "run", "userinfo", "--rate", "50", "--warm-up", "0s"];
     let lenient = ["--out", "report", "--threshold", "failure_share<=1"];
-    short.iter().chain(&lenient).chain(more).copied().collect()
+    short.iter().chain(length).chain(&lenient).chain(more).copied().collect()
 }
 
 fn results(place: &Place) -> Value {
@@ -228,6 +229,29 @@ fn capacity_finds_a_limit_and_what_to_plan_with() {
     let told = place.run(&never);
     assert!(told.out.contains("no rate held"), "{}", told.out);
     told.bad(1);
+}
+
+#[test]
+fn results_that_cannot_be_written_are_told_all_the_same() {
+    let place = Place::new();
+    let arguments = run(&["--duration", "3s"]);
+    let mut command = place.command(&arguments, &[]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(errors.any(|line| line.contains(" s left")), "it runs");
+    std::fs::remove_dir_all(place.path("report")).unwrap();
+    let told: Vec<_> = errors.collect();
+    assert!(told.iter().any(|line| line.contains("report/results.json cannot be written")), "{told:?}");
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("userinfo 50/s: passed"));
+}
+
+#[test]
+fn the_generator_is_measured_against_a_bare_server() {
+    let told = Place::new().run(&["loadtest", "generator", "--rate", "500", "--duration", "1s"]);
+    let line = "/s of 500/s: 500 requests, 0 failed, 0 wrong, 0 missed";
+    assert!(told.out.contains(line) && told.out.contains("generator: "), "{}", told.out);
 }
 
 #[test]

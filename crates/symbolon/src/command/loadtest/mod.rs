@@ -1,6 +1,7 @@
 //! `symbolon loadtest`.
 
 mod capacity;
+mod generator;
 mod output;
 mod report;
 mod run;
@@ -33,6 +34,7 @@ pub(super) fn command() -> Command {
         .subcommand(seed::command())
         .subcommand(report::command())
         .subcommand(measure_command())
+        .subcommand(generator::command())
         .subcommand(
             Command::new("hello")
                 .about("Serve the bare axum server that figures are compared with, until standard input ends")
@@ -98,6 +100,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("seed", matches)) => seed::run(matches),
         Some(("report", matches)) => report::run(matches),
         Some(("measure", matches)) => run_measure(matches),
+        Some(("generator", matches)) => generator::run(matches),
         Some(("hello", matches)) => {
             let runtimes = if matches.get_flag("per-core") { Runtimes::PerCore } else { Runtimes::Shared };
             let listen = matches.get_one::<SocketAddr>("listen").copied();

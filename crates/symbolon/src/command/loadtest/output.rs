@@ -60,13 +60,15 @@ impl Output {
         }
     }
 
-    /// Writes the results and their reports, tells them, and says whether all was well.
+    /// Tells the results, writes them and their reports, and says whether all was well. They are told first: a disk
+    /// may have become full, or the directory be gone, since the run began.
     pub(super) fn finish(&self, results: &Results) -> Result<(), CommandError> {
+        tell(results)?;
         let text = serde_json::to_string_pretty(results).map_err(std::io::Error::from)?;
         self.write("results.json", &text)?;
         self.write("report.md", &report::markdown(results, self.earlier.as_ref()))?;
         self.write("report.html", &report::html(results, self.earlier.as_ref()))?;
-        tell(results, &self.directory)?;
+        writeln!(std::io::stdout(), "written to {}", self.directory.display())?;
         match results.partial {
             None if results.passed() => Ok(()),
             None => Err(CommandError::Failed("a threshold did not hold, or an answer was wrong")),
@@ -76,7 +78,8 @@ impl Output {
 
     fn write(&self, name: &str, text: &str) -> Result<(), LoadtestError> {
         let path = self.directory.join(name);
-        fs::write(&path, text).map_err(|error| LoadtestError::Options(format!("{}: {error}", path.display())))
+        fs::write(&path, text)
+            .map_err(|error| LoadtestError::Options(format!("{} cannot be written: {error}", path.display())))
     }
 }
 
@@ -94,7 +97,7 @@ pub(super) fn read(path: &Path) -> Result<Results, CommandError> {
     Ok(results)
 }
 
-fn tell(results: &Results, out: &Path) -> Result<(), CommandError> {
+fn tell(results: &Results) -> Result<(), CommandError> {
     let mut to = std::io::stdout().lock();
     if let Some(why) = &results.partial {
         writeln!(to, "partial: {why}")?;
@@ -106,7 +109,7 @@ fn tell(results: &Results, out: &Path) -> Result<(), CommandError> {
     for capacity in &results.capacities {
         tell_capacity(&mut to, capacity)?;
     }
-    Ok(writeln!(to, "written to {}", out.display())?)
+    Ok(())
 }
 
 fn tell_capacity(to: &mut impl Write, capacity: &Capacity) -> std::io::Result<()> {

@@ -19,6 +19,11 @@ const CONFIRMED: u32 = 3;
 const CONFIRMATIONS: usize = 4;
 /// A rate of which less was reached did not fail by accident.
 const FAR_OFF: f64 = 0.9;
+/// What may come at the worst time of the year: a fifth of the limit is left for what nobody foresaw.
+const PEAK: f64 = 0.8;
+/// What may come every day: one of two nodes may fail, and the other one bears both parts.
+const NORMAL: f64 = 0.5;
+
 /// What is searched.
 pub struct CapacityOptions {
     /// The provider, the algorithm, the seed; its groups are not looked at.
@@ -144,16 +149,32 @@ async fn search_scenario(
     let mut ready = options.run.ready(&options.group(scenario)?, progress).await?;
     results.provider = ready.description().await?;
     let first = results.runs.len();
+    let failed = find(options, scenario, &mut ready, (results, progress)).await?;
+    let stopped = ready.is_stopped();
+    ready.end().await;
+    if !stopped {
+        let runs = results.runs.get(first..).unwrap_or_default();
+        let found = conclude(options, scenario, runs, failed);
+        results.capacities.push(found);
+    }
+    Ok(stopped)
+}
+
+/// Tries rates until one holds for longer, which is the last run then. The lowest that did not hold.
+async fn find(
+    options: &CapacityOptions,
+    scenario: Scenario,
+    ready: &mut Ready,
+    (results, progress): (&mut Results, &mut (dyn Write + Send)),
+) -> Result<Option<f64>, LoadtestError> {
     // Fewer than five requests prove nothing.
     let least = 5.0 / options.probe.as_secs_f64();
     let mut search = Search::new((options.from, least), options.precision);
-    let mut confirmed = None;
     for _ in 0..CONFIRMATIONS {
         while let Some(rate) = search.next() {
-            let held = probe(options, (scenario, rate), &mut ready, (results, &mut *progress)).await?;
+            let held = probe(options, (scenario, rate), ready, (results, &mut *progress)).await?;
             if ready.is_stopped() {
-                ready.end().await;
-                return Ok(true);
+                return Ok(None);
             }
             search.tried(rate, held);
         }
@@ -163,23 +184,12 @@ async fn search_scenario(
         let held = run.passed();
         run.probe = !held;
         results.runs.push(run);
-        if ready.is_stopped() {
-            ready.end().await;
-            return Ok(true);
-        }
-        if held {
-            confirmed = results.runs.last();
+        if held || ready.is_stopped() {
             break;
         }
         search.tried(limit, false);
     }
-    let failing = search.failed().and_then(|rate| {
-        results.runs.iter().skip(first).rfind(|run| run.probe && run.rate == rate && !run.passed())
-    });
-    let found = conclude(options, scenario, confirmed, failing);
-    results.capacities.push(found);
-    ready.end().await;
-    Ok(false)
+    Ok(search.failed())
 }
 
 /// Tries a rate, once more where it failed barely: a neighbour on the machine is no limit of the provider.
@@ -202,12 +212,9 @@ async fn probe(
     Ok(false)
 }
 
-fn conclude(
-    options: &CapacityOptions,
-    scenario: Scenario,
-    confirmed: Option<&Run>,
-    failing: Option<&Run>,
-) -> Capacity {
+fn conclude(options: &CapacityOptions, scenario: Scenario, runs: &[Run], failed: Option<f64>) -> Capacity {
+    let confirmed = runs.last().filter(|run| !run.probe);
+    let failing = failed.and_then(|rate| runs.iter().rfind(|run| run.rate == rate && !run.passed()));
     let limit = confirmed.map_or(0.0, |run| run.rate);
     let (bottleneck, evidence) = match failing {
         Some(run) => bottleneck::bottleneck(run, options.threads, machine::describe().cores),
@@ -236,8 +243,3 @@ fn conclude(
         monthly_active_users: (per_hour / per_month_user.max(f64::MIN_POSITIVE)).floor(),
     }
 }
-
-/// What may come at the worst time of the year: a fifth of the limit is left for what nobody foresaw.
-const PEAK: f64 = 0.8;
-/// What may come every day: one of two nodes may fail, and the other one bears both parts.
-const NORMAL: f64 = 0.5;

@@ -72,9 +72,10 @@ impl Connection {
         }
     }
 
-    /// Whether the next request may use this connection: no failure that ended it, and no announcement of its end.
-    pub fn is_reusable(&self) -> bool {
-        match &self.0 {
+    /// Whether the next request may use this connection: no failure that ended it, no announcement of its end, and no
+    /// end while it was idle.
+    pub fn is_reusable(&mut self) -> bool {
+        match &mut self.0 {
             Inner::Http1(connection) => connection.is_reusable(),
             Inner::Http2(share) => share.is_reusable(),
         }

@@ -396,3 +396,48 @@ pub struct Threshold {
     /// Whether it held.
     pub held: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use crate::report::sample;
+
+    /// Members whose names are data: kinds, caches, algorithms.
+    const MAPS: [&str; 4] = ["failure_kinds", "wrong_kinds", "caches", "signatures"];
+
+    fn members(value: &Value, into: &mut BTreeSet<String>) {
+        match value {
+            Value::Array(list) => list.iter().for_each(|one| members(one, into)),
+            Value::Object(object) => {
+                for (name, value) in object {
+                    into.insert(name.clone());
+                    if !MAPS.contains(&name.as_str()) {
+                        members(value, into);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_reference_names_every_member() {
+        let mut results = sample::full();
+        results.partial = Some("interrupted".into());
+        results.capacities = vec![sample::capacity()];
+        let mut names = BTreeSet::new();
+        members(&serde_json::to_value(&results).unwrap(), &mut names);
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/results-file.md");
+        let reference = std::fs::read_to_string(path).unwrap();
+        for name in &names {
+            assert!(
+                reference.contains(&format!("`{name}`")),
+                "{name} is not in docs/reference/results-file.md"
+            );
+        }
+        assert!(names.len() > 60, "{names:?}");
+    }
+}

@@ -6,7 +6,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -42,8 +42,14 @@ impl Http1 {
         })
     }
 
-    /// No failure so far, and no `Connection: close` (RFC 9112 9.6).
-    pub(super) fn is_reusable(&self) -> bool {
+    /// No failure so far, no `Connection: close` (RFC 9112 9.6), and no end while nothing was asked: a server may close
+    /// an idle connection at any time (RFC 9112 9.5), which is no failure of a request that was not sent yet.
+    pub(super) fn is_reusable(&mut self) -> bool {
+        // The next exchange sets its own waker. What comes unasked is an end, or belongs to no request.
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut room = ReadBuf::new(self.buffer.as_mut_slice());
+        self.reusable =
+            self.reusable && Pin::new(&mut self.transport).poll_read(&mut cx, &mut room).is_pending();
         self.reusable
     }
 

@@ -16,7 +16,7 @@ mod number;
 mod plot;
 pub mod reference;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod server_tables;
 mod shard_plot;
 mod table;

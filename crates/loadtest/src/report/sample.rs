@@ -11,7 +11,7 @@ pub(super) fn small() -> Results {
 }
 
 /// A suite: silent authentication up to a rate that fails, UserInfo, and token exchange with wrong answers.
-pub(super) fn full() -> Results {
+pub(crate) fn full() -> Results {
     let mut runs = Vec::new();
     runs.extend((1..=9).map(|step| loaded("silent", f64::from(step) * 500.0, Some(64), 4500.0)));
     runs.extend([4000.0, 4500.0].map(|rate| loaded("silent", rate, Some(128), 5200.0)));
@@ -225,7 +225,7 @@ fn store(kind: &str, shards: u32, rate: f64) -> StoreFigures {
 }
 
 /// A limit of 4,000 requests per second.
-pub(super) fn capacity() -> Capacity {
+pub(crate) fn capacity() -> Capacity {
     Capacity {
         scenario: "silent".to_owned(),
         shards: Some(64),

@@ -119,6 +119,27 @@ fn a_rate_that_the_server_does_not_reach_is_not_said_to_be_reached() {
 }
 
 #[test]
+fn connections_that_the_server_closes_while_they_are_idle_are_no_failures() {
+    // Whoever sends nothing for 100 ms is hung up on; each of twenty connections has a turn every 400 ms.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let connections = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&connections);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            counter.fetch_add(1, Ordering::Relaxed);
+            stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+            std::thread::spawn(move || converse(stream, &|_| Some("right"), &AtomicU64::new(0)));
+        }
+    });
+    let schedule = Schedule::constant(50.0, Duration::from_secs(2)).unwrap();
+    let run = open(&Open { load: Load::to(address), schedule }, askers(20), &mut |_, _| ()).unwrap();
+    assert_eq!((run.outcome.tally.right, run.missed), (100, 0), "{:?}", run.outcome.tally.failures);
+    assert!(connections.load(Ordering::Relaxed) > 40, "they were opened anew");
+}
+
+#[test]
 fn one_wrong_answer_in_ten_thousand_is_counted_exactly() {
     for threads in [1, 2, 3] {
         let (address, count) = server(|number| Some(if number % 10_000 == 7 { "wrong" } else { "right" }));

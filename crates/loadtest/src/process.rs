@@ -61,7 +61,9 @@ impl Server {
             Ok(Ok(None)) => {
                 let status =
                     child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
-                return Err(failed(format!("ended before it was ready: {status}")));
+                let said =
+                    log.and_then(last_line).map(|line| format!("; it said: {line}")).unwrap_or_default();
+                return Err(failed(format!("ended before it was ready: {status}{said}")));
             }
             Ok(Err(error)) => return Err(failed(format!("cannot read its output: {error}"))),
             Err(_) => {
@@ -88,6 +90,12 @@ impl Server {
     }
 }
 
+/// What a program said last.
+fn last_line(log: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(log).ok()?;
+    text.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned)
+}
+
 async fn ready_line(lines: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
     let mut line = String::new();
     while lines.read_line(&mut line).await? > 0 {
@@ -98,4 +106,19 @@ async fn ready_line(lines: &mut BufReader<ChildStdout>) -> io::Result<Option<Str
         line.clear();
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_program_ended_is_told_by_its_own_words() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let script = ["-c", "echo first >&2; echo the disk is full >&2; exit 3"];
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let started = runtime.block_on(Server::start(Path::new("/bin/sh"), script, &[], Some(log.path())));
+        let told = started.err().unwrap().to_string();
+        assert!(told.ends_with("exit status: 3; it said: the disk is full"), "{told}");
+    }
 }

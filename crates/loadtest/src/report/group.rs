@@ -42,6 +42,12 @@ impl<'r> Group<'r> {
                 let mut runs: Vec<&Run> =
                     self.runs.iter().copied().filter(|run| run.shards == shards).collect();
                 runs.sort_by(|one, other| offered(one).total_cmp(&offered(other)));
+                // Of a search that tried a rate several times the last one counts.
+                let followed = |place: usize, run: &Run| {
+                    runs.get(place + 1).is_some_and(|next| run.probe && offered(next) == offered(run))
+                };
+                let last = runs.iter().enumerate().filter(|(place, run)| !followed(*place, run));
+                let runs = last.map(|(_, run)| *run).collect();
                 Series { shards, runs }
             })
             .collect()
@@ -148,6 +154,20 @@ mod tests {
         assert_eq!(series[0].first_failing(), Some(2000.0));
         assert_eq!(series[0].limit().unwrap().rate, 1000.0);
         assert_eq!(groups[0].hardest().unwrap().rate, 3000.0);
+    }
+
+    #[test]
+    fn the_last_try_of_a_rate_is_the_one_that_is_drawn() {
+        let tries = [(100.0, 0), (200.0, 1), (200.0, 0), (150.0, 1), (150.0, 0)];
+        let mut runs: Vec<Run> =
+            tries.map(|(rate, failures)| Run { probe: true, ..run(rate, failures) }).into();
+        runs.push(run(200.0, 0));
+        let series = &by_scenario(&runs)[0].series()[0];
+        assert_eq!(
+            series.runs.iter().map(|run| (run.rate, run.failures)).collect::<Vec<_>>(),
+            [(100.0, 0), (150.0, 0), (200.0, 0)]
+        );
+        assert_eq!(series.limit().unwrap().rate, 200.0);
     }
 
     #[test]

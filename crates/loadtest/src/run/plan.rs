@@ -125,7 +125,11 @@ impl Plan {
 
     pub(super) fn name(&self, shards: Option<u32>) -> String {
         let rate = self.traffic.rate().map_or_else(|| "closed".into(), |rate| format!("{rate:.0}/s"));
-        let mut shards = shards.map(|shards| format!(", {shards} shards")).unwrap_or_default();
+        let mut shards = match shards {
+            None => String::new(),
+            Some(1) => ", 1 shard".into(),
+            Some(shards) => format!(", {shards} shards"),
+        };
         if let Some(reshard) = self.reshard {
             shards = format!("{shards}, then {}", reshard.to);
         }

@@ -39,6 +39,8 @@ fn a_server_that_answers_while_it_reads_does_not_lock_up() {
             stream.write_all(b"\r\n").unwrap();
         }
         stream.write_all(b"0\r\n\r\n").unwrap();
+        // Until the client hangs up.
+        let _ = stream.read(&mut buffer);
     });
     let request = post(&vec![b'x'; LEN]);
     block_on(async {

@@ -80,6 +80,8 @@ fn megabytes_go_through_tls_both_ways() {
             left -= read;
             stream.write_all(&buffer[..read]).unwrap();
         }
+        // Until the client hangs up.
+        let _ = stream.read(&mut buffer);
     });
     let front = Front::of(address, "127.0.0.1", &[]);
     block_on(async {

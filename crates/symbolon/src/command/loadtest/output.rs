@@ -1,7 +1,8 @@
 //! Where load tests leave their results, and what they say at the end.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, value_parser};
@@ -76,10 +77,18 @@ impl Output {
         }
     }
 
+    /// In place of what the file held, or not at all: half a file would pass for a damaged one.
     fn write(&self, name: &str, text: &str) -> Result<(), LoadtestError> {
         let path = self.directory.join(name);
-        fs::write(&path, text)
-            .map_err(|error| LoadtestError::Options(format!("{} cannot be written: {error}", path.display())))
+        let failed = |error: std::io::Error| {
+            LoadtestError::Options(format!("{} cannot be written: {error}", path.display()))
+        };
+        let readable = Permissions::from_mode(0o666);
+        let file = tempfile::Builder::new().permissions(readable).tempfile_in(&self.directory);
+        let mut file = file.map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        file.persist(&path).map_err(|error| failed(error.error))?;
+        Ok(())
     }
 }
 

@@ -171,10 +171,13 @@ fn way(matches: &ArgMatches) -> Result<Way, CommandError> {
         true => Protocol::Http2 { streams: usize::try_from(streams).unwrap_or(usize::MAX) },
         false => Protocol::Http1,
     };
-    let trust = match (given::<PathBuf>(matches, "ca"), given::<String>(matches, "target")) {
-        (Some(path), _) => Some(trust::of_file(path)?),
-        (None, Some(_)) => Some(trust::of_machine()?),
-        (None, None) => None,
+    // A machine without authorities can still ask by http.
+    let urls = ["target", "metrics"].map(|name| given::<String>(matches, name));
+    let https = urls.into_iter().flatten().any(|url| url.starts_with("https:"));
+    let trust = match given::<PathBuf>(matches, "ca") {
+        Some(path) => Some(trust::of_file(path)?),
+        None if https => Some(trust::of_machine()?),
+        None => None,
     };
     Ok(Way { protocol, trust })
 }

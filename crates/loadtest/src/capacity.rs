@@ -70,7 +70,7 @@ impl Default for Pattern {
 impl Pattern {
     fn requests_per_day(&self, scenario: Scenario) -> f64 {
         self.requests_per_day.unwrap_or(match scenario {
-            // One login a day, tokens renewed each hour of a working day, a page that asks who it is at each.
+            // One login a day, and renewals each hour of a working day.
             Scenario::Login | Scenario::Code => 1.0,
             Scenario::Silent | Scenario::Refresh | Scenario::Exchange | Scenario::Userinfo => 8.0,
             // Services ask more often than people.
@@ -99,9 +99,7 @@ pub fn capacity(
     for &scenario in &options.scenarios {
         options.plan(scenario, (options.from, options.probe))?.check()?;
     }
-    if !(options.precision > 0.0 && options.precision < 1.0) {
-        return Err(LoadtestError::Options("the precision must be a share, for instance 0.05".into()));
-    }
+    options.check_shares()?;
     on_a_runtime(async {
         let mut results = options.run.results();
         for &scenario in &options.scenarios {
@@ -121,6 +119,25 @@ pub fn capacity(
 }
 
 impl CapacityOptions {
+    /// What is a share lies above 0, and not above 1.
+    fn check_shares(&self) -> Result<(), LoadtestError> {
+        let Pattern { requests_per_day, daily_share, busiest_hour } = self.pattern;
+        let shares =
+            [("precision", self.precision), ("daily share", daily_share), ("busiest hour", busiest_hour)];
+        for (name, share) in shares {
+            if !(share > 0.0 && share <= 1.0) {
+                let reason = format!("{name} {share}: it must be a share above 0 and not above 1");
+                return Err(LoadtestError::Options(reason));
+            }
+        }
+        match requests_per_day {
+            Some(requests) if !(requests > 0.0 && requests.is_finite()) => {
+                Err(LoadtestError::Options(format!("{requests} requests per day: it must be above 0")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn plan(&self, scenario: Scenario, (rate, duration): (f64, Duration)) -> Result<Plan, LoadtestError> {
         let traffic = Traffic::Open(Schedule::constant(rate, duration)?);
         Ok(Plan {

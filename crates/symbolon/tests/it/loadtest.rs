@@ -107,6 +107,17 @@ fn what_cannot_run_is_status_2_and_says_why() {
         let told = place.run(&[&short[..], more].concat()).bad(2);
         assert!(told.contains(why), "{more:?}: {told}");
     }
+    for (wrong, why) in [
+        ("--precision=0", "precision 0: it must be a share"),
+        ("--busiest-hour=15", "busiest hour 15"),
+        ("--daily-share=-1", "daily share -1"),
+        ("--requests-per-day=0", "0 requests per day"),
+        ("--from=0", "sends nothing"),
+        ("--probe=0s", "sends nothing"),
+    ] {
+        let told = place.run(&["loadtest", "capacity", "silent", wrong]).bad(2);
+        assert!(told.contains(why), "{wrong}: {told}");
+    }
     let told = place.run(&["loadtest", "run", "silent", "--rate", "0"]).bad(2);
     assert!(told.contains("sends nothing"), "{told}");
     let good = place.run(&run(&["--target", &url, "--admin-secret", SECRET])).good();

@@ -134,10 +134,12 @@ class Scripts(unittest.TestCase):
     def test_mistakes_are_told(self):
         seed = {**PLACE.read("seed.json"), "issuer": "http://elsewhere"}
         (PLACE.folder / "elsewhere.json").write_text(json.dumps(seed))
+        (PLACE.folder / "opaque.json").write_text(json.dumps({**seed, "access_tokens": "opaque"}))
         for settings, told in (
             ({"RATE": "ten"}, "RATE=ten"),
             ({"RATE": "1", "DURATION": "3"}, "DURATION: 3 is no time"),
             ({"RATE": "1", "SEED": "none.json"}, "none.json: it cannot be read"),
+            ({"RATE": "1", "SEED": "opaque.json"}, "opaque access tokens"),
             ({"RATE": "1", "SEED": "elsewhere.json"}, "planted in http://elsewhere"),
             ({"RATE": "1", "INSTANCE": "2"}, "INSTANCE=2"),
             ({"RATE": "1", "TARGET": "http://127.0.0.1:1"}, "TARGET=http://127.0.0.1:1"),

@@ -29,9 +29,11 @@ const special = (name) => list(name, (seed) => seed.special && seed.special[name
 
 // The issuer that the seed was planted in, the client that all scenarios use, the session cookie's name, the password
 // of every user, and what signs.
-const [head] = list("head", ({ issuer, client, cookie, password, algorithm }) => [
-  { issuer, client, cookie, password, algorithm },
-]);
+const [head] = list("head", ({ issuer, client, cookie, password, algorithm, access_tokens: format }) => {
+  // What such a token says cannot be looked into, and the checks rest on that.
+  if (format === "opaque") throw new Error(`SEED=${FILE}: opaque access tokens are for symbolon loadtest alone`);
+  return [{ issuer, client, cookie, password, algorithm }];
+});
 export const { issuer, client, cookie, password, algorithm } = head;
 
 export const users = list("users", (seed) => seed.users);

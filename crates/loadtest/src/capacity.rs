@@ -6,11 +6,11 @@ mod search;
 use std::io::Write;
 use std::time::Duration;
 
+use crate::LoadtestError;
 use crate::executor::Schedule;
 use crate::results::{Bottleneck, Capacity, Results, Run};
-use crate::run::{Group, Plan, Ready, Rule, RunOptions, Traffic, on_a_runtime};
+use crate::run::{Group, Plan, Ready, Rule, RunOptions, Traffic, cut_short, on_a_runtime};
 use crate::scenario::Scenario;
-use crate::{LoadtestError, machine};
 use search::Search;
 
 /// The last try is so many times as long as the others.
@@ -61,12 +61,6 @@ pub struct Pattern {
     pub busiest_hour: f64,
 }
 
-impl Default for Pattern {
-    fn default() -> Self {
-        Self { requests_per_day: None, daily_share: 0.3, busiest_hour: 0.15 }
-    }
-}
-
 impl Pattern {
     fn requests_per_day(&self, scenario: Scenario) -> f64 {
         self.requests_per_day.unwrap_or(match scenario {
@@ -83,8 +77,8 @@ impl Pattern {
 /// What must hold where nothing else is said: no failure, the rate, and an answer that nobody waits for.
 /// A login hashes a password, which takes tens of milliseconds on purpose.
 fn usual_thresholds(scenario: Scenario) -> Vec<Rule> {
-    let p99 = if scenario == Scenario::Login { "p99_ms<500" } else { "p99_ms<100" };
-    [Rule::no_failure(), Rule::rate_reached()].into_iter().chain(p99.parse()).collect()
+    let p99_ms = if scenario == Scenario::Login { 500.0 } else { 100.0 };
+    vec![Rule::no_failure(), Rule::rate_reached(), Rule::p99_below(p99_ms)]
 }
 
 /// Searches; blocks the calling thread, which must not be one of an asynchronous runtime. Every try is a run of the
@@ -104,13 +98,7 @@ pub fn capacity(
         let mut results = options.run.results();
         for &scenario in &options.scenarios {
             let ended = search_scenario(options, scenario, (&mut results, &mut *progress)).await;
-            match ended {
-                Ok(false) => {}
-                Ok(true) => results.partial = Some("interrupted".into()),
-                Err(error) if results.runs.is_empty() => return Err(error),
-                Err(error) => results.partial = Some(error.to_string()),
-            }
-            if results.partial.is_some() {
+            if cut_short(&mut results, ended)? {
                 break;
             }
         }
@@ -170,8 +158,7 @@ async fn search_scenario(
     let stopped = ready.is_stopped();
     ready.end().await;
     if !stopped {
-        let runs = results.runs.get(first..).unwrap_or_default();
-        let found = conclude(options, scenario, runs, failed);
+        let found = conclude(options, scenario, (results, first), failed);
         results.capacities.push(found);
     }
     Ok(stopped)
@@ -229,12 +216,19 @@ async fn probe(
     Ok(false)
 }
 
-fn conclude(options: &CapacityOptions, scenario: Scenario, runs: &[Run], failed: Option<f64>) -> Capacity {
+/// What the scenario's runs say, which begin at `first`.
+fn conclude(
+    options: &CapacityOptions,
+    scenario: Scenario,
+    (results, first): (&Results, usize),
+    failed: Option<f64>,
+) -> Capacity {
+    let runs: &[Run] = results.runs.get(first..).unwrap_or_default();
     let confirmed = runs.last().filter(|run| !run.probe);
     let failing = failed.and_then(|rate| runs.iter().rfind(|run| run.rate == rate && !run.passed()));
     let limit = confirmed.map_or(0.0, |run| run.rate);
     let (bottleneck, evidence) = match failing {
-        Some(run) => bottleneck::bottleneck(run, options.threads, machine::describe().cores),
+        Some(run) => bottleneck::bottleneck(run, options.threads, results.machine.cores),
         None => (Bottleneck::Unknown, "every rate that was tried held".into()),
     };
     let peak = PEAK * limit;

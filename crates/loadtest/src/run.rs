@@ -104,18 +104,31 @@ pub fn run(options: &RunOptions, progress: &mut (dyn Write + Send)) -> Result<Re
     on_a_runtime(async {
         let mut results = options.results();
         for group in &options.groups {
-            match run_group(options, group, (&mut results, progress)).await {
-                Ok(false) => {}
-                Ok(true) => results.partial = Some("interrupted".into()),
-                Err(error) if results.runs.is_empty() => return Err(error),
-                Err(error) => results.partial = Some(error.to_string()),
-            }
-            if results.partial.is_some() {
+            let ended = run_group(options, group, (&mut results, progress)).await;
+            if cut_short(&mut results, ended)? {
                 break;
             }
         }
         Ok(results)
     })
+}
+
+/// Notes why there is less than was asked for: a signal (`Ok(true)`), or an error after something was run. Whether
+/// that was so.
+///
+/// # Errors
+/// The error, where nothing was run before it.
+pub(crate) fn cut_short(
+    results: &mut Results,
+    ended: Result<bool, LoadtestError>,
+) -> Result<bool, LoadtestError> {
+    match ended {
+        Ok(false) => {}
+        Ok(true) => results.partial = Some("interrupted".into()),
+        Err(error) if results.runs.is_empty() => return Err(error),
+        Err(error) => results.partial = Some(error.to_string()),
+    }
+    Ok(results.partial.is_some())
 }
 
 /// Runs something on a runtime of its own. What it left under way ends by itself, its provider being gone; nobody

@@ -141,11 +141,15 @@ impl Scenario {
         }
     }
 
+    /// Whether it can be asked with other tokens than valid ones.
+    pub(crate) const fn has_mixes(self) -> bool {
+        matches!(self, Self::Introspect | Self::Exchange)
+    }
+
     /// The mix to load a provider with: the reports', or the pure one where the seed has nothing but valid tokens, as
     /// those of other providers do. None for a scenario with one kind of request.
     pub fn mix(self, seed: &Seed) -> Option<Mix> {
-        let has_mixes = matches!(self, Self::Introspect | Self::Exchange);
-        has_mixes.then_some(if seed.special.is_some() { Mix::Report } else { Mix::Pure })
+        self.has_mixes().then_some(if seed.special.is_some() { Mix::Report } else { Mix::Pure })
     }
 
     /// The visitors for `connections` connections. [`Mix::Report`] needs a seed that was planted for it.

@@ -1,6 +1,6 @@
 //! Whether the runs passed, and why not.
 
-use crate::results::{Capacity, Generator, Results, Run};
+use crate::results::{Bottleneck, Capacity, Generator, Results, Run};
 
 use super::capacity;
 use super::number::{count, figure, rate};
@@ -47,9 +47,11 @@ pub(super) fn verdict(results: &Results) -> Verdict {
 
 fn limit(capacity: &Capacity) -> Option<String> {
     let Capacity { scenario, limit, bottleneck, .. } = capacity;
-    let told =
-        format!("{scenario} holds {}/s; then {} is the limit.", rate(*limit), capacity::name(*bottleneck));
-    (*limit > 0.0).then_some(told)
+    let why = match bottleneck {
+        Bottleneck::Unknown => "what limits it is not known".to_owned(),
+        known => format!("then {} is the limit", capacity::name(*known)),
+    };
+    (*limit > 0.0).then(|| format!("{scenario} holds {}/s; {why}.", rate(*limit)))
 }
 
 fn sum(runs: &[Run]) -> String {

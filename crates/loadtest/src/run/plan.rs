@@ -154,8 +154,8 @@ impl Group {
     /// What the scenarios need, as much of it as the reports had.
     pub(crate) fn seed(&self, algorithm: Algorithm) -> SeedOptions {
         // Only these are mixed; what the mix needs is not to be had at every provider.
-        let mixed = |plan: &Plan| matches!(plan.scenario, Scenario::Introspect | Scenario::Exchange);
-        let mix = if self.plans.iter().any(mixed) { Mix::Report } else { Mix::Pure };
+        let mix =
+            if self.plans.iter().any(|plan| plan.scenario.has_mixes()) { Mix::Report } else { Mix::Pure };
         let mut seed = SeedOptions { algorithm: Some(algorithm), mix, ..SeedOptions::default() };
         // Tokens outlive the group.
         let whole: Duration = self.plans.iter().map(Plan::whole).sum();

@@ -31,6 +31,7 @@ struct Figure {
     of: fn(&Run) -> f64,
 }
 
+const P99_MS: Figure = Figure { name: "p99_ms", of: |run| run.p99_ms };
 const FAILURE_SHARE: Figure = Figure { name: "failure_share", of: failure_share };
 const ACHIEVED_SHARE: Figure =
     Figure { name: "achieved_share", of: |run| run.achieved_rate / run.rate.max(f64::MIN_POSITIVE) };
@@ -40,7 +41,7 @@ const FIGURES: [Figure; 12] = [
     Figure { name: "p75_ms", of: |run| run.p75_ms },
     Figure { name: "p90_ms", of: |run| run.p90_ms },
     Figure { name: "p95_ms", of: |run| run.p95_ms },
-    Figure { name: "p99_ms", of: |run| run.p99_ms },
+    P99_MS,
     Figure { name: "p999_ms", of: |run| run.p999_ms },
     Figure { name: "max_ms", of: |run| run.max_ms },
     FAILURE_SHARE,
@@ -73,6 +74,11 @@ impl Rule {
     /// Every arrival is answered as it must be.
     pub fn no_failure() -> Self {
         Self { figure: FAILURE_SHARE, comparison: Comparison::LessOrEqual, limit: 0.0 }
+    }
+
+    /// 99 % of the answers come in less than so many milliseconds.
+    pub fn p99_below(ms: f64) -> Self {
+        Self { figure: P99_MS, comparison: Comparison::Less, limit: ms }
     }
 
     /// Looks at a run.

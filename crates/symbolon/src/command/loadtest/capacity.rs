@@ -8,7 +8,7 @@ use symbolon_loadtest::run::Rule;
 use symbolon_loadtest::scenario::Scenario;
 
 use super::output::{self, Output};
-use super::run::{generator_arguments, names, number, time};
+use super::run::{generator_arguments, number, scenario_argument, time};
 use super::target;
 use crate::command::CommandError;
 
@@ -21,14 +21,7 @@ pub(super) fn command() -> Command {
              thresholds nothing may fail, the rate must be reached, and P99 must stay below 100 ms (500 ms for login). Exit status: 0 a \
              limit was found, 1 none was, 2 it could not run.",
         )
-        .arg(
-            Arg::new("scenario")
-                .value_name("SCENARIO")
-                .num_args(1..)
-                .required(true)
-                .value_parser(value_parser!(Scenario))
-                .help(names()),
-        )
+        .arg(scenario_argument().num_args(1..))
         .arg(figure("from", "The rate that the search begins with").default_value("100"))
         .arg(time("probe", "How long each rate is tried").default_value("8s"))
         .arg(figure("precision", "How near the limit is told, as a share of it").default_value("0.05"))

@@ -21,13 +21,7 @@ pub(super) fn command() -> Command {
              ends it. Writes report.html, report.md and results.json to --out. Exit status: 0 all thresholds held and every answer was right, \
              1 not so, 2 it could not run.",
         )
-        .arg(
-            Arg::new("scenario")
-                .value_name("SCENARIO")
-                .required(true)
-                .value_parser(value_parser!(Scenario))
-                .help(names()),
-        )
+        .arg(scenario_argument())
         .args(schedule_arguments())
         .args(generator_arguments("30s"))
         .args(target::arguments("RS256"))
@@ -35,10 +29,14 @@ pub(super) fn command() -> Command {
         .args(output::arguments())
 }
 
-/// The scenarios, for help.
-pub(super) fn names() -> String {
+/// What is asked.
+pub(super) fn scenario_argument() -> Arg {
     let names: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
-    format!("One of {}", names.join(", "))
+    Arg::new("scenario")
+        .value_name("SCENARIO")
+        .required(true)
+        .value_parser(value_parser!(Scenario))
+        .help(format!("One of {}", names.join(", ")))
 }
 
 fn schedule_arguments() -> [Arg; 5] {

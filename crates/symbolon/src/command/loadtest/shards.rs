@@ -7,7 +7,7 @@ use symbolon_loadtest::scenario::Scenario;
 use symbolon_loadtest::suite::{Load, Time, shard_sweep};
 
 use super::output;
-use super::run::{names, time};
+use super::run::{scenario_argument, time};
 use super::{suite, target};
 use crate::command::CommandError;
 
@@ -18,13 +18,7 @@ pub(super) fn command() -> Command {
             "Starts a provider for each number of shards and puts the same load on it; then once more, with a change \
              of their number in mid-run, where no request may fail. Exit status as for run.",
         )
-        .arg(
-            Arg::new("scenario")
-                .value_name("SCENARIO")
-                .required(true)
-                .value_parser(value_parser!(Scenario))
-                .help(names()),
-        )
+        .arg(scenario_argument())
         .arg(
             Arg::new("rate")
                 .long("rate")

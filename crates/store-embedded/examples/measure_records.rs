@@ -9,9 +9,10 @@ use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{Profile, User};
 use symbolon_store::port::Users;
+use symbolon_store::shard::FirstShards;
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::journal::JournalOptions;
-use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Shards};
+use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const PER_CALL: usize = 10_000;
@@ -38,7 +39,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::temp_dir().join(format!("symbolon-measure-{}", std::process::id()));
     let options = EmbeddedOptions {
         path: path.clone(),
-        shards: Shards::default(),
+        shards: FirstShards::default(),
         journal: JournalOptions::default(),
         database: DatabaseOptions::default(),
         now: Arc::new(|| NOW.millis()),

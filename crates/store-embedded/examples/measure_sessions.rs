@@ -12,9 +12,10 @@ use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::{Sessions, Shards as _};
 use symbolon_store::shard::{Kind, sid_of};
+use symbolon_store::shard::FirstShards;
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::journal::JournalOptions;
-use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Shards};
+use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
@@ -50,7 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::temp_dir().join(format!("symbolon-measure-{}", std::process::id()));
     let options = EmbeddedOptions {
         path: path.clone(),
-        shards: Shards::default(),
+        shards: FirstShards::default(),
         journal: JournalOptions::default(),
         database: DatabaseOptions::default(),
         now: Arc::new(|| NOW.millis()),

@@ -1,19 +1,15 @@
 //! Generations of shards: kept in the journal's `Meta` table, opened while running, dropped after their last id.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use symbolon_protocol::id::IssuerId;
-use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::Shards;
-use symbolon_store::shard::{Generation, Kind, Route};
+use symbolon_store::shard::{Generation, Kind, Route, opened, without_the_dead};
 
 use crate::journal::{Journal, NEVER, Op, Table, split_value};
 use crate::sharded::Sharded;
 use crate::{EmbeddedStore, decode, failed, put_record};
-
-const MOST_SHARDS: u32 = 1024;
 
 fn key(kind: Kind) -> Vec<u8> {
     format!("generations/{}", kind.as_str()).into_bytes()
@@ -29,43 +25,6 @@ pub(crate) fn stored(journal: &Journal, kind: Kind) -> Result<Option<Vec<Generat
 /// Puts down the generations of a kind.
 pub(crate) fn put(kind: Kind, generations: &[Generation]) -> Result<Op, StoreError> {
     put_record(Table::Meta, &key(kind), NEVER, &generations)
-}
-
-/// How long an id of a kind may live: a closed generation is dropped that long after it was closed.
-const fn longest_life(kind: Kind) -> Duration {
-    const DAY: u64 = 86_400;
-    Duration::from_secs(match kind {
-        Kind::Code | Kind::Challenge | Kind::Assertion => DAY,
-        Kind::Session | Kind::Revocation => 400 * DAY,
-        Kind::Refresh => 1_500 * DAY,
-    })
-}
-
-/// The list with one generation more; the one before it is closed.
-pub(crate) fn opened(
-    generations: &[Generation],
-    shards: u32,
-    now: Timestamp,
-) -> (Vec<Generation>, Generation) {
-    let mut list: Vec<Generation> = generations.to_vec();
-    let number = list.last().map_or(0, |last| last.generation) + 1;
-    if let Some(last) = list.last_mut() {
-        last.closed_at = Some(now);
-    }
-    let opened = Generation {
-        generation: number,
-        shards: shards.clamp(1, MOST_SHARDS),
-        opened_at: now,
-        closed_at: None,
-    };
-    list.push(opened);
-    (list, opened)
-}
-
-/// The list without what no living id can name.
-fn without_the_dead(kind: Kind, generations: &[Generation], now: Timestamp) -> Vec<Generation> {
-    let life = longest_life(kind) + KEPT_AFTER_END;
-    generations.iter().copied().filter(|g| g.closed_at.is_none_or(|closed| closed + life > now)).collect()
 }
 
 impl EmbeddedStore {
@@ -152,24 +111,5 @@ impl Shards for EmbeddedStore {
         self.outcome((), commit).durable.wait().await?;
         self.on_kind(kind, Set(&list));
         Ok(opened)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_closed_generation_lives_as_long_as_its_ids() {
-        let start = Timestamp::from_seconds(1_000_000);
-        let (list, first) = opened(&[], 64, start);
-        assert_eq!((first.generation, first.shards), (1, 64));
-        let (list, second) = opened(&list, 4_000, start + Duration::from_secs(5));
-        assert_eq!((second.generation, second.shards), (2, 1024));
-        let soon = start + Duration::from_secs(86_400);
-        assert_eq!(without_the_dead(Kind::Code, &list, soon).len(), 2);
-        let late = soon + KEPT_AFTER_END + Duration::from_secs(6);
-        assert_eq!(without_the_dead(Kind::Code, &list, late), [second]);
-        assert_eq!(without_the_dead(Kind::Session, &list, late).len(), 2);
     }
 }

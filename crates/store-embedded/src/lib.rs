@@ -32,7 +32,7 @@ mod session;
 mod sharded;
 mod store;
 
-pub use open::{EmbeddedError, EmbeddedOptions, Shards};
+pub use open::{EmbeddedError, EmbeddedOptions};
 
 use std::sync::Arc;
 

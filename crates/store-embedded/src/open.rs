@@ -7,7 +7,7 @@ use std::time::Duration;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreFigures;
-use symbolon_store::shard::{Generation, Kind};
+use symbolon_store::shard::{FirstShards, Generation, Kind, opened};
 
 use crate::database::{Database, DatabaseError, DatabaseOptions};
 use crate::directory::{DataDirectory, OpenError};
@@ -25,43 +25,12 @@ const CLOCK_BEHIND: Duration = Duration::from_secs(15 * 60);
 
 const TIME_MARK: &[u8] = b"time";
 
-/// The number of shards per kind at the first start; afterwards the stored number wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each field is the kind of the same name")]
-pub struct Shards {
-    pub code: u32,
-    pub session: u32,
-    pub challenge: u32,
-    pub refresh: u32,
-    pub revocation: u32,
-    pub assertion: u32,
-}
-
-impl Shards {
-    const fn of(self, kind: Kind) -> u32 {
-        match kind {
-            Kind::Code => self.code,
-            Kind::Session => self.session,
-            Kind::Challenge => self.challenge,
-            Kind::Refresh => self.refresh,
-            Kind::Revocation => self.revocation,
-            Kind::Assertion => self.assertion,
-        }
-    }
-}
-
-impl Default for Shards {
-    fn default() -> Self {
-        Self { code: 64, session: 64, challenge: 64, refresh: 64, revocation: 64, assertion: 64 }
-    }
-}
-
 /// How to open the store.
 pub struct EmbeddedOptions {
     /// The data directory; made where it is not there.
     pub path: PathBuf,
     /// Shards at the first start.
-    pub shards: Shards,
+    pub shards: FirstShards,
     /// The journal's own options.
     pub journal: JournalOptions,
     /// The database's own options.
@@ -173,7 +142,7 @@ fn generations(
         // Codes, challenges and the like did not survive: their ids of before the restart must find nothing.
         return Ok(stored);
     }
-    let (first, _) = generation::opened(&[], shards, now);
+    let (first, _) = opened(&[], shards, now);
     journal.append([generation::put(kind, &first)?]);
     Ok(first)
 }
@@ -195,7 +164,7 @@ pub(crate) mod tests {
     pub(crate) fn options(path: &Path) -> EmbeddedOptions {
         EmbeddedOptions {
             path: path.to_owned(),
-            shards: Shards::default(),
+            shards: FirstShards::default(),
             journal: JournalOptions::default(),
             database: DatabaseOptions::default(),
             now: Arc::new(|| NOW),

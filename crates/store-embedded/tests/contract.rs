@@ -12,9 +12,10 @@ use async_trait::async_trait;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Store;
 use symbolon_store::contract::{self, BackEnd};
+use symbolon_store::shard::FirstShards;
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::journal::JournalOptions;
-use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Shards};
+use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
 use tempfile::TempDir;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -32,7 +33,7 @@ impl Embedded {
     async fn at(&self, name: &str) -> Arc<dyn Store> {
         let options = EmbeddedOptions {
             path: self.root.path().join(name),
-            shards: Shards::default(),
+            shards: FirstShards::default(),
             journal: JournalOptions::default(),
             database: DatabaseOptions::default(),
             now: Arc::new(|| NOW.millis()),

@@ -1,7 +1,7 @@
 //! What can go wrong in a store.
 
 /// Why a store could not do what it was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// Out of reach, overloaded, or out of space: the same request may work later (503 with Retry-After).
     #[error("the store is unavailable: {0}")]

@@ -12,6 +12,7 @@
 //! Nothing crosses from one issuer to another: an id of one means nothing to another.
 
 pub mod backup;
+pub mod cache;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod error;

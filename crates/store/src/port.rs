@@ -458,7 +458,7 @@ pub trait Shards: Send + Sync {
 }
 
 /// What dropped from a cache, for those who keep copies of their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Changed {
     /// A client was changed.
     Client(IssuerId, ClientId),

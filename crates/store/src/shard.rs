@@ -1,5 +1,9 @@
 //! Kinds of hot state, and where an id lives: its generation and shard.
 
+mod generation;
+
+pub use generation::{FirstShards, Generation, MOST_SHARDS, opened, without_the_dead};
+
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use symbolon_crypto::random::{self, Random};
@@ -9,7 +13,6 @@ use symbolon_protocol::grant::Slot;
 use symbolon_protocol::id::{IssuerId, Sid, decimal};
 use symbolon_protocol::id_text::IdText;
 use symbolon_protocol::session::SessionId;
-use symbolon_protocol::time::Timestamp;
 
 /// A kind of hot state that is split into shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -126,19 +129,6 @@ pub fn session_of_sid(sid: &str) -> Option<(Route, [u8; 16])> {
     let shard = decimal(parts.next()?)?;
     let key = encoding::decode_array(parts.next()?).ok()?;
     Some((Route { generation, shard }, key))
-}
-
-/// One setting of the number of shards of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Generation {
-    /// Counts from 1.
-    pub generation: u32,
-    /// How many shards it has, 1 to 1,024.
-    pub shards: u32,
-    /// When it was opened.
-    pub opened_at: Timestamp,
-    /// When the next one was opened; none for the current one.
-    pub closed_at: Option<Timestamp>,
 }
 
 #[cfg(test)]

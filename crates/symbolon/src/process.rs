@@ -22,7 +22,7 @@ use symbolon_store::port::Issuers;
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::directory::OpenError;
 use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
-use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore, Shards};
+use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Why the provider could not start or run.
@@ -111,17 +111,9 @@ pub(crate) fn open_store(
     accept_clock: bool,
 ) -> Result<Arc<EmbeddedStore>, ProcessError> {
     let clock = Arc::clone(clock);
-    let wanted = config.storage.shards;
     let options = EmbeddedOptions {
         path: config.storage.data_dir.clone(),
-        shards: Shards {
-            code: wanted.code,
-            session: wanted.session,
-            challenge: wanted.challenge,
-            refresh: wanted.refresh,
-            revocation: wanted.revocation,
-            assertion: wanted.assertion,
-        },
+        shards: config.storage.shards,
         journal: JournalOptions {
             hold: config.storage.commit_hold,
             sync: if config.storage.sync { SyncMode::Data } else { SyncMode::Off },

@@ -17,9 +17,10 @@ use symbolon_server::config::{Config, Sources};
 use symbolon_server::jobs;
 use symbolon_server::serve::{self, Server};
 use symbolon_server::telemetry::Registry;
+use symbolon_store::shard::FirstShards;
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::journal::JournalOptions;
-use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Shards};
+use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
 
 use crate::browser::{Answer, Browser};
 use crate::clock::TestClock;
@@ -211,7 +212,7 @@ pub(crate) fn app(
     let time = Arc::clone(clock);
     let store = EmbeddedStore::open(EmbeddedOptions {
         path: directory.join("data"),
-        shards: Shards::default(),
+        shards: FirstShards::default(),
         journal: durability.journal,
         database: durability.database,
         now: Arc::new(move || time.now().millis()),

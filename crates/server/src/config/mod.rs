@@ -42,7 +42,7 @@ pub use sections::issuer::{IssuerUrl, Mode};
 pub use sections::limits::{EndpointLimit, RateLimits};
 pub use sections::listen::{Http, Listen, TlsFiles};
 pub use sections::security::{Argon2, Security};
-pub use sections::storage::{Shards, Storage};
+pub use sections::storage::Storage;
 pub use sections::telemetry::Telemetry;
 pub use source::{Source, Sources, process_env};
 pub use tls::{TlsError, chain as certificate_chain};

@@ -15,13 +15,13 @@ use symbolon_protocol::session::{Amr, Session, SessionId};
 use symbolon_protocol::user::{Profile, User};
 use symbolon_store::backup::BackupError;
 use symbolon_store::port::{PageRequest, RefreshTokens, Revocations, Sessions, Store, Users};
-use symbolon_store::shard::{Kind, Route, sid_of};
+use symbolon_store::shard::{FirstShards, Kind, Route, sid_of};
 
 use super::*;
 use crate::database::DatabaseOptions;
 use crate::fatal::OnFatal;
 use crate::journal::JournalOptions;
-use crate::{EmbeddedOptions, EmbeddedStore, Shards};
+use crate::{EmbeddedOptions, EmbeddedStore};
 
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_500);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -34,7 +34,7 @@ fn open(path: &Path) -> EmbeddedStore {
     let on_fatal = OnFatal::observed(|what| panic!("{what}"));
     let options = EmbeddedOptions {
         path: path.to_owned(),
-        shards: Shards::default(),
+        shards: FirstShards::default(),
         journal: JournalOptions { on_fatal: on_fatal.clone(), reserve_bytes: 0, ..JournalOptions::default() },
         database: DatabaseOptions { on_fatal, ..DatabaseOptions::default() },
         now: Arc::new(|| NOW.millis()),

@@ -1,11 +1,10 @@
 //! What lasts, in the database: issuers, keys, settings, clients, users, consents and the audit log.
 //!
 //! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users and
-//! consents are read through [caches](cache) that a write drops after its commit.
+//! consents are read through [caches](symbolon_store::cache) that a write drops after its commit.
 
 mod audit;
 mod audit_size;
-mod cache;
 mod client;
 mod consent;
 mod issuer;
@@ -27,13 +26,13 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
+use symbolon_store::cache::RecordCache;
 use symbolon_store::figures::{StoreFigures, StoreKind};
 use symbolon_store::port::{Changed, Given};
 
 use crate::database::{Database, Migration, ReadError, WriteError};
 use crate::failed;
 use crate::journal::Journal;
-use cache::RecordCache;
 use statement::Statements;
 
 /// The schema, step by step.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use symbolon_store::shard::FirstShards;
+
 use super::Section;
 use super::listen::is_off;
 use crate::config::key::{Key, Kind};
@@ -88,24 +90,7 @@ pub struct Storage {
     /// Bytes of free disk below which writes are refused.
     pub reserve: u64,
     /// Shards per kind at the first start.
-    pub shards: Shards,
-}
-
-/// The number of shards per kind of hot state at the first start, 1 to 1024 each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shards {
-    /// Authorization codes.
-    pub code: u32,
-    /// Sessions.
-    pub session: u32,
-    /// Pending logins and consents.
-    pub challenge: u32,
-    /// Refresh-token families.
-    pub refresh: u32,
-    /// Revocation tombstones.
-    pub revocation: u32,
-    /// Replay marks of client assertions.
-    pub assertion: u32,
+    pub shards: FirstShards,
 }
 
 pub(crate) fn build(reader: &mut Reader) -> Storage {
@@ -117,7 +102,7 @@ pub(crate) fn build(reader: &mut Reader) -> Storage {
         commit_hold: reader.duration("storage.commit_hold"),
         sync: reader.switch("storage.sync"),
         reserve: reader.size("storage.reserve"),
-        shards: Shards {
+        shards: FirstShards {
             code: reader.small_count("shards.code"),
             session: reader.small_count("shards.session"),
             challenge: reader.small_count("shards.challenge"),

@@ -12,7 +12,8 @@ use quick_cache::Equivalent;
 use quick_cache::sync::Cache;
 use smol_str::SmolStr;
 use symbolon_protocol::id::IssuerId;
-use symbolon_store::figures::CacheFigures;
+
+use crate::figures::CacheFigures;
 
 /// Epochs that all entries share. A drop in vain costs one reader one entry.
 const EPOCHS: usize = 64;
@@ -38,10 +39,10 @@ impl Equivalent<Name> for Probe<'_> {
 
 /// What a reader must bring back with the record that it read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Epoch(u64);
+pub struct Epoch(u64);
 
 /// Records of one kind, by issuer and id.
-pub(super) struct RecordCache<T> {
+pub struct RecordCache<T> {
     entries: Cache<Name, Arc<T>>,
     epochs: [Mutex<u64>; EPOCHS],
     hasher: std::hash::RandomState,
@@ -49,7 +50,8 @@ pub(super) struct RecordCache<T> {
 }
 
 impl<T> RecordCache<T> {
-    pub(super) fn new(capacity: usize, figures: Arc<CacheFigures>) -> Self {
+    /// A cache of at most `capacity` records.
+    pub fn new(capacity: usize, figures: Arc<CacheFigures>) -> Self {
         Self {
             entries: Cache::new(capacity),
             epochs: std::array::from_fn(|_| Mutex::default()),
@@ -59,7 +61,7 @@ impl<T> RecordCache<T> {
     }
 
     /// The record, or the epoch under which to put it once it has been read.
-    pub(super) fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Epoch> {
+    pub fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Epoch> {
         let probe = Probe { issuer, id };
         if let Some(record) = self.entries.get(&probe) {
             self.figures.hit();
@@ -70,7 +72,7 @@ impl<T> RecordCache<T> {
     }
 
     /// Puts what the database said, unless the entry was dropped since `epoch`.
-    pub(super) fn put(&self, issuer: &IssuerId, id: &str, record: Arc<T>, epoch: Epoch) {
+    pub fn put(&self, issuer: &IssuerId, id: &str, record: Arc<T>, epoch: Epoch) {
         // Held over the insertion: a drop comes either before, and is seen, or after, and finds the entry.
         let current = self.epoch(&Probe { issuer, id }).lock();
         if *current == epoch.0 {
@@ -79,20 +81,30 @@ impl<T> RecordCache<T> {
     }
 
     /// Drops an entry, and whatever is being read for it.
-    pub(super) fn drop_entry(&self, issuer: &IssuerId, id: &str) {
+    pub fn drop_entry(&self, issuer: &IssuerId, id: &str) {
         let probe = Probe { issuer, id };
         let mut current = self.epoch(&probe).lock();
         *current += 1;
         self.entries.remove(&probe);
     }
 
+    /// Drops everything, and whatever is being read.
+    pub fn drop_all(&self) {
+        self.move_epochs_on();
+        self.entries.clear();
+    }
+
     /// Drops every entry of an issuer, and whatever is being read.
-    pub(super) fn drop_issuer(&self, issuer: &IssuerId) {
-        // Before the entries go: what is put from now on was read from now on.
+    pub fn drop_issuer(&self, issuer: &IssuerId) {
+        self.move_epochs_on();
+        self.entries.retain(|name, _| name.issuer != *issuer);
+    }
+
+    /// Before entries go: what is put from now on was read from now on.
+    fn move_epochs_on(&self) {
         for epoch in &self.epochs {
             *epoch.lock() += 1;
         }
-        self.entries.retain(|name, _| name.issuer != *issuer);
     }
 
     fn epoch(&self, probe: &Probe<'_>) -> &Mutex<u64> {
@@ -105,7 +117,7 @@ impl<T> RecordCache<T> {
 
 #[cfg(test)]
 mod tests {
-    use symbolon_store::figures::StoreFigures;
+    use crate::figures::StoreFigures;
 
     use super::*;
 
@@ -142,6 +154,10 @@ mod tests {
             assert!(cache.get(&issuer, id).is_err(), "{id}");
         }
         assert!(cache.get(&other, "a").is_ok());
+        let before = cache.get(&issuer, "c").unwrap_err();
+        cache.drop_all();
+        cache.put(&issuer, "c", Arc::new("older"), before);
+        assert!(cache.get(&issuer, "c").is_err() && cache.get(&other, "a").is_err());
     }
 
     #[test]

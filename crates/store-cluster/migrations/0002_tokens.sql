@@ -1,0 +1,1 @@
+-- Refresh-token families, tombstones, marks.

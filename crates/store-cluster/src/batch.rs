@@ -1,0 +1,125 @@
+//! Group commit: requests that are in flight together are given to the engine together.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use symbolon_store::StoreError;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+/// Requests that may stand before a batch; whoever comes beyond them is sent away at once.
+const QUEUE: usize = 16_384;
+
+struct Job<R, T> {
+    request: R,
+    answer: oneshot::Sender<Result<T, StoreError>>,
+}
+
+/// A queue before one kind of write.
+pub(crate) struct Batch<R, T> {
+    queue: mpsc::Sender<Job<R, T>>,
+    name: &'static str,
+}
+
+impl<R: Send + 'static, T: Send + 'static> Batch<R, T> {
+    /// Starts a queue whose requests `flush` is given, at most `most` at a time and `lanes` batches at a time. It
+    /// answers each in its order. While every lane is busy, requests gather.
+    pub(crate) fn start<F>(
+        name: &'static str,
+        most: usize,
+        lanes: usize,
+        flush: impl Fn(Vec<R>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Vec<Result<T, StoreError>>, StoreError>> + Send + 'static,
+    {
+        let (queue, mut jobs) = mpsc::channel::<Job<R, T>>(QUEUE);
+        tokio::spawn(async move {
+            let lanes = Arc::new(Semaphore::new(lanes));
+            while let Ok(lane) = Arc::clone(&lanes).acquire_owned().await {
+                let mut batch = Vec::new();
+                if jobs.recv_many(&mut batch, most).await == 0 {
+                    return;
+                }
+                let (requests, answers): (Vec<R>, Vec<_>) =
+                    batch.into_iter().map(|job| (job.request, job.answer)).unzip();
+                let flushed = flush(requests);
+                tokio::spawn(async move {
+                    answer(flushed.await, answers);
+                    drop(lane);
+                });
+            }
+        });
+        Self { queue, name }
+    }
+
+    /// Hands a request over and waits for its answer.
+    pub(crate) async fn submit(&self, request: R) -> Result<T, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let full = |_| StoreError::Unavailable(format!("too many {} wait for the database", self.name));
+        self.queue.try_send(Job { request, answer }).map_err(full)?;
+        answered.await.map_err(|_| StoreError::Unavailable("the store is closed".into()))?
+    }
+}
+
+fn answer<T>(
+    flushed: Result<Vec<Result<T, StoreError>>, StoreError>,
+    answers: Vec<oneshot::Sender<Result<T, StoreError>>>,
+) {
+    match flushed {
+        Ok(results) => {
+            for (result, answer) in results.into_iter().zip(answers) {
+                // Whoever asked may have given up.
+                let _ = answer.send(result);
+            }
+        }
+        Err(error) => {
+            for answer in answers {
+                let _ = answer.send(Err(error.clone()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn requests_gather_while_a_batch_is_written() {
+        let (sizes, mut seen) = mpsc::unbounded_channel();
+        let gate = Arc::new(Semaphore::new(0));
+        let opened = Arc::clone(&gate);
+        let batch = Arc::new(Batch::start("numbers", 100, 1, move |numbers: Vec<u32>| {
+            let (sizes, gate) = (sizes.clone(), Arc::clone(&gate));
+            async move {
+                sizes.send(numbers.len()).unwrap();
+                gate.acquire().await.unwrap().forget();
+                Ok(numbers.into_iter().map(|number| Ok(number * 2)).collect())
+            }
+        }));
+        let submit = |number| {
+            let batch = Arc::clone(&batch);
+            tokio::spawn(async move { batch.submit(number).await })
+        };
+        let first = submit(1);
+        assert_eq!(seen.recv().await, Some(1));
+        let others: Vec<_> = (2..=50).map(submit).collect();
+        while batch.queue.capacity() > QUEUE - 49 {
+            tokio::task::yield_now().await;
+        }
+        opened.add_permits(2);
+        assert_eq!(seen.recv().await, Some(49));
+        assert_eq!(first.await.unwrap().unwrap(), 2);
+        for (number, other) in (2..).zip(others) {
+            assert_eq!(other.await.unwrap().unwrap(), number * 2);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_batch_that_fails_fails_for_everyone() {
+        let batch = Batch::<(), ()>::start("nothing", 10, 1, |_| async {
+            Err(StoreError::Unavailable("away".into()))
+        });
+        assert!(matches!(batch.submit(()).await, Err(StoreError::Unavailable(_))));
+    }
+}

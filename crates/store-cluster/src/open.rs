@@ -1,0 +1,67 @@
+//! Opening the store: engines, schema, generations, this node's lease.
+
+use std::sync::Arc;
+
+use symbolon_crypto::random::Random;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreFigures;
+use symbolon_store::shard::FirstShards;
+
+use crate::breaker::Breaker;
+use crate::changes::Changes;
+use crate::postgres::{Migration, MigrationError, Postgres, PostgresError, PostgresOptions, migrate};
+use crate::redis::{Redis, RedisOptions};
+use crate::{ClusterStore, UnixMillis};
+
+/// The schema, step by step.
+const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, oldest: 1, sql: include_str!("../migrations/0001_records.sql") },
+    Migration { number: 2, oldest: 1, sql: include_str!("../migrations/0002_tokens.sql") },
+    Migration { number: 3, oldest: 1, sql: include_str!("../migrations/0003_nodes.sql") },
+];
+
+/// How to open the store.
+pub struct ClusterOptions {
+    /// What must last.
+    pub postgres: PostgresOptions,
+    /// What is hot.
+    pub redis: RedisOptions,
+    /// Shards at the first start.
+    pub shards: FirstShards,
+    /// The clock.
+    pub now: UnixMillis,
+    /// Randomness.
+    pub random: Arc<dyn Random>,
+    /// Take the clock as it is, though it differs from the database's.
+    pub accept_clock: bool,
+}
+
+/// Why the store could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum ClusterError {
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
+    #[error(transparent)]
+    Migration(#[from] MigrationError),
+    #[error("Redis cannot be reached: {0}")]
+    Redis(#[from] ::redis::RedisError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ClusterStore {
+    /// Connects to both engines and brings the schema up to date. Needs a tokio runtime, on which its tasks go on.
+    ///
+    /// # Errors
+    /// [`ClusterError`]: an engine is out of reach, or the schema is of a newer program.
+    pub async fn open(options: ClusterOptions) -> Result<Self, ClusterError> {
+        let figures = Arc::new(StoreFigures::new());
+        let postgres = Arc::new(Postgres::new(&options.postgres, &figures, Breaker::new("PostgreSQL"))?);
+        migrate(&postgres, MIGRATIONS).await?;
+        let redis = Arc::new(Redis::connect(&options.redis, Breaker::new("Redis")).await?);
+        let (changes, _words) = Changes::new();
+        let changes = Arc::new(changes);
+        Ok(Self { postgres, redis, figures, changes, now: options.now, random: options.random })
+    }
+}

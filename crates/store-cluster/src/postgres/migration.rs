@@ -1,0 +1,144 @@
+//! The schema, step by step, brought up to date once among all nodes that start.
+
+use symbolon_store::StoreError;
+
+use super::{Connection, Postgres, column};
+
+/// One step of the schema.
+pub(crate) struct Migration {
+    /// Counts from 1.
+    pub(crate) number: i32,
+    /// The lowest step whose program can work with this one: a step that only adds leaves it where it was, so that two
+    /// neighbouring versions run side by side.
+    pub(crate) oldest: i32,
+    /// Statements. They must not lock a table that is in use: new tables, new columns without a default, nothing else.
+    pub(crate) sql: &'static str,
+}
+
+/// Why the schema could not be brought up to date.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum MigrationError {
+    #[error(
+        "the database is of schema {found}, which this program (schema {known}) is too old for: install the newer one"
+    )]
+    TooNew { found: i32, known: i32 },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS schema_steps (
+        number INTEGER NOT NULL PRIMARY KEY,
+        oldest INTEGER NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS schema_lock (id INTEGER NOT NULL PRIMARY KEY);
+    INSERT INTO schema_lock (id) VALUES (1) ON CONFLICT DO NOTHING;
+";
+
+/// How often the first tables are tried again: nodes that start together make them together, and all but one fail.
+const TRIES: u32 = 20;
+
+/// Applies the steps that the database lacks, in one transaction.
+pub(crate) async fn migrate(postgres: &Postgres, steps: &[Migration]) -> Result<(), MigrationError> {
+    let mut connection = postgres.connection().await?;
+    if is_current(&connection, steps).await? {
+        return Ok(());
+    }
+    make_tables(&connection).await?;
+    let transaction = connection.transaction().await?;
+    // Whoever comes second waits here, and finds everything done.
+    transaction.first("SELECT id FROM schema_lock WHERE id = 1 FOR UPDATE", &[]).await?;
+    let newest = transaction.first("SELECT max(number), max(oldest) FROM schema_steps", &[]).await?;
+    let (found, oldest) = match newest {
+        Some(row) => (column::<Option<i32>>(&row, 0)?, column::<Option<i32>>(&row, 1)?),
+        None => (None, None),
+    };
+    let version = transaction.first("SELECT version()", &[]).await?;
+    let version = version.map(|row| column::<String>(&row, 0)).transpose()?;
+    // It spreads every table by itself, and has no such clause.
+    let partitioned = !version.is_some_and(|version| version.contains("CockroachDB"));
+    let known = steps.last().map_or(0, |last| last.number);
+    if let (Some(found), Some(oldest)) = (found, oldest)
+        && oldest > known
+    {
+        return Err(MigrationError::TooNew { found, known });
+    }
+    for step in steps.iter().filter(|step| found.is_none_or(|found| step.number > found)) {
+        transaction.script(&in_dialect(step.sql, partitioned)).await?;
+        let record = "INSERT INTO schema_steps (number, oldest) VALUES ($1, $2)";
+        transaction.change(record, &[&step.number, &step.oldest]).await?;
+        tracing::info!(target: "symbolon::store", step = step.number, "the schema was brought up to date");
+    }
+    transaction.commit().await?;
+    Ok(())
+}
+
+/// Whether there is nothing to do: nearly always, and then nothing is locked.
+async fn is_current(connection: &Connection, steps: &[Migration]) -> Result<bool, StoreError> {
+    let there = "SELECT 1 FROM information_schema.tables
+                 WHERE table_name = 'schema_steps' AND table_schema = current_schema()";
+    if connection.first(there, &[]).await?.is_none() {
+        return Ok(false);
+    }
+    let newest = connection.first("SELECT max(number) FROM schema_steps", &[]).await?;
+    let newest = newest.map(|row| column::<Option<i32>>(&row, 0)).transpose()?.flatten();
+    Ok(newest.is_some() && newest == steps.last().map(|last| last.number))
+}
+
+/// The statements as the database at hand speaks them. A line `--partitions TABLE NUMBER` after the creation of a table
+/// `PARTITION BY HASH (…)` stands for its partitions; a database that has none gets one table.
+fn in_dialect(sql: &str, partitioned: bool) -> String {
+    let mut statements = String::with_capacity(sql.len() * 2);
+    for line in sql.lines() {
+        match (line.strip_prefix("--partitions "), line.find(" PARTITION BY HASH (")) {
+            (Some(of), _) if partitioned => statements.push_str(&partitions(of)),
+            (Some(_), _) => {}
+            (None, Some(clause)) if !partitioned => {
+                statements.push_str(line.get(..clause).unwrap_or(line));
+                statements.push(';');
+            }
+            _ => statements.push_str(line),
+        }
+        statements.push('\n');
+    }
+    statements
+}
+
+fn partitions(of: &str) -> String {
+    let (table, number) = of.trim().split_once(' ').unwrap_or((of, "1"));
+    let number: u32 = number.parse().unwrap_or(1);
+    let one = |part: u32| {
+        format!(
+            "CREATE TABLE {table}_{part} PARTITION OF {table} FOR VALUES WITH (MODULUS {number}, REMAINDER {part});"
+        )
+    };
+    (0..number).map(one).collect()
+}
+
+async fn make_tables(connection: &Connection) -> Result<(), StoreError> {
+    let mut tries = 0;
+    loop {
+        match connection.script(TABLES).await {
+            Err(StoreError::Failed(_)) if tries < TRIES => tries += 1,
+            done => return done,
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_are_made_where_the_database_has_them() {
+        let sql =
+            "CREATE TABLE t (key BYTEA PRIMARY KEY\n) PARTITION BY HASH (key);\n--partitions t 2\nSELECT 1;";
+        let with = in_dialect(sql, true);
+        assert!(with.contains(") PARTITION BY HASH (key);"));
+        assert!(with.contains("CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1);"));
+        assert!(with.contains("REMAINDER 0") && !with.contains("REMAINDER 2"));
+        assert_eq!(in_dialect(sql, false), "CREATE TABLE t (key BYTEA PRIMARY KEY\n);\n\nSELECT 1;\n");
+    }
+}

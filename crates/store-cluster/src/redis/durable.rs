@@ -1,0 +1,131 @@
+//! A connection whose answers come when a replica has what was written before them.
+//!
+//! `WAIT` counts the replicas that have everything that its own connection wrote, and blocks that connection: so these
+//! are connections of their own, commands that come while one waits are gathered, and the next `WAIT` is for them all.
+
+use std::time::Duration;
+
+use redis::aio::ConnectionLike;
+use redis::cluster_async::Connect;
+use redis::{
+    AsyncConnectionConfig, Cmd, ErrorKind, IntoConnectionInfo, Pipeline, RedisError, RedisFuture,
+    RedisResult, Value,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::answering::{Answering, is_ours, signed};
+
+/// Commands that wait together at most.
+const MOST_IN_BATCH: usize = 512;
+
+/// Commands that may stand before a batch.
+const QUEUE: usize = 8_192;
+
+/// Replicas that must have a write.
+const REPLICAS: u32 = 1;
+
+/// How long they may take.
+const REPLICAS_WITHIN: Duration = Duration::from_millis(500);
+
+struct Job {
+    cmd: Cmd,
+    answer: oneshot::Sender<RedisResult<Value>>,
+}
+
+/// A connection to one process, and the queue before it.
+#[derive(Clone)]
+pub(super) struct Durable {
+    inner: Answering,
+    queue: mpsc::Sender<Job>,
+}
+
+impl Connect for Durable {
+    fn connect_with_config<'a, T>(info: T, config: AsyncConnectionConfig) -> RedisFuture<'a, Self>
+    where
+        T: IntoConnectionInfo + Send + 'a,
+    {
+        Box::pin(async move {
+            let inner = Answering::connect_with_config(info, config).await?;
+            let (queue, jobs) = mpsc::channel(QUEUE);
+            tokio::spawn(write_batches(inner.clone(), jobs));
+            Ok(Self { inner, queue })
+        })
+    }
+}
+
+impl ConnectionLike for Durable {
+    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
+        if !is_ours(cmd) {
+            return self.inner.req_packed_command(cmd);
+        }
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            let gone = |_| RedisError::from((ErrorKind::Io, "the connection is gone"));
+            self.queue.try_send(Job { cmd: cmd.clone(), answer }).map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => {
+                    RedisError::from((ErrorKind::Client, "too many writes wait for a replica"))
+                }
+                mpsc::error::TrySendError::Closed(_) => gone(()),
+            })?;
+            answered.await.map_err(|_| gone(()))?
+        })
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        self.inner.req_packed_commands(pipeline, offset, count)
+    }
+
+    fn get_db(&self) -> i64 {
+        self.inner.get_db()
+    }
+}
+
+/// Writes what has gathered, again and again, until nobody holds the connection any more.
+async fn write_batches(mut inner: Answering, mut jobs: mpsc::Receiver<Job>) {
+    let mut batch = Vec::with_capacity(MOST_IN_BATCH);
+    while jobs.recv_many(&mut batch, MOST_IN_BATCH).await > 0 {
+        match write(&mut inner, &batch).await {
+            Ok(answers) => {
+                for (job, answer) in batch.drain(..).zip(answers) {
+                    // Whoever asked may have given up.
+                    let _ = job.answer.send(Ok(answer));
+                }
+            }
+            Err(error) => {
+                for job in batch.drain(..) {
+                    let _ = job.answer.send(Err(error.clone()));
+                }
+            }
+        }
+    }
+}
+
+/// Writes one batch and waits for a replica: the answers, each signed.
+async fn write(inner: &mut Answering, batch: &[Job]) -> RedisResult<Vec<Value>> {
+    let mut pipeline = Pipeline::with_capacity(batch.len() + 1);
+    for job in batch {
+        pipeline.add_command(job.cmd.clone());
+    }
+    let within = u64::try_from(REPLICAS_WITHIN.as_millis()).unwrap_or(u64::MAX);
+    pipeline.cmd("WAIT").arg(REPLICAS).arg(within);
+    let mut answers = inner.connection.send_packed_commands(&pipeline, 0, batch.len() + 1).await?;
+    match answers.pop() {
+        Some(Value::Int(replicas)) if replicas >= i64::from(REPLICAS) => {}
+        // A node that is no primary any more refuses the writes themselves, by errors that the client follows.
+        Some(Value::ServerError(_)) => {}
+        _ if answers.iter().all(|answer| matches!(answer, Value::ServerError(_))) => {}
+        _ => {
+            return Err(RedisError::from((
+                ErrorKind::Client,
+                "NOREPLICAS: no replica has acknowledged the write in time",
+            )));
+        }
+    }
+    let run = inner.run;
+    Ok(answers.into_iter().map(|answer| signed(run, answer)).collect())
+}

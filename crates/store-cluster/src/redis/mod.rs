@@ -1,0 +1,193 @@
+//! Redis or Valkey, by two kinds of connections: one for what is read or may be lost, and one, of its own for each
+//! primary, for what must not be told before a replica has it.
+//!
+//! Routing, redirections, failover and reconnecting are the `redis` crate's. What is ours sits in the connections that
+//! it makes: every answer says [which process gave it](Primary), and durable writes are gathered, with one `WAIT` for
+//! each batch.
+
+mod answering;
+mod durable;
+mod link;
+mod script;
+mod tag;
+
+pub(crate) use script::Script;
+pub(crate) use tag::{Key, Tag, Tags};
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, Value};
+use symbolon_crypto::SecretString;
+use symbolon_store::StoreError;
+
+use crate::breaker::Breaker;
+use answering::Answering;
+use durable::Durable;
+use link::Link;
+
+/// Whether a durable write waits for a replica.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplicaPolicy {
+    /// It does. Where no replica is left these writes are refused (503) while reads go on.
+    #[default]
+    Wait,
+    /// It does not: what the primary alone has may be lost with it.
+    Local,
+}
+
+/// How to reach Redis.
+#[derive(Clone)]
+pub struct RedisOptions {
+    /// Some nodes of one cluster, or one server that is none: `redis://` or `rediss://` (TLS), with user and password.
+    pub urls: Vec<SecretString>,
+    /// How long one command may take, with all its redirections.
+    pub timeout: Duration,
+    /// What durable writes wait for.
+    pub replicas: ReplicaPolicy,
+    /// Begins every key: several installations may share one Redis.
+    pub prefix: String,
+}
+
+/// One process of Redis, from its start to its end: the first 64 bits of its random run id.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Primary(u64);
+
+impl Primary {
+    /// Reads it back from its text, in an epoch key.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok().filter(|text| text.len() == 16)?;
+        u64::from_str_radix(text, 16).ok().map(Self)
+    }
+}
+
+impl fmt::Display for Primary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for Primary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What a command was answered, and by whom.
+pub(crate) struct Answered {
+    pub(crate) value: Value,
+    pub(crate) primary: Primary,
+}
+
+impl Answered {
+    /// Takes apart what [`answering::signed`] put together.
+    fn of(value: Value) -> Result<Self, StoreError> {
+        let unsigned = || StoreError::Failed("an answer of Redis does not say who gave it".into());
+        let Value::Array(parts) = value else { return Err(unsigned()) };
+        match <[Value; 2]>::try_from(parts) {
+            Ok([Value::Int(run), value]) => Ok(Self { value, primary: Primary(run.cast_unsigned()) }),
+            _ => Err(unsigned()),
+        }
+    }
+
+    /// The value as what the command gives.
+    pub(crate) fn read<T: FromRedisValue>(self) -> Result<T, StoreError> {
+        T::from_redis_value(self.value).map_err(|error| StoreError::Failed(format!("Redis: {error}")))
+    }
+}
+
+/// Writes that must not be told before a replica has them.
+enum DurableLink {
+    /// Gathered, one `WAIT` for each batch.
+    Waiting(Link<Durable>),
+    /// By whatever connection writes otherwise.
+    Local,
+}
+
+/// Redis or Valkey.
+pub(crate) struct Redis {
+    link: Link<Answering>,
+    durable: DurableLink,
+    breaker: Arc<Breaker>,
+    tags: Tags,
+    clustered: bool,
+}
+
+impl Redis {
+    /// Connects. A single server has no replica to wait for.
+    pub(crate) async fn connect(options: &RedisOptions, breaker: Arc<Breaker>) -> Result<Self, RedisError> {
+        let (link, clustered) = Link::connect(options).await?;
+        let durable = match options.replicas {
+            ReplicaPolicy::Wait if clustered => DurableLink::Waiting(Link::connect(options).await?.0),
+            _ => DurableLink::Local,
+        };
+        Ok(Self { link, durable, breaker, tags: Tags::new(&options.prefix), clustered })
+    }
+
+    /// Whether it is a cluster, rather than a single server for development.
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.clustered
+    }
+
+    /// The names of hash tags.
+    pub(crate) fn tags(&self) -> &Tags {
+        &self.tags
+    }
+
+    /// Reads, or writes what may be lost with the primary.
+    pub(crate) async fn ask(&self, cmd: &Cmd) -> Result<Answered, StoreError> {
+        let admitted = self.breaker.admit()?;
+        admitted.judge(self.link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of))
+    }
+
+    /// Writes, and answers when a replica has it too, as far as the policy says.
+    pub(crate) async fn write_durably(&self, cmd: &Cmd) -> Result<Answered, StoreError> {
+        let DurableLink::Waiting(link) = &self.durable else { return self.ask(cmd).await };
+        let admitted = self.breaker.admit()?;
+        admitted.judge(link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of))
+    }
+
+    /// Runs a script that changes nothing that must last.
+    pub(crate) async fn run(&self, script: &Script, call: ScriptCall<'_>) -> Result<Answered, StoreError> {
+        script.run(call, async |cmd| self.ask(&cmd).await).await
+    }
+
+    /// Runs a script, and answers when a replica has what it wrote.
+    pub(crate) async fn run_durably(
+        &self,
+        script: &Script,
+        call: ScriptCall<'_>,
+    ) -> Result<Answered, StoreError> {
+        script.run(call, async |cmd| self.write_durably(&cmd).await).await
+    }
+}
+
+pub(crate) use script::ScriptCall;
+
+/// What is said where a script is not known to a node.
+const NO_SCRIPT: &str = "Redis has no such script";
+
+fn store_error(error: &RedisError) -> StoreError {
+    match error.kind() {
+        ErrorKind::Server(redis::ServerErrorKind::NoScript) => StoreError::Failed(NO_SCRIPT.into()),
+        ErrorKind::UnexpectedReturnType | ErrorKind::Parse | ErrorKind::InvalidClientConfig => {
+            StoreError::Failed(format!("Redis: {error}"))
+        }
+        ErrorKind::Server(redis::ServerErrorKind::ResponseError) => refused(error),
+        // Out of reach, failing over, out of memory, read-only: the same request may work later.
+        _ => StoreError::Unavailable(format!("Redis: {error}")),
+    }
+}
+
+/// A refusal of the server's that has no kind of its own in the client.
+fn refused(error: &RedisError) -> StoreError {
+    let text = format!("Redis: {error}");
+    let passing = ["OOM", "NOREPLICAS", "MISCONF", "LOADING", "WAIT"];
+    if error.code().is_some_and(|code| passing.contains(&code))
+        || passing.iter().any(|word| text.contains(word))
+    {
+        return StoreError::Unavailable(text);
+    }
+    StoreError::Failed(text)
+}

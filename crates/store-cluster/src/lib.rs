@@ -12,6 +12,8 @@
 mod batch;
 mod breaker;
 mod changes;
+#[cfg(feature = "engines")]
+pub mod engines;
 mod open;
 mod postgres;
 mod redis;

@@ -1,0 +1,172 @@
+//! A PostgreSQL of the tests' own.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use parking_lot::Mutex;
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use super::port::Port;
+use super::process::Process;
+use super::program::{User, command, postgres_programs};
+use super::{directory, spawner};
+
+/// The superuser of the cluster, and his password. It listens on loopback only.
+const USER: &str = "symbolon";
+const PASSWORD: &str = "for-tests-only";
+
+/// Seconds until psql gives up; a server that runs answers sooner.
+const CONNECT_TIMEOUT: &str = "20";
+
+/// The database that is always there.
+const FIRST_DATABASE: &str = "postgres";
+
+/// How a [`PostgresServer`] is set up.
+#[derive(Clone, Debug, Default)]
+pub struct PostgresServerOptions {
+    /// Settings of `postgresql.conf` by name, as `("max_connections", "20")`. They win over the defaults, which are
+    /// PostgreSQL's own: `fsync` is on.
+    pub settings: Vec<(String, String)>,
+}
+
+/// A PostgreSQL database cluster in a temporary directory, on a free loopback port, with password authentication. All
+/// its processes are killed and its data removed when this is dropped.
+pub struct PostgresServer {
+    // Dropped before the directory and the port, which it uses.
+    process: Mutex<Option<Process>>,
+    programs: PathBuf,
+    user: Option<User>,
+    settings: Vec<(String, String)>,
+    directory: TempDir,
+    port: Port,
+}
+
+impl PostgresServer {
+    /// Makes a new cluster and starts it; it answers when this returns.
+    ///
+    /// # Panics
+    /// If PostgreSQL 15 or newer is missing or does not start.
+    pub fn start(options: PostgresServerOptions) -> Self {
+        let server = Self {
+            process: Mutex::new(None),
+            programs: postgres_programs(),
+            user: User::of_postgres(),
+            settings: options.settings,
+            directory: directory::temporary("postgres"),
+            port: Port::reserve(),
+        };
+        server.initialize();
+        server.launch(&mut server.process.lock());
+        server
+    }
+
+    /// The URL of `database`, with user and password.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{}/{database}", self.port.number())
+    }
+
+    /// The directory of data and log. The processes of this server have their working directory in it.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Creates an empty database; `name` must be a plain lower-case identifier.
+    pub fn create_database(&self, name: &str) {
+        self.psql(FIRST_DATABASE, &format!("CREATE DATABASE {name}"));
+    }
+
+    /// Runs `sql` in one transaction and returns its rows: a line each, the columns parted by `|`.
+    ///
+    /// # Panics
+    /// With what psql says, if it fails.
+    pub fn psql(&self, database: &str, sql: &str) -> String {
+        self.try_psql(database, sql).unwrap_or_else(|error| panic!("psql: {error}\n{sql}"))
+    }
+
+    /// Kills all processes of the server at once, as a crash does (SIGKILL), and returns when they are gone.
+    pub fn kill(&self) {
+        *self.process.lock() = None;
+    }
+
+    /// Shuts the server down in order, without waiting for clients to leave ("fast"), and returns when it is down.
+    pub fn stop(&self) {
+        if let Some(process) = self.process.lock().take() {
+            process.end_by(Signal::INT);
+        }
+    }
+
+    /// Starts the server again on the same data and port, after shutting it down if it runs; it has recovered and
+    /// answers when this returns.
+    pub fn restart(&self) {
+        self.stop();
+        self.launch(&mut self.process.lock());
+    }
+
+    fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.directory.path().join("log")
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = command(&self.programs.join(program), self.user);
+        command.current_dir(self.directory.path());
+        command
+    }
+
+    /// initdb.
+    fn initialize(&self) {
+        let password_file = self.directory.path().join("password");
+        fs::write(&password_file, PASSWORD).expect("a file can be written");
+        if let Some(User { uid, gid }) = self.user {
+            for path in [self.directory.path(), &password_file] {
+                chown(path, Some(uid), Some(gid)).expect("root may give files away");
+            }
+        }
+        let mut initdb = self.command("initdb");
+        initdb.arg("--pgdata").arg(self.data()).arg("--pwfile").arg(password_file);
+        // The server syncs what it writes; the files it begins with need not survive a power cut.
+        initdb.args(["--username", USER, "--auth", "scram-sha-256", "--no-sync", "--no-instructions"]);
+        initdb.args(["--encoding", "UTF8", "--locale", "C"]);
+        output(initdb).unwrap_or_else(|error| panic!("initdb: {error}"));
+    }
+
+    fn launch(&self, process: &mut Option<Process>) {
+        // It names the process of a server that was killed. By now that number may be anybody's, for whose sake
+        // PostgreSQL would refuse to start.
+        let _ = fs::remove_file(self.data().join("postmaster.pid"));
+        let mut postgres = self.command("postgres");
+        postgres.arg("-D").arg(self.data());
+        let port = self.port.number().to_string();
+        let own = [("listen_addresses", "127.0.0.1"), ("port", &port), ("unix_socket_directories", "")];
+        let chosen = self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in own.into_iter().chain(chosen) {
+            postgres.arg("-c").arg(format!("{name}={value}"));
+        }
+        let started = process.insert(Process::start(postgres, &self.log()));
+        started.until("PostgreSQL answers", || self.try_psql(FIRST_DATABASE, "SELECT 1").ok());
+    }
+
+    fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {
+        let mut psql = self.command("psql");
+        psql.env("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT);
+        psql.args(["--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1"]);
+        psql.args(["--dbname", &self.url(database), "--command", sql]);
+        output(psql)
+    }
+}
+
+/// What a command that ends by itself says: on its output when it succeeds, else on its error output.
+fn output(mut command: Command) -> Result<String, String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = spawner::spawn(command).and_then(std::process::Child::wait_with_output);
+    let output = output.map_err(|error| error.to_string())?;
+    let text = if output.status.success() { output.stdout } else { output.stderr };
+    let text = String::from_utf8_lossy(&text).trim_end().to_owned();
+    if output.status.success() { Ok(text) } else { Err(text) }
+}

@@ -10,13 +10,13 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::backup::{BackupError, BackupReport};
 use symbolon_store::figures::StoreFigures;
-use symbolon_store::port::{Changed, Store};
+use symbolon_store::port::{Listener, Store};
 
 use crate::EmbeddedStore;
 
 #[async_trait]
 impl Store for EmbeddedStore {
-    fn on_change(&self, listener: Box<dyn Fn(&Changed) + Send + Sync>) {
+    fn on_change(&self, listener: Listener) {
         self.records.on_change(listener);
     }
 

@@ -1,6 +1,8 @@
 //! The port: what a back-end must be able to do.
 
+use std::future::Future;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -478,6 +480,12 @@ pub enum Changed {
     Everything,
 }
 
+/// Ends when a listener has taken a change over.
+pub type Following = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Whoever keeps copies. It is called at once and does not wait; what it gives back need not be waited for.
+pub type Listener = Box<dyn Fn(&Changed) -> Following + Send + Sync>;
+
 /// Everything that keeps an issuer's state.
 #[async_trait]
 pub trait Store:
@@ -495,7 +503,15 @@ pub trait Store:
     + Shards
 {
     /// Calls `listener` after every change that a cache above the store must know of.
-    fn on_change(&self, listener: Box<dyn Fn(&Changed) + Send + Sync>);
+    fn on_change(&self, listener: Listener);
+    /// Whether what this process remembers of keys, clients and settings is known to be current, so that it may judge
+    /// tokens by it.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]: it has lost touch with what other nodes may have changed.
+    fn check_lease(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
     /// What every operation has cost so far, for `/metrics`.
     fn figures(&self) -> &Arc<StoreFigures>;
     /// Whether the store can answer: tombstones loaded, engines well.

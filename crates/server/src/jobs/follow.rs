@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use symbolon_store::port::Changed;
-use tokio::sync::{Notify, watch};
+use symbolon_store::port::{Changed, Following, Listener};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::sleep;
 
 use super::stopped;
@@ -17,26 +17,37 @@ const CAPACITY: usize = 256;
 /// The wait before a change that could not be followed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What the store is to call at every change.
-pub(super) type Listener = Box<dyn Fn(&Changed) + Send + Sync>;
+#[derive(Default)]
+struct Waiting {
+    changes: Vec<Changed>,
+    /// Those who wait until these changes are followed.
+    told: Vec<oneshot::Sender<()>>,
+}
 
 /// Changes on their way.
 #[derive(Default)]
 pub(super) struct Changes {
-    waiting: Mutex<Vec<Changed>>,
+    waiting: Mutex<Waiting>,
     came: Notify,
 }
 
 impl Changes {
-    fn put(&self, changed: &Changed) {
+    fn put(&self, changed: &Changed) -> Following {
+        let (tell, followed) = oneshot::channel();
         let mut waiting = self.waiting.lock();
-        if waiting.len() < CAPACITY {
-            waiting.push(changed.clone());
+        if waiting.changes.len() < CAPACITY {
+            waiting.changes.push(changed.clone());
         } else {
-            *waiting = vec![Changed::Everything];
+            waiting.changes = vec![Changed::Everything];
         }
+        waiting.told.retain(|told| !told.is_closed());
+        waiting.told.push(tell);
         drop(waiting);
         self.came.notify_one();
+        Box::pin(async move {
+            // An error says that the server is gone.
+            let _ = followed.await;
+        })
     }
 }
 
@@ -47,9 +58,11 @@ pub(super) fn channel() -> (Listener, Arc<Changes>) {
     let listener = move |changed: &Changed| {
         match changed {
             // Nothing above the store keeps copies of these, and there are many.
-            Changed::Client(..) | Changed::ClientDeleted(..) | Changed::User(..) | Changed::Consents(..) => {}
+            Changed::Client(..) | Changed::ClientDeleted(..) | Changed::User(..) | Changed::Consents(..) => {
+                Box::pin(std::future::ready(())) as Following
+            }
             Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers | Changed::Everything => {
-                filled.put(changed);
+                filled.put(changed)
             }
         }
     };
@@ -66,6 +79,7 @@ pub(super) async fn run<F, E>(
     E: Display,
 {
     let mut failed = Vec::new();
+    let mut told = Vec::new();
     loop {
         tokio::select! {
             biased;
@@ -74,11 +88,19 @@ pub(super) async fn run<F, E>(
             () = sleep(RETRY), if !failed.is_empty() => {}
         }
         let mut pending = std::mem::take(&mut failed);
-        pending.append(&mut changes.waiting.lock());
+        let mut waiting = std::mem::take(&mut *changes.waiting.lock());
+        pending.append(&mut waiting.changes);
+        told.append(&mut waiting.told);
         for changed in condensed(pending) {
             if let Err(error) = apply(changed.clone()).await {
                 tracing::error!(target: "symbolon::jobs", %error, ?changed, "a change is not in effect yet");
                 failed.push(changed);
+            }
+        }
+        if failed.is_empty() {
+            for waits in told.drain(..) {
+                // Whoever waited may have given up.
+                let _ = waits.send(());
             }
         }
     }

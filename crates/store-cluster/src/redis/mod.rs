@@ -11,7 +11,7 @@ mod link;
 mod script;
 mod tag;
 
-pub(crate) use script::Script;
+pub(crate) use script::{Script, ScriptCall};
 pub(crate) use tag::{Key, Tag, Tags};
 
 use std::fmt;
@@ -130,6 +130,17 @@ impl Redis {
         self.clustered
     }
 
+    /// Whether commands are let through.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]: it has not answered for a while.
+    pub(crate) fn ready(&self) -> Result<(), StoreError> {
+        if self.breaker.is_closed() {
+            return Ok(());
+        }
+        Err(StoreError::Unavailable("Redis does not answer".into()))
+    }
+
     /// The names of hash tags.
     pub(crate) fn tags(&self) -> &Tags {
         &self.tags
@@ -150,7 +161,10 @@ impl Redis {
 
     /// Runs a script that changes nothing that must last.
     pub(crate) async fn run(&self, script: &Script, call: ScriptCall<'_>) -> Result<Answered, StoreError> {
-        script.run(call, async |cmd| self.ask(&cmd).await).await
+        match self.ask(&script.by_digest(&call)).await {
+            Err(error) if is_unknown_script(&error) => self.ask(&script.by_source(&call)).await,
+            answered => answered,
+        }
     }
 
     /// Runs a script, and answers when a replica has what it wrote.
@@ -159,14 +173,19 @@ impl Redis {
         script: &Script,
         call: ScriptCall<'_>,
     ) -> Result<Answered, StoreError> {
-        script.run(call, async |cmd| self.write_durably(&cmd).await).await
+        match self.write_durably(&script.by_digest(&call)).await {
+            Err(error) if is_unknown_script(&error) => self.write_durably(&script.by_source(&call)).await,
+            answered => answered,
+        }
     }
 }
 
-pub(crate) use script::ScriptCall;
-
 /// What is said where a script is not known to a node.
 const NO_SCRIPT: &str = "Redis has no such script";
+
+fn is_unknown_script(error: &StoreError) -> bool {
+    matches!(error, StoreError::Failed(text) if text == NO_SCRIPT)
+}
 
 fn store_error(error: &RedisError) -> StoreError {
     match error.kind() {

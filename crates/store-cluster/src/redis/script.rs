@@ -1,9 +1,8 @@
 //! Short functions that a server runs in one piece, on keys of one slot.
 
 use redis::Cmd;
-use symbolon_store::StoreError;
 
-use super::{Answered, Key, NO_SCRIPT};
+use super::Key;
 
 /// A script and its digest, by which servers know it.
 pub(crate) struct Script {
@@ -37,17 +36,13 @@ impl Script {
         cmd
     }
 
-    /// Runs it by its digest, and by its source where the server does not know it yet.
-    pub(super) async fn run(
-        &self,
-        call: ScriptCall<'_>,
-        send: impl AsyncFn(Cmd) -> Result<Answered, StoreError>,
-    ) -> Result<Answered, StoreError> {
-        match send(Self::command("EVALSHA", &self.digest, &call)).await {
-            Err(StoreError::Failed(text)) if text == NO_SCRIPT => {
-                send(Self::command("EVAL", self.source, &call)).await
-            }
-            answered => answered,
-        }
+    /// The command that runs it where the server knows it.
+    pub(super) fn by_digest(&self, call: &ScriptCall<'_>) -> Cmd {
+        Self::command("EVALSHA", &self.digest, call)
+    }
+
+    /// The command that runs it anywhere, and makes it known.
+    pub(super) fn by_source(&self, call: &ScriptCall<'_>) -> Cmd {
+        Self::command("EVAL", self.source, call)
     }
 }

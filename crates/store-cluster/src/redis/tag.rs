@@ -15,6 +15,11 @@ impl Tags {
         Self { prefix: prefix.to_owned() }
     }
 
+    /// What begins every key, and every channel's name.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// The tag of one of the 1,024 constant slots.
     pub(crate) fn slot(&self, slot: Slot) -> Tag {
         let mut text = String::with_capacity(self.prefix.len() + 8);

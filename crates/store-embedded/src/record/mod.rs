@@ -28,7 +28,7 @@ use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::cache::RecordCache;
 use symbolon_store::figures::{StoreFigures, StoreKind};
-use symbolon_store::port::{Changed, Given};
+use symbolon_store::port::{Changed, Given, Listener};
 
 use crate::database::{Database, Migration, ReadError, WriteError};
 use crate::failed;
@@ -52,8 +52,6 @@ const USERS_CACHED: usize = 100_000;
 
 /// Users whose consents are kept in memory.
 const CONSENTS_CACHED: usize = 100_000;
-
-type Listener = Box<dyn Fn(&Changed) + Send + Sync>;
 
 /// The result of a closure that writes: a refusal by the port's own error rolls its changes back.
 type Written<T> = Result<T, WriteError<StoreError>>;
@@ -109,7 +107,8 @@ impl Records {
             _ => {}
         }
         for listener in self.listeners.read().iter() {
-            listener(changed);
+            // Nobody else has a copy: there is nothing to wait for.
+            drop(listener(changed));
         }
     }
 

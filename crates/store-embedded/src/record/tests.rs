@@ -87,7 +87,10 @@ async fn an_abandoned_change_still_drops_the_cached_record() {
     store.user(&issuer, &ann.id).await.unwrap();
     let heard = Arc::new(tokio::sync::Notify::new());
     let notify = Arc::clone(&heard);
-    store.on_change(Box::new(move |_| notify.notify_one()));
+    store.on_change(Box::new(move |_| {
+        notify.notify_one();
+        Box::pin(std::future::ready(()))
+    }));
     let changed = User { updated_at: NOW + Duration::from_millis(1), ..ann.clone() };
     tokio::select! {
         biased;

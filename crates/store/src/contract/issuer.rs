@@ -72,7 +72,10 @@ async fn tells_of_changes(back_end: &dyn BackEnd) {
     let Scene { store, now, issuer: one, .. } = &scene;
     let heard = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&heard);
-    store.on_change(Box::new(move |changed| listener.lock().push(changed.clone())));
+    store.on_change(Box::new(move |changed| {
+        listener.lock().push(changed.clone());
+        Box::pin(std::future::ready(()))
+    }));
     store.create_issuer(issuer("one", *now), settings(1)).await.unwrap();
     store.put_settings(one, &settings(1), settings(2)).await.unwrap();
     store.put_keys(one, &[], &[key("a", KeyState::Active, *now)]).await.unwrap();

@@ -1,0 +1,66 @@
+//! Login and consent transactions in Redis: taken once.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::Challenges;
+use symbolon_store::shard::{Kind, record_key};
+
+use crate::one_time::Taken;
+use crate::redis::Key;
+use crate::{ClusterStore, key_text};
+
+impl ClusterStore {
+    fn challenge_key(&self, issuer: &IssuerId, id: &str) -> (Key, u32) {
+        let route = self.generations.route(Kind::Challenge, issuer, id);
+        let text = key_text(&record_key(issuer, id));
+        (self.redis.tags().shard(Kind::Challenge, route).key('l', text.as_bytes()), route.shard)
+    }
+}
+
+#[async_trait]
+impl Challenges for ClusterStore {
+    async fn keep_challenge(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        value: Arc<[u8]>,
+        expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (key, shard) = self.challenge_key(issuer, id);
+        let keep = self.keep_once(&key, &value, expires_at, self.now());
+        self.measured(StoreKind::Challenge, shard, keep).await
+    }
+
+    async fn challenge(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<Arc<[u8]>>, StoreError> {
+        let (key, shard) = self.challenge_key(issuer, id);
+        let found = self.measured(StoreKind::Challenge, shard, self.look(&key)).await?;
+        let live = found.filter(|found| !found.used && !found.ended(now));
+        Ok(live.map(|found| Arc::from(found.value())))
+    }
+
+    async fn take_challenge(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<Arc<[u8]>>, StoreError> {
+        let (key, shard) = self.challenge_key(issuer, id);
+        let take = async {
+            // The value first: taking does not bring it along, and it does not change.
+            let Some(found) = self.look(&key).await? else { return Ok(None) };
+            let taken = self.take(&key, now).await?;
+            Ok((taken == Taken::Now).then(|| Arc::from(found.value())))
+        };
+        self.measured(StoreKind::Challenge, shard, take).await
+    }
+}

@@ -1,0 +1,68 @@
+//! Authorization codes in Redis: redeemed once, remembered for a while after.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Codes, Redemption};
+use symbolon_store::shard::{Kind, record_key};
+
+use crate::one_time::Taken;
+use crate::redis::Key;
+use crate::{ClusterStore, from_document, key_text, to_document};
+
+impl ClusterStore {
+    fn code_key(&self, issuer: &IssuerId, code: &AuthorizationCode) -> (Key, u32) {
+        let route = self.generations.route(Kind::Code, issuer, code.expose());
+        let id = key_text(&record_key(issuer, code.expose()));
+        (self.redis.tags().shard(Kind::Code, route).key('c', id.as_bytes()), route.shard)
+    }
+}
+
+#[async_trait]
+impl Codes for ClusterStore {
+    async fn keep_code(
+        &self,
+        issuer: &IssuerId,
+        code: &AuthorizationCode,
+        grant: CodeGrant,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (key, shard) = self.code_key(issuer, code);
+        let document = to_document(&grant)?;
+        let keep = self.keep_once(&key, document.as_bytes(), grant.expires_at, now);
+        self.measured(StoreKind::Code, shard, keep).await
+    }
+
+    async fn code(
+        &self,
+        issuer: &IssuerId,
+        code: &AuthorizationCode,
+        now: Timestamp,
+    ) -> Result<Option<Arc<CodeGrant>>, StoreError> {
+        let (key, shard) = self.code_key(issuer, code);
+        let found = self.measured(StoreKind::Code, shard, self.look(&key)).await?;
+        // A used one is still looked at: a replay must find what to end.
+        let found = found.filter(|found| found.used || !found.ended(now));
+        found.map(|found| from_document(found.value()).map(Arc::new)).transpose()
+    }
+
+    async fn redeem_code(
+        &self,
+        issuer: &IssuerId,
+        code: &AuthorizationCode,
+        now: Timestamp,
+    ) -> Result<Redemption, StoreError> {
+        self.nodes.check()?;
+        let (key, shard) = self.code_key(issuer, code);
+        Ok(match self.measured(StoreKind::Code, shard, self.take(&key, now)).await? {
+            Taken::Now => Redemption::Redeemed,
+            Taken::Before => Redemption::Replayed,
+            Taken::Absent => Redemption::Unknown,
+        })
+    }
+}

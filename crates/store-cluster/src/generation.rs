@@ -1,0 +1,203 @@
+//! Generations of shards: kept in PostgreSQL, known to every node before ids of theirs are given out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::figures::{StoreFigures, StoreKind};
+use symbolon_store::port::Shards;
+use symbolon_store::shard::{FirstShards, Generation, Kind, Route, opened, without_the_dead};
+use tokio::time::Instant;
+use tokio_postgres::Row;
+
+use crate::ClusterStore;
+use crate::nodes::{LEASE, next_control};
+use crate::postgres::{Connection, column};
+
+const LIST: &str = "SELECT generation, shards, opened_at, closed_at,
+                           CAST(extract(epoch FROM now() - known_since) * 1000 AS BIGINT)
+                    FROM generations WHERE kind = $1 ORDER BY generation";
+
+/// By then every node with a lease knows a new generation: it was told, or has lost its lease.
+const KNOWN_TO_ALL_AFTER: Duration = LEASE.saturating_mul(2);
+
+/// The generations of one kind, as this node knows them.
+struct OfKind {
+    /// The current one last.
+    list: Vec<Generation>,
+    /// From when on ids of the current one may be given out; before it, those of the one before it.
+    placing_from: Instant,
+}
+
+/// The generations of every kind.
+pub(crate) struct Generations {
+    kinds: [ArcSwap<OfKind>; Kind::ALL.len()],
+    next: AtomicU32,
+    figures: Arc<StoreFigures>,
+}
+
+impl Generations {
+    /// Reads them, having made the first one of each kind where there is none.
+    pub(crate) async fn load(
+        connection: &Connection,
+        first: FirstShards,
+        now: Timestamp,
+        figures: &Arc<StoreFigures>,
+    ) -> Result<Self, StoreError> {
+        for kind in Kind::ALL {
+            let (_, generation) = opened(&[], first.of(kind), now);
+            let first = "INSERT INTO generations (kind, generation, shards, opened_at, known_since)
+                         SELECT $1, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT), now() - interval '1 day'
+                         WHERE NOT EXISTS (SELECT 1 FROM generations WHERE kind = $1) ON CONFLICT DO NOTHING";
+            let (number, shards) = (i64::from(generation.generation), i64::from(generation.shards));
+            connection.change(first, &[&kind.as_str(), &number, &shards, &millis(now)]).await?;
+        }
+        let none = || ArcSwap::from_pointee(OfKind { list: Vec::new(), placing_from: Instant::now() });
+        let generations =
+            Self { kinds: Kind::ALL.map(|_| none()), next: AtomicU32::new(0), figures: Arc::clone(figures) };
+        generations.reload(connection).await?;
+        Ok(generations)
+    }
+
+    /// Reads them again.
+    pub(crate) async fn reload(&self, connection: &Connection) -> Result<(), StoreError> {
+        for kind in Kind::ALL {
+            let rows = connection.all(LIST, &[&kind.as_str()]).await?;
+            let list = rows.iter().map(generation).collect::<Result<Vec<_>, _>>()?;
+            let age: i64 = rows.last().map_or(Ok(0), |last| column(last, 4))?;
+            let age = Duration::from_millis(age.unsigned_abs());
+            self.set(kind, list, Instant::now() + KNOWN_TO_ALL_AFTER.saturating_sub(age));
+        }
+        Ok(())
+    }
+
+    fn set(&self, kind: Kind, list: Vec<Generation>, placing_from: Instant) {
+        let figures = self.figures.kind(store_kind(kind));
+        figures.set_shards(list.last().map_or(1, |current| current.shards));
+        self.of(kind).store(Arc::new(OfKind { list, placing_from }));
+    }
+
+    fn of(&self, kind: Kind) -> &ArcSwap<OfKind> {
+        let [code, session, challenge, refresh, revocation, assertion] = &self.kinds;
+        match kind {
+            Kind::Code => code,
+            Kind::Session => session,
+            Kind::Challenge => challenge,
+            Kind::Refresh => refresh,
+            Kind::Revocation => revocation,
+            Kind::Assertion => assertion,
+        }
+    }
+
+    /// Whether a route names a shard of a live generation.
+    pub(crate) fn exists(&self, kind: Kind, route: Route) -> bool {
+        let known = self.of(kind).load();
+        known.list.iter().any(|g| g.generation == route.generation && route.shard < g.shards)
+    }
+
+    /// Where an id lives: by what it says if that generation exists, else by hash.
+    pub(crate) fn route(&self, kind: Kind, issuer: &IssuerId, id: &str) -> Route {
+        Route::of_id(kind, id)
+            .filter(|route| self.exists(kind, *route))
+            .unwrap_or_else(|| Route::hashed(issuer, id))
+    }
+
+    fn place(&self, kind: Kind) -> Route {
+        let known = self.of(kind).load();
+        let current =
+            match known.list.as_slice() {
+                [.., before, current] if current.closed_at.is_none() => {
+                    if Instant::now() >= known.placing_from { current } else { before }
+                }
+                [.., current] => current,
+                [] => return Route { generation: 0, shard: 0 },
+            };
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        Route { generation: current.generation, shard: turn.checked_rem(current.shards).unwrap_or(0) }
+    }
+}
+
+/// The figures of a kind.
+pub(crate) const fn store_kind(kind: Kind) -> StoreKind {
+    match kind {
+        Kind::Code => StoreKind::Code,
+        Kind::Session => StoreKind::Session,
+        Kind::Challenge => StoreKind::Challenge,
+        Kind::Refresh => StoreKind::Refresh,
+        Kind::Revocation => StoreKind::Revocation,
+        Kind::Assertion => StoreKind::Assertion,
+    }
+}
+
+fn generation(row: &Row) -> Result<Generation, StoreError> {
+    let number = |index| Ok(u32::try_from(column::<i64>(row, index)?).unwrap_or(u32::MAX));
+    let closed_at: Option<i64> = column(row, 3)?;
+    Ok(Generation {
+        generation: number(0)?,
+        shards: number(1)?,
+        opened_at: Timestamp::from_millis(column::<i64>(row, 2)?.unsigned_abs()),
+        closed_at: closed_at.map(|at| Timestamp::from_millis(at.unsigned_abs())),
+    })
+}
+
+fn millis(at: Timestamp) -> i64 {
+    i64::try_from(at.millis()).unwrap_or(i64::MAX)
+}
+
+impl ClusterStore {
+    /// Drops closed generations whose last id has ended.
+    pub(crate) async fn sweep_generations(&self, now: Timestamp) -> Result<(), StoreError> {
+        for kind in Kind::ALL {
+            let known = self.generations.of(kind).load_full();
+            let kept = without_the_dead(kind, &known.list, now);
+            let Some(first) = kept.first().filter(|_| kept.len() < known.list.len()) else { continue };
+            let connection = self.postgres.connection().await?;
+            let delete = "DELETE FROM generations WHERE kind = $1 AND generation < $2";
+            connection.change(delete, &[&kind.as_str(), &i64::from(first.generation)]).await?;
+            self.generations.reload(&connection).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Shards for ClusterStore {
+    fn place(&self, kind: Kind) -> Route {
+        self.generations.place(kind)
+    }
+
+    fn route(&self, issuer: &IssuerId, kind: Kind, id: &str) -> Route {
+        self.generations.route(kind, issuer, id)
+    }
+
+    fn generations(&self, kind: Kind) -> Vec<Generation> {
+        self.generations.of(kind).load().list.clone()
+    }
+
+    async fn set_shards(&self, kind: Kind, shards: u32, now: Timestamp) -> Result<Generation, StoreError> {
+        let mut connection = self.postgres.connection().await?;
+        let transaction = connection.transaction().await?;
+        // One change at a time, or two would open the same generation: the control row is locked first.
+        let control = next_control(&transaction).await?;
+        let rows = transaction.all(LIST, &[&kind.as_str()]).await?;
+        let list = rows.iter().map(generation).collect::<Result<Vec<_>, _>>()?;
+        let (list, opened) = opened(&list, shards, now);
+        let close = "UPDATE generations SET closed_at = $2 WHERE kind = $1 AND closed_at IS NULL";
+        transaction.change(close, &[&kind.as_str(), &millis(now)]).await?;
+        let open = "INSERT INTO generations (kind, generation, shards, opened_at, known_since)
+                    VALUES ($1, $2, $3, $4, now())";
+        let (number, count) = (i64::from(opened.generation), i64::from(opened.shards));
+        transaction.change(open, &[&kind.as_str(), &number, &count, &millis(now)]).await?;
+        transaction.commit().await?;
+        drop(connection);
+        // Ids of the new generation may only be given out once every node would find them.
+        self.nodes.followed(control).await?;
+        self.generations.set(kind, list, Instant::now());
+        Ok(opened)
+    }
+}

@@ -1,0 +1,186 @@
+//! The nodes: each holds a lease in PostgreSQL, tells the others what it changed, and drops what it remembers when it
+//! cannot know what they changed.
+//!
+//! A change is told by Redis at once. Messages may be lost, so each node numbers its own and puts down in its lease how
+//! many there were: whoever has received fewer drops everything. What must be known everywhere before somebody is
+//! answered counts up the control version in its own transaction; the answer waits until every lease says that its
+//! node follows that version, or has run out. A node whose lease has run out serves nothing that rests on its memory.
+
+mod heartbeat;
+mod peers;
+mod word;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use symbolon_crypto::SecretString;
+use symbolon_crypto::random::{self, Random};
+use symbolon_store::StoreError;
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::UnixMillis;
+use crate::changes::{Changes, Word};
+use crate::generation::Generations;
+use crate::postgres::{Postgres, Transaction, column};
+use crate::redis::Redis;
+use peers::Peers;
+
+/// How long a node may serve after it has renewed its lease.
+pub(crate) const LEASE: Duration = Duration::from_secs(2);
+
+/// How often a lease is renewed.
+const RENEW_EVERY: Duration = Duration::from_millis(500);
+
+/// How often it is asked whether everybody follows.
+const ASK_EVERY: Duration = Duration::from_millis(20);
+
+/// How long that may take: every lease that is not renewed has run out long before.
+const FOLLOWED_WITHIN: Duration = Duration::from_secs(8);
+
+/// How long the first subscription may take, at all seeds.
+const LISTENING_WITHIN: Duration = Duration::from_secs(10);
+
+/// How far this node's clock may be from the database's.
+pub(crate) const CLOCK_SKEW: Duration = Duration::from_secs(10);
+
+/// What nodes share.
+pub(crate) struct Shared {
+    pub(crate) postgres: Arc<Postgres>,
+    pub(crate) redis: Arc<Redis>,
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) generations: Arc<Generations>,
+    pub(crate) now: UnixMillis,
+    pub(crate) accept_clock: bool,
+}
+
+/// This node among the others.
+pub(crate) struct Nodes {
+    shared: Shared,
+    node: String,
+    began: Instant,
+    /// Milliseconds from `began` until which this node may serve.
+    lease: AtomicU64,
+    told: AtomicI64,
+    seen: AtomicI64,
+    /// This node's clock less the database's, in milliseconds.
+    skew: AtomicI64,
+    peers: Peers,
+    wake: Notify,
+    resubscribe: Notify,
+    stopping: watch::Sender<bool>,
+}
+
+/// Counts up the version that every node must follow before whoever made the change is answered. Later callers wait
+/// until this transaction ends.
+pub(crate) async fn next_control(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
+    let count = "UPDATE control SET version = version + 1 WHERE id = 1 RETURNING version";
+    match transaction.change_returning(count, &[]).await?.first() {
+        Some(row) => column(row, 0),
+        None => Err(StoreError::Failed("the control version is missing".into())),
+    }
+}
+
+impl Nodes {
+    /// Joins: listens to the others, and holds a lease when it returns.
+    pub(crate) async fn join(
+        shared: Shared,
+        seeds: Vec<SecretString>,
+        words: mpsc::UnboundedReceiver<Word>,
+        random: &dyn Random,
+    ) -> Result<Arc<Self>, StoreError> {
+        let nodes = Arc::new(Self {
+            shared,
+            node: random::token_128(random).to_string(),
+            began: Instant::now(),
+            lease: AtomicU64::new(0),
+            told: AtomicI64::new(0),
+            seen: AtomicI64::new(-1),
+            skew: AtomicI64::new(0),
+            peers: Peers::default(),
+            wake: Notify::new(),
+            resubscribe: Notify::new(),
+            stopping: watch::Sender::new(false),
+        });
+        let (subscribed, listening) = oneshot::channel();
+        tokio::spawn(word::tell(Arc::clone(&nodes), words));
+        tokio::spawn(word::listen(Arc::clone(&nodes), seeds, subscribed));
+        // What was told before this moment is in nobody's memory yet; what is told from now on will be heard.
+        let unheard = || StoreError::Unavailable("Redis: the other nodes cannot be listened to".into());
+        timeout(LISTENING_WITHIN, listening).await.map_err(|_| unheard())?.map_err(|_| unheard())?;
+        nodes.beat(true).await?;
+        tokio::spawn(heartbeat::beats(Arc::clone(&nodes)));
+        Ok(nodes)
+    }
+
+    /// Whether this node may serve what rests on its memory.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]: its lease has run out.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        if u128::from(self.lease.load(Ordering::Acquire)) > self.began.elapsed().as_millis() {
+            return Ok(());
+        }
+        Err(StoreError::Unavailable("this node could not renew its lease in PostgreSQL".into()))
+    }
+
+    /// As [`check`](Self::check), and whether the clock is right.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], with what is wrong.
+    pub(crate) fn ready(&self) -> Result<(), StoreError> {
+        self.check()?;
+        let skew = self.skew.load(Ordering::Relaxed);
+        if self.shared.accept_clock || u128::from(skew.unsigned_abs()) <= CLOCK_SKEW.as_millis() {
+            return Ok(());
+        }
+        let direction = if skew > 0 { "ahead of" } else { "behind" };
+        Err(StoreError::Unavailable(format!(
+            "the clock of this node is {:.1} s {direction} the database's: set the clocks by NTP",
+            skew.unsigned_abs() as f64 / 1_000.0
+        )))
+    }
+
+    /// Waits until every node with a lease follows a control version. The change itself is committed.
+    pub(crate) async fn followed(&self, control: i64) -> Result<(), StoreError> {
+        self.shared.changes.tell_others(None);
+        let late = "SELECT count(*) FROM leases WHERE until > now() AND NOT closed AND seen < $1";
+        let began = Instant::now();
+        loop {
+            self.wake.notify_one();
+            let connection = self.shared.postgres.connection().await?;
+            let row = connection.first(late, &[&control]).await?;
+            drop(connection);
+            let late: i64 = row.map_or(Ok(1), |row| column(&row, 0))?;
+            if late == 0 {
+                return Ok(());
+            }
+            if began.elapsed() > FOLLOWED_WITHIN {
+                let text =
+                    format!("{late} nodes hold a lease but do not follow the change, which is committed");
+                return Err(StoreError::Unavailable(text));
+            }
+            sleep(ASK_EVERY).await;
+        }
+    }
+
+    /// Deletes leases that ran out long ago.
+    pub(crate) async fn forget_the_dead(&self) -> Result<(), StoreError> {
+        let connection = self.shared.postgres.connection().await?;
+        connection.change("DELETE FROM leases WHERE until < now() - interval '1 minute'", &[]).await?;
+        Ok(())
+    }
+
+    /// Gives the lease back.
+    pub(crate) async fn leave(&self) -> Result<(), StoreError> {
+        self.stopping.send_replace(true);
+        self.lease.store(0, Ordering::Release);
+        // Whoever has told everything leaves nothing that others could have missed.
+        let closed = self.shared.changes.all_sent();
+        let leave = "UPDATE leases SET until = now(), closed = $2, told = $3 WHERE node = $1";
+        let connection = self.shared.postgres.connection().await?;
+        connection.change(leave, &[&self.node, &closed, &self.told.load(Ordering::Acquire)]).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Records in Redis that are used once: a look is a look, and exactly one caller takes.
+//!
+//! The client sends a command again where its answer was lost on the way. So whoever takes leaves a number of its own
+//! in the record, and finds by it that it was itself who took.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use symbolon_crypto::random;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+use symbolon_store::StoreError;
+
+use crate::ClusterStore;
+use crate::redis::{Key, Script, ScriptCall};
+
+/// `F` fresh or `U` used, 16 characters of whoever took it, the end in 15 digits of milliseconds, then the value.
+const HEADER: usize = 32;
+
+/// Takes a fresh record whose end has not come. 0: there is none; 1: taken, now and by this caller; 2: taken before.
+static TAKE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local head = redis.call('GETRANGE', KEYS[1], 0, 31)
+         if #head < 32 then return 0 end
+         if string.sub(head, 1, 1) == 'U' then
+           if string.sub(head, 2, 17) == ARGV[1] then return 1 end
+           return 2
+         end
+         if tonumber(string.sub(head, 18, 32)) <= tonumber(ARGV[2]) then return 0 end
+         redis.call('SETRANGE', KEYS[1], 0, 'U' .. ARGV[1])
+         return 1",
+    )
+});
+
+/// What became of an attempt to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// There is nothing to take.
+    Absent,
+    /// By this caller.
+    Now,
+    /// By somebody, before.
+    Before,
+}
+
+/// A record as it is looked at.
+pub(crate) struct OneTime {
+    pub(crate) used: bool,
+    expires_at: Timestamp,
+    record: Vec<u8>,
+}
+
+impl OneTime {
+    fn parse(record: Vec<u8>) -> Option<Self> {
+        let used = record.first()? == &b'U';
+        let end = std::str::from_utf8(record.get(17..HEADER)?).ok()?;
+        let expires_at = Timestamp::from_millis(end.parse().ok()?);
+        Some(Self { used, expires_at, record })
+    }
+
+    /// Whether its end has come.
+    pub(crate) fn ended(&self, now: Timestamp) -> bool {
+        self.expires_at <= now
+    }
+
+    /// What was kept.
+    pub(crate) fn value(&self) -> &[u8] {
+        self.record.get(HEADER..).unwrap_or_default()
+    }
+}
+
+/// How long Redis keeps what ends then: 15 minutes longer, by its own clock.
+pub(crate) fn time_to_live(expires_at: Timestamp, now: Timestamp) -> u64 {
+    let life = expires_at.since(now).saturating_add(KEPT_AFTER_END).max(Duration::from_secs(1));
+    u64::try_from(life.as_millis()).unwrap_or(u64::MAX).min(i64::MAX.unsigned_abs() / 2)
+}
+
+impl ClusterStore {
+    /// Keeps a value until it is taken, or lost with the primary.
+    pub(crate) async fn keep_once(
+        &self,
+        key: &Key,
+        value: &[u8],
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let end = expires_at.millis().min(999_999_999_999_999);
+        let mut record = format!("F{:16}{end:015}", "").into_bytes();
+        record.extend_from_slice(value);
+        let mut cmd = redis::cmd("SET");
+        cmd.arg(key.as_bytes()).arg(record).arg("PX").arg(time_to_live(expires_at, now));
+        self.redis.ask(&cmd).await.map(drop)
+    }
+
+    /// Looks at a record.
+    pub(crate) async fn look(&self, key: &Key) -> Result<Option<OneTime>, StoreError> {
+        let mut cmd = redis::cmd("GET");
+        cmd.arg(key.as_bytes());
+        let record: Option<Vec<u8>> = self.redis.ask(&cmd).await?.read()?;
+        Ok(record.and_then(OneTime::parse))
+    }
+
+    /// Takes a record. A replica has it too when this answers.
+    pub(crate) async fn take(&self, key: &Key, now: Timestamp) -> Result<Taken, StoreError> {
+        let taker = random::base64url::<12>(&*self.random);
+        let arguments = [taker.as_bytes(), now.millis().to_string().as_bytes()].map(<[u8]>::to_vec);
+        let arguments = arguments.each_ref().map(Vec::as_slice);
+        let call = ScriptCall { keys: &[key], arguments: &arguments };
+        match self.redis.run_durably(&TAKE, call).await?.read::<u8>()? {
+            0 => Ok(Taken::Absent),
+            1 => Ok(Taken::Now),
+            _ => Ok(Taken::Before),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_back_and_garbage_is_none() {
+        let fresh = OneTime::parse(b"F                000001800000000value".to_vec()).unwrap();
+        assert!(!fresh.used && fresh.value() == b"value");
+        assert!(fresh.ended(Timestamp::from_millis(1_800_000_000)));
+        assert!(!fresh.ended(Timestamp::from_millis(1_799_999_999)));
+        assert!(OneTime::parse(b"Utaker-of-it-0000000001800000000".to_vec()).unwrap().used);
+        for bad in [&b""[..], b"F", b"F                00000180000000x"] {
+            assert!(OneTime::parse(bad.to_vec()).is_none());
+        }
+    }
+
+    #[test]
+    fn nothing_goes_before_a_quarter_of_an_hour_after_its_end() {
+        let now = Timestamp::from_millis(1_000_000);
+        assert_eq!(time_to_live(now + Duration::from_secs(60), now), 960_000);
+        assert_eq!(time_to_live(Timestamp::from_millis(0), now), 900_000);
+    }
+}

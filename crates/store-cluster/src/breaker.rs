@@ -1,6 +1,5 @@
 //! A circuit breaker: while an engine does not answer, requests are refused at once instead of waiting for it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -26,8 +25,8 @@ pub(crate) struct Breaker {
 pub(crate) struct Admitted<'a>(&'a Breaker);
 
 impl Breaker {
-    pub(crate) fn new(engine: &'static str) -> Arc<Self> {
-        Arc::new(Self { engine, failures: AtomicU32::new(0), retry_at: Mutex::new(None) })
+    pub(crate) const fn new(engine: &'static str) -> Self {
+        Self { engine, failures: AtomicU32::new(0), retry_at: Mutex::new(None) }
     }
 
     /// Leave to ask, unless the circuit is open.

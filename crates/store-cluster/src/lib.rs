@@ -9,28 +9,48 @@
 //!
 //! On them, one module for each trait of the port.
 
+mod absent;
+mod revocation {
+    pub(crate) use crate::absent::Ended;
+}
 mod batch;
 mod breaker;
+mod challenge;
 mod changes;
+mod code;
 #[cfg(feature = "engines")]
 pub mod engines;
+mod generation;
+mod nodes;
+mod one_time;
 mod open;
 mod postgres;
 mod redis;
+mod session;
+mod store;
 
 pub use open::{ClusterError, ClusterOptions};
 pub use postgres::{MigrationError, PostgresError, PostgresOptions};
 pub use redis::{RedisOptions, ReplicaPolicy};
 
+use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use symbolon_crypto::encoding;
 use symbolon_crypto::random::Random;
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::figures::StoreFigures;
+use symbolon_store::StoreError;
+use symbolon_store::figures::{StoreFigures, StoreKind};
 
 use crate::changes::Changes;
+use crate::generation::Generations;
+use crate::nodes::Nodes;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
+use crate::session::Uses;
 
 /// The clock, as milliseconds since 1970.
 pub type UnixMillis = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -41,6 +61,12 @@ pub struct ClusterStore {
     redis: Arc<Redis>,
     figures: Arc<StoreFigures>,
     changes: Arc<Changes>,
+    generations: Arc<Generations>,
+    nodes: Arc<Nodes>,
+    /// Last uses of sessions that this node saw.
+    uses: Uses,
+    /// The part of the lists of sessions that is swept next.
+    swept: AtomicU32,
     now: UnixMillis,
     random: Arc<dyn Random>,
 }
@@ -50,4 +76,42 @@ impl ClusterStore {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis((self.now)())
     }
+
+    /// Whether this node has heard of everything that the other has changed so far. For tests, which do not want to wait
+    /// as long as a message may take.
+    #[cfg(feature = "engines")]
+    pub fn has_heard(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.nodes, &other.nodes) || self.nodes.has_heard(&other.nodes)
+    }
+
+    /// Counts an operation on a shard of a kind, and its time.
+    async fn measured<T>(
+        &self,
+        kind: StoreKind,
+        shard: u32,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let timer = self.figures.kind(kind).start(shard);
+        let result = work.await;
+        timer.finish(matches!(result, Ok(_) | Err(StoreError::Conflict)));
+        result
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Failed(error.to_string())
+}
+
+/// A record as it is stored: two neighbouring versions read one another's, and so can people.
+fn to_document<T: Serialize>(record: &T) -> Result<String, StoreError> {
+    serde_json::to_string(record).map_err(failed)
+}
+
+fn from_document<T: DeserializeOwned>(document: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(document).map_err(failed)
+}
+
+/// A record's key as it stands in a key of Redis.
+fn key_text(key: &[u8; 16]) -> String {
+    encoding::encode(key)
 }

@@ -65,6 +65,8 @@ impl Browser {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
+            // Where there are several nodes, each request may go to another one.
+            .max_idle_connections(if crate::server::is_clustered() { 0 } else { 10 })
             // Only what will never be answered: the machine may be slow.
             .timeout_global(Some(std::time::Duration::from_secs(300)))
             .build();

@@ -1,7 +1,10 @@
-//! Starting and stopping a server.
+//! Starting and stopping a server: one process on the embedded store, or, where `SYMBOLON_TEST_STORE=cluster`, three
+//! nodes on a cluster store, to which requests go in turn.
+
+mod data;
+mod round_robin;
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -17,10 +20,12 @@ use symbolon_server::config::{Config, Sources};
 use symbolon_server::jobs;
 use symbolon_server::serve::{self, Server};
 use symbolon_server::telemetry::Registry;
-use symbolon_store::shard::FirstShards;
-use symbolon_store_embedded::database::DatabaseOptions;
-use symbolon_store_embedded::journal::JournalOptions;
-use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
+use symbolon_store::Store;
+
+pub(crate) use data::is_clustered;
+use data::Data;
+pub(crate) use data::{Durability, embedded};
+use round_robin::RoundRobin;
 
 use crate::browser::{Answer, Browser};
 use crate::clock::TestClock;
@@ -37,11 +42,13 @@ pub struct Options {
     pub issuer: Option<String>,
     /// Seeds the randomness of ids and tokens.
     pub seed: u64,
+    /// Whether there is to be one process on the cluster store too: for tests of what one process does by itself.
+    pub one_node: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { env: Vec::new(), issuer: None, seed: 1 }
+        Self { env: Vec::new(), issuer: None, seed: 1, one_node: false }
     }
 }
 
@@ -53,12 +60,26 @@ impl Options {
         self
     }
 
+    /// One process, whatever the store.
+    #[must_use]
+    pub fn one_node(mut self) -> Self {
+        self.one_node = true;
+        self
+    }
+
     /// Sets the issuer.
     #[must_use]
     pub fn issuer(mut self, url: &str) -> Self {
         self.issuer = Some(url.to_owned());
         self
     }
+}
+
+/// One process of the provider.
+struct Node {
+    app: Arc<App>,
+    server: Server,
+    jobs: jobs::Jobs,
 }
 
 /// A server that runs until it is dropped.
@@ -71,12 +92,11 @@ pub struct TestServer {
     pub management: String,
     /// The clock.
     pub clock: Arc<TestClock>,
-    /// The state behind the handlers.
+    /// The state behind the handlers: of the first node, where there are several.
     pub app: Arc<App>,
-    server: Option<Server>,
-    jobs: Option<jobs::Jobs>,
+    nodes: Vec<Node>,
     runtime: Option<tokio::runtime::Runtime>,
-    directory: tempfile::TempDir,
+    data: Option<Data>,
 }
 
 impl TestServer {
@@ -87,21 +107,19 @@ impl TestServer {
 
     /// Starts a server with fresh data and options.
     pub fn start_with(options: Options) -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        Self::start_in(directory, options, Arc::new(TestClock::default()))
+        Self::start_in(Data::fresh(), options, Arc::new(TestClock::default()))
     }
 
     /// Stops the server and starts it again on the same data and clock.
     pub fn restart(mut self, options: Options) -> Self {
         self.stop();
-        let directory =
-            std::mem::replace(&mut self.directory, tempfile::tempdir().expect("a temporary directory"));
+        let data = self.data.take().expect("data");
         let clock = Arc::clone(&self.clock);
         drop(self);
-        Self::start_in(directory, options, clock)
+        Self::start_in(data, options, clock)
     }
 
-    fn start_in(directory: tempfile::TempDir, options: Options, clock: Arc<TestClock>) -> Self {
+    fn start_in(data: Data, options: Options, clock: Arc<TestClock>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -109,18 +127,34 @@ impl TestServer {
             .expect("a runtime");
         let guard = runtime.enter();
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
-        let bound = serve::bind(loopback, loopback, 2).expect("free ports");
-        let url = format!("http://{}", bound.public_address);
-        let management = format!("http://{}", bound.management_address);
+        let number = if options.one_node { 1 } else { data.nodes() };
+        let bound: Vec<_> = (0..number).map(|_| serve::bind(loopback, loopback, 2).expect("ports")).collect();
+        let fronts = RoundRobin::before(&bound);
+        let url = format!("http://{}", fronts.public);
+        let management = format!("http://{}", fronts.management);
         let issuer = options.issuer.clone().unwrap_or_else(|| url.clone());
-        let config = config(&options, &issuer, bound.public_address);
-        let app = app(config, directory.path(), &clock, (options.seed, Durability::default()));
-        runtime.block_on(app.load_issuers()).expect("issuers");
-        let server = Server::start(&app, bound).expect("a server");
-        let jobs = jobs::spawn(Arc::clone(&app), None, server.stopping());
+        let stores = runtime.block_on(data.open(number, &clock));
+        fronts.start(stores.in_step);
+        let mut nodes = Vec::with_capacity(number);
+        for (node, (bound, store)) in bound.into_iter().zip(stores.stores).enumerate() {
+            let config = config(&options, &issuer, bound.public_address);
+            // Nodes must not draw the same ids.
+            let app = app(config, store, &clock, options.seed + 1_000 * node as u64);
+            runtime.block_on(app.load_issuers()).expect("issuers");
+            let server = Server::start(&app, bound).expect("a server");
+            let jobs = jobs::spawn(Arc::clone(&app), None, server.stopping());
+            nodes.push(Node { app, server, jobs });
+        }
         drop(guard);
-        let (server, jobs, runtime) = (Some(server), Some(jobs), Some(runtime));
-        Self { issuer, url, management, clock, app, server, jobs, runtime, directory }
+        let app = Arc::clone(&nodes.first().expect("a node").app);
+        Self { issuer, url, management, clock, app, nodes, runtime: Some(runtime), data: Some(data) }
+    }
+
+    /// Waits until everything that is to be in the audit log is there, whichever node recorded it.
+    pub fn drain_audit(&self) {
+        for node in &self.nodes {
+            self.block_on(node.app.audit.drain());
+        }
     }
 
     /// The time.
@@ -155,8 +189,7 @@ impl TestServer {
 
     fn stop(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
-        if let (Some(server), Some(jobs)) = (self.server.take(), self.jobs.take()) {
-            let app = Arc::clone(&self.app);
+        for Node { app, server, jobs } in self.nodes.drain(..) {
             runtime.block_on(async move {
                 server.stop().await;
                 jobs.finish().await;
@@ -195,31 +228,10 @@ pub(crate) fn config(options: &Options, issuer: &str, public: SocketAddr) -> Con
         .expect("a good configuration")
 }
 
-/// How a store writes.
-#[derive(Default)]
-pub(crate) struct Durability {
-    pub(crate) journal: JournalOptions,
-    pub(crate) database: DatabaseOptions,
-}
-
-/// The state behind the handlers, with its data in a directory.
-pub(crate) fn app(
-    config: Config,
-    directory: &Path,
-    clock: &Arc<TestClock>,
-    (seed, durability): (u64, Durability),
-) -> Arc<App> {
-    let time = Arc::clone(clock);
-    let store = EmbeddedStore::open(EmbeddedOptions {
-        path: directory.join("data"),
-        shards: FirstShards::default(),
-        journal: durability.journal,
-        database: durability.database,
-        now: Arc::new(move || time.now().millis()),
-        accept_clock: false,
-    });
+/// The state behind the handlers.
+pub(crate) fn app(config: Config, store: Arc<dyn Store>, clock: &Arc<TestClock>, seed: u64) -> Arc<App> {
     let ports = Ports {
-        store: Arc::new(store.expect("a store")),
+        store,
         clock: Arc::clone(clock) as Arc<dyn Clock>,
         random: Arc::new(SeededRandom::new(seed)),
         signer: Arc::new(InlineSigner),

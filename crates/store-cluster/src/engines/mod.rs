@@ -27,6 +27,7 @@
 
 mod cluster_view;
 mod directory;
+mod options;
 mod port;
 mod postgres;
 mod process;
@@ -42,6 +43,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
 use std::thread;
 
+pub use options::options;
 pub use postgres::{PostgresServer, PostgresServerOptions};
 pub use redis_cluster::{RedisCluster, RedisClusterNode};
 pub use redis_node::RedisServerOptions;

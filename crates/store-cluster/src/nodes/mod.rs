@@ -165,6 +165,12 @@ impl Nodes {
         }
     }
 
+    /// Whether every word of another node has come.
+    #[cfg(feature = "engines")]
+    pub(crate) fn has_heard(&self, other: &Self) -> bool {
+        other.shared.changes.all_sent() && self.peers.heard(&other.node) >= other.told.load(Ordering::Acquire)
+    }
+
     /// Deletes leases that ran out long ago.
     pub(crate) async fn forget_the_dead(&self) -> Result<(), StoreError> {
         let connection = self.shared.postgres.connection().await?;

@@ -37,6 +37,12 @@ impl Peers {
         complete
     }
 
+    /// How many words of another node have come, or are known to be lost.
+    #[cfg(feature = "engines")]
+    pub(super) fn heard(&self, node: &str) -> i64 {
+        self.0.lock().get(node).map_or(0, |peer| peer.received)
+    }
+
     /// Compares what was heard with the leases; whether something was missed. At the `start` nothing can have been.
     pub(super) fn compare(&self, leases: &[Lease], start: bool) -> bool {
         let mut peers = self.0.lock();

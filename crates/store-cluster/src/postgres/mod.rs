@@ -56,7 +56,7 @@ pub(crate) type Parameter<'a> = &'a (dyn ToSql + Sync);
 pub(crate) struct Postgres {
     pool: Pool,
     figures: Arc<StoreFigures>,
-    breaker: Arc<Breaker>,
+    breaker: Breaker,
     timeout: Duration,
 }
 
@@ -75,11 +75,7 @@ pub(crate) type Transaction<'a> = Statements<deadpool_postgres::Transaction<'a>>
 
 impl Postgres {
     /// Makes a pool. Nothing is connected yet.
-    pub(crate) fn new(
-        options: &PostgresOptions,
-        figures: &Arc<StoreFigures>,
-        breaker: Arc<Breaker>,
-    ) -> Result<Self, PostgresError> {
+    pub(crate) fn new(options: &PostgresOptions, figures: &Arc<StoreFigures>) -> Result<Self, PostgresError> {
         let mut config: Config = options.url.expose().parse()?;
         let limit = format!("-c statement_timeout={}", options.timeout.as_millis());
         let given = config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
@@ -100,7 +96,12 @@ impl Postgres {
             .recycle_timeout(Some(options.timeout))
             .runtime(Runtime::Tokio1)
             .build()?;
-        Ok(Self { pool, figures: Arc::clone(figures), breaker, timeout: options.timeout })
+        Ok(Self {
+            pool,
+            figures: Arc::clone(figures),
+            breaker: Breaker::new("PostgreSQL"),
+            timeout: options.timeout,
+        })
     }
 
     /// A connection of one's own.

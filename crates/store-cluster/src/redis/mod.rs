@@ -15,7 +15,6 @@ pub(crate) use script::{Script, ScriptCall};
 pub(crate) use tag::{Key, Tag, Tags};
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, Value};
@@ -99,8 +98,8 @@ impl Answered {
 
 /// Writes that must not be told before a replica has them.
 enum DurableLink {
-    /// Gathered, one `WAIT` for each batch.
-    Waiting(Link<Durable>),
+    /// Gathered, one `WAIT` for each batch. Its circuit is its own: where replicas are missing, reads go on.
+    Waiting(Link<Durable>, Breaker),
     /// By whatever connection writes otherwise.
     Local,
 }
@@ -109,20 +108,29 @@ enum DurableLink {
 pub(crate) struct Redis {
     link: Link<Answering>,
     durable: DurableLink,
-    breaker: Arc<Breaker>,
+    breaker: Breaker,
     tags: Tags,
     clustered: bool,
 }
 
 impl Redis {
     /// Connects. A single server has no replica to wait for.
-    pub(crate) async fn connect(options: &RedisOptions, breaker: Arc<Breaker>) -> Result<Self, RedisError> {
+    pub(crate) async fn connect(options: &RedisOptions) -> Result<Self, RedisError> {
         let (link, clustered) = Link::connect(options).await?;
         let durable = match options.replicas {
-            ReplicaPolicy::Wait if clustered => DurableLink::Waiting(Link::connect(options).await?.0),
+            ReplicaPolicy::Wait if clustered => {
+                let breaker = Breaker::new("a replica of Redis");
+                DurableLink::Waiting(Link::connect(options).await?.0, breaker)
+            }
             _ => DurableLink::Local,
         };
-        Ok(Self { link, durable, breaker, tags: Tags::new(&options.prefix), clustered })
+        Ok(Self {
+            link,
+            durable,
+            breaker: Breaker::new("Redis"),
+            tags: Tags::new(&options.prefix),
+            clustered,
+        })
     }
 
     /// Whether it is a cluster, rather than a single server for development.
@@ -130,7 +138,8 @@ impl Redis {
         self.clustered
     }
 
-    /// Whether commands are let through.
+    /// Whether commands are let through. Where only replicas are missing, reads go on: that is no reason to send this
+    /// node's requests to others, which miss them too.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]: it has not answered for a while.
@@ -154,8 +163,8 @@ impl Redis {
 
     /// Writes, and answers when a replica has it too, as far as the policy says.
     pub(crate) async fn write_durably(&self, cmd: &Cmd) -> Result<Answered, StoreError> {
-        let DurableLink::Waiting(link) = &self.durable else { return self.ask(cmd).await };
-        let admitted = self.breaker.admit()?;
+        let DurableLink::Waiting(link, breaker) = &self.durable else { return self.ask(cmd).await };
+        let admitted = breaker.admit()?;
         admitted.judge(link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of))
     }
 

@@ -22,18 +22,18 @@ use crate::Store;
 use crate::port::PageRequest;
 use crate::shard::{Kind, sid_of};
 
-pub(crate) const MINUTE: Duration = Duration::from_secs(60);
-pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
+pub const MINUTE: Duration = Duration::from_secs(60);
+pub const HOUR: Duration = Duration::from_secs(3_600);
 
-pub(crate) fn page(page: u32, limit: u32) -> PageRequest {
+pub fn page(page: u32, limit: u32) -> PageRequest {
     PageRequest { page, limit, search: None }
 }
 
-pub(crate) fn search(text: &str) -> PageRequest {
+pub fn search(text: &str) -> PageRequest {
     PageRequest { page: 1, limit: 100, search: Some(text.to_owned()) }
 }
 
-pub(crate) fn client(id: &str, now: Timestamp) -> Client {
+pub fn client(id: &str, now: Timestamp) -> Client {
     Client {
         client_id: ClientId::parse(id).unwrap(),
         client_secrets: Vec::new(),
@@ -60,7 +60,7 @@ pub(crate) fn client(id: &str, now: Timestamp) -> Client {
     }
 }
 
-pub(crate) fn user(id: &str, email: Option<&str>, now: Timestamp) -> User {
+pub fn user(id: &str, email: Option<&str>, now: Timestamp) -> User {
     User {
         id: UserId::parse(id).unwrap(),
         email: email.map(str::to_owned),
@@ -72,7 +72,7 @@ pub(crate) fn user(id: &str, email: Option<&str>, now: Timestamp) -> User {
     }
 }
 
-pub(crate) fn issuer(id: &str, now: Timestamp) -> Issuer {
+pub fn issuer(id: &str, now: Timestamp) -> Issuer {
     Issuer {
         id: IssuerId::parse(id).unwrap(),
         url: format!("https://{id}.example"),
@@ -81,7 +81,7 @@ pub(crate) fn issuer(id: &str, now: Timestamp) -> Issuer {
     }
 }
 
-pub(crate) fn key(kid: &str, state: KeyState, now: Timestamp) -> KeyRecord {
+pub fn key(kid: &str, state: KeyState, now: Timestamp) -> KeyRecord {
     KeyRecord {
         kid: Kid::parse(kid).unwrap(),
         algorithm: Algorithm::Rs256,
@@ -95,11 +95,11 @@ pub(crate) fn key(kid: &str, state: KeyState, now: Timestamp) -> KeyRecord {
     }
 }
 
-pub(crate) fn draw_code(store: &dyn Store, random: &dyn Random) -> AuthorizationCode {
+pub fn draw_code(store: &dyn Store, random: &dyn Random) -> AuthorizationCode {
     AuthorizationCode::new(store.place(Kind::Code).draw::<32>(Kind::Code, random))
 }
 
-pub(crate) fn draw_session(store: &dyn Store, random: &dyn Random) -> SessionId {
+pub fn draw_session(store: &dyn Store, random: &dyn Random) -> SessionId {
     SessionId::new(store.place(Kind::Session).draw::<16>(Kind::Session, random))
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn code_grant(scene: &Scene, user: &str) -> CodeGrant {
     }
 }
 
-pub(crate) fn session(issuer: &IssuerId, id: &SessionId, user: &str, now: Timestamp) -> Session {
+pub fn session(issuer: &IssuerId, id: &SessionId, user: &str, now: Timestamp) -> Session {
     Session {
         user: UserId::parse(user).unwrap(),
         sid: sid_of(issuer, id),
@@ -152,7 +152,7 @@ pub(crate) fn family(scene: &Scene, user: &str) -> Family {
     }
 }
 
-pub(crate) fn rotation(presented: u32, now: Timestamp) -> RotationRequest {
+pub fn rotation(presented: u32, now: Timestamp) -> RotationRequest {
     RotationRequest {
         presented,
         now,
@@ -164,17 +164,17 @@ pub(crate) fn rotation(presented: u32, now: Timestamp) -> RotationRequest {
 }
 
 /// The end of a session with everything that is bound to it.
-pub(crate) fn with_tokens(now: Timestamp) -> SessionEnd {
+pub fn with_tokens(now: Timestamp) -> SessionEnd {
     SessionEnd::WithTokens { now, longest: 24 * HOUR }
 }
 
 /// The lineage of a token that is bound to a session.
-pub(crate) fn lineage_in(issuer: &IssuerId, session: &Session, sid: &Sid, born: Timestamp) -> Lineage {
+pub fn lineage_in(issuer: &IssuerId, session: &Session, sid: &Sid, born: Timestamp) -> Lineage {
     Lineage { session: Some(sid.clone()), ..bare_lineage(Slot::of(issuer, session.user.as_str()), born) }
 }
 
 /// The lineage of a token that has nothing but a grant.
-pub(crate) fn lineage_of(grant: &GrantId) -> Lineage {
+pub fn lineage_of(grant: &GrantId) -> Lineage {
     Lineage {
         slot: grant.slot(),
         tokens: Vec::new(),
@@ -188,7 +188,7 @@ pub(crate) fn lineage_of(grant: &GrantId) -> Lineage {
 }
 
 /// The lineage of a token that has nothing at all.
-pub(crate) fn bare_lineage(slot: Slot, born: Timestamp) -> Lineage {
+pub fn bare_lineage(slot: Slot, born: Timestamp) -> Lineage {
     Lineage {
         slot,
         tokens: Vec::new(),

@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt;
 
 use crate::clock::TestClock;
-use crate::server::{ADMIN_SECRET, Durability, Options, app, config};
+use crate::server::{ADMIN_SECRET, Durability, Options, app, config, embedded};
 
 /// What takes a record, by method and path.
 const TAKING: [(&str, &str); 15] = [
@@ -50,7 +50,8 @@ static PROVIDER: LazyLock<Provider> = LazyLock::new(|| {
         journal: JournalOptions { sync: SyncMode::Off, ..JournalOptions::default() },
         database: DatabaseOptions { sync: false, ..DatabaseOptions::default() },
     };
-    let app = app(config, directory.path(), &Arc::new(TestClock::default()), (1, durability));
+    let clock = Arc::new(TestClock::default());
+    let app = app(config, embedded(directory.path(), &clock, durability), &clock, 1);
     runtime.block_on(app.load_issuers()).expect("issuers");
     let provider = Provider { router: admin::router(app), runtime, _directory: directory };
     let user = json!({ "id": "u-1", "email": "u-1@example.com" });

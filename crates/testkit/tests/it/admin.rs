@@ -408,7 +408,7 @@ fn what_is_done_is_in_the_audit_log_and_secrets_are_not() {
     let user = server.admin("POST", "/users", Some(body)).json()["user"]["id"].as_str().unwrap().to_owned();
     assert_eq!(server.admin("DELETE", &format!("/users/{user}"), None).status, 204);
     // Written in batches, off the request's path: wait for them.
-    server.block_on(server.app.audit.drain());
+    server.drain_audit();
     let search = |query: &str| server.admin("GET", &format!("/audit-logs{query}"), None);
     let of_user = search(&format!("?user_id={user}")).json();
     let found: Vec<Value> =

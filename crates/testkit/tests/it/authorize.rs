@@ -52,7 +52,7 @@ fn silent_authentication_asks_the_database_once() {
     server.block_on(server.app.store.allow(&issuer, &user, &client, consent)).unwrap();
     assert!(silent().redirected("code").is_some(), "the change is seen at once");
     // Beginning the grant is in the audit log: it is to be written before, not meanwhile.
-    server.block_on(server.app.audit.drain());
+    server.drain_audit();
     let queries = || {
         let database = server.app.store.figures().snapshot().database;
         (database.read_queries, database.write_queries)

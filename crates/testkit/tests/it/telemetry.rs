@@ -71,7 +71,7 @@ fn browsers_are_bound_to_https_where_the_issuer_is_https() {
 
 fn audited(server: &TestServer) -> Vec<Value> {
     // Written in batches, off the request's path: wait for them.
-    server.block_on(server.app.audit.drain());
+    server.drain_audit();
     server.admin("GET", "/audit-logs?limit=100", None).json()["audit_logs"].as_array().unwrap().clone()
 }
 

@@ -1,0 +1,325 @@
+//! Lists of sessions: those of a user, and those of an issuer in the order of their keys.
+//!
+//! A list may name a session that ended or was lost; it never lacks one that was acknowledged. What it names is looked
+//! at before it is listed.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
+
+use futures_util::future::{join, try_join, try_join_all};
+use symbolon_protocol::grant::{SLOTS, Slot};
+use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::session::Session;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+use symbolon_store::StoreError;
+use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor};
+use symbolon_store::shard::Route;
+
+use super::record::{Found, Place};
+use super::slot_of_key;
+use crate::ClusterStore;
+use crate::one_time::time_to_live;
+use crate::redis::{Key, Script, ScriptCall};
+
+/// Parts of the issuer's list that are read together.
+const PARTS_AT_ONCE: u32 = 32;
+
+/// Parts that one call reads at most.
+const PARTS_PER_CALL: u32 = 256;
+
+/// Parts of the issuer's list that one sweep looks through.
+const PARTS_SWEPT: u32 = 64;
+
+/// Members that are looked through at once.
+const SWEPT_AT_ONCE: usize = 1_000;
+
+/// Puts a session on its user's list, takes those off that ended long ago, and keeps the list as long as its longest.
+static LIST_FOR_USER: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
+         redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
+         if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+         return 1",
+    )
+});
+
+/// One entry of a list: key, route and end, 32 bytes that sort by the key.
+struct Entry {
+    place: Place,
+    expires_at: u64,
+}
+
+impl Entry {
+    fn bytes(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        let parts = [
+            &self.place.key[..],
+            &self.place.route.generation.to_be_bytes(),
+            &self.place.route.shard.to_be_bytes(),
+            &self.expires_at.to_be_bytes(),
+        ];
+        for (to, from) in bytes.iter_mut().zip(parts.into_iter().flatten()) {
+            *to = *from;
+        }
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (key, rest) = bytes.split_first_chunk::<16>()?;
+        let (generation, rest) = rest.split_first_chunk::<4>()?;
+        let (shard, rest) = rest.split_first_chunk::<4>()?;
+        let expires_at = u64::from_be_bytes(*rest.first_chunk::<8>()?);
+        let route = Route { generation: u32::from_be_bytes(*generation), shard: u32::from_be_bytes(*shard) };
+        Some(Self { place: Place { route, key: *key }, expires_at })
+    }
+}
+
+impl ClusterStore {
+    fn user_list(&self, issuer: &IssuerId, user: &UserId) -> Key {
+        let tag = self.redis.tags().slot(Slot::of(issuer, user.as_str()));
+        tag.key('x', format!("{issuer}:{user}").as_bytes())
+    }
+
+    /// The issuer's list is in 1,024 parts, by the first ten bits of the key.
+    fn issuer_list(&self, issuer: &IssuerId, part: u32) -> Key {
+        self.redis.tags().slot(Slot::new(part)).key('y', issuer.as_str().as_bytes())
+    }
+
+    /// Puts a session down and on its lists.
+    pub(super) async fn open_at(
+        &self,
+        issuer: &IssuerId,
+        place: Place,
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let lists = try_join(self.list_for_user(issuer, place, session), self.list(issuer, place, session));
+        try_join(self.write_record(issuer, place, session), lists).await.map(drop)
+    }
+
+    async fn list_for_user(
+        &self,
+        issuer: &IssuerId,
+        place: Place,
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let now = self.now();
+        let end = session.expires_at.millis();
+        let long_ago = now.millis().saturating_sub(u64::try_from(KEPT_AFTER_END.as_millis()).unwrap_or(0));
+        let entry = Entry { place, expires_at: end }.bytes();
+        let numbers = [end, long_ago, time_to_live(session.expires_at, now)].map(|number| number.to_string());
+        let [end, long_ago, life] = &numbers;
+        let arguments = [end.as_bytes(), &entry, long_ago.as_bytes(), life.as_bytes()];
+        let key = self.user_list(issuer, &session.user);
+        let call = ScriptCall { keys: &[&key], arguments: &arguments };
+        self.redis.run_durably(&LIST_FOR_USER, call).await.map(drop)
+    }
+
+    async fn list(&self, issuer: &IssuerId, place: Place, session: &Session) -> Result<(), StoreError> {
+        let entry = Entry { place, expires_at: session.expires_at.millis() }.bytes();
+        let mut cmd = redis::cmd("ZADD");
+        cmd.arg(self.issuer_list(issuer, slot_of_key(&place.key)).as_bytes()).arg(0).arg(&entry);
+        self.redis.write_durably(&cmd).await.map(drop)
+    }
+
+    /// Takes a session that ended off its lists. One that stays on them is not listed either.
+    pub(super) async fn unlist(&self, issuer: &IssuerId, place: Place, session: &Session) {
+        let entry = Entry { place, expires_at: session.expires_at.millis() }.bytes();
+        let remove = |key: &Key| {
+            let mut cmd = redis::cmd("ZREM");
+            cmd.arg(key.as_bytes()).arg(&entry);
+            cmd
+        };
+        let of_issuer = remove(&self.issuer_list(issuer, slot_of_key(&place.key)));
+        let of_user = remove(&self.user_list(issuer, &session.user));
+        // What stays on is taken off by the sweep.
+        drop(join(self.redis.ask(&of_user), self.redis.ask(&of_issuer)).await);
+    }
+
+    /// Where the sessions are that a user may have.
+    pub(super) async fn places_of_user(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+    ) -> Result<Vec<Place>, StoreError> {
+        let mut cmd = redis::cmd("ZRANGE");
+        cmd.arg(self.user_list(issuer, user).as_bytes()).arg(0).arg(-1);
+        let entries: Vec<Vec<u8>> = self.redis.ask(&cmd).await?.read()?;
+        Ok(entries.iter().filter_map(|entry| Entry::parse(entry)).map(|entry| entry.place).collect())
+    }
+
+    /// The sessions at some places, in their order, one command for each shard.
+    async fn sessions_at(
+        &self,
+        issuer: &IssuerId,
+        places: &[Place],
+    ) -> Result<Vec<(Place, Found)>, StoreError> {
+        let mut shards: BTreeMap<(u32, u32), Vec<(usize, [u8; 16])>> = BTreeMap::new();
+        for (number, place) in places.iter().enumerate() {
+            let route = (place.route.generation, place.route.shard);
+            shards.entry(route).or_default().push((number, place.key));
+        }
+        let mut read = Vec::with_capacity(shards.len());
+        for ((generation, shard), wanted) in shards {
+            read.push(self.numbered(issuer, Route { generation, shard }, wanted));
+        }
+        let mut found: Vec<_> = try_join_all(read).await?.into_iter().flatten().collect();
+        found.sort_by_key(|(number, ..)| *number);
+        Ok(found.into_iter().map(|(_, place, found)| (place, found)).collect())
+    }
+
+    /// The sessions of some keys of one shard, with the numbers of the keys.
+    async fn numbered(
+        &self,
+        issuer: &IssuerId,
+        route: Route,
+        wanted: Vec<(usize, [u8; 16])>,
+    ) -> Result<Vec<(usize, Place, Found)>, StoreError> {
+        let keys: Vec<_> = wanted.iter().map(|(_, key)| *key).collect();
+        let found = self.read_sessions(issuer, route, &keys).await?;
+        let one = |((number, key), found): ((usize, [u8; 16]), Option<Found>)| {
+            found.map(|found| (number, Place { route, key }, found))
+        };
+        Ok(wanted.into_iter().zip(found).filter_map(one).collect())
+    }
+
+    /// Live sessions of a user, newest first.
+    pub(super) async fn page_of_user(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        page: &PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<ListedSession>, StoreError> {
+        let places = self.places_of_user(issuer, user).await?;
+        let mut live: Vec<_> = self.sessions_at(issuer, &places).await?;
+        live.retain(|(_, found)| found.session.expires_at > now);
+        live.sort_by_key(|(_, found)| std::cmp::Reverse(found.session.created_at));
+        let limit = page.limit.clamp(1, 1_000) as usize;
+        let skipped = (page.page.max(1) as usize - 1).saturating_mul(limit);
+        let total = live.len() as u64;
+        let items = live.into_iter().skip(skipped).take(limit);
+        Ok(Page { items: items.map(|(place, found)| self.listed(place, found)).collect(), total })
+    }
+
+    /// Live sessions of an issuer in the order of their keys.
+    pub(super) async fn next_listed(
+        &self,
+        issuer: &IssuerId,
+        after: Option<SessionCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextSessions, StoreError> {
+        let limit = limit.clamp(1, 1_000) as usize;
+        let mut entries = Vec::new();
+        let mut part = after.map_or(0, |after| slot_of_key(&after.0));
+        let last_part = (part + PARTS_PER_CALL).min(u32::from(SLOTS));
+        while part < last_part && entries.len() < limit {
+            let parts = part..(part + PARTS_AT_ONCE).min(last_part);
+            part = parts.end;
+            let mut read = Vec::with_capacity(PARTS_AT_ONCE as usize);
+            for part in parts {
+                read.push(self.entries_after(issuer, part, after, limit));
+            }
+            entries.extend(try_join_all(read).await?.into_iter().flatten());
+        }
+        let read_up_to = match entries.get(limit.saturating_sub(1)) {
+            // There may be more in the part that it is of.
+            Some(last) => Some(last.place.key),
+            None if part >= u32::from(SLOTS) => None,
+            None => Some(last_key_before(part)),
+        };
+        entries.truncate(limit);
+        let places: Vec<Place> = entries.iter().map(|entry| entry.place).collect();
+        let mut live = self.sessions_at(issuer, &places).await?;
+        live.retain(|(_, found)| found.session.expires_at > now);
+        let items = live.into_iter().map(|(place, found)| self.listed(place, found)).collect();
+        Ok(NextSessions { items, next: read_up_to.map(SessionCursor) })
+    }
+
+    async fn entries_after(
+        &self,
+        issuer: &IssuerId,
+        part: u32,
+        after: Option<SessionCursor>,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let from = match after {
+            // Every entry of the key itself is before this one.
+            Some(SessionCursor(key)) => [&b"["[..], &key, &[0xff; 17]].concat(),
+            None => b"-".to_vec(),
+        };
+        let mut cmd = redis::cmd("ZRANGE");
+        cmd.arg(self.issuer_list(issuer, part).as_bytes()).arg(from).arg("+").arg("BYLEX");
+        cmd.arg("LIMIT").arg(0).arg(limit);
+        let entries: Vec<Vec<u8>> = self.redis.ask(&cmd).await?.read()?;
+        Ok(entries.iter().filter_map(|entry| Entry::parse(entry)).collect())
+    }
+
+    /// Takes entries off the issuers' lists whose sessions ended long ago; some parts at each call.
+    pub(crate) async fn sweep_session_lists(
+        &self,
+        issuers: &[IssuerId],
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let first = self.swept.fetch_add(PARTS_SWEPT, Ordering::Relaxed);
+        let mut gone = 0;
+        for part in (first..first.saturating_add(PARTS_SWEPT)).map(|part| part % u32::from(SLOTS)) {
+            for issuer in issuers {
+                gone += self.sweep_part(issuer, part, now).await?;
+            }
+        }
+        Ok(gone)
+    }
+
+    async fn sweep_part(&self, issuer: &IssuerId, part: u32, now: Timestamp) -> Result<u64, StoreError> {
+        let key = self.issuer_list(issuer, part);
+        let (mut after, mut gone) = (None, 0);
+        loop {
+            let entries = self.entries_after(issuer, part, after, SWEPT_AT_ONCE).await?;
+            let long_ago = |entry: &&Entry| Timestamp::from_millis(entry.expires_at) + KEPT_AFTER_END <= now;
+            let dead: Vec<_> = entries.iter().filter(long_ago).map(|entry| entry.bytes().to_vec()).collect();
+            if !dead.is_empty() {
+                let mut cmd = redis::cmd("ZREM");
+                cmd.arg(key.as_bytes()).arg(&dead);
+                gone += self.redis.ask(&cmd).await?.read::<u64>()?;
+            }
+            match entries.last() {
+                Some(last) if entries.len() == SWEPT_AT_ONCE => after = Some(SessionCursor(last.place.key)),
+                _ => return Ok(gone),
+            }
+        }
+    }
+}
+
+/// The highest key of the part before this one.
+fn last_key_before(part: u32) -> [u8; 16] {
+    let mut key = [0xff; 16];
+    let first_bits = u16::try_from((part << 6).saturating_sub(1)).unwrap_or(u16::MAX);
+    for (to, from) in key.iter_mut().zip(first_bits.to_be_bytes()) {
+        *to = from;
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_sort_by_key_and_come_back() {
+        let place = |first| Place { route: Route { generation: 3, shard: 900 }, key: [first; 16] };
+        let entries = [1, 7, 200].map(|first| Entry { place: place(first), expires_at: 5 }.bytes());
+        assert!(entries.is_sorted());
+        let read = Entry::parse(&entries[1]).unwrap();
+        assert_eq!((read.place.key, read.place.route, read.expires_at), ([7; 16], place(0).route, 5));
+        assert!(Entry::parse(&entries[0][..31]).is_none());
+    }
+
+    #[test]
+    fn a_part_ends_before_the_next_one_begins() {
+        for part in 1..1_024 {
+            assert_eq!(slot_of_key(&last_key_before(part)), part - 1);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Sessions in Redis, known to a replica before the answer.
+//!
+//! A session's record lives in its shard. Two lists find it without its id: those of its user, and those of its issuer
+//! in the order of their keys. Whoever ends a session puts that down in PostgreSQL first, with the tombstones that go
+//! with it, so that no failover brings it back.
+
+mod list;
+mod record;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::revocation::SessionEnd;
+use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions};
+use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
+use symbolon_store::{Outcome, StoreError};
+
+use crate::ClusterStore;
+use record::{Found, Place};
+
+pub(crate) use record::Uses;
+
+/// Sessions of one bulk creation that are on their way together.
+const OPENED_AT_ONCE: usize = 256;
+
+/// The constant slot of a session that is found by its key alone: the key's first ten bits.
+fn slot_of_key(key: &[u8; 16]) -> u32 {
+    let [high, low, ..] = *key;
+    u32::from(u16::from_be_bytes([high, low]) >> 6)
+}
+
+impl ClusterStore {
+    fn session_place(&self, issuer: &IssuerId, id: &SessionId) -> Place {
+        let key = record_key(issuer, id.expose());
+        let said = Route::of_id(Kind::Session, id.expose()).unwrap_or(Route { generation: 0, shard: 0 });
+        self.place_of(said, key)
+    }
+
+    fn sid_place(&self, sid: &str) -> Option<Place> {
+        session_of_sid(sid).map(|(said, key)| self.place_of(said, key))
+    }
+
+    /// Where a session lives: where its id and its `sid` say, if there is such a shard, else in the slot of its key,
+    /// because a `sid` no longer knows the id.
+    fn place_of(&self, said: Route, key: [u8; 16]) -> Place {
+        let slot = Route { generation: 0, shard: slot_of_key(&key) };
+        let route = if self.generations.exists(Kind::Session, said) { said } else { slot };
+        Place { route, key }
+    }
+
+    /// Ends the session at a place, if it is one of the issuer's.
+    async fn end_session_at(
+        &self,
+        issuer: &IssuerId,
+        place: Place,
+        end: &SessionEnd,
+    ) -> Result<Option<Arc<Session>>, StoreError> {
+        let Some(found) = self.read_session(issuer, place).await? else { return Ok(None) };
+        // What ends with it ends first: nobody may find it gone while its tokens are good.
+        let tombstones = end.tombstones(issuer, &found.session);
+        self.bury(issuer, &tombstones, Some(self.ended(place, found.session.expires_at))).await?;
+        let Some(session) = self.end_record(place).await? else { return Ok(None) };
+        self.unlist(issuer, place, &session).await;
+        self.uses.forget(&place.key);
+        Ok(Some(Arc::new(session)))
+    }
+
+    fn listed(&self, place: Place, found: Found) -> ListedSession {
+        let used = self.uses.get(&place.key).map_or(found.used_at, |used| used.max(found.used_at));
+        ListedSession { session: Arc::new(found.session), last_used_at: used }
+    }
+}
+
+#[async_trait]
+impl Sessions for ClusterStore {
+    async fn open_session(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        session: Session,
+    ) -> Result<Outcome<()>, StoreError> {
+        let place = self.session_place(issuer, id);
+        let open = self.open_at(issuer, place, &session);
+        self.measured(StoreKind::Session, place.route.shard, open).await?;
+        Ok(Outcome::settled(()))
+    }
+
+    async fn open_sessions(
+        &self,
+        issuer: &IssuerId,
+        sessions: Vec<(SessionId, Session)>,
+    ) -> Result<Outcome<()>, StoreError> {
+        for some in sessions.chunks(OPENED_AT_ONCE) {
+            let mut open = Vec::with_capacity(some.len());
+            for (id, session) in some {
+                let place = self.session_place(issuer, id);
+                let one = self.open_at(issuer, place, session);
+                open.push(self.measured(StoreKind::Session, place.route.shard, one));
+            }
+            futures_util::future::try_join_all(open).await?;
+        }
+        Ok(Outcome::settled(()))
+    }
+
+    async fn session(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        now: Timestamp,
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
+        let place = self.session_place(issuer, id);
+        let read = self.read_session(issuer, place);
+        let found = self.measured(StoreKind::Session, place.route.shard, read).await?;
+        let Some(found) = found.filter(|found| found.session.expires_at > now) else {
+            return Ok(Outcome::settled(None));
+        };
+        self.uses.note(&place.key, now);
+        if found.use_is_due(now) {
+            self.write_use(place, now).await;
+        }
+        Ok(Outcome::settled(Some(Arc::new(found.session))))
+    }
+
+    async fn note_client(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        client: &ClientId,
+    ) -> Result<Outcome<bool>, StoreError> {
+        let place = self.session_place(issuer, id);
+        let note = self.note_at(issuer, place, client);
+        Ok(Outcome::settled(self.measured(StoreKind::Session, place.route.shard, note).await?))
+    }
+
+    async fn session_by_sid(
+        &self,
+        issuer: &IssuerId,
+        sid: &str,
+        now: Timestamp,
+    ) -> Result<Outcome<Option<ListedSession>>, StoreError> {
+        let Some(place) = self.sid_place(sid) else { return Ok(Outcome::settled(None)) };
+        let read = self.read_session(issuer, place);
+        let found = self.measured(StoreKind::Session, place.route.shard, read).await?;
+        let live = found.filter(|found| found.session.expires_at > now);
+        Ok(Outcome::settled(live.map(|found| self.listed(place, found))))
+    }
+
+    async fn end_session(
+        &self,
+        issuer: &IssuerId,
+        id: &SessionId,
+        end: &SessionEnd,
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
+        let place = self.session_place(issuer, id);
+        let ended = self.end_session_at(issuer, place, end);
+        Ok(Outcome::settled(self.measured(StoreKind::Session, place.route.shard, ended).await?))
+    }
+
+    async fn end_session_by_sid(
+        &self,
+        issuer: &IssuerId,
+        sid: &str,
+        end: &SessionEnd,
+    ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
+        let Some(place) = self.sid_place(sid) else { return Ok(Outcome::settled(None)) };
+        let ended = self.end_session_at(issuer, place, end);
+        Ok(Outcome::settled(self.measured(StoreKind::Session, place.route.shard, ended).await?))
+    }
+
+    async fn end_sessions_of(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        end: &SessionEnd,
+    ) -> Result<Outcome<u64>, StoreError> {
+        let mut ended = 0;
+        for place in self.places_of_user(issuer, user).await? {
+            let end = self.end_session_at(issuer, place, end);
+            let one = self.measured(StoreKind::Session, place.route.shard, end).await?;
+            ended += u64::from(one.is_some());
+        }
+        Ok(Outcome::settled(ended))
+    }
+
+    async fn list_sessions(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        page: &PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<ListedSession>, StoreError> {
+        self.page_of_user(issuer, user, page, now).await
+    }
+
+    async fn next_sessions(
+        &self,
+        issuer: &IssuerId,
+        after: Option<SessionCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextSessions, StoreError> {
+        self.next_listed(issuer, after, limit, now).await
+    }
+}

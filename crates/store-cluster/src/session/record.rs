@@ -1,0 +1,263 @@
+//! A session's own record: `L`, the last use that was written in 13 digits of milliseconds, then a JSON document; or
+//! `E` where it ended.
+
+use std::sync::LazyLock;
+
+use quick_cache::sync::Cache;
+use redis::Value;
+use serde::{Deserialize, Serialize};
+use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::session::Session;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::shard::{Kind, Route};
+
+use crate::one_time::time_to_live;
+use crate::redis::{Answered, Key, Script, ScriptCall, Tag};
+use crate::revocation::Ended;
+use crate::{ClusterStore, from_document, key_text, to_document};
+
+/// How often a session's last use is written, in milliseconds.
+const USE_WRITTEN_EVERY: u64 = 60_000;
+
+/// Sessions whose last use this node remembers.
+const USES_KEPT: usize = 100_000;
+
+/// Where the document begins.
+const HEADER: usize = 14;
+
+/// Notes a use, where the session still lives.
+static USE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "if redis.call('GETRANGE', KEYS[1], 0, 0) == 'L' then redis.call('SETRANGE', KEYS[1], 1, ARGV[1]) end
+         return 1",
+    )
+});
+
+/// Replaces the document, where it is still the one that was seen. Gives back the record where it is not, else nil.
+static REPLACE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local record = redis.call('GET', KEYS[1])
+         if not record then return '' end
+         if string.sub(record, 1, 1) ~= 'L' or string.sub(record, 15) ~= ARGV[1] then return record end
+         redis.call('SET', KEYS[1], string.sub(record, 1, 14) .. ARGV[2], 'KEEPTTL')
+         return false",
+    )
+});
+
+/// Ends a session, once: its record where it lived until now, else nil.
+static END: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local record = redis.call('GET', KEYS[1])
+         if not record or string.sub(record, 1, 1) ~= 'L' then return false end
+         redis.call('SET', KEYS[1], 'E' .. ARGV[1], 'KEEPTTL')
+         return record",
+    )
+});
+
+/// Where a session is: its shard and its key there.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) route: Route,
+    pub(super) key: [u8; 16],
+}
+
+/// The issuer is in the key's digest too, but a `sid` brings its key along.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    issuer: IssuerId,
+    session: Session,
+}
+
+#[derive(Serialize)]
+struct DocumentRef<'a> {
+    issuer: &'a IssuerId,
+    session: &'a Session,
+}
+
+/// A session as it was read.
+pub(super) struct Found {
+    pub(super) session: Session,
+    pub(super) used_at: Timestamp,
+}
+
+impl Found {
+    /// Whether a use is to be written.
+    pub(super) fn use_is_due(&self, now: Timestamp) -> bool {
+        now.millis().saturating_sub(self.used_at.millis()) >= USE_WRITTEN_EVERY
+    }
+}
+
+fn parse(issuer: &IssuerId, record: &[u8]) -> Result<Option<Found>, StoreError> {
+    let Some((header, document)) =
+        record.split_at_checked(HEADER).filter(|(header, _)| header.starts_with(b"L"))
+    else {
+        return Ok(None);
+    };
+    let used = header.get(1..).and_then(|used| std::str::from_utf8(used).ok()?.parse().ok()).unwrap_or(0);
+    let document: Document = from_document(document)?;
+    let own = document.issuer == *issuer;
+    Ok(own.then_some(Found { session: document.session, used_at: Timestamp::from_millis(used) }))
+}
+
+fn record(issuer: &IssuerId, session: &Session, used_at: Timestamp) -> Result<Vec<u8>, StoreError> {
+    let used = used_at.millis().min(9_999_999_999_999);
+    Ok(format!("L{used:013}{}", to_document(&DocumentRef { issuer, session })?).into_bytes())
+}
+
+/// The last uses that this node saw: what is written is up to a minute old.
+pub(crate) struct Uses(Cache<[u8; 16], u64>);
+
+impl Uses {
+    pub(crate) fn new() -> Self {
+        Self(Cache::new(USES_KEPT))
+    }
+
+    pub(super) fn note(&self, key: &[u8; 16], now: Timestamp) {
+        self.0.insert(*key, now.millis());
+    }
+
+    pub(super) fn get(&self, key: &[u8; 16]) -> Option<Timestamp> {
+        self.0.get(key).map(Timestamp::from_millis)
+    }
+
+    pub(super) fn forget(&self, key: &[u8; 16]) {
+        self.0.remove(key);
+    }
+}
+
+impl ClusterStore {
+    pub(super) fn session_tag(&self, route: Route) -> Tag {
+        self.redis.tags().shard(Kind::Session, route)
+    }
+
+    fn session_key(&self, place: Place) -> Key {
+        self.session_tag(place.route).key('r', key_text(&place.key).as_bytes())
+    }
+
+    /// What PostgreSQL is to remember of a session that ended.
+    pub(super) fn ended(&self, place: Place, until: Timestamp) -> Ended {
+        Ended { tag: self.session_tag(place.route), id: format!("r:{}", key_text(&place.key)), until }
+    }
+
+    /// Puts a session down.
+    pub(super) async fn write_record(
+        &self,
+        issuer: &IssuerId,
+        place: Place,
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let life = time_to_live(session.expires_at, self.now());
+        let mut cmd = redis::cmd("SET");
+        cmd.arg(self.session_key(place).as_bytes());
+        cmd.arg(record(issuer, session, session.created_at)?).arg("PX").arg(life);
+        self.redis.write_durably(&cmd).await.map(drop)
+    }
+
+    /// The session at a place, if it is one of the issuer's.
+    pub(super) async fn read_session(
+        &self,
+        issuer: &IssuerId,
+        place: Place,
+    ) -> Result<Option<Found>, StoreError> {
+        let records = self.read_records(place.route, &[place.key]).await?;
+        match records.first() {
+            Some(Some(record)) => parse(issuer, record),
+            _ => Ok(None),
+        }
+    }
+
+    /// The sessions of some keys of one shard, each if it is one of the issuer's.
+    pub(super) async fn read_sessions(
+        &self,
+        issuer: &IssuerId,
+        route: Route,
+        keys: &[[u8; 16]],
+    ) -> Result<Vec<Option<Found>>, StoreError> {
+        let records = self.read_records(route, keys).await?;
+        let found = |record: Option<Vec<u8>>| record.map_or(Ok(None), |record| parse(issuer, &record));
+        records.into_iter().map(found).collect()
+    }
+
+    /// Reads records with their shard's epoch, in one command, from a primary that forgot no end of theirs.
+    async fn read_records(
+        &self,
+        route: Route,
+        keys: &[[u8; 16]],
+    ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let tag = self.session_tag(route);
+        let mut cmd = redis::cmd("MGET");
+        cmd.arg(tag.epoch().as_bytes());
+        for key in keys {
+            cmd.arg(tag.key('r', key_text(key).as_bytes()).as_bytes());
+        }
+        for _ in 0..2 {
+            let Answered { value, primary } = self.redis.ask(&cmd).await?;
+            let (epoch, records) = epoch_and_records(value)?;
+            if self.confirmed(&tag, epoch.as_deref(), primary).await? {
+                return Ok(records);
+            }
+        }
+        Err(StoreError::Unavailable("Redis: the sessions of this shard are being brought up to date".into()))
+    }
+
+    /// Notes a use. Nobody waits for it to last: that a session was used is not worth an answer's time.
+    pub(super) async fn write_use(&self, place: Place, now: Timestamp) {
+        let used = format!("{:013}", now.millis().min(9_999_999_999_999));
+        let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &[used.as_bytes()] };
+        if let Err(error) = self.redis.run(&USE, call).await {
+            tracing::debug!(target: "symbolon::store", %error, "the use of a session was not noted");
+        }
+    }
+
+    /// Puts a client on a session's list; whether it was not on it before.
+    pub(super) async fn note_at(
+        &self,
+        issuer: &IssuerId,
+        place: Place,
+        client: &ClientId,
+    ) -> Result<bool, StoreError> {
+        let Some(found) = self.read_session(issuer, place).await? else { return Ok(false) };
+        let mut session = found.session;
+        loop {
+            let seen = to_document(&DocumentRef { issuer, session: &session })?;
+            if !session.note(client) {
+                return Ok(false);
+            }
+            let noted = to_document(&DocumentRef { issuer, session: &session })?;
+            let arguments = [seen.as_bytes(), noted.as_bytes()];
+            let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &arguments };
+            let changed: Option<Vec<u8>> = self.redis.run_durably(&REPLACE, call).await?.read()?;
+            // Somebody else noted something meanwhile, or ended it.
+            let Some(changed) = changed else { return Ok(true) };
+            match parse(issuer, &changed)? {
+                Some(found) => session = found.session,
+                None => return Ok(false),
+            }
+        }
+    }
+
+    /// Ends the record at a place, once: the session, for whoever ended it.
+    pub(super) async fn end_record(&self, place: Place) -> Result<Option<Session>, StoreError> {
+        let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &[b""] };
+        let ended: Option<Vec<u8>> = self.redis.run_durably(&END, call).await?.read()?;
+        let document = ended.as_deref().and_then(|record| record.get(HEADER..));
+        document.map(|document| from_document::<Document>(document).map(|found| found.session)).transpose()
+    }
+}
+
+/// An epoch, and the records behind it.
+type EpochAndRecords = (Option<Vec<u8>>, Vec<Option<Vec<u8>>>);
+
+fn epoch_and_records(value: Value) -> Result<EpochAndRecords, StoreError> {
+    let read = |value: Value| match value {
+        Value::BulkString(bytes) => Some(bytes),
+        _ => None,
+    };
+    let Value::Array(values) = value else {
+        return Err(StoreError::Failed("Redis answered MGET with something else than a list".into()));
+    };
+    let mut values = values.into_iter().map(read);
+    let epoch = values.next().flatten();
+    Ok((epoch, values.collect()))
+}

@@ -1,0 +1,65 @@
+//! The port as a whole: readiness, sweeping, closing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::key::KeyRecord;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::backup::{BackupError, BackupReport};
+use symbolon_store::figures::StoreFigures;
+use symbolon_store::port::{Issuers, Listener, Store};
+
+use crate::ClusterStore;
+
+#[async_trait]
+impl Store for ClusterStore {
+    fn on_change(&self, listener: Listener) {
+        self.changes.listen(listener);
+    }
+
+    fn check_lease(&self) -> Result<(), StoreError> {
+        self.nodes.check()
+    }
+
+    fn figures(&self) -> &Arc<StoreFigures> {
+        &self.figures
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.nodes.ready()?;
+        self.redis.ready()
+    }
+
+    async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let issuers: Vec<_> = self.issuers().await?.into_iter().map(|issuer| issuer.id).collect();
+        let gone = self.sweep_session_lists(&issuers, now).await?
+            + self.sweep_families(now).await?
+            + self.sweep_tombstones(now).await?
+            + self.sweep_assertions(now).await?;
+        self.sweep_generations(now).await?;
+        self.nodes.forget_the_dead().await?;
+        Ok(gone)
+    }
+
+    async fn reseal(
+        &self,
+        seen: &[(Issuer, Vec<KeyRecord>)],
+        sealed: &[(Issuer, Vec<KeyRecord>)],
+    ) -> Result<(), StoreError> {
+        unimplemented!()
+    }
+
+    async fn backup(&self, _target: &Path, _now: Timestamp) -> Result<BackupReport, BackupError> {
+        let mend = "the cluster store is backed up by its engines' own tools: see docs/setup/cluster.md";
+        Err(BackupError::Target(mend.into()))
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        let left = self.nodes.leave().await;
+        self.postgres.close();
+        left
+    }
+}

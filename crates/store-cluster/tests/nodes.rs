@@ -1,0 +1,195 @@
+//! Several nodes on the same engines: what one changes the others know, or they do not serve.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may panic; clippy does not take this file's plain functions for tests"
+)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::key::KeyState;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::contract::sample;
+use symbolon_store::port::{Changed, Clients, Issuers, Shards, Store};
+use symbolon_store::shard::Kind;
+use symbolon_store_cluster::engines::{self, Engines};
+use symbolon_store_cluster::{ClusterStore, engines::options};
+use tokio::sync::Notify;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+/// How long something may take that takes a moment.
+const SOON: Duration = Duration::from_secs(60);
+
+async fn node(engines: &Engines, name: &str) -> Arc<ClusterStore> {
+    let (postgres, redis) = (engines.postgres.url(name), engines.redis.urls());
+    let options = options(postgres, &redis, name, Arc::new(|| NOW.millis()));
+    Arc::new(ClusterStore::open(options).await.unwrap())
+}
+
+async fn nodes(name: &str) -> [Arc<ClusterStore>; 2] {
+    let engines = tokio::task::spawn_blocking(engines::shared).await.unwrap();
+    engines.postgres.create_database(name);
+    [node(engines, name).await, node(engines, name).await]
+}
+
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(SOON, waiting).await.unwrap_or_else(|_| panic!("{what}"));
+}
+
+fn issuer() -> IssuerId {
+    IssuerId::parse("one").unwrap()
+}
+
+/// Renames a client on a node.
+async fn rename(node: &ClusterStore, name: &str) {
+    let id = ClientId::parse("app").unwrap();
+    let before = node.client(&issuer(), &id).await.unwrap().unwrap();
+    let updated_at = before.updated_at + Duration::from_millis(1);
+    let after = symbolon_protocol::client::Client {
+        client_name: name.to_owned(),
+        updated_at,
+        ..(*before).clone()
+    };
+    assert!(node.update_client(&issuer(), after, before.updated_at).await.unwrap());
+}
+
+async fn name_on(node: &ClusterStore) -> String {
+    let id = ClientId::parse("app").unwrap();
+    node.client(&issuer(), &id).await.unwrap().unwrap().client_name.clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_change_drops_what_every_node_remembers() {
+    let [one, other] = nodes("nodes_change").await;
+    one.create_client(&issuer(), sample::client("app", NOW)).await.unwrap();
+    assert_eq!(name_on(&other).await, "The app client");
+    for number in 0..20 {
+        let name = format!("Number {number}");
+        let [writer, reader] = if number % 2 == 0 { [&one, &other] } else { [&other, &one] };
+        until("the writer reads its own", async || !name_on(writer).await.is_empty()).await;
+        rename(writer, &name).await;
+        until("the word comes", async || reader.has_heard(writer)).await;
+        assert_eq!(name_on(reader).await, name);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_lost_message_is_noticed() {
+    let [one, other] = nodes("nodes_lost").await;
+    one.create_client(&issuer(), sample::client("app", NOW)).await.unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let ended = Arc::clone(&over);
+    // Every connection for messages is cut again and again.
+    let cutter = tokio::task::spawn_blocking(move || {
+        let redis = &engines::shared().redis;
+        while !ended.load(Ordering::SeqCst) {
+            for node in 0..redis.nodes().len() {
+                drop(redis.try_cli(node, &["CLIENT", "KILL", "TYPE", "pubsub"]));
+            }
+        }
+    });
+    for number in 0..5 {
+        let name = format!("Number {number}");
+        assert!(!name_on(&other).await.is_empty());
+        rename(&one, &name).await;
+        until("the change is seen", async || name_on(&other).await == name).await;
+    }
+    over.store(true, Ordering::SeqCst);
+    cutter.await.unwrap();
+}
+
+/// Whoever revokes a key is answered when every node has taken that over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn keys_are_followed_by_every_node_before_the_answer() {
+    let [one, other] = nodes("nodes_keys").await;
+    one.create_issuer(sample::issuer("one", NOW), IssuerSettings::default()).await.unwrap();
+    let (asked, gate) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let followed = Arc::new(AtomicBool::new(false));
+    let (tell, wait, done) = (Arc::clone(&asked), Arc::clone(&gate), Arc::clone(&followed));
+    other.on_change(Box::new(move |changed| {
+        if !matches!(changed, Changed::Issuers | Changed::Keys(_)) {
+            return Box::pin(std::future::ready(()));
+        }
+        let (tell, wait, done) = (Arc::clone(&tell), Arc::clone(&wait), Arc::clone(&done));
+        Box::pin(async move {
+            tell.notify_one();
+            wait.notified().await;
+            done.store(true, Ordering::SeqCst);
+            wait.notify_one();
+        })
+    }));
+    let keys = [sample::key("a", KeyState::Active, NOW)];
+    let writer = Arc::clone(&one);
+    let put = tokio::spawn(async move { writer.put_keys(&issuer(), &[], &keys).await });
+    tokio::time::timeout(SOON, asked.notified()).await.unwrap();
+    assert!(!put.is_finished(), "the other node has not followed yet");
+    gate.notify_one();
+    put.await.unwrap().unwrap();
+    // It followed, or its lease ran out while the machine was slow.
+    assert!(followed.load(Ordering::SeqCst) || other.check_lease().is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_generation_is_known_everywhere_before_its_ids_are_given_out() {
+    let [one, other] = nodes("nodes_shards").await;
+    for shards in [3, 200, 1] {
+        let opened = one.set_shards(Kind::Code, shards, NOW).await.unwrap();
+        let known = other.generations(Kind::Code);
+        assert!(known.contains(&opened) || other.check_lease().is_err(), "{known:?}");
+        assert_eq!(one.place(Kind::Code).generation, opened.generation);
+    }
+    let opened = other.set_shards(Kind::Code, 5, NOW).await.unwrap();
+    assert_eq!(opened.generation, 5);
+}
+
+/// A node without PostgreSQL lets go of what others may have changed, and comes back with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_node_without_its_lease_does_not_serve() {
+    let (postgres, redis) = tokio::task::spawn_blocking(|| {
+        let postgres = engines::PostgresServer::start(engines::PostgresServerOptions::default());
+        postgres.create_database("lease");
+        (postgres, engines::shared().redis.urls())
+    })
+    .await
+    .unwrap();
+    let mut options = options(postgres.url("lease"), &redis, "lease", Arc::new(|| NOW.millis()));
+    options.postgres.timeout = Duration::from_secs(2);
+    let store = ClusterStore::open(options).await.unwrap();
+    store.check_lease().unwrap();
+    let postgres = Arc::new(postgres);
+    let killed = Arc::clone(&postgres);
+    tokio::task::spawn_blocking(move || killed.kill()).await.unwrap();
+    until("the lease runs out", async || store.check_lease().is_err()).await;
+    assert!(store.ready().await.is_err());
+    let restarted = Arc::clone(&postgres);
+    tokio::task::spawn_blocking(move || restarted.restart()).await.unwrap();
+    until("the lease is back", async || store.check_lease().is_ok()).await;
+}
+
+/// A node that went down is waited for no longer than its lease.
+#[test]
+fn a_node_that_went_down_holds_nobody_up() {
+    let runtime = || {
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+    };
+    let (stays, goes) = (runtime(), runtime());
+    let engines = engines::shared();
+    engines.postgres.create_database("nodes_down");
+    let one = stays.block_on(node(engines, "nodes_down"));
+    let other = goes.block_on(node(engines, "nodes_down"));
+    goes.shutdown_background();
+    drop(other);
+    let opened = stays.block_on(one.set_shards(Kind::Session, 7, NOW)).unwrap();
+    assert_eq!(opened.shards, 7);
+}

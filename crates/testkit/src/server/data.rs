@@ -1,0 +1,112 @@
+//! Where a test server's data is: a directory of its own, or a database and a key prefix of its own.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use symbolon_server::clock::Clock;
+use symbolon_store::Store;
+use symbolon_store::shard::FirstShards;
+use symbolon_store_cluster::{ClusterStore, engines};
+use symbolon_store_embedded::database::DatabaseOptions;
+use symbolon_store_embedded::journal::JournalOptions;
+use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
+
+use crate::clock::TestClock;
+
+/// Nodes on a cluster store.
+const NODES: usize = 3;
+
+/// Says whether every node has heard of what the others changed.
+pub(super) type InStep = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// The stores of the nodes of one server.
+pub(super) struct Stores {
+    pub(super) stores: Vec<Arc<dyn Store>>,
+    pub(super) in_step: InStep,
+}
+
+/// Whether the environment asks for servers on a cluster store.
+pub(crate) fn is_clustered() -> bool {
+    std::env::var("SYMBOLON_TEST_STORE").is_ok_and(|store| store == "cluster")
+}
+
+/// Data that outlives a restart.
+pub(super) enum Data {
+    /// In a directory.
+    Embedded(tempfile::TempDir),
+    /// In a database, and under a prefix, of this name.
+    Cluster(String),
+}
+
+impl Data {
+    /// None yet, in the store that the environment names.
+    pub(super) fn fresh() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        if is_clustered() {
+            let name = format!("server_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+            engines::shared().postgres.create_database(&name);
+            return Self::Cluster(name);
+        }
+        Self::Embedded(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    /// How many processes such data is for.
+    pub(super) fn nodes(&self) -> usize {
+        match self {
+            Self::Embedded(_) => 1,
+            Self::Cluster(_) => NODES,
+        }
+    }
+
+    /// Opens a store for each node.
+    pub(super) async fn open(&self, nodes: usize, clock: &Arc<TestClock>) -> Stores {
+        match self {
+            Self::Embedded(directory) => Stores {
+                stores: vec![embedded(directory.path(), clock, Durability::default())],
+                in_step: Box::new(|| true),
+            },
+            Self::Cluster(name) => {
+                let mut stores = Vec::with_capacity(nodes);
+                for _ in 0..nodes {
+                    stores.push(Arc::new(cluster(name, clock).await));
+                }
+                let all = stores.clone();
+                Stores {
+                    stores: stores.into_iter().map(|store| store as Arc<dyn Store>).collect(),
+                    in_step: Box::new(move || {
+                        all.iter().all(|one| all.iter().all(|other| one.has_heard(other)))
+                    }),
+                }
+            }
+        }
+    }
+}
+
+/// How an embedded store writes.
+#[derive(Default)]
+pub(crate) struct Durability {
+    pub(crate) journal: JournalOptions,
+    pub(crate) database: DatabaseOptions,
+}
+
+/// An embedded store with its data in a directory.
+pub(crate) fn embedded(directory: &Path, clock: &Arc<TestClock>, durability: Durability) -> Arc<dyn Store> {
+    let time = Arc::clone(clock);
+    let store = EmbeddedStore::open(EmbeddedOptions {
+        path: directory.join("data"),
+        shards: FirstShards::default(),
+        journal: durability.journal,
+        database: durability.database,
+        now: Arc::new(move || time.now().millis()),
+        accept_clock: false,
+    });
+    Arc::new(store.expect("a store"))
+}
+
+async fn cluster(name: &str, clock: &Arc<TestClock>) -> ClusterStore {
+    let (time, engines) = (Arc::clone(clock), engines::shared());
+    let (postgres, redis) = (engines.postgres.url(name), engines.redis.urls());
+    let options = engines::options(postgres, &redis, name, Arc::new(move || time.now().millis()));
+    ClusterStore::open(options).await.expect("a store")
+}

@@ -9,9 +9,12 @@ use symbolon_store::shard::FirstShards;
 
 use crate::breaker::Breaker;
 use crate::changes::Changes;
+use crate::epoch::Epochs;
 use crate::postgres::{Migration, MigrationError, Postgres, PostgresError, PostgresOptions, migrate};
 use crate::redis::{Redis, RedisOptions};
-use crate::{ClusterStore, UnixMillis};
+use crate::refresh_token::Families;
+use crate::revocation::{Marks, Tombstones};
+use crate::{ClusterStore, UnixMillis, assertion, revocation};
 
 /// The schema, step by step.
 const MIGRATIONS: &[Migration] = &[
@@ -62,6 +65,23 @@ impl ClusterStore {
         let redis = Arc::new(Redis::connect(&options.redis, Breaker::new("Redis")).await?);
         let (changes, _words) = Changes::new();
         let changes = Arc::new(changes);
-        Ok(Self { postgres, redis, figures, changes, now: options.now, random: options.random })
+        let restored_at = revocation::restored_at(&postgres).await?;
+        let epochs = Epochs::new(&postgres, Marks::new(&redis, &options.now));
+        let tombstones = Tombstones::start(&postgres, &epochs);
+        let families = Families::start(&postgres, &tombstones);
+        let assertions = assertion::start(&postgres);
+        Ok(Self {
+            postgres,
+            redis,
+            figures,
+            changes,
+            epochs,
+            tombstones,
+            families,
+            assertions,
+            restored_at,
+            now: options.now,
+            random: options.random,
+        })
     }
 }

@@ -112,6 +112,7 @@ pub(crate) struct Redis {
     breaker: Arc<Breaker>,
     tags: Tags,
     clustered: bool,
+    timeout: Duration,
 }
 
 impl Redis {
@@ -122,7 +123,14 @@ impl Redis {
             ReplicaPolicy::Wait if clustered => DurableLink::Waiting(Link::connect(options).await?.0),
             _ => DurableLink::Local,
         };
-        Ok(Self { link, durable, breaker, tags: Tags::new(&options.prefix), clustered })
+        Ok(Self {
+            link,
+            durable,
+            breaker,
+            tags: Tags::new(&options.prefix),
+            clustered,
+            timeout: options.timeout,
+        })
     }
 
     /// Whether it is a cluster, rather than a single server for development.
@@ -139,6 +147,11 @@ impl Redis {
             return Ok(());
         }
         Err(StoreError::Unavailable("Redis does not answer".into()))
+    }
+
+    /// How long one command may take, with all its redirections.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// The names of hash tags.

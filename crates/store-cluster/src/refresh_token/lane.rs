@@ -88,7 +88,7 @@ enum Known {
 /// A batch under way.
 struct Round {
     groups: Vec<Group>,
-    done: Vec<Option<Done>>,
+    done: Vec<Option<Result<Done, StoreError>>>,
 }
 
 impl Round {
@@ -125,7 +125,7 @@ impl Round {
                 break;
             }
         }
-        Ok(self.done.into_iter().map(|done| done.ok_or(StoreError::Conflict)).collect())
+        Ok(self.done.into_iter().map(|done| done.unwrap_or(Err(StoreError::Conflict))).collect())
     }
 
     /// Reads the families that are not known.
@@ -137,10 +137,19 @@ impl Round {
         }
         let mut found = table.read(&keys).await?;
         for group in &mut self.groups {
-            if matches!(group.known, Known::Not) {
-                group.known = Known::Now(found.remove(&group.key));
+            if !matches!(group.known, Known::Not) {
+                continue;
+            }
+            match found.remove(&group.key).transpose() {
+                Ok(seen) => group.known = Known::Now(seen),
+                Err(error) => {
+                    for place in group.places.drain(..) {
+                        answer(&mut self.done, place, Err(error.clone()));
+                    }
+                }
             }
         }
+        self.groups.retain(|group| !group.places.is_empty());
         Ok(())
     }
 
@@ -191,12 +200,17 @@ impl Round {
                 _ => None,
             };
             for (place, (answer, ended)) in group.places.into_iter().zip(chain.answers) {
-                if let Some(done) = self.done.get_mut(place) {
-                    *done = Some(Done { answer, applied: applied.clone().filter(|_| ended) });
-                }
+                let applied = applied.clone().filter(|_| ended);
+                self::answer(&mut self.done, place, Ok(Done { answer, applied }));
             }
         }
         self.groups = again;
         Ok(())
+    }
+}
+
+fn answer(done: &mut [Option<Result<Done, StoreError>>], place: usize, result: Result<Done, StoreError>) {
+    if let Some(done) = done.get_mut(place) {
+        *done = Some(result);
     }
 }

@@ -67,7 +67,7 @@ impl Families {
             let table = of_looks.clone();
             async move {
                 let found = table.read(&keys.iter().collect::<Vec<_>>()).await?;
-                Ok(keys.iter().map(|key| Ok(found.get(key).cloned())).collect())
+                Ok(keys.iter().map(|key| found.get(key).cloned().transpose()).collect())
             }
         });
         let of_begins = table.clone();

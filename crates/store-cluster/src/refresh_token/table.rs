@@ -55,6 +55,9 @@ pub(super) struct Seen {
     pub(super) stored: Stored,
 }
 
+/// What came of reading one row: a document that is broken is one family's misfortune.
+pub(super) type Read = Result<Seen, StoreError>;
+
 /// A row that is to change, if it is still of that revision.
 pub(super) struct Write<'a> {
     pub(super) key: &'a Key,
@@ -73,15 +76,16 @@ impl Table {
         Self { postgres: Arc::clone(postgres) }
     }
 
-    /// The rows of these keys, where there are any.
-    pub(super) async fn read(&self, keys: &[&Key]) -> Result<HashMap<Key, Seen>, StoreError> {
+    /// The rows of these keys, where there are any; for one that cannot be read, the reason.
+    pub(super) async fn read(&self, keys: &[&Key]) -> Result<HashMap<Key, Read>, StoreError> {
         let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_slice()).collect();
         let rows = self.postgres.connection().await?.all(READ, &[&keys]).await?;
         rows.iter()
             .map(|row| {
                 let broken = |error| StoreError::Failed(format!("a family cannot be read: {error}"));
-                let stored = serde_json::from_str(column(row, 2)?).map_err(broken)?;
-                Ok((key_of(row)?, Seen { revision: column(row, 1)?, stored }))
+                let (key, revision) = (key_of(row)?, column(row, 1)?);
+                let stored = serde_json::from_str(column(row, 2)?).map_err(broken);
+                Ok((key, stored.map(|stored| Seen { revision, stored })))
             })
             .collect()
     }
@@ -142,12 +146,13 @@ impl Table {
         rows: i64,
         ended: i64,
     ) -> Result<(u64, Option<Key>), StoreError> {
-        let connection = self.postgres.connection().await?;
-        let last = connection.first(PIECE, &[&after, &(rows - 1)]).await?;
-        let last = last.as_ref().map(key_of).transpose()?;
+        let piece = self.postgres.connection().await?.first(PIECE, &[&after, &(rows - 1)]).await?;
+        let last = piece.as_ref().map(key_of).transpose()?;
         // Every key is shorter than this one, and before it.
         let end = last.map_or_else(|| vec![u8::MAX; size_of::<Key>() + 1], |last| last.to_vec());
-        Ok((connection.change(SWEEP, &[&after, &end, &ended]).await?, last))
+        let sweep =
+            || async { self.postgres.connection().await?.change(SWEEP, &[&after, &end, &ended]).await };
+        Ok((retried(sweep).await?, last))
     }
 }
 

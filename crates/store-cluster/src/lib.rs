@@ -9,10 +9,7 @@
 //!
 //! On them, one module for each trait of the port.
 
-mod absent;
-mod revocation {
-    pub(crate) use crate::absent::Ended;
-}
+mod assertion;
 mod batch;
 mod breaker;
 mod challenge;
@@ -20,14 +17,19 @@ mod changes;
 mod code;
 #[cfg(feature = "engines")]
 pub mod engines;
+mod epoch;
 mod generation;
 mod nodes;
 mod one_time;
 mod open;
 mod postgres;
 mod redis;
+mod refresh_token;
+mod revocation;
 mod session;
 mod store;
+#[cfg(test)]
+mod testing;
 
 pub use open::{ClusterError, ClusterOptions};
 pub use postgres::{MigrationError, PostgresError, PostgresOptions};
@@ -46,10 +48,13 @@ use symbolon_store::StoreError;
 use symbolon_store::figures::{StoreFigures, StoreKind};
 
 use crate::changes::Changes;
+use crate::epoch::Epochs;
 use crate::generation::Generations;
 use crate::nodes::Nodes;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
+use crate::refresh_token::Families;
+use crate::revocation::Tombstones;
 use crate::session::Uses;
 
 /// The clock, as milliseconds since 1970.
@@ -67,11 +72,25 @@ pub struct ClusterStore {
     uses: Uses,
     /// The part of the lists of sessions that is swept next.
     swept: AtomicU32,
+    epochs: Arc<Epochs>,
+    tombstones: Arc<Tombstones>,
+    families: Families,
+    assertions: assertion::Marking,
+    /// When the database was restored from a backup.
+    restored_at: Option<Timestamp>,
     now: UnixMillis,
     random: Arc<dyn Random>,
 }
 
+/// How many figures the 1,024 constant slots share.
+const SLOT_FIGURES: u32 = 64;
+
 impl ClusterStore {
+    /// The shard under whose number an operation on a constant slot is counted.
+    fn counted_under(&self, slot: u32) -> u32 {
+        slot % SLOT_FIGURES
+    }
+
     /// The time, where the port gives none.
     fn now(&self) -> Timestamp {
         Timestamp::from_millis((self.now)())

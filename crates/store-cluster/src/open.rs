@@ -10,12 +10,15 @@ use symbolon_store::figures::StoreFigures;
 use symbolon_store::shard::FirstShards;
 
 use crate::changes::Changes;
+use crate::epoch::Epochs;
 use crate::generation::Generations;
 use crate::nodes::{Nodes, Shared};
 use crate::postgres::{Migration, MigrationError, Postgres, PostgresError, PostgresOptions, migrate};
 use crate::redis::{Redis, RedisOptions};
+use crate::refresh_token::Families;
+use crate::revocation::{Marks, Tombstones};
 use crate::session::Uses;
-use crate::{ClusterStore, UnixMillis};
+use crate::{ClusterStore, UnixMillis, assertion, revocation};
 
 /// The schema, step by step.
 const MIGRATIONS: &[Migration] = &[
@@ -80,6 +83,11 @@ impl ClusterStore {
         };
         let nodes = Nodes::join(shared, options.redis.urls, words, &*options.random).await?;
         nodes.ready()?;
+        let restored_at = revocation::restored_at(&postgres).await?;
+        let epochs = Epochs::new(&postgres, Marks::new(&redis, &options.now));
+        let tombstones = Tombstones::start(&postgres, &epochs);
+        let families = Families::start(&postgres, &tombstones);
+        let assertions = assertion::start(&postgres);
         Ok(Self {
             postgres,
             redis,
@@ -89,6 +97,11 @@ impl ClusterStore {
             nodes,
             uses: Uses::new(),
             swept: AtomicU32::new(0),
+            epochs,
+            tombstones,
+            families,
+            assertions,
+            restored_at,
             now: options.now,
             random: options.random,
         })

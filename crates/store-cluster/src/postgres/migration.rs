@@ -87,7 +87,8 @@ async fn is_current(connection: &Connection, steps: &[Migration]) -> Result<bool
 }
 
 /// The statements as the database at hand speaks them. A line `--partitions TABLE NUMBER` after the creation of a table
-/// `PARTITION BY HASH (…)` stands for its partitions; a database that has none gets one table.
+/// `PARTITION BY HASH (…)` stands for its partitions, with what follows the number, as `WITH (fillfactor = 70)`; a
+/// database that has none gets one table.
 fn in_dialect(sql: &str, partitioned: bool) -> String {
     let mut statements = String::with_capacity(sql.len() * 2);
     for line in sql.lines() {
@@ -106,12 +107,12 @@ fn in_dialect(sql: &str, partitioned: bool) -> String {
 }
 
 fn partitions(of: &str) -> String {
-    let (table, number) = of.trim().split_once(' ').unwrap_or((of, "1"));
-    let number: u32 = number.parse().unwrap_or(1);
+    let mut words = of.trim().splitn(3, ' ');
+    let mut word = || words.next().unwrap_or_default();
+    let (table, number, with) = (word(), word().parse().unwrap_or(1), word());
     let one = |part: u32| {
-        format!(
-            "CREATE TABLE {table}_{part} PARTITION OF {table} FOR VALUES WITH (MODULUS {number}, REMAINDER {part});"
-        )
+        let values = format!("FOR VALUES WITH (MODULUS {number}, REMAINDER {part})");
+        format!("CREATE TABLE {table}_{part} PARTITION OF {table} {values} {with};")
     };
     (0..number).map(one).collect()
 }
@@ -137,7 +138,9 @@ mod tests {
             "CREATE TABLE t (key BYTEA PRIMARY KEY\n) PARTITION BY HASH (key);\n--partitions t 2\nSELECT 1;";
         let with = in_dialect(sql, true);
         assert!(with.contains(") PARTITION BY HASH (key);"));
-        assert!(with.contains("CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1);"));
+        assert!(with.contains("CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1) ;"));
+        let packed = in_dialect("--partitions t 2 WITH (fillfactor = 70)", true);
+        assert!(packed.contains("(MODULUS 2, REMAINDER 0) WITH (fillfactor = 70);"), "{packed}");
         assert!(with.contains("REMAINDER 0") && !with.contains("REMAINDER 2"));
         assert_eq!(in_dialect(sql, false), "CREATE TABLE t (key BYTEA PRIMARY KEY\n);\n\nSELECT 1;\n");
     }

@@ -191,6 +191,23 @@ impl<C: GenericClient> Statements<C> {
     }
 }
 
+/// How often work that another transaction was in the way of is done again.
+const TRIES: u32 = 8;
+
+/// Does work that may be done again until no other transaction is in its way: a deadlock with another node's batch.
+pub(crate) async fn retried<T, F>(mut work: impl FnMut() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    for _ in 1..TRIES {
+        match work().await {
+            Err(StoreError::Conflict) => {}
+            done => return done,
+        }
+    }
+    work().await
+}
+
 /// One column of a row.
 pub(crate) fn column<'a, T: tokio_postgres::types::FromSql<'a>>(
     row: &'a Row,

@@ -111,6 +111,7 @@ pub(crate) struct Redis {
     breaker: Breaker,
     tags: Tags,
     clustered: bool,
+    timeout: Duration,
 }
 
 impl Redis {
@@ -130,6 +131,7 @@ impl Redis {
             breaker: Breaker::new("Redis"),
             tags: Tags::new(&options.prefix),
             clustered,
+            timeout: options.timeout,
         })
     }
 
@@ -148,6 +150,11 @@ impl Redis {
             return Ok(());
         }
         Err(StoreError::Unavailable("Redis does not answer".into()))
+    }
+
+    /// How long one command may take, with all its redirections.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// The names of hash tags.

@@ -1,18 +1,21 @@
 //! Hash tags and keys: what shares a tag shares a slot of the cluster, and may be worked on in one piece.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use symbolon_protocol::grant::Slot;
+use symbolon_protocol::grant::{SLOTS, Slot};
 use symbolon_store::shard::{Kind, Route};
 
 /// Makes the tags of one installation.
 pub(crate) struct Tags {
     prefix: String,
+    /// Those of the constant slots, which the hottest look-ups ask for.
+    slots: Box<[Tag; SLOTS as usize]>,
 }
 
 impl Tags {
     pub(crate) fn new(prefix: &str) -> Self {
-        Self { prefix: prefix.to_owned() }
+        let slots = std::array::from_fn(|slot| Tag::new(prefix, format_args!("{slot}")));
+        Self { prefix: prefix.to_owned(), slots: Box::new(slots) }
     }
 
     /// What begins every key, and every channel's name.
@@ -21,40 +24,72 @@ impl Tags {
     }
 
     /// The tag of one of the 1,024 constant slots.
-    pub(crate) fn slot(&self, slot: Slot) -> Tag {
-        let mut text = String::with_capacity(self.prefix.len() + 8);
-        // Writing to a string does not fail.
-        let _ = write!(text, "{{{}:{}}}", self.prefix, slot.number());
-        Tag(text)
+    #[allow(clippy::indexing_slicing, reason = "a slot's number is below SLOTS")]
+    pub(crate) fn slot(&self, slot: Slot) -> &Tag {
+        &self.slots[usize::from(slot.number())]
+    }
+
+    /// The tags of all constant slots.
+    pub(crate) fn slots(&self) -> &[Tag] {
+        self.slots.as_slice()
     }
 
     /// The tag of a shard of a kind: of a generation, or of a constant slot where the generation is 0.
     pub(crate) fn shard(&self, kind: Kind, route: Route) -> Tag {
-        let mut text = String::with_capacity(self.prefix.len() + 24);
-        let _ = write!(text, "{{{}:{}:{}:{}}}", self.prefix, kind.as_str(), route.generation, route.shard);
-        Tag(text)
+        Tag::new(&self.prefix, format_args!("{}:{}:{}", kind.as_str(), route.generation, route.shard))
+    }
+
+    /// The tag of a [name](Tag::name).
+    pub(crate) fn named(&self, name: &str) -> Tag {
+        Tag::new(&self.prefix, format_args!("{name}"))
     }
 }
 
 /// A hash tag, in its braces.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Tag(String);
+pub(crate) struct Tag {
+    text: String,
+    /// Where its name begins, behind brace and prefix.
+    name: usize,
+}
 
 impl Tag {
-    /// Its text, which names it in PostgreSQL too.
+    fn new(prefix: &str, name: fmt::Arguments<'_>) -> Self {
+        let mut text = String::with_capacity(prefix.len() + 24);
+        // Writing to a string does not fail.
+        let _ = write!(text, "{{{prefix}:{name}}}");
+        Self { text, name: prefix.len() + 2 }
+    }
+
+    /// Its text.
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// What names it in PostgreSQL: its text without the prefix, which may be another one tomorrow.
+    pub(crate) fn name(&self) -> &str {
+        self.text.get(self.name..self.text.len() - 1).unwrap_or_default()
+    }
+
+    /// Whether it is one of the constant slots.
+    pub(crate) fn is_slot(&self) -> bool {
+        self.name().bytes().all(|byte| byte.is_ascii_digit())
     }
 
     /// A key of this tag: what it is, and which.
     pub(crate) fn key(&self, letter: char, id: &[u8]) -> Key {
-        let mut key = Vec::with_capacity(self.0.len() + 2 + id.len());
-        key.extend_from_slice(self.0.as_bytes());
+        let mut key = Vec::with_capacity(self.text.len() + 2 + id.len());
+        key.extend_from_slice(self.text.as_bytes());
         let mut utf8 = [0; 4];
         key.extend_from_slice(letter.encode_utf8(&mut utf8).as_bytes());
         key.push(b':');
         key.extend_from_slice(id);
         Key(key)
+    }
+
+    /// The key of this tag that ends in `rest`: letter, colon, id.
+    pub(crate) fn followed_by(&self, rest: &str) -> Key {
+        Key([self.text.as_bytes(), rest.as_bytes()].concat())
     }
 
     /// The key that says under which primary everything that this tag must not have forgotten was confirmed.
@@ -71,5 +106,26 @@ impl Key {
     /// Its bytes.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_known_by_its_name() {
+        let tags = Tags::new("demo");
+        let (slot, shard) =
+            (tags.slot(Slot::new(7)), tags.shard(Kind::Session, Route { generation: 2, shard: 5 }));
+        assert_eq!((slot.as_str(), slot.name(), slot.is_slot()), ("{demo:7}", "7", true));
+        assert_eq!(
+            (shard.as_str(), shard.name(), shard.is_slot()),
+            ("{demo:session:2:5}", "session:2:5", false)
+        );
+        assert_eq!((&tags.named("7"), tags.named("session:2:5")), (slot, shard));
+        assert_eq!(slot.epoch().as_bytes(), b"{demo:7}e:");
+        assert_eq!(slot.key('t', b"x"), slot.followed_by("t:x"));
+        assert_eq!(tags.slots().len(), 1_024);
     }
 }

@@ -63,7 +63,12 @@ impl ClusterStore {
         // What ends with it ends first: nobody may find it gone while its tokens are good.
         let tombstones = end.tombstones(issuer, &found.session);
         self.bury(issuer, &tombstones, Some(self.ended(place, found.session.expires_at))).await?;
-        let Some(session) = self.end_record(place).await? else { return Ok(None) };
+        let ended = self.end_record(place).await;
+        if ended.is_err() {
+            // PostgreSQL knows that it ended: until Redis does too, nothing of this shard is believed here.
+            self.epochs.doubt(&self.session_tag(place.route));
+        }
+        let Some(session) = ended? else { return Ok(None) };
         self.unlist(issuer, place, &session).await;
         self.uses.forget(&place.key);
         Ok(Some(Arc::new(session)))

@@ -1,0 +1,95 @@
+//! Client assertions that were used: marks in PostgreSQL, which a failover cannot lose.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::grant::Slot;
+use symbolon_protocol::id::{ClientId, IssuerId, Jti};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Assertions, Use};
+use symbolon_store::shard::record_key;
+use symbolon_store::{Outcome, StoreError};
+
+use crate::ClusterStore;
+use crate::batch::Batch;
+use crate::postgres::{Postgres, column, retried};
+use crate::revocation::{capped, sweep_by};
+
+/// Marks in one batch at most, and batches at a time.
+const MOST: usize = 512;
+const LANES: usize = 4;
+
+const MARK: &str = "
+    INSERT INTO assertion_marks (key, until) SELECT * FROM unnest($1::bytea[], $2::bigint[])
+    ON CONFLICT (key) DO NOTHING RETURNING key";
+
+const SWEEP: &str = "
+    DELETE FROM assertion_marks WHERE key IN
+        (SELECT key FROM assertion_marks WHERE until <= $1 ORDER BY until LIMIT $2)";
+
+/// A mark to set: its key, and until when it is needed.
+pub(crate) struct Mark {
+    key: [u8; 16],
+    until: u64,
+}
+
+/// The queue before the table of marks.
+pub(crate) type Marking = Batch<Mark, Use>;
+
+pub(crate) fn start(postgres: &Arc<Postgres>) -> Marking {
+    let postgres = Arc::clone(postgres);
+    Batch::start("client assertions", MOST, LANES, move |marks: Vec<Mark>| {
+        let postgres = Arc::clone(&postgres);
+        async move { set(&postgres, &marks).await }
+    })
+}
+
+/// Sets marks; whoever set each of them first.
+async fn set(postgres: &Postgres, marks: &[Mark]) -> Result<Vec<Result<Use, StoreError>>, StoreError> {
+    // Of several requests with one key the first sets it, until the latest end that one of them named.
+    let mut wanted: BTreeMap<&[u8], (usize, u64)> = BTreeMap::new();
+    for (index, mark) in marks.iter().enumerate() {
+        let (_, until) = wanted.entry(&mark.key).or_insert((index, mark.until));
+        *until = mark.until.max(*until);
+    }
+    let (keys, untils): (Vec<&[u8]>, Vec<i64>) =
+        wanted.iter().map(|(key, (_, until))| (*key, until.cast_signed())).unzip();
+    let rows =
+        retried(|| async { postgres.connection().await?.change_returning(MARK, &[&keys, &untils]).await })
+            .await?;
+    let mut uses: Vec<_> = marks.iter().map(|_| Ok(Use::Replayed)).collect();
+    for row in &rows {
+        let first = wanted.get(column::<&[u8]>(row, 0)?).and_then(|(index, _)| uses.get_mut(*index));
+        if let Some(first) = first {
+            *first = Ok(Use::First);
+        }
+    }
+    Ok(uses)
+}
+
+impl ClusterStore {
+    /// Deletes marks that nothing needs any more, a bounded piece; how many.
+    pub(crate) async fn sweep_assertions(&self, now: Timestamp) -> Result<u64, StoreError> {
+        sweep_by(&self.postgres, SWEEP, now).await
+    }
+}
+
+#[async_trait]
+impl Assertions for ClusterStore {
+    async fn use_assertion(
+        &self,
+        issuer: &IssuerId,
+        client: &ClientId,
+        jti: &Jti,
+        expires_at: Timestamp,
+    ) -> Result<Outcome<Use>, StoreError> {
+        let key = record_key(issuer, &format!("{client} {jti}"));
+        let slot = u32::from(Slot::of(issuer, client.as_str()).number());
+        let timer = self.figures.kind(StoreKind::Assertion).start(self.counted_under(slot));
+        let used = self.assertions.submit(Mark { key, until: capped(expires_at) }).await;
+        timer.finish(used.is_ok());
+        used.map(Outcome::settled)
+    }
+}

@@ -1,0 +1,244 @@
+//! Whether Redis may be believed: the epoch of a tag names the process that has everything which the tag must not have
+//! forgotten.
+//!
+//! A primary that lost its memory, or a replica that took its place before it had everything, answers under another run
+//! id than the epoch says, or without any epoch. Then nobody believes it until the rows of the table `tombstones` were
+//! written to it again; only then the epoch names it.
+//!
+//! These writes reach the primary and wait for no replica: what they repeat is durable in PostgreSQL, whoever takes over
+//! from that primary is not believed either, and right after a failover there may be no replica left.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use symbolon_protocol::time::KEPT_AFTER_END;
+use symbolon_store::StoreError;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+
+use crate::ClusterStore;
+use crate::postgres::{Postgres, column};
+use crate::redis::{Primary, Tag};
+use crate::revocation::{EVERYWHERE, Marks, Reach, Row};
+
+/// Tags that are confirmed at a time: after a failover a third of all wait, and others need the database too.
+const AT_ONCE: usize = 8;
+
+/// Rows that are read at a time.
+const PAGE: i64 = 2_000;
+
+/// How often a confirmation begins anew because the primary changed under it.
+const TRIES: u32 = 3;
+
+/// How long a tag that could not be confirmed is left alone before the next attempt.
+const PAUSE: Duration = Duration::from_millis(250);
+
+const ROWS: &str = "SELECT id, value, until FROM tombstones
+    WHERE tag = $1 AND id > $2 AND until > $3 ORDER BY id LIMIT $4";
+
+/// What came of a confirmation that others may wait for.
+type Flight = watch::Receiver<Option<Result<(), StoreError>>>;
+
+/// What is known about the tags.
+pub(crate) struct Epochs {
+    postgres: Arc<Postgres>,
+    marks: Marks,
+    flights: Mutex<HashMap<Tag, Flight>>,
+    doubts: Mutex<Doubts>,
+    /// How many doubts there are: nearly always none.
+    doubted: AtomicUsize,
+    gate: Semaphore,
+}
+
+/// Tags that may lack what PostgreSQL has, because this node could not write it to Redis.
+#[derive(Default)]
+struct Doubts {
+    tags: HashMap<Tag, u64>,
+    last: u64,
+}
+
+impl Epochs {
+    pub(crate) fn new(postgres: &Arc<Postgres>, marks: Marks) -> Arc<Self> {
+        Arc::new(Self {
+            postgres: Arc::clone(postgres),
+            marks,
+            flights: Mutex::default(),
+            doubts: Mutex::default(),
+            doubted: AtomicUsize::new(0),
+            gate: Semaphore::new(AT_ONCE),
+        })
+    }
+
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// Whether an answer may be believed that came from `primary` together with the tag's `epoch`. False: it may not,
+    /// but the tag has just been confirmed, so that it can be read again, once.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when the tag could not be confirmed, or not in the time of one Redis command.
+    pub(crate) async fn confirmed(
+        self: &Arc<Self>,
+        tag: &Tag,
+        epoch: Option<&[u8]>,
+        primary: Primary,
+    ) -> Result<bool, StoreError> {
+        if epoch.and_then(Primary::parse) == Some(primary) && !self.is_doubted(tag) {
+            return Ok(true);
+        }
+        let mut flight = self.join(tag);
+        let landed = timeout(self.marks.redis().timeout(), flight.wait_for(Option::is_some)).await;
+        let result = landed.ok().and_then(Result::ok).and_then(|result| result.clone());
+        result.unwrap_or_else(|| Err(unconfirmed(tag)))?;
+        Ok(false)
+    }
+
+    /// Believes nothing of this tag on this node before it is confirmed again, and sees to that.
+    pub(crate) fn doubt(self: &Arc<Self>, tag: &Tag) {
+        let mut doubts = self.doubts.lock();
+        let first = doubts.tags.is_empty();
+        doubts.last += 1;
+        let number = doubts.last;
+        doubts.tags.insert(tag.clone(), number);
+        self.doubted.store(doubts.tags.len(), Ordering::Release);
+        if first {
+            tokio::spawn(repair(Arc::downgrade(self)));
+        }
+    }
+
+    fn is_doubted(&self, tag: &Tag) -> bool {
+        self.doubted.load(Ordering::Acquire) != 0 && self.doubts.lock().tags.contains_key(tag)
+    }
+
+    fn doubt_of(&self, tag: &Tag) -> Option<u64> {
+        self.doubts.lock().tags.get(tag).copied()
+    }
+
+    /// Lets go of a doubt, unless there is a later one.
+    fn settle(&self, tag: &Tag, doubt: Option<u64>) {
+        let mut doubts = self.doubts.lock();
+        if doubt.is_some() && doubts.tags.get(tag).copied() == doubt {
+            doubts.tags.remove(tag);
+            self.doubted.store(doubts.tags.len(), Ordering::Release);
+        }
+    }
+
+    /// The confirmation of a tag that is under way, or a new one. It goes on though nobody waits for it.
+    fn join(self: &Arc<Self>, tag: &Tag) -> Flight {
+        let mut flights = self.flights.lock();
+        if let Some(flight) = flights.get(tag)
+            && flight.has_changed().is_ok()
+        {
+            return flight.clone();
+        }
+        let (landing, flight) = watch::channel(None);
+        flights.insert(tag.clone(), flight.clone());
+        let (epochs, tag) = (Arc::clone(self), tag.clone());
+        tokio::spawn(async move {
+            let result = epochs.confirm(&tag).await;
+            epochs.flights.lock().remove(&tag);
+            let _ = landing.send(Some(result));
+        });
+        flight
+    }
+
+    async fn confirm(&self, tag: &Tag) -> Result<(), StoreError> {
+        let _turn = self.gate.acquire().await.map_err(|_| unconfirmed(tag))?;
+        for _ in 0..TRIES {
+            let doubt = self.doubt_of(tag);
+            if self.write_again(tag).await? {
+                self.settle(tag, doubt);
+                return Ok(());
+            }
+        }
+        Err(unconfirmed(tag))
+    }
+
+    /// Writes everything that a tag must not have forgotten to its primary. False: it was not one and the same all the
+    /// while.
+    async fn write_again(&self, tag: &Tag) -> Result<bool, StoreError> {
+        let (redis, epoch) = (self.marks.redis(), tag.epoch());
+        let primary = redis.ask(redis::cmd("GET").arg(epoch.as_bytes())).await?.primary;
+        // Whatever PostgreSQL gets from here on is written to Redis by whoever put it there.
+        let mut written = 0;
+        for source in [tag.name(), EVERYWHERE] {
+            if source == EVERYWHERE && !tag.is_slot() {
+                continue;
+            }
+            let mut after = String::new();
+            loop {
+                let rows = self.page(source, &after).await?;
+                let Some(last) = rows.last() else { break };
+                after.clone_from(&last.id);
+                let rows: Vec<&Row> = rows.iter().collect();
+                let by = self.marks.put(tag, &rows, Reach::Primary).await?;
+                if by.iter().any(|by| *by != primary) {
+                    return Ok(false);
+                }
+                written += rows.len();
+            }
+        }
+        let mut set = redis::cmd("SET");
+        set.arg(epoch.as_bytes()).arg(primary.to_string());
+        if redis.ask(&set).await?.primary != primary {
+            return Ok(false);
+        }
+        tracing::debug!(target: "symbolon::store", tag = tag.as_str(), written, "a tag of Redis was confirmed");
+        Ok(true)
+    }
+
+    /// The next rows of a tag that are still needed.
+    async fn page(&self, tag: &str, after: &str) -> Result<Vec<Row>, StoreError> {
+        let needed = self.marks.now() - KEPT_AFTER_END;
+        let needed = i64::try_from(needed.millis()).unwrap_or(i64::MAX);
+        let connection = self.postgres.connection().await?;
+        let rows = connection.all(ROWS, &[&tag, &after, &needed, &PAGE]).await?;
+        rows.iter()
+            .map(|row| {
+                let (value, until): (i64, i64) = (column(row, 1)?, column(row, 2)?);
+                let (value, until) = (value.cast_unsigned(), until.cast_unsigned());
+                Ok(Row { tag: tag.to_owned(), id: column(row, 0)?, value, until })
+            })
+            .collect()
+    }
+}
+
+/// What is said of a tag that is not confirmed.
+pub(crate) fn unconfirmed(tag: &Tag) -> StoreError {
+    StoreError::Unavailable(format!("what ended in {} is not confirmed", tag.as_str()))
+}
+
+/// Confirms what is in doubt, again and again, until nothing is.
+async fn repair(epochs: Weak<Epochs>) {
+    loop {
+        let Some(epochs) = epochs.upgrade() else { return };
+        let tags: Vec<Tag> = epochs.doubts.lock().tags.keys().cloned().collect();
+        if tags.is_empty() {
+            return;
+        }
+        for mut flight in tags.iter().map(|tag| epochs.join(tag)).collect::<Vec<_>>() {
+            let _ = flight.wait_for(Option::is_some).await;
+        }
+        let settled = epochs.doubts.lock().tags.is_empty();
+        drop(epochs);
+        if !settled {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+impl ClusterStore {
+    /// Whether an answer of Redis may be believed; see [`Epochs::confirmed`].
+    pub(crate) async fn confirmed(
+        &self,
+        tag: &Tag,
+        epoch: Option<&[u8]>,
+        primary: Primary,
+    ) -> Result<bool, StoreError> {
+        self.epochs.confirmed(tag, epoch, primary).await
+    }
+}

@@ -1,0 +1,106 @@
+//! What several requests make of one family, one after the other, before anything is written.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use symbolon_protocol::family::{self, Family, Rotation, RotationRequest, Step};
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::revocation::Tombstone;
+
+use crate::revocation::Row;
+
+/// What the table has for a key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Stored {
+    /// A family.
+    Live(Arc<Family>),
+    /// A family that was ended, and what ended its grant: whoever finds it sees to it that Redis has that too, because
+    /// the process that ended it may have been lost in between.
+    Ended(Row),
+}
+
+/// What is asked of a family.
+#[derive(Clone, Debug)]
+pub(super) enum Ask {
+    /// To move on.
+    Rotate(RotationRequest),
+    /// To end, and its grant with it.
+    End(Tombstone),
+}
+
+/// What it answers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Answer {
+    /// To [`Ask::Rotate`].
+    Rotation(Rotation),
+    /// To [`Ask::End`]: the family, if it was live.
+    Ended(Option<Arc<Family>>),
+}
+
+/// What came of the requests, once `state` is stored.
+pub(super) struct Chain {
+    /// The family after them.
+    pub(super) state: Option<Stored>,
+    /// Whether that is another state than before.
+    pub(super) changed: bool,
+    /// The answers in the order of the requests, each with whether it tells that the family has ended.
+    pub(super) answers: Vec<(Answer, bool)>,
+}
+
+/// Decides requests. None where something would be decided, without a write that could fail, on a state that is not
+/// `fresh`: read after all of the requests came.
+pub(super) fn decide<'a>(
+    issuer: &IssuerId,
+    state: Option<Stored>,
+    fresh: bool,
+    asks: impl Iterator<Item = &'a Ask>,
+) -> Option<Chain> {
+    let mut chain = Chain { state, changed: false, answers: Vec::new() };
+    for ask in asks {
+        let answer = match (&chain.state, ask) {
+            (Some(Stored::Live(family)), Ask::Rotate(request)) => {
+                let mut next = (**family).clone();
+                let step = family::rotate(&mut next, request);
+                if step != Step::Moved && !fresh && !chain.changed {
+                    return None;
+                }
+                Answer::Rotation(chain.take(issuer, step, next, request))
+            }
+            (Some(Stored::Live(family)), Ask::End(tombstone)) => {
+                let family = Arc::clone(family);
+                chain.end(issuer, tombstone);
+                Answer::Ended(Some(family))
+            }
+            (Some(Stored::Ended(_)) | None, _) if !fresh && !chain.changed => return None,
+            (Some(Stored::Ended(_)) | None, Ask::Rotate(_)) => Answer::Rotation(Rotation::Unknown),
+            (Some(Stored::Ended(_)) | None, Ask::End(_)) => Answer::Ended(None),
+        };
+        let ended = matches!(chain.state, Some(Stored::Ended(_)));
+        chain.answers.push((answer, ended));
+    }
+    Some(chain)
+}
+
+impl Chain {
+    fn take(&mut self, issuer: &IssuerId, step: Step, next: Family, request: &RotationRequest) -> Rotation {
+        match step {
+            Step::Moved => {
+                self.state = Some(Stored::Live(Arc::new(next.clone())));
+                self.changed = true;
+                Rotation::Rotated(next)
+            }
+            Step::Retry => Rotation::Retry(next),
+            Step::Unknown => Rotation::Unknown,
+            Step::Reused => {
+                self.end(issuer, &Tombstone::grant(next.grant.clone(), request.tombstone_until));
+                Rotation::Reused(next)
+            }
+        }
+    }
+
+    fn end(&mut self, issuer: &IssuerId, tombstone: &Tombstone) {
+        self.state = Some(Stored::Ended(Row::of(issuer, tombstone)));
+        self.changed = true;
+    }
+}

@@ -1,0 +1,216 @@
+//! Changes of families, many in one commit.
+//!
+//! There are a few lanes, each with one batch at a time, and a family is always in the same one: so no two batches of
+//! one node wait for each other's rows. Between nodes the revision decides: whoever comes second finds another one, reads
+//! the family again and decides anew.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use symbolon_protocol::id::IssuerId;
+use symbolon_store::StoreError;
+
+use super::chain::{Answer, Ask, Stored, decide};
+use super::table::{Key, Seen, Table, Write};
+use crate::batch::Batch;
+use crate::postgres::Postgres;
+use crate::revocation::{Applied, Tombstones};
+
+/// Requests in one batch at most.
+const MOST: usize = 512;
+
+/// Batches at a time.
+const LANES: usize = 4;
+
+/// How often a batch decides anew where other nodes change the same families.
+const ROUNDS: u32 = 16;
+
+/// One request.
+pub(super) struct Job {
+    pub(super) key: Key,
+    pub(super) issuer: IssuerId,
+    pub(super) ask: Ask,
+    /// The family as it was read a moment ago.
+    pub(super) seen: Option<Seen>,
+}
+
+/// What came of it.
+pub(super) struct Done {
+    pub(super) answer: Answer,
+    /// Must be there before the answer is told: Redis knows of the family's end.
+    pub(super) applied: Option<Applied>,
+}
+
+/// The lanes.
+pub(super) struct Lanes {
+    lanes: [Batch<Job, Done>; LANES],
+}
+
+impl Lanes {
+    pub(super) fn start(postgres: &Arc<Postgres>, tombstones: &Arc<Tombstones>) -> Self {
+        let (table, tombstones) = (Table::new(postgres), Arc::clone(tombstones));
+        let lane = |_| {
+            let (table, tombstones) = (table.clone(), Arc::clone(&tombstones));
+            Batch::start("refresh tokens", MOST, 1, move |jobs| {
+                let (table, tombstones) = (table.clone(), Arc::clone(&tombstones));
+                async move { Round::of(jobs).run(&table, &tombstones).await }
+            })
+        };
+        Self { lanes: std::array::from_fn(lane) }
+    }
+
+    /// Hands a request over and waits until what came of it is committed.
+    pub(super) async fn submit(&self, job: Job) -> Result<Done, StoreError> {
+        let [first, ..] = job.key;
+        let lane = self.lanes.get(usize::from(first) % LANES);
+        lane.ok_or_else(|| StoreError::Failed("no such lane".into()))?.submit(job).await
+    }
+}
+
+/// The requests for one family.
+struct Group {
+    key: Key,
+    issuer: IssuerId,
+    asks: Vec<Ask>,
+    /// Where their answers go.
+    places: Vec<usize>,
+    known: Known,
+}
+
+/// How well a family is known.
+enum Known {
+    Not,
+    /// Read before all the requests came.
+    Before(Seen),
+    Now(Option<Seen>),
+}
+
+/// A batch under way.
+struct Round {
+    groups: Vec<Group>,
+    done: Vec<Option<Result<Done, StoreError>>>,
+}
+
+impl Round {
+    fn of(jobs: Vec<Job>) -> Self {
+        let done = jobs.iter().map(|_| None).collect();
+        let mut groups: Vec<Group> = Vec::with_capacity(jobs.len());
+        let mut of_key: HashMap<Key, usize> = HashMap::with_capacity(jobs.len());
+        for (place, job) in jobs.into_iter().enumerate() {
+            let index = *of_key.entry(job.key).or_insert_with(|| {
+                let (key, issuer) = (job.key, job.issuer);
+                groups.push(Group { key, issuer, asks: Vec::new(), places: Vec::new(), known: Known::Not });
+                groups.len() - 1
+            });
+            if let Some(group) = groups.get_mut(index) {
+                group.asks.push(job.ask);
+                group.places.push(place);
+                if let Some(seen) = job.seen {
+                    group.known = Known::Before(seen);
+                }
+            }
+        }
+        Self { groups, done }
+    }
+
+    async fn run(
+        mut self,
+        table: &Table,
+        tombstones: &Arc<Tombstones>,
+    ) -> Result<Vec<Result<Done, StoreError>>, StoreError> {
+        for _ in 0..ROUNDS {
+            self.read(table).await?;
+            self.decide_and_write(table, tombstones).await?;
+            if self.groups.is_empty() {
+                break;
+            }
+        }
+        Ok(self.done.into_iter().map(|done| done.unwrap_or(Err(StoreError::Conflict))).collect())
+    }
+
+    /// Reads the families that are not known.
+    async fn read(&mut self, table: &Table) -> Result<(), StoreError> {
+        let unknown = self.groups.iter().filter(|group| matches!(group.known, Known::Not));
+        let keys: Vec<&Key> = unknown.map(|group| &group.key).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let mut found = table.read(&keys).await?;
+        for group in &mut self.groups {
+            if !matches!(group.known, Known::Not) {
+                continue;
+            }
+            match found.remove(&group.key).transpose() {
+                Ok(seen) => group.known = Known::Now(seen),
+                Err(error) => {
+                    for place in group.places.drain(..) {
+                        answer(&mut self.done, place, Err(error.clone()));
+                    }
+                }
+            }
+        }
+        self.groups.retain(|group| !group.places.is_empty());
+        Ok(())
+    }
+
+    /// Decides every group, writes what changed, and keeps the groups that have to come again.
+    async fn decide_and_write(
+        &mut self,
+        table: &Table,
+        tombstones: &Arc<Tombstones>,
+    ) -> Result<(), StoreError> {
+        let mut decided = Vec::with_capacity(self.groups.len());
+        let mut again = Vec::new();
+        for mut group in std::mem::take(&mut self.groups) {
+            let (seen, fresh) = match std::mem::replace(&mut group.known, Known::Not) {
+                Known::Now(seen) => (seen, true),
+                Known::Before(seen) => (Some(seen), false),
+                Known::Not => (None, false),
+            };
+            let revision = seen.as_ref().map(|seen| seen.revision);
+            let stored = seen.map(|seen| seen.stored);
+            match decide(&group.issuer, stored, fresh, group.asks.iter()) {
+                Some(chain) => decided.push((group, revision, chain)),
+                None => again.push(group),
+            }
+        }
+        let mut writes: Vec<Write<'_>> = decided
+            .iter()
+            .filter(|(_, _, chain)| chain.changed)
+            .filter_map(|(group, revision, chain)| {
+                Some(Write { key: &group.key, revision: (*revision)?, next: chain.state.as_ref()? })
+            })
+            .collect();
+        let written = match writes.as_mut_slice() {
+            [] => Ok(Default::default()),
+            writes => table.write(writes).await,
+        };
+        let written = match written {
+            // A deadlock with another node's batch: nothing was written.
+            Err(StoreError::Conflict) => Default::default(),
+            written => written?,
+        };
+        for (group, _, chain) in decided {
+            if chain.changed && !written.contains(&group.key) {
+                again.push(group);
+                continue;
+            }
+            let applied = match chain.state {
+                Some(Stored::Ended(row)) => Some(tombstones.applied(row)),
+                _ => None,
+            };
+            for (place, (answer, ended)) in group.places.into_iter().zip(chain.answers) {
+                let applied = applied.clone().filter(|_| ended);
+                self::answer(&mut self.done, place, Ok(Done { answer, applied }));
+            }
+        }
+        self.groups = again;
+        Ok(())
+    }
+}
+
+fn answer(done: &mut [Option<Result<Done, StoreError>>], place: usize, result: Result<Done, StoreError>) {
+    if let Some(done) = done.get_mut(place) {
+        *done = Some(result);
+    }
+}

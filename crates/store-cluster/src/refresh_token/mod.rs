@@ -1,0 +1,230 @@
+//! Refresh-token families: rows of PostgreSQL, each guarded by its revision.
+
+mod chain;
+mod lane;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use parking_lot::Mutex;
+use quick_cache::sync::Cache;
+use symbolon_protocol::family::{Family, FamilyId, Rotation, RotationRequest};
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::revocation::Tombstone;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+use symbolon_store::figures::{OperationTimer, StoreKind};
+use symbolon_store::port::{Created, RefreshTokens};
+use symbolon_store::shard::record_key;
+use symbolon_store::{Outcome, StoreError};
+
+use crate::ClusterStore;
+use crate::batch::Batch;
+use crate::postgres::Postgres;
+use crate::revocation::{Tombstones, capped};
+use chain::{Answer, Ask, Stored};
+use lane::{Done, Job, Lanes};
+use table::{Key, Seen, Table};
+
+/// Look-ups and new families in one batch at most, and batches at a time.
+const MOST: usize = 512;
+const AT_ONCE: usize = 4;
+
+/// Families that were read and whose rotation may follow at once.
+const MOST_SEEN: usize = 4_096;
+
+/// Families of one statement at bulk creation.
+const BULK: usize = 1_000;
+
+/// Rows of one piece of the table at a sweep, and pieces of one sweep.
+const PIECE: i64 = 2_000;
+const PIECES: u32 = 10;
+
+type Begin = (Key, Arc<Family>);
+
+/// Families, and the queues before their table.
+pub(crate) struct Families {
+    table: Table,
+    looks: Batch<Key, Option<Seen>>,
+    begins: Batch<Begin, Created>,
+    lanes: Lanes,
+    /// What a look read, for the rotation that follows it. Whoever takes it must hold it against the revision.
+    seen: Cache<Key, Seen>,
+    /// Where the last sweep stopped.
+    swept: Mutex<Option<Key>>,
+}
+
+impl Families {
+    pub(crate) fn start(postgres: &Arc<Postgres>, tombstones: &Arc<Tombstones>) -> Self {
+        let table = Table::new(postgres);
+        let of_looks = table.clone();
+        let looks = Batch::start("refresh tokens", MOST, AT_ONCE, move |keys: Vec<Key>| {
+            let table = of_looks.clone();
+            async move {
+                let found = table.read(&keys.iter().collect::<Vec<_>>()).await?;
+                Ok(keys.iter().map(|key| found.get(key).cloned().transpose()).collect())
+            }
+        });
+        let of_begins = table.clone();
+        let begins = Batch::start("new refresh tokens", MOST, AT_ONCE, move |begins: Vec<Begin>| {
+            let table = of_begins.clone();
+            async move { begin(&table, &begins).await }
+        });
+        let lanes = Lanes::start(postgres, tombstones);
+        Self { table, looks, begins, lanes, seen: Cache::new(MOST_SEEN), swept: Mutex::default() }
+    }
+}
+
+/// Begins families: of several with one key the first.
+async fn begin(table: &Table, begins: &[Begin]) -> Result<Vec<Result<Created, StoreError>>, StoreError> {
+    let mut first: HashMap<&Key, (usize, &Arc<Family>)> = HashMap::with_capacity(begins.len());
+    for (index, (key, family)) in begins.iter().enumerate() {
+        first.entry(key).or_insert((index, family));
+    }
+    let families: Vec<_> = first.iter().map(|(key, (_, family))| (*key, *family)).collect();
+    let begun = table.insert(&families).await?;
+    let created = |(index, (key, _)): (usize, &Begin)| {
+        let is_first = first.get(key).is_some_and(|(first, _)| *first == index);
+        Ok(if is_first && begun.contains(key) { Created::Created } else { Created::Exists })
+    };
+    Ok(begins.iter().enumerate().map(created).collect())
+}
+
+impl ClusterStore {
+    fn family_timer(&self, id: &FamilyId) -> OperationTimer<'_> {
+        let shard = if id.generation == 0 { self.counted_under(id.shard) } else { id.shard };
+        self.figures.kind(StoreKind::Refresh).start(shard)
+    }
+
+    async fn look_at_family(&self, key: Key) -> Result<Option<Arc<Family>>, StoreError> {
+        match self.families.looks.submit(key).await? {
+            None => Ok(None),
+            Some(Seen { stored: Stored::Ended(row), .. }) => {
+                // Whoever ended it may have been lost before Redis knew.
+                self.tombstones.applied(row).await?;
+                Ok(None)
+            }
+            Some(Seen { revision, stored: Stored::Live(family) }) => {
+                let seen = Seen { revision, stored: Stored::Live(Arc::clone(&family)) };
+                self.families.seen.insert(key, seen);
+                Ok(Some(family))
+            }
+        }
+    }
+
+    async fn change_family(&self, issuer: &IssuerId, id: &FamilyId, ask: Ask) -> Result<Answer, StoreError> {
+        let key = record_key(issuer, &id.name);
+        let seen = self.families.seen.remove(&key).map(|(_, seen)| seen);
+        let job = Job { key, issuer: issuer.clone(), ask, seen };
+        let Done { answer, applied } = self.families.lanes.submit(job).await?;
+        if let Some(applied) = applied {
+            applied.await?;
+        }
+        Ok(answer)
+    }
+
+    async fn begin_many(
+        &self,
+        issuer: &IssuerId,
+        families: Vec<(FamilyId, Family)>,
+    ) -> Result<(), StoreError> {
+        let begins: Vec<Begin> = families
+            .into_iter()
+            .map(|(id, family)| (record_key(issuer, &id.name), Arc::new(family)))
+            .collect();
+        let pieces: Vec<_> = begins.chunks(BULK).map(|piece| begin(&self.families.table, piece)).collect();
+        stream::iter(pieces).buffer_unordered(AT_ONCE).try_for_each(async |_| Ok(())).await
+    }
+
+    /// Deletes families whose time was over 15 minutes ago, among the next pieces of the table; how many.
+    pub(crate) async fn sweep_families(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let ended = capped(now - KEPT_AFTER_END).cast_signed();
+        let mut gone = 0;
+        for _ in 0..PIECES {
+            let after = *self.families.swept.lock();
+            let after = after.as_ref().map_or(&[][..], |key| key);
+            let (of_piece, last) = self.families.table.sweep(after, PIECE, ended).await?;
+            *self.families.swept.lock() = last;
+            gone += of_piece;
+            if last.is_none() {
+                break;
+            }
+        }
+        Ok(gone)
+    }
+}
+
+#[async_trait]
+impl RefreshTokens for ClusterStore {
+    async fn begin_family(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+        family: Family,
+    ) -> Result<Outcome<Created>, StoreError> {
+        let timer = self.family_timer(id);
+        let begin = (record_key(issuer, &id.name), Arc::new(family));
+        let created = self.families.begins.submit(begin).await;
+        timer.finish(created.is_ok());
+        created.map(Outcome::settled)
+    }
+
+    async fn begin_families(
+        &self,
+        issuer: &IssuerId,
+        families: Vec<(FamilyId, Family)>,
+    ) -> Result<Outcome<()>, StoreError> {
+        let Some((first, _)) = families.first() else { return Ok(Outcome::settled(())) };
+        let timer = self.family_timer(first);
+        let begun = self.begin_many(issuer, families).await;
+        timer.finish(begun.is_ok());
+        begun.map(Outcome::settled)
+    }
+
+    async fn family(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+    ) -> Result<Outcome<Option<Arc<Family>>>, StoreError> {
+        let timer = self.family_timer(id);
+        let family = self.look_at_family(record_key(issuer, &id.name)).await;
+        timer.finish(family.is_ok());
+        family.map(Outcome::settled)
+    }
+
+    async fn rotate(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+        request: &RotationRequest,
+    ) -> Result<Outcome<Rotation>, StoreError> {
+        self.nodes.check()?;
+        let timer = self.family_timer(id);
+        let answer = self.change_family(issuer, id, Ask::Rotate(*request)).await;
+        timer.finish(answer.is_ok());
+        match answer? {
+            Answer::Rotation(rotation) => Ok(Outcome::settled(rotation)),
+            Answer::Ended(_) => Err(StoreError::Failed("a rotation was answered as an end".into())),
+        }
+    }
+
+    async fn end_family(
+        &self,
+        issuer: &IssuerId,
+        id: &FamilyId,
+        tombstone: &Tombstone,
+    ) -> Result<Outcome<Option<Arc<Family>>>, StoreError> {
+        let timer = self.family_timer(id);
+        let answer = self.change_family(issuer, id, Ask::End(tombstone.clone())).await;
+        timer.finish(answer.is_ok());
+        match answer? {
+            Answer::Ended(family) => Ok(Outcome::settled(family)),
+            Answer::Rotation(_) => Err(StoreError::Failed("an end was answered as a rotation".into())),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The table `families`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use symbolon_protocol::family::Family;
+use symbolon_store::StoreError;
+use tokio_postgres::Row as DatabaseRow;
+
+use super::chain::Stored;
+use crate::postgres::{Postgres, column, retried};
+use crate::revocation::{Row, capped};
+
+/// A digest over issuer and name.
+pub(super) type Key = [u8; 16];
+
+const READ: &str = "SELECT key, revision, document FROM families WHERE key = ANY($1)";
+
+const INSERT: &str = "
+    INSERT INTO families (key, revision, ends_at, document)
+    SELECT key, 1, ends_at, document FROM unnest($1::bytea[], $2::bigint[], $3::text[]) AS n(key, ends_at, document)
+    ON CONFLICT (key) DO NOTHING RETURNING key";
+
+const MOVE: &str = "
+    UPDATE families f SET revision = f.revision + 1, ends_at = u.ends_at, document = u.document
+    FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::text[]) AS u(key, revision, ends_at, document)
+    WHERE f.key = u.key AND f.revision = u.revision RETURNING f.key";
+
+/// As [`MOVE`], and in the same transaction the tombstones of those that ended by it.
+const MOVE_AND_BURY: &str = "
+    WITH moved AS (
+        UPDATE families f SET revision = f.revision + 1, ends_at = u.ends_at, document = u.document
+        FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::text[]) AS u(key, revision, ends_at, document)
+        WHERE f.key = u.key AND f.revision = u.revision RETURNING f.key
+    ), buried AS (
+        INSERT INTO tombstones (tag, id, value, until)
+        SELECT b.tag, b.id, max(b.value), max(b.until)
+        FROM unnest($5::bytea[], $6::text[], $7::text[], $8::bigint[], $9::bigint[]) AS b(key, tag, id, value, until)
+        JOIN moved m ON m.key = b.key GROUP BY b.tag, b.id ORDER BY b.tag, b.id
+        ON CONFLICT (tag, id) DO UPDATE SET
+            value = greatest(tombstones.value, excluded.value), until = greatest(tombstones.until, excluded.until)
+        WHERE tombstones.value < excluded.value OR tombstones.until < excluded.until
+    )
+    SELECT key FROM moved";
+
+/// The end of a piece of the table in the order of keys; nothing where less is left.
+const PIECE: &str = "SELECT key FROM families WHERE key > $1 ORDER BY key OFFSET $2 LIMIT 1";
+
+const SWEEP: &str = "DELETE FROM families WHERE key > $1 AND key <= $2 AND ends_at <= $3";
+
+/// A row as it was read.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) revision: i64,
+    pub(super) stored: Stored,
+}
+
+/// What came of reading one row: a document that is broken is one family's misfortune.
+pub(super) type Read = Result<Seen, StoreError>;
+
+/// A row that is to change, if it is still of that revision.
+pub(super) struct Write<'a> {
+    pub(super) key: &'a Key,
+    pub(super) revision: i64,
+    pub(super) next: &'a Stored,
+}
+
+/// The table.
+#[derive(Clone)]
+pub(super) struct Table {
+    postgres: Arc<Postgres>,
+}
+
+impl Table {
+    pub(super) fn new(postgres: &Arc<Postgres>) -> Self {
+        Self { postgres: Arc::clone(postgres) }
+    }
+
+    /// The rows of these keys, where there are any; for one that cannot be read, the reason.
+    pub(super) async fn read(&self, keys: &[&Key]) -> Result<HashMap<Key, Read>, StoreError> {
+        let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_slice()).collect();
+        let rows = self.postgres.connection().await?.all(READ, &[&keys]).await?;
+        rows.iter()
+            .map(|row| {
+                let broken = |error| StoreError::Failed(format!("a family cannot be read: {error}"));
+                let (key, revision) = (key_of(row)?, column(row, 1)?);
+                let stored = serde_json::from_str(column(row, 2)?).map_err(broken);
+                Ok((key, stored.map(|stored| Seen { revision, stored })))
+            })
+            .collect()
+    }
+
+    /// Puts new families, each of another key; those whose key was free.
+    pub(super) async fn insert(&self, families: &[(&Key, &Arc<Family>)]) -> Result<HashSet<Key>, StoreError> {
+        let mut families: Vec<_> = families.to_vec();
+        families.sort_unstable_by_key(|(key, _)| *key);
+        let keys: Vec<&[u8]> = families.iter().map(|(key, _)| key.as_slice()).collect();
+        let ends: Vec<i64> = families.iter().map(|(_, family)| end_of(family)).collect();
+        let documents = families
+            .iter()
+            .map(|(_, family)| document(&Stored::Live(Arc::clone(family))))
+            .collect::<Result<Vec<_>, _>>()?;
+        let rows = retried(|| async {
+            self.postgres.connection().await?.change_returning(INSERT, &[&keys, &ends, &documents]).await
+        })
+        .await?;
+        rows.iter().map(key_of).collect()
+    }
+
+    /// Changes rows, in the order of their keys, and writes the tombstones of those that end; those that were still of
+    /// the revision. All or nothing is durable when it answers.
+    pub(super) async fn write(&self, writes: &mut [Write<'_>]) -> Result<HashSet<Key>, StoreError> {
+        writes.sort_unstable_by_key(|write| write.key);
+        let keys: Vec<&[u8]> = writes.iter().map(|write| write.key.as_slice()).collect();
+        let revisions: Vec<i64> = writes.iter().map(|write| write.revision).collect();
+        let ends: Vec<i64> = writes.iter().map(|write| stored_until(write.next)).collect();
+        let documents = writes.iter().map(|write| document(write.next)).collect::<Result<Vec<_>, _>>()?;
+        let buried: Vec<(&[u8], &Row)> = writes
+            .iter()
+            .filter_map(|write| match write.next {
+                Stored::Ended(row) => Some((write.key.as_slice(), row)),
+                Stored::Live(_) => None,
+            })
+            .collect();
+        let connection = self.postgres.connection().await?;
+        let rows = if buried.is_empty() {
+            connection.change_returning(MOVE, &[&keys, &revisions, &ends, &documents]).await?
+        } else {
+            let ended: Vec<&[u8]> = buried.iter().map(|(key, _)| *key).collect();
+            let tags: Vec<&str> = buried.iter().map(|(_, row)| row.tag.as_str()).collect();
+            let ids: Vec<&str> = buried.iter().map(|(_, row)| row.id.as_str()).collect();
+            let values: Vec<i64> = buried.iter().map(|(_, row)| row.value.cast_signed()).collect();
+            let untils: Vec<i64> = buried.iter().map(|(_, row)| row.until.cast_signed()).collect();
+            let values: [crate::postgres::Parameter<'_>; 9] =
+                [&keys, &revisions, &ends, &documents, &ended, &tags, &ids, &values, &untils];
+            connection.change_returning(MOVE_AND_BURY, &values).await?
+        };
+        rows.iter().map(key_of).collect()
+    }
+
+    /// Deletes what ended by `ended`, in milliseconds, among the next `rows` keys after `after`; how many went, and the
+    /// last key of the piece, or none at the end of the table.
+    pub(super) async fn sweep(
+        &self,
+        after: &[u8],
+        rows: i64,
+        ended: i64,
+    ) -> Result<(u64, Option<Key>), StoreError> {
+        let piece = self.postgres.connection().await?.first(PIECE, &[&after, &(rows - 1)]).await?;
+        let last = piece.as_ref().map(key_of).transpose()?;
+        // Every key is shorter than this one, and before it.
+        let end = last.map_or_else(|| vec![u8::MAX; size_of::<Key>() + 1], |last| last.to_vec());
+        let sweep =
+            || async { self.postgres.connection().await?.change(SWEEP, &[&after, &end, &ended]).await };
+        Ok((retried(sweep).await?, last))
+    }
+}
+
+fn key_of(row: &DatabaseRow) -> Result<Key, StoreError> {
+    let key = column::<&[u8]>(row, 0)?;
+    key.try_into().map_err(|_| StoreError::Failed("a family's key is cut short".into()))
+}
+
+fn document(stored: &Stored) -> Result<String, StoreError> {
+    serde_json::to_string(stored).map_err(|error| StoreError::Failed(format!("a family: {error}")))
+}
+
+fn end_of(family: &Family) -> i64 {
+    capped(family.expires_at.min(family.idle_expires_at)).cast_signed()
+}
+
+fn stored_until(stored: &Stored) -> i64 {
+    match stored {
+        Stored::Live(family) => end_of(family),
+        Stored::Ended(row) => row.until.cast_signed(),
+    }
+}

@@ -1,0 +1,330 @@
+//! Families beyond the contract: several nodes, and a process that is lost half-way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_crypto::random::{Random, SeededRandom};
+use symbolon_protocol::grant::{GrantId, Lineage};
+use symbolon_protocol::id::{ClientId, UserId};
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::session::{Amr, AuthenticationMethod};
+use symbolon_store::port::Revocations;
+use symbolon_store::shard::Route;
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use super::chain::{Chain, decide};
+use super::*;
+use crate::testing::{NOW, Place};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn issuer() -> IssuerId {
+    IssuerId::default_issuer()
+}
+
+fn family(random: &dyn Random) -> Family {
+    Family {
+        grant: GrantId::draw(&issuer(), "user", NOW, random),
+        client: ClientId::parse("client").unwrap(),
+        user: UserId::parse("user").unwrap(),
+        sid: None,
+        scope: Scope::parse("openid offline_access").unwrap(),
+        auth_time: NOW,
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        version: 1,
+        created_at: NOW,
+        rotated_at: NOW,
+        idle_expires_at: NOW + HOUR,
+        expires_at: NOW + 24 * HOUR,
+        binding: None,
+    }
+}
+
+fn draw(random: &dyn Random) -> FamilyId {
+    Route { generation: 1, shard: 3 }.draw_family(random)
+}
+
+fn rotation(presented: u32, now: Timestamp) -> RotationRequest {
+    RotationRequest {
+        presented,
+        now,
+        retry_window: Duration::ZERO,
+        idle: HOUR,
+        rotate: true,
+        tombstone_until: now + HOUR,
+    }
+}
+
+fn lineage(grant: &GrantId) -> Lineage {
+    Lineage {
+        slot: grant.slot(),
+        tokens: Vec::new(),
+        grant: Some(grant.clone()),
+        session: None,
+        user: None,
+        client: None,
+        born: grant.at(),
+        issued: None,
+    }
+}
+
+fn chain(stored: &Family, fresh: bool, asks: &[Ask]) -> Option<Chain> {
+    decide(&issuer(), Some(Stored::Live(Arc::new(stored.clone()))), fresh, asks.iter())
+}
+
+#[test]
+fn requests_for_one_family_are_decided_one_after_the_other() {
+    let begun = family(&SeededRandom::new(1));
+    let (ask, later) = (|version, now| Ask::Rotate(rotation(version, now)), NOW + MINUTE);
+    let asks = [ask(1, NOW), ask(1, NOW), ask(2, NOW), ask(1, later), ask(3, later)];
+    let chain = chain(&begun, false, &asks).expect("the first moves it");
+    let versions = chain.answers.iter().map(|(answer, ended)| match answer {
+        Answer::Rotation(Rotation::Rotated(family)) => ("rotated", family.version, *ended),
+        Answer::Rotation(Rotation::Retry(family)) => ("retry", family.version, *ended),
+        Answer::Rotation(Rotation::Reused(family)) => ("reused", family.version, *ended),
+        Answer::Rotation(Rotation::Unknown) => ("unknown", 0, *ended),
+        Answer::Ended(_) => ("end", 0, *ended),
+    });
+    let expected = [
+        ("rotated", 2, false),
+        ("retry", 2, false),
+        ("rotated", 3, false),
+        ("reused", 3, true),
+        ("unknown", 0, true),
+    ];
+    assert_eq!(versions.collect::<Vec<_>>(), expected);
+    assert!(chain.changed && matches!(chain.state, Some(Stored::Ended(_))));
+}
+
+/// What was read before the request came says nothing that no write guards.
+#[test]
+fn only_a_move_or_an_end_is_decided_on_what_was_read_before() {
+    let stored = Family { version: 3, ..family(&SeededRandom::new(1)) };
+    let end = Ask::End(Tombstone::grant(stored.grant.clone(), NOW));
+    let moved = Ask::Rotate(rotation(3, NOW));
+    for ask in [end, moved] {
+        assert!(chain(&stored, false, &[ask]).is_some_and(|chain| chain.changed));
+    }
+    let mut retry = rotation(2, NOW);
+    retry.retry_window = MINUTE;
+    let late = rotation(3, NOW + 2 * HOUR);
+    for request in [retry, late, rotation(1, NOW)] {
+        assert!(chain(&stored, false, &[Ask::Rotate(request)]).is_none(), "{request:?}");
+        assert!(chain(&stored, true, &[Ask::Rotate(request)]).is_some(), "{request:?}");
+    }
+    let asks = [Ask::Rotate(rotation(1, NOW))];
+    assert!(decide(&issuer(), None, false, asks.iter()).is_none());
+    assert!(decide(&issuer(), None, true, asks.iter()).is_some_and(|chain| !chain.changed));
+}
+
+/// Two nodes, many racers on each: one of all of them moves a version on, and never are there two live branches.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_race_for_every_version() {
+    const FAMILIES: usize = 100;
+    const RACERS: usize = 8;
+    const VERSIONS: u32 = 4;
+    let place = Place::new("families-of-two-nodes");
+    let nodes = [place.open().await, place.open().await];
+    let random = SeededRandom::new(1);
+    let families: Vec<_> = (0..FAMILIES).map(|_| (draw(&random), family(&random))).collect();
+    let _ = nodes[0].begin_families(&issuer(), families.clone()).await.unwrap();
+    for version in 1..=VERSIONS {
+        let start = Arc::new(Barrier::new(FAMILIES * RACERS));
+        let mut racers = JoinSet::new();
+        for (index, (id, _)) in families.iter().enumerate() {
+            for racer in 0..RACERS {
+                let (node, id) = (Arc::clone(&nodes[racer % nodes.len()]), id.clone());
+                let start = Arc::clone(&start);
+                racers.spawn(async move {
+                    // Half of them look first, as the server does, and come with what they saw.
+                    if racer % 4 < 2 {
+                        node.family(&issuer(), &id).await.unwrap();
+                    }
+                    start.wait().await;
+                    let mut request = rotation(version, NOW);
+                    request.retry_window = MINUTE;
+                    (index, node.rotate(&issuer(), &id, &request).await.unwrap().value)
+                });
+            }
+        }
+        let mut winners = vec![0; FAMILIES];
+        while let Some(finished) = racers.join_next().await {
+            match finished.unwrap() {
+                (index, Rotation::Rotated(family)) if family.version == version + 1 => winners[index] += 1,
+                (_, Rotation::Retry(family)) if family.version == version + 1 => {}
+                (index, other) => panic!("family {index}, version {version}: {other:?}"),
+            }
+        }
+        assert!(winners.iter().all(|winners| *winners == 1), "version {version}: {winners:?}");
+    }
+    // Whoever comes with an old version at either node ends the family at both.
+    for (index, (id, begun)) in families.iter().enumerate().take(10) {
+        let (node, other) = (&nodes[index % 2], &nodes[(index + 1) % 2]);
+        let seen = other.family(&issuer(), id).await.unwrap().value.unwrap();
+        let reused = node.rotate(&issuer(), id, &rotation(1, NOW + MINUTE)).await.unwrap().value;
+        assert!(matches!(reused, Rotation::Reused(_)), "{reused:?}");
+        let after = other.rotate(&issuer(), id, &rotation(seen.version, NOW)).await.unwrap().value;
+        assert_eq!(after, Rotation::Unknown, "decided on what was read before the end");
+        assert!(other.revoked(&issuer(), &lineage(&begun.grant)).await.unwrap().value);
+    }
+}
+
+/// One node ends the family while others rotate it: whoever is told "unknown" finds the grant ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_race_for_the_end() {
+    let place = Place::new("families-ended-by-nodes");
+    let nodes = [place.open().await, place.open().await];
+    let random = SeededRandom::new(2);
+    let families: Vec<_> = (0..100).map(|_| (draw(&random), family(&random))).collect();
+    let _ = nodes[0].begin_families(&issuer(), families.clone()).await.unwrap();
+    let mut racers = JoinSet::new();
+    for (index, (id, begun)) in families.iter().enumerate() {
+        for racer in 0..6 {
+            let (node, id, begun) = (Arc::clone(&nodes[racer % 2]), id.clone(), begun.clone());
+            racers.spawn(async move {
+                let ended = if racer < 2 {
+                    let tombstone = Tombstone::grant(begun.grant.clone(), NOW + HOUR);
+                    node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_some()
+                } else {
+                    let rotated = node.rotate(&issuer(), &id, &rotation(1, NOW)).await.unwrap().value;
+                    if rotated == Rotation::Unknown {
+                        assert!(node.revoked(&issuer(), &lineage(&begun.grant)).await.unwrap().value);
+                    }
+                    false
+                };
+                (index, ended)
+            });
+        }
+    }
+    let mut ended = vec![0; families.len()];
+    while let Some(finished) = racers.join_next().await {
+        let (index, one) = finished.unwrap();
+        ended[index] += usize::from(one);
+    }
+    assert!(ended.iter().all(|ended| *ended == 1), "{ended:?}");
+}
+
+/// A node commits the end of a family and is lost before Redis knows. Whoever finds the family gone finds its grant ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_that_redis_was_not_told_is_told_by_whoever_finds_it() {
+    let place = Place::new("families-half-ended");
+    let (node, random) = (place.open().await, SeededRandom::new(3));
+    for look in 0..4 {
+        let (id, begun) = (draw(&random), family(&random));
+        let lineage = lineage(&begun.grant);
+        let tombstone = Tombstone::grant(begun.grant.clone(), NOW + HOUR);
+        node.begin_family(&issuer(), &id, begun).await.unwrap();
+        // The slot is confirmed from here on.
+        assert!(!node.revoked(&issuer(), &lineage).await.unwrap().value);
+        assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_some());
+        let tag = node.redis.tags().slot(lineage.slot);
+        let grant = tag.followed_by(&format!("g:default:{}", lineage.grant.as_ref().unwrap().as_str()));
+        node.redis.write_durably(::redis::cmd("DEL").arg(grant.as_bytes())).await.unwrap();
+        assert!(!node.revoked(&issuer(), &lineage).await.unwrap().value, "as if Redis had never known");
+        match look {
+            0 => assert!(node.family(&issuer(), &id).await.unwrap().value.is_none()),
+            1 => {
+                let rotated = node.rotate(&issuer(), &id, &rotation(1, NOW)).await.unwrap().value;
+                assert_eq!(rotated, Rotation::Unknown);
+            }
+            2 => assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_none()),
+            _ => {
+                let begun = node.begin_family(&issuer(), &id, family(&random)).await.unwrap().value;
+                assert_eq!(begun, Created::Exists, "an ended family does not begin again");
+                continue;
+            }
+        }
+        assert!(node.revoked(&issuer(), &lineage).await.unwrap().value, "look {look}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_that_begin_together_begin_once_each() {
+    let place = Place::new("families-begun-at-once");
+    let (node, random) = (place.open().await, SeededRandom::new(4));
+    let families: Vec<_> = (0..2_500).map(|_| (draw(&random), family(&random))).collect();
+    // The same families again, others, and one twice.
+    let mut more: Vec<_> = families[..10].iter().map(|(id, _)| (id.clone(), family(&random))).collect();
+    more.extend((0..10).map(|_| (draw(&random), family(&random))));
+    more.push(more[15].clone());
+    let _ = node.begin_families(&issuer(), families.clone()).await.unwrap();
+    let _ = node.begin_families(&issuer(), more).await.unwrap();
+    assert_eq!(place.psql("SELECT count(*) FROM families"), "2510");
+    for (id, begun) in families.iter().take(20) {
+        assert_eq!(node.family(&issuer(), id).await.unwrap().value.as_deref(), Some(begun));
+    }
+}
+
+/// A sweep takes what ended more than 15 minutes ago, wherever the last one stopped, and nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_walks_the_table() {
+    let place = Place::new("families-swept");
+    let (node, random) = (place.open().await, SeededRandom::new(5));
+    let begun = |index: usize| Family {
+        idle_expires_at: if index % 2 == 0 { NOW + HOUR } else { NOW + 2 * HOUR },
+        ..family(&random)
+    };
+    let families: Vec<_> = (0..25_000).map(|index| (draw(&random), begun(index))).collect();
+    let _ = node.begin_families(&issuer(), families.clone()).await.unwrap();
+    let end = NOW + HOUR + KEPT_AFTER_END;
+    for _ in 0..3 {
+        assert_eq!(
+            node.sweep_families(end - Duration::from_millis(1)).await.unwrap(),
+            0,
+            "nothing goes early"
+        );
+    }
+    let (mut gone, mut sweeps) = (0, 0);
+    while gone < 12_500 {
+        sweeps += 1;
+        assert!(sweeps <= 4, "{gone} went in {sweeps} sweeps");
+        gone += node.sweep_families(end).await.unwrap();
+    }
+    assert!(sweeps > 1, "a sweep takes a piece at a time");
+    assert_eq!(place.psql("SELECT count(*), count(DISTINCT ends_at) FROM families"), "12500|1");
+}
+
+/// The documents are what another version, or an operator, reads.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_says_what_it_is() {
+    let place = Place::new("families-as-documents");
+    let (node, random) = (place.open().await, SeededRandom::new(6));
+    let (id, begun) = (draw(&random), family(&random));
+    node.begin_family(&issuer(), &id, begun.clone()).await.unwrap();
+    let document = || place.psql("SELECT document FROM families");
+    let live: serde_json::Value = serde_json::from_str(&document()).unwrap();
+    assert_eq!(live["live"]["grant"], begun.grant.as_str());
+    let tombstone = Tombstone::grant(begun.grant.clone(), NOW + HOUR);
+    let _ = node.end_family(&issuer(), &id, &tombstone).await.unwrap();
+    let ended: serde_json::Value = serde_json::from_str(&document()).unwrap();
+    assert_eq!(ended["ended"]["id"], format!("g:default:{}", begun.grant.as_str()));
+    assert_eq!(place.psql("SELECT tag FROM tombstones"), begun.grant.slot().number().to_string());
+    let options = place.psql("SELECT DISTINCT reloptions FROM pg_class WHERE relname LIKE 'families\\__'");
+    assert_eq!(options, "{fillfactor=70}");
+}
+
+/// A document that this version cannot read is that family's misfortune, and nobody else's in the batch.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_row_fails_alone() {
+    let place = Place::new("families-broken");
+    let (node, random) = (place.open().await, SeededRandom::new(7));
+    let families: Vec<_> = (0..200).map(|_| (draw(&random), family(&random))).collect();
+    let _ = node.begin_families(&issuer(), families.clone()).await.unwrap();
+    let broken = families[7].1.grant.as_str();
+    place.psql(&format!("UPDATE families SET document = '{{}}' WHERE document LIKE '%{broken}%'"));
+    let mut requests = JoinSet::new();
+    for (index, (id, _)) in families.into_iter().enumerate() {
+        let node = Arc::clone(&node);
+        requests.spawn(async move {
+            let seen = if index % 2 == 1 { node.family(&issuer(), &id).await.map(|_| ()) } else { Ok(()) };
+            let rotated = node.rotate(&issuer(), &id, &rotation(1, NOW)).await.map(|_| ());
+            (index, seen.and(rotated))
+        });
+    }
+    while let Some(finished) = requests.join_next().await {
+        let (index, result) = finished.unwrap();
+        assert_eq!(matches!(result, Err(StoreError::Failed(_))), index == 7, "{index}: {result:?}");
+    }
+}

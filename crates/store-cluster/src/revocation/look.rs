@@ -1,0 +1,162 @@
+//! The look at everything whose end ends a token: one MGET.
+
+use std::io::Write;
+
+use redis::{Cmd, RedisWrite, Value};
+use symbolon_protocol::grant::Lineage;
+use symbolon_protocol::id::IssuerId;
+
+use super::row::{CLIENT, GRANT, ISSUER, SESSION, TOKEN, USER, capped};
+use crate::redis::Tag;
+
+/// Room for one key, so that a command grows once at most.
+const KEY: usize = 96;
+
+/// A look that is made out and can be sent again.
+pub(super) struct Look {
+    pub(super) cmd: Cmd,
+    /// How many keys, from the second on, end the token by being there, whatever they say.
+    certain: usize,
+    /// Compared with what the others say.
+    born: u64,
+}
+
+impl Look {
+    /// Asks for the epoch of the slot and for the tombstones of everything in the lineage.
+    pub(super) fn at(tag: &Tag, issuer: &IssuerId, lineage: &Lineage) -> Self {
+        let most = lineage.tokens.len() + 7;
+        let mut cmd = Cmd::with_capacity(most, most * KEY);
+        cmd.arg("MGET");
+        let mut ask = |parts: &[&str]| {
+            let mut key = cmd.writer_for_next_arg();
+            for part in [tag.as_str()].iter().chain(parts) {
+                // Writing to memory does not fail.
+                let _ = key.write_all(part.as_bytes());
+            }
+        };
+        ask(&["e:"]);
+        let issuer = issuer.as_str();
+        for token in &lineage.tokens {
+            ask(&[TOKEN, issuer, ":", token.as_str()]);
+        }
+        if let Some(grant) = &lineage.grant {
+            ask(&[GRANT, issuer, ":", grant.as_str()]);
+        }
+        if let Some(session) = &lineage.session {
+            ask(&[SESSION, issuer, ":", session.as_str()]);
+        }
+        if let Some(user) = &lineage.user {
+            ask(&[USER, issuer, ":", user.as_str()]);
+        }
+        if let Some(client) = &lineage.client {
+            ask(&[CLIENT, issuer, ":", client.as_str()]);
+        }
+        ask(&[ISSUER, issuer, ":"]);
+        let certain = lineage.tokens.len() + usize::from(lineage.grant.is_some());
+        Self { cmd, certain, born: capped(lineage.born) }
+    }
+
+    /// The epoch, and whether anything in the lineage has ended. None for an answer that is none.
+    pub(super) fn read<'a>(&self, answer: &'a Value) -> Option<(Option<&'a [u8]>, bool)> {
+        let Value::Array(values) = answer else { return None };
+        let (epoch, marks) = values.split_first()?;
+        let (certain, others) = marks.split_at_checked(self.certain)?;
+        let ended =
+            certain.iter().any(|mark| *mark != Value::Nil) || others.iter().any(|mark| self.ends(mark));
+        Some((text(epoch), ended))
+    }
+
+    fn ends(&self, mark: &Value) -> bool {
+        if *mark == Value::Nil {
+            return false;
+        }
+        let not_before = text(mark).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
+        // Any doubt is "revoked".
+        not_before.is_none_or(|not_before: u64| self.born <= not_before)
+    }
+}
+
+fn text(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::BulkString(text) => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::Arg;
+    use symbolon_protocol::grant::{GrantId, Slot};
+    use symbolon_protocol::id::{ClientId, Jti, Sid, UserId};
+    use symbolon_protocol::revocation::{Target, Tombstone};
+    use symbolon_protocol::time::Timestamp;
+
+    use super::super::row::Row;
+    use super::*;
+    use crate::redis::Tags;
+
+    fn lineage() -> Lineage {
+        let grant = GrantId::parse("gr_7_5_aaaaaaaaaaaaaaaaaaaaaa").unwrap();
+        Lineage {
+            slot: grant.slot(),
+            tokens: vec![Jti::parse("own").unwrap(), Jti::parse("parent").unwrap()],
+            grant: Some(grant),
+            session: Some(Sid::trusted("sid")),
+            user: Some(UserId::parse("user").unwrap()),
+            client: Some(ClientId::parse("client").unwrap()),
+            born: Timestamp::from_millis(100),
+            issued: None,
+        }
+    }
+
+    #[test]
+    fn the_keys_are_those_that_tombstones_are_written_under() {
+        let (issuer, tags, lineage) = (IssuerId::default_issuer(), Tags::new("p"), lineage());
+        let tag = tags.slot(lineage.slot);
+        let targets = [
+            Target::Token(lineage.tokens[0].clone()),
+            Target::Token(lineage.tokens[1].clone()),
+            Target::Grant(lineage.grant.clone().unwrap()),
+            Target::Session(lineage.session.clone().unwrap()),
+            Target::User(lineage.user.clone().unwrap()),
+            Target::Client(lineage.client.clone().unwrap()),
+            Target::Issuer,
+        ];
+        let written = targets.map(|target| {
+            let tombstone = Tombstone::up_to(target, Slot::new(7), lineage.born, lineage.born);
+            tag.followed_by(&Row::of(&issuer, &tombstone).id).as_bytes().to_vec()
+        });
+        let asked: Vec<Vec<u8>> = Look::at(tag, &issuer, &lineage)
+            .cmd
+            .args_iter()
+            .map(|arg| if let Arg::Simple(arg) = arg { arg.to_vec() } else { Vec::new() })
+            .collect();
+        assert_eq!(asked[..2], [b"MGET".to_vec(), tag.epoch().as_bytes().to_vec()]);
+        assert_eq!(asked[2..], written);
+    }
+
+    #[test]
+    fn an_answer_is_compared_with_the_birth() {
+        let (issuer, tags, lineage) = (IssuerId::default_issuer(), Tags::new("p"), lineage());
+        let look = Look::at(tags.slot(lineage.slot), &issuer, &lineage);
+        let ended = |index: usize, text: &str| {
+            let mut values = vec![Value::Nil; 8];
+            values[index] = Value::BulkString(text.as_bytes().to_vec());
+            let answer = Value::Array(values);
+            let (epoch, ended) = look.read(&answer).unwrap();
+            (epoch.map(<[u8]>::to_vec), ended)
+        };
+        assert_eq!(ended(0, "abc"), (Some(b"abc".to_vec()), false));
+        for index in 1..=3 {
+            assert!(ended(index, "1").1, "a token or a grant ends, whenever it was born");
+        }
+        for index in 4..=7 {
+            assert_eq!(
+                [ended(index, "99").1, ended(index, "100").1, ended(index, "101").1],
+                [false, true, true]
+            );
+            assert!(ended(index, "?").1, "any doubt is revoked");
+        }
+        assert!(look.read(&Value::Nil).is_none());
+    }
+}

@@ -1,0 +1,85 @@
+//! Rows in Redis.
+
+use std::sync::Arc;
+
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+
+use super::row::Row;
+use crate::UnixMillis;
+use crate::redis::{Answered, Key, Primary, Redis, Script, ScriptCall, Tag};
+
+/// Keys of one call at most: a server does nothing else meanwhile.
+const MOST: usize = 256;
+
+/// Writes values that only ever grow, kept for ever longer. The end of a session replaces its record.
+const PUT: &str = "
+    for i, key in ipairs(KEYS) do
+        local value = ARGV[2 * i - 1]
+        local kept = math.max(tonumber(ARGV[2 * i]), redis.call('PTTL', key))
+        if value ~= 'E' then
+            local held = redis.call('GET', key)
+            if held and (tonumber(held) or 0) > tonumber(value) then value = held end
+        end
+        redis.call('SET', key, value, 'PX', string.format('%.0f', kept))
+    end
+    return #KEYS
+";
+
+/// Who must have a write before it is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The primary.
+    Primary,
+    /// A replica too, as far as the policy says.
+    Replica,
+}
+
+/// Writes rows to Redis.
+pub(crate) struct Marks {
+    redis: Arc<Redis>,
+    put: Script,
+    now: UnixMillis,
+}
+
+impl Marks {
+    pub(crate) fn new(redis: &Arc<Redis>, now: &UnixMillis) -> Self {
+        Self { redis: Arc::clone(redis), put: Script::new(PUT), now: Arc::clone(now) }
+    }
+
+    pub(crate) fn redis(&self) -> &Redis {
+        &self.redis
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_millis((self.now)())
+    }
+
+    /// Writes rows of one tag; the primaries that have them now, one for each piece.
+    pub(crate) async fn put(
+        &self,
+        tag: &Tag,
+        rows: &[&Row],
+        reach: Reach,
+    ) -> Result<Vec<Primary>, StoreError> {
+        let mut primaries = Vec::with_capacity(1);
+        for piece in rows.chunks(MOST) {
+            primaries.push(self.put_piece(tag, piece, reach).await?.primary);
+        }
+        Ok(primaries)
+    }
+
+    async fn put_piece(&self, tag: &Tag, rows: &[&Row], reach: Reach) -> Result<Answered, StoreError> {
+        let now = self.now();
+        let keys: Vec<Key> = rows.iter().map(|row| tag.followed_by(&row.id)).collect();
+        let keys: Vec<&Key> = keys.iter().collect();
+        let values: Vec<String> =
+            rows.iter().flat_map(|row| [row.redis_value(), row.redis_ttl(now).to_string()]).collect();
+        let arguments: Vec<&[u8]> = values.iter().map(String::as_bytes).collect();
+        let call = ScriptCall { keys: &keys, arguments: &arguments };
+        match reach {
+            Reach::Primary => self.redis.run(&self.put, call).await,
+            Reach::Replica => self.redis.run_durably(&self.put, call).await,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Tombstones: true in PostgreSQL, answered by Redis.
+
+mod look;
+mod marks;
+mod row;
+mod tombstones;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use marks::{Marks, Reach};
+pub(crate) use row::{EVERYWHERE, Ended, Row, capped};
+pub(crate) use tombstones::{Applied, Tombstones, sweep_by};
+
+use async_trait::async_trait;
+use symbolon_protocol::grant::Lineage;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::revocation::Tombstone;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::Revocations;
+use symbolon_store::{Outcome, StoreError};
+
+use crate::ClusterStore;
+use crate::epoch::unconfirmed;
+use crate::postgres::{Postgres, column};
+use look::Look;
+
+/// The moment at which the database was restored from a backup, if it ever was.
+pub(crate) async fn restored_at(postgres: &Postgres) -> Result<Option<Timestamp>, StoreError> {
+    let connection = postgres.connection().await?;
+    let Some(row) = connection.first("SELECT value FROM meta WHERE name = 'epoch'", &[]).await? else {
+        return Ok(None);
+    };
+    let text: String = column(&row, 0)?;
+    let millis = text.parse().map_err(|_| StoreError::Failed(format!("the epoch is no time: {text}")))?;
+    Ok(Some(Timestamp::from_millis(millis)))
+}
+
+impl ClusterStore {
+    /// Writes tombstones to both engines: durable, and seen by every node, when it returns. What `ended` says goes to
+    /// PostgreSQL with them. It goes on though the caller gives up.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when one of the engines could not be written to. PostgreSQL may have it then; Redis
+    /// will have it later, and until then this node does not believe what it says there.
+    pub(crate) async fn bury(
+        &self,
+        issuer: &IssuerId,
+        tombstones: &[Tombstone],
+        ended: Option<Ended>,
+    ) -> Result<(), StoreError> {
+        let rows = tombstones.iter().map(|tombstone| Row::of(issuer, tombstone));
+        self.tombstones.bury(rows.chain(ended.map(Row::ended)).collect()).await
+    }
+
+    /// Deletes tombstones that nothing needs any more, a bounded piece; how many.
+    pub(crate) async fn sweep_tombstones(&self, now: Timestamp) -> Result<u64, StoreError> {
+        self.tombstones.sweep(now).await
+    }
+
+    async fn look_for_tombstones(&self, issuer: &IssuerId, lineage: &Lineage) -> Result<bool, StoreError> {
+        let tag = self.redis.tags().slot(lineage.slot);
+        let look = Look::at(tag, issuer, lineage);
+        // Where the first answer is not believed, there is one more.
+        for _ in 0..2 {
+            let answered = self.redis.ask(&look.cmd).await?;
+            let no_answer = || StoreError::Failed("Redis answers MGET with no such list".into());
+            let (epoch, ended) = look.read(&answered.value).ok_or_else(no_answer)?;
+            if self.epochs.confirmed(tag, epoch, answered.primary).await? {
+                return Ok(ended);
+            }
+        }
+        Err(unconfirmed(tag))
+    }
+}
+
+#[async_trait]
+impl Revocations for ClusterStore {
+    async fn revoke(&self, issuer: &IssuerId, tombstones: &[Tombstone]) -> Result<Outcome<()>, StoreError> {
+        let Some(first) = tombstones.first() else { return Ok(Outcome::settled(())) };
+        let shard = self.counted_under(u32::from(first.slot));
+        let timer = self.figures.kind(StoreKind::Revocation).start(shard);
+        let buried = self.bury(issuer, tombstones, None).await;
+        timer.finish(buried.is_ok());
+        buried.map(Outcome::settled)
+    }
+
+    async fn revoked(&self, issuer: &IssuerId, lineage: &Lineage) -> Result<Outcome<bool>, StoreError> {
+        self.nodes.check()?;
+        if lineage.issued.is_some_and(|issued| self.restored_at.is_some_and(|at| issued <= at)) {
+            return Ok(Outcome::settled(true));
+        }
+        let shard = self.counted_under(u32::from(lineage.slot.number()));
+        let timer = self.figures.kind(StoreKind::Revocation).start(shard);
+        let ended = self.look_for_tombstones(issuer, lineage).await;
+        timer.finish(ended.is_ok());
+        ended.map(Outcome::settled)
+    }
+}

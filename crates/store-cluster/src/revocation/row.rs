@@ -1,0 +1,133 @@
+//! What ended, as both engines keep it.
+
+use serde::{Deserialize, Serialize};
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::revocation::{Target, Tombstone};
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+
+use crate::redis::Tag;
+
+/// Stands for every constant slot where a row names its tag.
+pub(crate) const EVERYWHERE: &str = "*";
+
+/// The latest time that a row tells, in milliseconds: Lua's numbers are exact up to here.
+const LATEST: u64 = (1 << 53) - 1;
+
+/// What begins the key of a session's record, which its end replaces.
+const SESSION_RECORD: &str = "r:";
+
+/// What a key says whose session has ended.
+const ENDED: &str = "E";
+
+/// The end of a session as such, beside the tombstones of what hangs on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    /// Where its record lives.
+    pub(crate) tag: Tag,
+    /// The key of its record after the tag: `r:` and more.
+    pub(crate) id: String,
+    /// When it would have ended by itself.
+    pub(crate) until: Timestamp,
+}
+
+/// One row of the table `tombstones`: what one key must not have forgotten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// The name of the hash tag, or [`EVERYWHERE`].
+    pub(crate) tag: String,
+    /// The key after the tag.
+    pub(crate) id: String,
+    /// Ends what was born at this millisecond or before.
+    pub(crate) value: u64,
+    /// Until when it is needed, in milliseconds.
+    pub(crate) until: u64,
+}
+
+impl Row {
+    /// The row of a tombstone.
+    pub(crate) fn of(issuer: &IssuerId, tombstone: &Tombstone) -> Self {
+        let (letter, id) = split(&tombstone.target);
+        let tag = match tombstone.target {
+            Target::Client(_) | Target::Issuer => EVERYWHERE.to_owned(),
+            _ => tombstone.slot.to_string(),
+        };
+        let id = [letter, issuer.as_str(), ":", id].concat();
+        Self { tag, id, value: capped(tombstone.not_before), until: capped(tombstone.expires_at) }
+    }
+
+    /// The row of a session that ended.
+    pub(crate) fn ended(Ended { tag, id, until }: Ended) -> Self {
+        Self { tag: tag.name().to_owned(), id, value: LATEST, until: capped(until) }
+    }
+
+    /// Whether it is of a session's record.
+    pub(crate) fn is_session(&self) -> bool {
+        self.id.starts_with(SESSION_RECORD)
+    }
+
+    /// What Redis holds for it.
+    pub(super) fn redis_value(&self) -> String {
+        if self.is_session() { ENDED.to_owned() } else { self.value.to_string() }
+    }
+
+    /// How long Redis must hold it from now on, in milliseconds; at least one.
+    pub(super) fn redis_ttl(&self, now: Timestamp) -> u64 {
+        let end = Timestamp::from_millis(self.until) + KEPT_AFTER_END;
+        end.millis().saturating_sub(now.millis()).max(1)
+    }
+}
+
+/// A point in time as rows tell it.
+pub(crate) fn capped(at: Timestamp) -> u64 {
+    at.millis().min(LATEST)
+}
+
+pub(super) const TOKEN: &str = "t:";
+pub(super) const GRANT: &str = "g:";
+pub(super) const SESSION: &str = "s:";
+pub(super) const USER: &str = "u:";
+pub(super) const CLIENT: &str = "c:";
+pub(super) const ISSUER: &str = "i:";
+
+/// How a key names a target, beside the issuer between the two.
+fn split(target: &Target) -> (&'static str, &str) {
+    match target {
+        Target::Token(jti) => (TOKEN, jti.as_str()),
+        Target::Grant(grant) => (GRANT, grant.as_str()),
+        Target::Session(sid) => (SESSION, sid.as_str()),
+        Target::User(user) => (USER, user.as_str()),
+        Target::Client(client) => (CLIENT, client.as_str()),
+        Target::Issuer => (ISSUER, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use symbolon_protocol::grant::Slot;
+    use symbolon_protocol::id::Jti;
+
+    use super::*;
+
+    #[test]
+    fn for_ever_is_what_both_engines_count_exactly() {
+        let jti = Jti::parse("x").unwrap();
+        let row =
+            Row::of(&IssuerId::default_issuer(), &Tombstone::token(jti, Slot::new(5), Timestamp::FOREVER));
+        assert_eq!((row.tag.as_str(), row.id.as_str()), ("5", "t:default:x"));
+        assert_eq!(row.redis_value(), "9007199254740991");
+        #[allow(clippy::cast_precision_loss)]
+        let of_lua = row.value as f64;
+        assert_eq!(format!("{of_lua:.0}"), row.redis_value());
+        assert!(i64::try_from(row.redis_ttl(Timestamp::EPOCH)).is_ok());
+    }
+
+    #[test]
+    fn redis_keeps_a_row_a_quarter_of_an_hour_longer() {
+        let now = Timestamp::from_seconds(1_000_000);
+        let until = |at: Timestamp| Row { tag: "5".into(), id: "t:".into(), value: 1, until: at.millis() };
+        assert_eq!(until(now + Duration::from_secs(1)).redis_ttl(now), 901_000);
+        assert_eq!(until(now - Duration::from_secs(901)).redis_ttl(now), 1);
+    }
+}

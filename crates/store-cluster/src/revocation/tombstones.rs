@@ -1,0 +1,164 @@
+//! Writing what ended: PostgreSQL first, then Redis.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt, Shared};
+use futures_util::{StreamExt, stream};
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+use symbolon_store::StoreError;
+
+use super::marks::Reach;
+use super::row::{EVERYWHERE, Row};
+use crate::batch::Batch;
+use crate::epoch::Epochs;
+use crate::postgres::{Postgres, retried};
+use crate::redis::Tag;
+
+/// Requests in one batch at most, and batches at a time.
+const MOST: usize = 512;
+const LANES: usize = 4;
+
+/// Rows of one statement at most.
+const ROWS: usize = 2_000;
+
+/// Tags that one request writes at a time: an issuer's tombstone goes to every slot.
+const TAGS_AT_ONCE: usize = 256;
+
+/// Rows that one sweep takes from a table at a time, and how often.
+pub(crate) const SWEPT_AT_ONCE: i64 = 1_000;
+pub(crate) const SWEEPS: u32 = 10;
+
+/// A second tombstone only ever ends more, for longer.
+const WRITE: &str = "
+    INSERT INTO tombstones (tag, id, value, until)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+    ON CONFLICT (tag, id) DO UPDATE SET
+        value = greatest(tombstones.value, excluded.value), until = greatest(tombstones.until, excluded.until)
+    WHERE tombstones.value < excluded.value OR tombstones.until < excluded.until";
+
+const SWEEP: &str = "
+    DELETE FROM tombstones WHERE until <= $1 AND (tag, id) IN
+        (SELECT tag, id FROM tombstones WHERE until <= $1 ORDER BY until LIMIT $2)";
+
+/// A write to Redis that many may wait for, and that goes on without them.
+pub(crate) type Applied = Shared<BoxFuture<'static, Result<(), StoreError>>>;
+
+/// Writes what ended.
+pub(crate) struct Tombstones {
+    postgres: Arc<Postgres>,
+    epochs: Arc<Epochs>,
+    batch: Batch<Arc<[Row]>, ()>,
+}
+
+impl Tombstones {
+    pub(crate) fn start(postgres: &Arc<Postgres>, epochs: &Arc<Epochs>) -> Arc<Self> {
+        let database = Arc::clone(postgres);
+        let batch = Batch::start("revocations", MOST, LANES, move |requests: Vec<Arc<[Row]>>| {
+            let database = Arc::clone(&database);
+            async move {
+                write(&database, &requests).await?;
+                Ok(requests.iter().map(|_| Ok(())).collect())
+            }
+        });
+        Arc::new(Self { postgres: Arc::clone(postgres), epochs: Arc::clone(epochs), batch })
+    }
+
+    /// Writes rows to both engines; the end of a session's record to PostgreSQL alone: in Redis it is for whoever ends
+    /// it to find that it was the first. It goes on though the caller gives up.
+    pub(crate) async fn bury(self: &Arc<Self>, rows: Vec<Row>) -> Result<(), StoreError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let (all, rows): (_, Arc<[Row]>) = (Arc::clone(self), rows.into());
+        let buried = tokio::spawn(async move {
+            all.batch.submit(Arc::clone(&rows)).await?;
+            all.apply(&rows).await
+        });
+        buried.await.map_err(|_| StoreError::Unavailable("the store is closed".into()))?
+    }
+
+    /// Begins to write a row, which PostgreSQL has, to Redis.
+    pub(crate) fn applied(self: &Arc<Self>, row: Row) -> Applied {
+        let all = Arc::clone(self);
+        let applying = tokio::spawn(async move { all.apply(&[row]).await });
+        let closed = |_| StoreError::Unavailable("the store is closed".into());
+        applying.map(move |done| done.map_err(closed)?).boxed().shared()
+    }
+
+    /// Writes rows that end tokens, which PostgreSQL has, to Redis.
+    async fn apply(&self, rows: &[Row]) -> Result<(), StoreError> {
+        let mut of_tag: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| !row.is_session()) {
+            of_tag.entry(&row.tag).or_default().push(row);
+        }
+        let everywhere = of_tag.remove(EVERYWHERE).unwrap_or_default();
+        let tags = self.epochs.marks().redis().tags();
+        let slots = tags.slots().iter().filter(|_| !everywhere.is_empty());
+        let in_slots = slots.map(|slot| (slot.clone(), everywhere.clone()));
+        let writes: Vec<(Tag, Vec<&Row>)> =
+            of_tag.into_iter().map(|(name, rows)| (tags.named(name), rows)).chain(in_slots).collect();
+        let writes: Vec<_> = writes.iter().map(|(tag, rows)| self.apply_to(tag, rows)).collect();
+        let results: Vec<_> = stream::iter(writes).buffer_unordered(TAGS_AT_ONCE).collect().await;
+        results.into_iter().collect()
+    }
+
+    async fn apply_to(&self, tag: &Tag, rows: &[&Row]) -> Result<(), StoreError> {
+        let written = self.epochs.marks().put(tag, rows, Reach::Replica).await;
+        if written.is_err() {
+            // PostgreSQL has it, and Redis may not: until it has, this node believes nothing that it says there.
+            self.epochs.doubt(tag);
+        }
+        written.map(|_| ())
+    }
+
+    /// Deletes rows that nothing needs any more, a bounded piece; how many.
+    pub(crate) async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
+        sweep_by(&self.postgres, SWEEP, now).await
+    }
+}
+
+/// Writes the rows of several requests, in an order that is the same on every node.
+async fn write(postgres: &Postgres, requests: &[Arc<[Row]>]) -> Result<(), StoreError> {
+    let mut strongest: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
+    for row in requests.iter().flat_map(|rows| rows.iter()) {
+        match strongest.entry((&row.tag, &row.id)) {
+            Entry::Vacant(entry) => {
+                entry.insert((row.value, row.until));
+            }
+            Entry::Occupied(mut entry) => {
+                let (value, until) = entry.get_mut();
+                (*value, *until) = ((*value).max(row.value), (*until).max(row.until));
+            }
+        }
+    }
+    let rows: Vec<_> = strongest.into_iter().collect();
+    for piece in rows.chunks(ROWS) {
+        let (tags, ids): (Vec<&str>, Vec<&str>) = piece.iter().map(|(name, _)| *name).unzip();
+        let (values, untils): (Vec<i64>, Vec<i64>) =
+            piece.iter().map(|(_, (value, until))| (value.cast_signed(), until.cast_signed())).unzip();
+        retried(|| async {
+            postgres.connection().await?.change(WRITE, &[&tags, &ids, &values, &untils]).await
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// Runs a statement that deletes at most `$2` rows which ended by `$1`, until there are no more or it has run often
+/// enough; how many went.
+pub(crate) async fn sweep_by(postgres: &Postgres, sql: &str, now: Timestamp) -> Result<u64, StoreError> {
+    let ended = i64::try_from((now - KEPT_AFTER_END).millis()).unwrap_or(i64::MAX);
+    let mut gone = 0;
+    for _ in 0..SWEEPS {
+        let piece =
+            retried(|| async { postgres.connection().await?.change(sql, &[&ended, &SWEPT_AT_ONCE]).await })
+                .await?;
+        gone += piece;
+        if piece < SWEPT_AT_ONCE.cast_unsigned() {
+            break;
+        }
+    }
+    Ok(gone)
+}

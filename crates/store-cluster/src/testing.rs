@@ -1,0 +1,50 @@
+//! Stores on servers of the tests' own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use symbolon_protocol::time::Timestamp;
+
+use crate::engines::{RedisCluster, options, shared};
+use crate::{ClusterOptions, ClusterStore};
+
+pub(crate) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+/// Where a test's stores keep their state.
+pub(crate) struct Place {
+    pub(crate) name: String,
+    redis: String,
+    now: Arc<AtomicU64>,
+}
+
+impl Place {
+    /// On the shared servers: a database and a prefix of its own.
+    pub(crate) fn new(name: &str) -> Self {
+        Self::with(name, shared().redis.urls())
+    }
+
+    /// With a Redis Cluster that the test may break.
+    pub(crate) fn on(redis: &RedisCluster, name: &str) -> Self {
+        Self::with(name, redis.urls())
+    }
+
+    pub(crate) fn with(name: &str, redis: String) -> Self {
+        let name = name.replace('-', "_");
+        shared().postgres.create_database(&name);
+        Self { name, redis, now: Arc::new(AtomicU64::new(NOW.millis())) }
+    }
+
+    pub(crate) fn options(&self) -> ClusterOptions {
+        let now = Arc::clone(&self.now);
+        let now = Arc::new(move || now.load(Ordering::Relaxed));
+        options(shared().postgres.url(&self.name), &self.redis, &self.name, now)
+    }
+
+    pub(crate) async fn open(&self) -> Arc<ClusterStore> {
+        Arc::new(ClusterStore::open(self.options()).await.unwrap())
+    }
+
+    pub(crate) fn psql(&self, sql: &str) -> String {
+        shared().postgres.psql(&self.name, sql)
+    }
+}

@@ -31,6 +31,10 @@ pub(super) enum Ask {
 
 /// What it answers.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly every answer is a rotation: boxing it would cost each of them"
+)]
 pub(super) enum Answer {
     /// To [`Ask::Rotate`].
     Rotation(Rotation),

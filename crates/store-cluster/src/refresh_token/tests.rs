@@ -263,7 +263,7 @@ async fn a_sweep_walks_the_table() {
     let place = Place::new("families-swept");
     let (node, random) = (place.open().await, SeededRandom::new(5));
     let begun = |index: usize| Family {
-        idle_expires_at: if index % 2 == 0 { NOW + HOUR } else { NOW + 2 * HOUR },
+        idle_expires_at: if index.is_multiple_of(2) { NOW + HOUR } else { NOW + 2 * HOUR },
         ..family(&random)
     };
     let families: Vec<_> = (0..25_000).map(|index| (draw(&random), begun(index))).collect();

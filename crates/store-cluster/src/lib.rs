@@ -14,8 +14,11 @@ mod breaker;
 mod changes;
 #[cfg(feature = "engines")]
 pub mod engines;
+mod generation;
+mod nodes;
 mod open;
 mod postgres;
+mod record;
 mod redis;
 
 pub use open::{ClusterError, ClusterOptions};
@@ -29,7 +32,10 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::figures::StoreFigures;
 
 use crate::changes::Changes;
+use crate::generation::Generations;
+use crate::nodes::Nodes;
 use crate::postgres::Postgres;
+use crate::record::Records;
 use crate::redis::Redis;
 
 /// The clock, as milliseconds since 1970.
@@ -41,6 +47,9 @@ pub struct ClusterStore {
     redis: Arc<Redis>,
     figures: Arc<StoreFigures>,
     changes: Arc<Changes>,
+    generations: Arc<Generations>,
+    nodes: Arc<Nodes>,
+    records: Arc<Records>,
     now: UnixMillis,
     random: Arc<dyn Random>,
 }

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use symbolon_crypto::random::Random;
+use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreFigures;
 use symbolon_store::shard::FirstShards;
 
 use crate::breaker::Breaker;
 use crate::changes::Changes;
+use crate::generation::Generations;
+use crate::nodes::{Nodes, Shared};
 use crate::postgres::{Migration, MigrationError, Postgres, PostgresError, PostgresOptions, migrate};
+use crate::record::Records;
 use crate::redis::{Redis, RedisOptions};
 use crate::{ClusterStore, UnixMillis};
 
@@ -60,8 +64,33 @@ impl ClusterStore {
         let postgres = Arc::new(Postgres::new(&options.postgres, &figures, Breaker::new("PostgreSQL"))?);
         migrate(&postgres, MIGRATIONS).await?;
         let redis = Arc::new(Redis::connect(&options.redis, Breaker::new("Redis")).await?);
-        let (changes, _words) = Changes::new();
+        let (changes, words) = Changes::new();
         let changes = Arc::new(changes);
-        Ok(Self { postgres, redis, figures, changes, now: options.now, random: options.random })
+        let records = Records::new(&postgres, &figures, &changes);
+        let now = Timestamp::from_millis((options.now)());
+        let connection = postgres.connection().await?;
+        let generations = Arc::new(Generations::load(&connection, options.shards, now, &figures).await?);
+        drop(connection);
+        let shared = Shared {
+            postgres: Arc::clone(&postgres),
+            redis: Arc::clone(&redis),
+            changes: Arc::clone(&changes),
+            generations: Arc::clone(&generations),
+            now: Arc::clone(&options.now),
+            accept_clock: options.accept_clock,
+        };
+        let nodes = Nodes::join(shared, options.redis.urls, words, &*options.random).await?;
+        nodes.ready()?;
+        Ok(Self {
+            postgres,
+            redis,
+            figures,
+            changes,
+            generations,
+            nodes,
+            records,
+            now: options.now,
+            random: options.random,
+        })
     }
 }

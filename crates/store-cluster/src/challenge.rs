@@ -43,7 +43,7 @@ impl Challenges for ClusterStore {
         now: Timestamp,
     ) -> Result<Option<Arc<[u8]>>, StoreError> {
         let (key, shard) = self.challenge_key(issuer, id);
-        let found = self.measured(StoreKind::Challenge, shard, self.look(&key)).await?;
+        let found = self.measured(StoreKind::Challenge, shard, self.look_at(&key)).await?;
         let live = found.filter(|found| !found.used && !found.ended(now));
         Ok(live.map(|found| Arc::from(found.value())))
     }
@@ -57,7 +57,7 @@ impl Challenges for ClusterStore {
         let (key, shard) = self.challenge_key(issuer, id);
         let take = async {
             // The value first: taking does not bring it along, and it does not change.
-            let Some(found) = self.look(&key).await? else { return Ok(None) };
+            let Some(found) = self.look_at(&key).await? else { return Ok(None) };
             let taken = self.take(&key, now).await?;
             Ok((taken == Taken::Now).then(|| Arc::from(found.value())))
         };

@@ -45,7 +45,7 @@ impl Codes for ClusterStore {
         now: Timestamp,
     ) -> Result<Option<Arc<CodeGrant>>, StoreError> {
         let (key, shard) = self.code_key(issuer, code);
-        let found = self.measured(StoreKind::Code, shard, self.look(&key)).await?;
+        let found = self.measured(StoreKind::Code, shard, self.look_at(&key)).await?;
         // A used one is still looked at: a replay must find what to end.
         let found = found.filter(|found| found.used || !found.ended(now));
         found.map(|found| from_document(found.value()).map(Arc::new)).transpose()

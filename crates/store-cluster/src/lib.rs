@@ -23,6 +23,7 @@ mod nodes;
 mod one_time;
 mod open;
 mod postgres;
+mod record;
 mod redis;
 mod refresh_token;
 mod revocation;
@@ -52,6 +53,7 @@ use crate::epoch::Epochs;
 use crate::generation::Generations;
 use crate::nodes::Nodes;
 use crate::postgres::Postgres;
+use crate::record::Records;
 use crate::redis::Redis;
 use crate::refresh_token::Families;
 use crate::revocation::Tombstones;
@@ -78,6 +80,7 @@ pub struct ClusterStore {
     assertions: assertion::Marking,
     /// When the database was restored from a backup.
     restored_at: Option<Timestamp>,
+    records: Arc<Records>,
     now: UnixMillis,
     random: Arc<dyn Random>,
 }
@@ -126,8 +129,8 @@ fn to_document<T: Serialize>(record: &T) -> Result<String, StoreError> {
     serde_json::to_string(record).map_err(failed)
 }
 
-fn from_document<T: DeserializeOwned>(document: &[u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(document).map_err(failed)
+fn from_document<T: DeserializeOwned>(document: impl AsRef<[u8]>) -> Result<T, StoreError> {
+    serde_json::from_slice(document.as_ref()).map_err(failed)
 }
 
 /// A record's key as it stands in a key of Redis.

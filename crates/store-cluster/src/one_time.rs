@@ -92,7 +92,7 @@ impl ClusterStore {
     }
 
     /// Looks at a record.
-    pub(crate) async fn look(&self, key: &Key) -> Result<Option<OneTime>, StoreError> {
+    pub(crate) async fn look_at(&self, key: &Key) -> Result<Option<OneTime>, StoreError> {
         let mut cmd = redis::cmd("GET");
         cmd.arg(key.as_bytes());
         let record: Option<Vec<u8>> = self.redis.ask(&cmd).await?.read()?;

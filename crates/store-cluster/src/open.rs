@@ -14,6 +14,7 @@ use crate::epoch::Epochs;
 use crate::generation::Generations;
 use crate::nodes::{Nodes, Shared};
 use crate::postgres::{Migration, MigrationError, Postgres, PostgresError, PostgresOptions, migrate};
+use crate::record::Records;
 use crate::redis::{Redis, RedisOptions};
 use crate::refresh_token::Families;
 use crate::revocation::{Marks, Tombstones};
@@ -67,8 +68,15 @@ impl ClusterStore {
         let postgres = Arc::new(Postgres::new(&options.postgres, &figures)?);
         migrate(&postgres, MIGRATIONS).await?;
         let redis = Arc::new(Redis::connect(&options.redis).await?);
+        if !redis.is_cluster() {
+            tracing::warn!(
+                target: "symbolon::store",
+                "Redis is a single server, no cluster: for development only, what it loses is lost"
+            );
+        }
         let (changes, words) = Changes::new();
         let changes = Arc::new(changes);
+        let records = Records::new(&postgres, &figures, &changes);
         let now = Timestamp::from_millis((options.now)());
         let connection = postgres.connection().await?;
         let generations = Arc::new(Generations::load(&connection, options.shards, now, &figures).await?);
@@ -102,6 +110,7 @@ impl ClusterStore {
             families,
             assertions,
             restored_at,
+            records,
             now: options.now,
             random: options.random,
         })

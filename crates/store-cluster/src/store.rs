@@ -49,7 +49,7 @@ impl Store for ClusterStore {
         seen: &[(Issuer, Vec<KeyRecord>)],
         sealed: &[(Issuer, Vec<KeyRecord>)],
     ) -> Result<(), StoreError> {
-        unimplemented!()
+        self.reseal_records(seen, sealed).await
     }
 
     async fn backup(&self, _target: &Path, _now: Timestamp) -> Result<BackupReport, BackupError> {

@@ -56,11 +56,8 @@ async fn rename(node: &ClusterStore, name: &str) {
     let id = ClientId::parse("app").unwrap();
     let before = node.client(&issuer(), &id).await.unwrap().unwrap();
     let updated_at = before.updated_at + Duration::from_millis(1);
-    let after = symbolon_protocol::client::Client {
-        client_name: name.to_owned(),
-        updated_at,
-        ..(*before).clone()
-    };
+    let after =
+        symbolon_protocol::client::Client { client_name: name.to_owned(), updated_at, ..(*before).clone() };
     assert!(node.update_client(&issuer(), after, before.updated_at).await.unwrap());
 }
 
@@ -180,9 +177,8 @@ async fn a_node_without_its_lease_does_not_serve() {
 /// A node that went down is waited for no longer than its lease.
 #[test]
 fn a_node_that_went_down_holds_nobody_up() {
-    let runtime = || {
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
-    };
+    let runtime =
+        || tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let (stays, goes) = (runtime(), runtime());
     let engines = engines::shared();
     engines.postgres.create_database("nodes_down");

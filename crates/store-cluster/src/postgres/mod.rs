@@ -115,6 +115,12 @@ impl Postgres {
         Ok(Statements { client, figures: Arc::clone(&self.figures), timeout: self.timeout })
     }
 
+    /// How long after a request was given up the database may still be at it: until the request is there at the latest,
+    /// and until the statement is ended there.
+    pub(crate) fn settles_within(&self) -> Duration {
+        self.timeout * 2
+    }
+
     /// Closes every connection.
     pub(crate) fn close(&self) {
         self.pool.close();

@@ -1,0 +1,116 @@
+//! How much the audit log takes, and its oldest records deleted by age or size, a piece at a time.
+//!
+//! Whoever deletes holds the row of the issuer's sum: one node deletes at a time, and no record that is written
+//! meanwhile is missed in the sum.
+
+use symbolon_protocol::event::AuditRecord;
+use symbolon_protocol::id::IssuerId;
+use symbolon_store::StoreError;
+
+use super::Written;
+use crate::postgres::{Connection, Transaction, column};
+
+/// Records that one transaction deletes: writers wait for it.
+pub(super) const PIECE: i64 = 2_000;
+
+/// Bytes that PostgreSQL puts around a record and its places in the two indexes, in pages as full as they are after a
+/// while.
+const AROUND: usize = 150;
+
+/// Bytes of one record: its document, its columns and their places in the two indexes.
+pub(super) fn size_of(issuer: &IssuerId, record: &AuditRecord, document: &str) -> i64 {
+    let user = record.user.as_ref().map_or(0, |user| user.as_str().len());
+    let client = record.client.as_ref().map_or(0, |client| client.as_str().len());
+    let columns = 3 * issuer.as_str().len() + record.event.name().len() + 2 * user + client;
+    i64::try_from(document.len() + columns + AROUND).unwrap_or(i64::MAX)
+}
+
+/// One step towards a log of `most` bytes: deletes some of the oldest records of the issuer whose records take most;
+/// how many. None: there is no more to do.
+pub(super) async fn trim_largest(most: i64, mut connection: Connection) -> Written<Option<u64>> {
+    let Some(largest) = largest(&connection, most).await? else { return Ok(Some(None)) };
+    let transaction = connection.transaction().await?;
+    if lock(&transaction, &largest.issuer).await? < Some(largest.bytes) {
+        // Another node has deleted some: it is to be looked at anew.
+        return Ok(Some(Some(0)));
+    }
+    let deleted = delete_until(&transaction, &largest.issuer, i64::MAX, largest.excess).await?;
+    if deleted == 0 {
+        // Nothing is left of what was counted.
+        let sql = "DELETE FROM audit_sizes WHERE issuer = $1";
+        transaction.change(sql, &[&largest.issuer.as_str()]).await?;
+    }
+    transaction.commit().await?;
+    Ok(Some(Some(deleted)))
+}
+
+/// Deletes some of an issuer's oldest records that are from before the time `before` (milliseconds); how many.
+pub(super) async fn trim_older(issuer: IssuerId, before: i64, mut connection: Connection) -> Written<u64> {
+    let transaction = connection.transaction().await?;
+    lock(&transaction, &issuer).await?;
+    let deleted = delete_until(&transaction, &issuer, before, i64::MAX).await?;
+    if deleted > 0 {
+        transaction.commit().await?;
+    }
+    Ok(Some(deleted))
+}
+
+/// The issuer whose records take most.
+struct Largest {
+    issuer: IssuerId,
+    bytes: i64,
+    /// By how much the records of all issuers take too much.
+    excess: i64,
+}
+
+/// The issuer whose records take most, where all together take more than `most` bytes.
+async fn largest(connection: &Connection, most: i64) -> Result<Option<Largest>, StoreError> {
+    let rows = connection.all("SELECT issuer, bytes FROM audit_sizes ORDER BY bytes DESC", &[]).await?;
+    let mut all = 0_i64;
+    for row in &rows {
+        all = all.saturating_add(column(row, 1)?);
+    }
+    let largest = rows.first().filter(|_| all > most);
+    let of = |row| {
+        let issuer = IssuerId::trusted(column::<&str>(row, 0)?);
+        Ok(Largest { issuer, bytes: column(row, 1)?, excess: all - most })
+    };
+    largest.map(of).transpose()
+}
+
+/// Locks the sum of an issuer until the transaction ends; the sum.
+async fn lock(transaction: &Transaction<'_>, issuer: &IssuerId) -> Result<Option<i64>, StoreError> {
+    let sql = "SELECT bytes FROM audit_sizes WHERE issuer = $1 FOR UPDATE";
+    transaction.first(sql, &[&issuer.as_str()]).await?.map(|row| column(&row, 0)).transpose()
+}
+
+/// Deletes some of an issuer's oldest records: those before the time `before` (milliseconds), until `bytes` are
+/// freed. How many went; 0 only where there is none.
+async fn delete_until(
+    transaction: &Transaction<'_>,
+    issuer: &IssuerId,
+    before: i64,
+    bytes: i64,
+) -> Result<u64, StoreError> {
+    let issuer = issuer.as_str();
+    let oldest = "SELECT at, sequence, size FROM audit WHERE issuer = $1 AND at < $2
+                  ORDER BY at, sequence LIMIT $3";
+    let (mut through, mut freed) = (None, 0_i64);
+    for row in &transaction.all(oldest, &[&issuer, &before, &PIECE]).await? {
+        if freed >= bytes {
+            break;
+        }
+        freed = freed.saturating_add(column(row, 2)?);
+        through = Some((column::<i64>(row, 0)?, column::<i64>(row, 1)?));
+    }
+    let Some((at, sequence)) = through else { return Ok(0) };
+    let delete = "DELETE FROM audit WHERE issuer = $1 AND (at, sequence) <= ($2, $3) RETURNING size";
+    let deleted = transaction.change_returning(delete, &[&issuer, &at, &sequence]).await?;
+    let mut freed = 0_i64;
+    for row in &deleted {
+        freed = freed.saturating_add(column(row, 0)?);
+    }
+    let less = "UPDATE audit_sizes SET bytes = greatest(bytes - $2, 0) WHERE issuer = $1";
+    transaction.change(less, &[&issuer, &freed]).await?;
+    Ok(deleted.len() as u64)
+}

@@ -1,0 +1,196 @@
+//! Clients.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
+
+use super::listing::Listing;
+use super::text::searched;
+use super::{Written, each, millis};
+use crate::postgres::{Connection, column};
+use crate::{ClusterStore, from_document, to_document};
+
+/// Rows that one statement of a bulk creation writes.
+const ROWS_PER_WRITE: usize = 500;
+
+/// Consents that one transaction takes back from a client that is deleted.
+const CONSENTS_PER_WRITE: i64 = 5_000;
+
+struct Row {
+    id: String,
+    search: String,
+    created_at: i64,
+    updated_at: i64,
+    document: String,
+}
+
+impl Row {
+    fn of(client: &Client) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: client.client_id.as_str().to_owned(),
+            search: searched(&format!("{}\n{}", client.client_id, client.client_name)),
+            created_at: millis(client.created_at),
+            updated_at: millis(client.updated_at),
+            document: to_document(client)?,
+        })
+    }
+}
+
+/// Writes those whose ids are free; their ids.
+async fn create(some: Arc<(IssuerId, Vec<Row>)>, connection: Connection) -> Written<HashSet<String>> {
+    let (issuer, rows) = &*some;
+    let written = connection
+        .change_returning(
+            "INSERT INTO clients (issuer, id, search, created_at, updated_at, document)
+             SELECT $1::text, new.id, new.search, new.created_at, new.updated_at, new.document
+             FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])
+                  AS new(id, search, created_at, updated_at, document)
+             ON CONFLICT DO NOTHING RETURNING id",
+            &[
+                &issuer.as_str(),
+                &each(rows, |row| row.id.as_str()),
+                &each(rows, |row| row.search.as_str()),
+                &each(rows, |row| row.created_at),
+                &each(rows, |row| row.updated_at),
+                &each(rows, |row| row.document.as_str()),
+            ],
+        )
+        .await?;
+    Ok(Some(written.iter().map(|row| column(row, 0)).collect::<Result<_, _>>()?))
+}
+
+/// Whether there was such a client, still as it was seen.
+async fn update(changed: Arc<(IssuerId, Row, i64)>, connection: Connection) -> Written<bool> {
+    let (issuer, row, seen) = &*changed;
+    let written = connection
+        .change(
+            "UPDATE clients SET search = $4, updated_at = $5, document = $6
+             WHERE issuer = $1 AND id = $2 AND updated_at = $3",
+            &[&issuer.as_str(), &row.id, seen, &row.search, &row.updated_at, &row.document],
+        )
+        .await?;
+    if written == 1 {
+        return Ok(Some(true));
+    }
+    let sql = "SELECT 1 FROM clients WHERE issuer = $1 AND id = $2";
+    let there = connection.first(sql, &[&issuer.as_str(), &row.id]).await?;
+    Ok(if there.is_some() { None } else { Some(false) })
+}
+
+/// Deletes a client with what users allowed it, the client in the last transaction of as many as that takes.
+async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> Written<bool> {
+    let (issuer, id) = (key.0.as_str(), key.1.as_str());
+    loop {
+        let transaction = connection.transaction().await?;
+        let withdrawn = transaction
+            .change(
+                "DELETE FROM consents WHERE issuer = $1 AND client_id = $2 AND user_id IN
+                 (SELECT user_id FROM consents WHERE issuer = $1 AND client_id = $2 LIMIT $3)",
+                &[&issuer, &id, &CONSENTS_PER_WRITE],
+            )
+            .await?;
+        if withdrawn >= CONSENTS_PER_WRITE.unsigned_abs() {
+            transaction.commit().await?;
+            continue;
+        }
+        let sql = "DELETE FROM clients WHERE issuer = $1 AND id = $2";
+        let deleted = transaction.change(sql, &[&issuer, &id]).await?;
+        transaction.commit().await?;
+        return Ok(Some(deleted == 1));
+    }
+}
+
+#[async_trait]
+impl Clients for ClusterStore {
+    async fn create_client(&self, issuer: &IssuerId, client: Client) -> Result<Created, StoreError> {
+        let created = self.create_clients(issuer, vec![client]).await?;
+        Ok(created.into_iter().next().unwrap_or(Created::Exists))
+    }
+
+    async fn create_clients(
+        &self,
+        issuer: &IssuerId,
+        clients: Vec<Client>,
+    ) -> Result<Vec<Created>, StoreError> {
+        let mut created = Vec::with_capacity(clients.len());
+        for some in clients.chunks(ROWS_PER_WRITE) {
+            let mut rows = some.iter().map(Row::of).collect::<Result<Vec<_>, _>>()?;
+            // In one order whoever writes, so that nobody waits in a circle. The first of equals stays the first.
+            rows.sort_by(|a, b| a.id.cmp(&b.id));
+            let rows = Arc::new((issuer.clone(), rows));
+            let write =
+                self.records.write(StoreKind::Client, |connection| create(Arc::clone(&rows), connection));
+            let mut written = write.await?;
+            created.extend(some.iter().map(|client| {
+                if written.remove(client.client_id.as_str()) { Created::Created } else { Created::Exists }
+            }));
+        }
+        Ok(created)
+    }
+
+    async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+        let timer = self.figures.kind(StoreKind::Client).start(0);
+        let clients = &self.records.caches.clients;
+        let epoch = match clients.get(issuer, id.as_str()) {
+            Ok(client) => {
+                timer.finish(true);
+                return Ok(Some(client));
+            }
+            // The read below counts itself.
+            Err(epoch) => epoch,
+        };
+        drop(timer);
+        let sql = "SELECT document FROM clients WHERE issuer = $1 AND id = $2";
+        let found = self.records.first(StoreKind::Client, sql, &[&issuer.as_str(), &id.as_str()]).await?;
+        let Some(found) = found else { return Ok(None) };
+        let client = Arc::new(from_document::<Client>(column::<&str>(&found, 0)?)?);
+        clients.put(issuer, id.as_str(), Arc::clone(&client), epoch);
+        Ok(Some(client))
+    }
+
+    async fn update_client(
+        &self,
+        issuer: &IssuerId,
+        client: Client,
+        seen: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let row = Arc::new((issuer.clone(), Row::of(&client)?, millis(seen)));
+        let changed = Changed::Client(issuer.clone(), client.client_id);
+        let update = move |connection| update(Arc::clone(&row), connection);
+        self.records.change(StoreKind::Client, changed, update).await
+    }
+
+    async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError> {
+        let changed = Changed::ClientDeleted(issuer.clone(), id.clone());
+        let key = Arc::new((issuer.clone(), id.clone()));
+        let delete = move |connection| delete(Arc::clone(&key), connection);
+        self.records.change(StoreKind::Client, changed, delete).await
+    }
+
+    async fn list_clients(
+        &self,
+        issuer: &IssuerId,
+        page: &PageRequest,
+    ) -> Result<Page<Arc<Client>>, StoreError> {
+        let listing = Listing::of("clients", "created_at DESC, sequence DESC", issuer)
+            .searched("position(? in search) > 0", page);
+        listing.read(&self.records, StoreKind::Client, page, Arc::new).await
+    }
+
+    async fn next_clients(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&ClientId>,
+        limit: u32,
+    ) -> Result<Vec<Arc<Client>>, StoreError> {
+        let after = after.map(ClientId::as_str);
+        Listing::of("clients", "id", issuer).after(&self.records, StoreKind::Client, after, limit).await
+    }
+}

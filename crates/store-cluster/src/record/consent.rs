@@ -1,0 +1,131 @@
+//! Remembered consents.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::consent::Consent;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::scope::Scope;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Changed, Consents, Given};
+
+use super::Written;
+use crate::postgres::{Connection, column};
+use crate::{ClusterStore, failed, from_document, to_document};
+
+/// By the bytes of the client's id, as `ClientId` compares.
+const ALL: &str =
+    "SELECT client_id, document FROM consents WHERE issuer = $1 AND user_id = $2 ORDER BY client_id";
+const FIRST: &str = "INSERT INTO consents (issuer, user_id, client_id, document) VALUES ($1, $2, $3, $4)
+                     ON CONFLICT DO NOTHING";
+const BEFORE: &str =
+    "SELECT document FROM consents WHERE issuer = $1 AND user_id = $2 AND client_id = $3 FOR UPDATE";
+const MORE: &str = "UPDATE consents SET document = $4 WHERE issuer = $1 AND user_id = $2 AND client_id = $3";
+const WITHDRAW: &str = "DELETE FROM consents WHERE issuer = $1 AND user_id = $2 AND client_id = $3";
+
+/// Whose consent to whom.
+type Key = (IssuerId, UserId, ClientId);
+
+/// Everything that was allowed before and now, given when it was given last.
+fn joined(before: &Consent, now: &Consent) -> Result<Consent, StoreError> {
+    let scope = Scope::parse(&format!("{} {}", before.scope, now.scope)).map_err(failed)?;
+    Ok(Consent { scope, granted_at: before.granted_at.max(now.granted_at) })
+}
+
+async fn allow(given: Arc<(Key, Consent)>, mut connection: Connection) -> Written<()> {
+    let ((issuer, user, client), consent) = &*given;
+    let (issuer, user, client) = (issuer.as_str(), user.as_str(), client.as_str());
+    let document = to_document(consent)?;
+    // Mostly it is the first.
+    if connection.change(FIRST, &[&issuer, &user, &client, &document]).await? == 1 {
+        return Ok(Some(()));
+    }
+    let transaction = connection.transaction().await?;
+    let Some(before) = transaction.first(BEFORE, &[&issuer, &user, &client]).await? else {
+        // Taken back meanwhile: once more.
+        return Err(StoreError::Conflict);
+    };
+    let before = from_document::<Consent>(column::<&str>(&before, 0)?)?;
+    let document = to_document(&joined(&before, consent)?)?;
+    transaction.change(MORE, &[&issuer, &user, &client, &document]).await?;
+    transaction.commit().await?;
+    Ok(Some(()))
+}
+
+async fn withdraw(key: Arc<Key>, connection: Connection) -> Written<bool> {
+    let (issuer, user, client) = &*key;
+    let gone = connection.change(WITHDRAW, &[&issuer.as_str(), &user.as_str(), &client.as_str()]).await?;
+    Ok(Some(gone == 1))
+}
+
+impl ClusterStore {
+    /// What a user allowed, from memory where it is there.
+    async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
+        let timer = self.figures.kind(StoreKind::Consent).start(0);
+        let consents = &self.records.caches.consents;
+        let epoch = match consents.get(issuer, user.as_str()) {
+            Ok(given) => {
+                timer.finish(true);
+                return Ok(given);
+            }
+            // The read below counts itself.
+            Err(epoch) => epoch,
+        };
+        drop(timer);
+        let rows = self.records.all(StoreKind::Consent, ALL, &[&issuer.as_str(), &user.as_str()]).await?;
+        let one = |row| {
+            Ok((
+                ClientId::trusted(column::<&str>(row, 0)?),
+                from_document::<Consent>(column::<&str>(row, 1)?)?,
+            ))
+        };
+        let given = Arc::new(rows.iter().map(one).collect::<Result<Given, StoreError>>()?);
+        // A user without any is worth remembering too: silent authentication asks again and again.
+        consents.put(issuer, user.as_str(), Arc::clone(&given), epoch);
+        Ok(given)
+    }
+}
+
+#[async_trait]
+impl Consents for ClusterStore {
+    async fn consent(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        client: &ClientId,
+    ) -> Result<Option<Consent>, StoreError> {
+        let given = self.given(issuer, user).await?;
+        let place = given.binary_search_by(|(allowed, _)| allowed.cmp(client));
+        Ok(place.ok().and_then(|place| given.get(place)).map(|(_, consent)| consent.clone()))
+    }
+
+    async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
+        self.given(issuer, user).await
+    }
+
+    async fn allow(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        client: &ClientId,
+        consent: Consent,
+    ) -> Result<(), StoreError> {
+        let changed = Changed::Consents(issuer.clone(), user.clone());
+        let given = Arc::new(((issuer.clone(), user.clone(), client.clone()), consent));
+        let allow = move |connection| allow(Arc::clone(&given), connection);
+        self.records.change(StoreKind::Consent, changed, allow).await
+    }
+
+    async fn withdraw(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        client: &ClientId,
+    ) -> Result<bool, StoreError> {
+        let changed = Changed::Consents(issuer.clone(), user.clone());
+        let key = Arc::new((issuer.clone(), user.clone(), client.clone()));
+        let withdraw = move |connection| withdraw(Arc::clone(&key), connection);
+        self.records.change(StoreKind::Consent, changed, withdraw).await
+    }
+}

@@ -1,0 +1,128 @@
+//! Pages of records, newest first, and all of them in the order of their ids.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use symbolon_protocol::id::IssuerId;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Page, PageRequest};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::Records;
+use super::text::searched;
+use crate::from_document;
+use crate::postgres::{Parameter, column};
+
+/// Which records of a table are wanted.
+pub(super) struct Listing {
+    table: &'static str,
+    order: &'static str,
+    conditions: String,
+    values: Vec<Box<dyn ToSql + Send + Sync>>,
+}
+
+impl Listing {
+    /// All records of an issuer in a table.
+    pub(super) fn of(table: &'static str, order: &'static str, issuer: &IssuerId) -> Self {
+        let values: Vec<Box<dyn ToSql + Send + Sync>> = vec![Box::new(issuer.as_str().to_owned())];
+        Self { table, order, conditions: "issuer = $1".to_owned(), values }
+    }
+
+    /// Only those that meet `condition`, which has one parameter, `?`: a text of the program, never of a request.
+    pub(super) fn only(mut self, condition: &'static str, value: impl ToSql + Send + Sync + 'static) -> Self {
+        self.values.push(Box::new(value));
+        let place = format!("${}", self.values.len());
+        self.conditions.push_str(" AND ");
+        self.conditions.push_str(&condition.replace('?', &place));
+        self
+    }
+
+    /// Only those where what `condition` looks through, kept in lower case, contains the text searched for.
+    pub(super) fn searched(self, condition: &'static str, page: &PageRequest) -> Self {
+        match page.search.as_deref().map(str::trim).filter(|search| !search.is_empty()) {
+            Some(search) => self.only(condition, searched(search)),
+            None => self,
+        }
+    }
+
+    /// Reads the next records after an id, where [`of`](Self::of) said to order by ids: they never change, so whatever
+    /// happens to other records, none comes twice and none is left out.
+    pub(super) async fn after<T: DeserializeOwned>(
+        self,
+        records: &Records,
+        kind: StoreKind,
+        id: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Arc<T>>, StoreError> {
+        let listing = match id {
+            Some(id) => self.only("id > ?", id.to_owned()),
+            None => self,
+        };
+        let limit = i64::from(limit.clamp(1, 1_000));
+        let mut values = listing.values();
+        values.push(&limit);
+        let Self { table, order, conditions, .. } = &listing;
+        let last = values.len();
+        let select =
+            format!("SELECT document FROM {table} WHERE {conditions} ORDER BY {order} LIMIT ${last}");
+        records_of(&records.all(kind, &select, &values).await?, Arc::new)
+    }
+
+    /// Reads a page.
+    pub(super) async fn read<T: DeserializeOwned, U>(
+        self,
+        records: &Records,
+        kind: StoreKind,
+        page: &PageRequest,
+        wrap: impl Fn(T) -> U,
+    ) -> Result<Page<U>, StoreError> {
+        let Self { table, order, conditions, .. } = &self;
+        let count = format!("SELECT count(*) FROM {table} WHERE {conditions}");
+        let limit = page.limit.clamp(1, 1_000);
+        let skipped = i64::from(page.page.max(1) - 1) * i64::from(limit);
+        let limit = i64::from(limit);
+        let mut values = self.values();
+        let places = values.len();
+        let select = format!(
+            "SELECT document FROM {table} WHERE {conditions} ORDER BY {order} LIMIT ${} OFFSET ${}",
+            places + 1,
+            places + 2
+        );
+        let (total, rows) = records
+            .measured(kind, async {
+                let connection = records.postgres.connection().await?;
+                let total = connection.first(&count, &values).await?;
+                values.extend([&limit as Parameter<'_>, &skipped]);
+                Ok((total, connection.all(&select, &values).await?))
+            })
+            .await?;
+        let total: i64 = total.map(|row| column(&row, 0)).transpose()?.unwrap_or(0);
+        Ok(Page { items: records_of(&rows, wrap)?, total: total.unsigned_abs() })
+    }
+
+    fn values(&self) -> Vec<Parameter<'_>> {
+        self.values.iter().map(|value| value.as_ref() as Parameter<'_>).collect()
+    }
+}
+
+/// Reads the documents of rows, their first column, back.
+fn records_of<T: DeserializeOwned, U>(rows: &[Row], wrap: impl Fn(T) -> U) -> Result<Vec<U>, StoreError> {
+    rows.iter().map(|row| from_document(column::<&str>(row, 0)?).map(&wrap)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_condition_has_its_own_parameter() {
+        let page = PageRequest { page: 1, limit: 10, search: Some(" Ann ".to_owned()) };
+        let listing = Listing::of("users", "id", &IssuerId::default_issuer())
+            .only("verified = ?", true)
+            .searched("position(? in search) > 0", &page);
+        assert_eq!(listing.conditions, "issuer = $1 AND verified = $2 AND position($3 in search) > 0");
+        assert_eq!(format!("{:?}", listing.values[2]), "\"ann\"");
+    }
+}

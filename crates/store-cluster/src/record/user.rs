@@ -1,0 +1,245 @@
+//! Users and their passwords.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::{PasswordHash, User};
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::{Changed, Created, Page, PageRequest, UserFilter, Users};
+
+use super::listing::Listing;
+use super::text::looked_up;
+use super::user_row::UserRow;
+use super::{Written, millis};
+use crate::postgres::{Connection, Transaction, column};
+use crate::{ClusterStore, from_document};
+
+/// An address before a name, so that nobody catches another's sign-in by a name that looks like an address. Names
+/// are not unique: the oldest user has it.
+const BY_LOGIN: [&str; 2] = [
+    "SELECT u.document, u.password FROM emails e JOIN users u ON u.issuer = e.issuer AND u.id = e.user_id
+     WHERE e.issuer = $1 AND e.email_lower = $2",
+    "SELECT document, password FROM users WHERE issuer = $1 AND username_lower = $2
+     ORDER BY created_at, sequence LIMIT 1",
+];
+
+/// Whether there was such a user, still as it was seen, and the new address is nobody else's.
+async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connection) -> Written<bool> {
+    let (issuer, row, seen) = &*changed;
+    let transaction = connection.transaction().await?;
+    let sql = "SELECT updated_at, email_lower FROM users WHERE issuer = $1 AND id = $2 FOR UPDATE";
+    let Some(found) = transaction.first(sql, &[&issuer.as_str(), &row.id]).await? else {
+        return Ok(Some(false));
+    };
+    if column::<i64>(&found, 0)? != *seen
+        || !move_address(issuer, row, column(&found, 1)?, &transaction).await?
+    {
+        return Ok(None);
+    }
+    transaction
+        .change(
+            "UPDATE users SET email_lower = $3, username_lower = $4, verified = $5, search = $6, updated_at = $7,
+                              document = $8
+             WHERE issuer = $1 AND id = $2",
+            &[
+                &issuer.as_str(),
+                &row.id,
+                &row.email,
+                &row.username,
+                &row.verified,
+                &row.search,
+                &row.updated_at,
+                &row.document,
+            ],
+        )
+        .await?;
+    transaction.commit().await?;
+    Ok(Some(true))
+}
+
+/// Gives an address back and takes the new one; false where that is another's.
+async fn move_address(
+    issuer: &IssuerId,
+    row: &UserRow,
+    before: Option<&str>,
+    transaction: &Transaction<'_>,
+) -> Result<bool, StoreError> {
+    if row.email.as_deref() == before {
+        return Ok(true);
+    }
+    if let Some(email) = &row.email {
+        let sql =
+            "INSERT INTO emails (issuer, email_lower, user_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        if transaction.change(sql, &[&issuer.as_str(), email, &row.id]).await? == 0 {
+            return Ok(false);
+        }
+    }
+    if let Some(before) = before {
+        free_address(issuer, before, transaction).await?;
+    }
+    Ok(true)
+}
+
+async fn free_address(
+    issuer: &IssuerId,
+    email: &str,
+    transaction: &Transaction<'_>,
+) -> Result<(), StoreError> {
+    let sql = "DELETE FROM emails WHERE issuer = $1 AND email_lower = $2";
+    transaction.change(sql, &[&issuer.as_str(), &email]).await?;
+    Ok(())
+}
+
+async fn set_password(
+    given: Arc<(IssuerId, UserId, Option<PasswordHash>)>,
+    connection: Connection,
+) -> Written<bool> {
+    let (issuer, id, password) = &*given;
+    let password = password.as_ref().map(|password| password.expose());
+    let sql = "UPDATE users SET password = $3 WHERE issuer = $1 AND id = $2";
+    let changed = connection.change(sql, &[&issuer.as_str(), &id.as_str(), &password]).await?;
+    Ok(Some(changed == 1))
+}
+
+/// Deletes a user with everything that hangs on it.
+async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Written<bool> {
+    let (issuer, id) = (&key.0, key.1.as_str());
+    let transaction = connection.transaction().await?;
+    let sql = "DELETE FROM users WHERE issuer = $1 AND id = $2 RETURNING email_lower";
+    let deleted = transaction.change_returning(sql, &[&issuer.as_str(), &id]).await?;
+    for row in &deleted {
+        if let Some(email) = column(row, 0)? {
+            free_address(issuer, email, &transaction).await?;
+        }
+    }
+    let sql = "DELETE FROM consents WHERE issuer = $1 AND user_id = $2";
+    transaction.change(sql, &[&issuer.as_str(), &id]).await?;
+    transaction.commit().await?;
+    Ok(Some(!deleted.is_empty()))
+}
+
+fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
+    if let Some(email) = &filter.email {
+        let whose = "id = (SELECT user_id FROM emails WHERE issuer = $1 AND email_lower = ?)";
+        listing = listing.only(whose, looked_up(email));
+    }
+    if let Some(verified) = filter.verified {
+        listing = listing.only("verified = ?", verified);
+    }
+    listing
+}
+
+#[async_trait]
+impl Users for ClusterStore {
+    async fn create_user(
+        &self,
+        issuer: &IssuerId,
+        user: User,
+        password: Option<PasswordHash>,
+    ) -> Result<Created, StoreError> {
+        let created = self.create_users(issuer, vec![(user, password)]).await?;
+        Ok(created.into_iter().next().unwrap_or(Created::Exists))
+    }
+
+    async fn create_users(
+        &self,
+        issuer: &IssuerId,
+        users: Vec<(User, Option<PasswordHash>)>,
+    ) -> Result<Vec<Created>, StoreError> {
+        let row = |(user, password)| UserRow::of(&user, password);
+        let rows = users.into_iter().map(row).collect::<Result<_, _>>()?;
+        self.records.create_users(issuer, rows).await
+    }
+
+    async fn user(&self, issuer: &IssuerId, id: &UserId) -> Result<Option<Arc<User>>, StoreError> {
+        let timer = self.figures.kind(StoreKind::User).start(0);
+        let users = &self.records.caches.users;
+        let epoch = match users.get(issuer, id.as_str()) {
+            Ok(user) => {
+                timer.finish(true);
+                return Ok(Some(user));
+            }
+            // The read below counts itself.
+            Err(epoch) => epoch,
+        };
+        drop(timer);
+        let sql = "SELECT document FROM users WHERE issuer = $1 AND id = $2";
+        let found = self.records.first(StoreKind::User, sql, &[&issuer.as_str(), &id.as_str()]).await?;
+        let Some(found) = found else { return Ok(None) };
+        let user = Arc::new(from_document::<User>(column::<&str>(&found, 0)?)?);
+        users.put(issuer, id.as_str(), Arc::clone(&user), epoch);
+        Ok(Some(user))
+    }
+
+    async fn user_by_login(
+        &self,
+        issuer: &IssuerId,
+        login: &str,
+    ) -> Result<Option<(Arc<User>, Option<PasswordHash>)>, StoreError> {
+        let (issuer, login) = (issuer.as_str(), looked_up(login));
+        let read = self.records.measured(StoreKind::User, async {
+            let connection = self.records.postgres.connection().await?;
+            for sql in BY_LOGIN {
+                let found = connection.first(sql, &[&issuer, &login]).await?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+            Ok(None)
+        });
+        let Some(found) = read.await? else { return Ok(None) };
+        let (document, hash) = (column::<&str>(&found, 0)?, column::<Option<String>>(&found, 1)?);
+        Ok(Some((Arc::new(from_document(document)?), hash.map(PasswordHash::new))))
+    }
+
+    async fn update_user(&self, issuer: &IssuerId, user: User, seen: Timestamp) -> Result<bool, StoreError> {
+        let row = Arc::new((issuer.clone(), UserRow::of(&user, None)?, millis(seen)));
+        let changed = Changed::User(issuer.clone(), user.id);
+        let update = move |connection| update(Arc::clone(&row), connection);
+        self.records.change(StoreKind::User, changed, update).await
+    }
+
+    async fn set_password(
+        &self,
+        issuer: &IssuerId,
+        id: &UserId,
+        password: Option<PasswordHash>,
+    ) -> Result<bool, StoreError> {
+        let changed = Changed::User(issuer.clone(), id.clone());
+        let given = Arc::new((issuer.clone(), id.clone(), password));
+        let set = move |connection| set_password(Arc::clone(&given), connection);
+        self.records.change(StoreKind::User, changed, set).await
+    }
+
+    async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError> {
+        let changed = Changed::User(issuer.clone(), id.clone());
+        let key = Arc::new((issuer.clone(), id.clone()));
+        let delete = move |connection| delete(Arc::clone(&key), connection);
+        self.records.change(StoreKind::User, changed, delete).await
+    }
+
+    async fn list_users(
+        &self,
+        issuer: &IssuerId,
+        filter: &UserFilter,
+        page: &PageRequest,
+    ) -> Result<Page<Arc<User>>, StoreError> {
+        let listing = filtered(filter, Listing::of("users", "created_at DESC, sequence DESC", issuer));
+        let listing = listing.searched("position(? in search) > 0", page);
+        listing.read(&self.records, StoreKind::User, page, Arc::new).await
+    }
+
+    async fn next_users(
+        &self,
+        issuer: &IssuerId,
+        filter: &UserFilter,
+        after: Option<&UserId>,
+        limit: u32,
+    ) -> Result<Vec<Arc<User>>, StoreError> {
+        let listing = filtered(filter, Listing::of("users", "id", issuer));
+        listing.after(&self.records, StoreKind::User, after.map(UserId::as_str), limit).await
+    }
+}

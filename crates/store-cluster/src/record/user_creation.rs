@@ -1,0 +1,219 @@
+//! Users created in bulk, each on its own merits.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use symbolon_protocol::id::IssuerId;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreKind;
+use symbolon_store::port::Created;
+
+use super::user_row::UserRow;
+use super::{Records, Written, each};
+use crate::postgres::{Connection, Transaction, column};
+
+/// Users that one transaction creates.
+const ROWS_PER_WRITE: usize = 1_000;
+
+/// Transactions of one bulk creation at a time.
+const WRITES_IN_FLIGHT: usize = 4;
+
+/// Users of whom no two have the same id or address, in the order of their ids.
+struct Piece {
+    issuer: IssuerId,
+    rows: Vec<UserRow>,
+}
+
+impl Records {
+    /// Creates users; what became of each, in their order.
+    pub(super) async fn create_users(
+        &self,
+        issuer: &IssuerId,
+        rows: Vec<UserRow>,
+    ) -> Result<Vec<Created>, StoreError> {
+        let mut created = vec![Created::Exists; rows.len()];
+        for wave in waves(rows) {
+            let places: HashMap<String, usize> =
+                wave.iter().map(|(place, row)| (row.id.clone(), *place)).collect();
+            let pieces = pieces(issuer, wave.into_iter().map(|(_, row)| row).collect());
+            let writes =
+                stream::iter(pieces).map(|piece| self.create_piece(piece)).buffer_unordered(WRITES_IN_FLIGHT);
+            let ids: Vec<HashSet<String>> = writes.try_collect().await?;
+            for place in ids.iter().flatten().filter_map(|id| places.get(id)) {
+                if let Some(outcome) = created.get_mut(*place) {
+                    *outcome = Created::Created;
+                }
+            }
+        }
+        Ok(created)
+    }
+
+    async fn create_piece(&self, piece: Piece) -> Result<HashSet<String>, StoreError> {
+        let piece = Arc::new(piece);
+        self.write(StoreKind::User, |connection| create(Arc::clone(&piece), connection)).await
+    }
+}
+
+/// Users with their places, in waves: whoever has the id or the address of one before comes in a later wave, when it is
+/// known what became of that one. Nearly always there is one wave.
+fn waves(rows: Vec<UserRow>) -> Vec<Vec<(usize, UserRow)>> {
+    let wave_of = {
+        let (mut ids, mut emails) = (HashMap::new(), HashMap::new());
+        let wave_of = |row: &UserRow| {
+            let after = |last: Option<&usize>| last.map_or(0, |last| last + 1);
+            let wave =
+                after(ids.get(&row.id)).max(row.email.as_ref().map_or(0, |email| after(emails.get(email))));
+            ids.insert(row.id.clone(), wave);
+            if let Some(email) = &row.email {
+                emails.insert(email.clone(), wave);
+            }
+            wave
+        };
+        rows.iter().map(wave_of).collect::<Vec<_>>()
+    };
+    let number = wave_of.iter().max().map_or(0, |last| last + 1);
+    let mut waves: Vec<Vec<_>> = (0..number).map(|_| Vec::new()).collect();
+    for (place, (row, wave)) in rows.into_iter().zip(wave_of).enumerate() {
+        if let Some(wave) = waves.get_mut(wave) {
+            wave.push((place, row));
+        }
+    }
+    waves
+}
+
+/// In one order whoever writes, so that nobody waits in a circle.
+fn pieces(issuer: &IssuerId, mut rows: Vec<UserRow>) -> Vec<Piece> {
+    rows.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+    let mut pieces = Vec::with_capacity(rows.len().div_ceil(ROWS_PER_WRITE));
+    let mut rows = rows.into_iter().peekable();
+    while rows.peek().is_some() {
+        let rows = rows.by_ref().take(ROWS_PER_WRITE).collect();
+        pieces.push(Piece { issuer: issuer.clone(), rows });
+    }
+    pieces
+}
+
+/// Creates those whose ids and addresses are free; their ids.
+async fn create(piece: Arc<Piece>, mut connection: Connection) -> Written<HashSet<String>> {
+    let Piece { issuer, rows } = &*piece;
+    let transaction = connection.transaction().await?;
+    let mut created = insert(issuer, rows, &transaction).await?;
+    let refused = refused(issuer, rows, &created, &transaction).await?;
+    created.retain(|id| !refused.contains(id.as_str()));
+    if created.is_empty() {
+        // Rolled back: there is nothing to wait for.
+        return Ok(Some(created));
+    }
+    if !refused.is_empty() {
+        let refused: Vec<&str> = refused.into_iter().collect();
+        let sql = "DELETE FROM users WHERE issuer = $1 AND id = ANY($2)";
+        transaction.change(sql, &[&issuer.as_str(), &refused]).await?;
+    }
+    transaction.commit().await?;
+    Ok(Some(created))
+}
+
+/// Writes the users whose ids are free; their ids.
+async fn insert(
+    issuer: &IssuerId,
+    rows: &[UserRow],
+    transaction: &Transaction<'_>,
+) -> Result<HashSet<String>, StoreError> {
+    let written = transaction
+        .change_returning(
+            "INSERT INTO users (issuer, id, email_lower, username_lower, verified, search, created_at, updated_at,
+                                password, document)
+             SELECT $1::text, new.id, new.email, new.username, new.verified, new.search, new.created_at,
+                    new.updated_at, new.password, new.document
+             FROM unnest($2::text[], $3::text[], $4::text[], $5::boolean[], $6::text[], $7::bigint[], $8::bigint[],
+                         $9::text[], $10::text[])
+                  AS new(id, email, username, verified, search, created_at, updated_at, password, document)
+             ON CONFLICT DO NOTHING RETURNING id",
+            &[
+                &issuer.as_str(),
+                &each(rows, |row| row.id.as_str()),
+                &each(rows, |row| row.email.as_deref()),
+                &each(rows, |row| row.username.as_deref()),
+                &each(rows, |row| row.verified),
+                &each(rows, |row| row.search.as_str()),
+                &each(rows, |row| row.created_at),
+                &each(rows, |row| row.updated_at),
+                &each(rows, |row| row.password.as_ref().map(|password| password.expose())),
+                &each(rows, |row| row.document.as_str()),
+            ],
+        )
+        .await?;
+    written.iter().map(|row| column(row, 0)).collect()
+}
+
+/// Takes the addresses of the users that were written; those whose address is another's.
+async fn refused<'a>(
+    issuer: &IssuerId,
+    rows: &'a [UserRow],
+    written: &HashSet<String>,
+    transaction: &Transaction<'_>,
+) -> Result<HashSet<&'a str>, StoreError> {
+    let with_address = |row: &'a UserRow| Some((row.email.as_deref()?, row.id.as_str()));
+    let mut wanted: Vec<(&str, &str)> =
+        rows.iter().filter(|row| written.contains(&row.id)).filter_map(with_address).collect();
+    if wanted.is_empty() {
+        return Ok(HashSet::new());
+    }
+    wanted.sort_unstable();
+    let taken = transaction
+        .change_returning(
+            "INSERT INTO emails (issuer, email_lower, user_id)
+             SELECT $1::text, new.email, new.id FROM unnest($2::text[], $3::text[]) AS new(email, id)
+             ON CONFLICT DO NOTHING RETURNING user_id",
+            &[&issuer.as_str(), &each(&wanted, |(email, _)| *email), &each(&wanted, |(_, id)| *id)],
+        )
+        .await?;
+    let mut refused: HashSet<&str> = wanted.into_iter().map(|(_, id)| id).collect();
+    for row in &taken {
+        refused.remove(column::<&str>(row, 0)?);
+    }
+    Ok(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use symbolon_protocol::id::UserId;
+    use symbolon_protocol::time::Timestamp;
+    use symbolon_protocol::user::{Profile, User};
+
+    use super::*;
+
+    fn row(id: &str, email: &str) -> UserRow {
+        let now = Timestamp::from_seconds(1_800_000_000);
+        let user = User {
+            id: UserId::parse(id).unwrap(),
+            email: (!email.is_empty()).then(|| email.to_owned()),
+            email_verified: false,
+            profile: Profile::default(),
+            active: true,
+            created_at: now,
+            updated_at: now,
+        };
+        UserRow::of(&user, None).unwrap()
+    }
+
+    #[test]
+    fn whoever_shares_an_id_or_an_address_with_one_before_comes_later() {
+        let rows =
+            [("a", "x@x"), ("b", "X@x"), ("b", "y@y"), ("c", ""), ("d", ""), ("e", "y@y"), ("a", "z@z")];
+        let waves = waves(rows.into_iter().map(|(id, email)| row(id, email)).collect());
+        let places: Vec<Vec<usize>> =
+            waves.iter().map(|wave| wave.iter().map(|(place, _)| *place).collect()).collect();
+        assert_eq!(places, [vec![0, 3, 4], vec![1, 6], vec![2], vec![5]]);
+    }
+
+    #[test]
+    fn pieces_are_in_the_order_of_the_ids() {
+        let rows = (0..2_500).rev().map(|n| row(&format!("{n:04}"), "")).collect();
+        let pieces = pieces(&IssuerId::default_issuer(), rows);
+        let sizes: Vec<usize> = pieces.iter().map(|piece| piece.rows.len()).collect();
+        assert_eq!(sizes, [1_000, 1_000, 500]);
+        assert!(pieces.iter().flat_map(|piece| &piece.rows).is_sorted_by_key(|row| &row.id));
+    }
+}

@@ -47,7 +47,7 @@ pub enum PostgresError {
 }
 
 /// Whoever comes while so many wait for a connection is sent away at once, for each connection that there is.
-const WAITING_PER_CONNECTION: usize = 64;
+const WAITING_PER_CONNECTION: usize = 512;
 
 /// A value of a statement.
 pub(crate) type Parameter<'a> = &'a (dyn ToSql + Sync);

@@ -12,14 +12,17 @@ use crate::redis::{Answered, Key, Primary, Redis, Script, ScriptCall, Tag};
 /// Keys of one call at most: a server does nothing else meanwhile.
 const MOST: usize = 256;
 
-/// Writes values that only ever grow, kept for ever longer. The end of a session replaces its record.
+/// Writes values that only ever grow, kept for ever longer. The end of a session replaces its record, and nothing that
+/// says so already.
 const PUT: &str = "
     for i, key in ipairs(KEYS) do
         local value = ARGV[2 * i - 1]
         local kept = math.max(tonumber(ARGV[2 * i]), redis.call('PTTL', key))
-        if value ~= 'E' then
-            local held = redis.call('GET', key)
-            if held and (tonumber(held) or 0) > tonumber(value) then value = held end
+        local held = redis.call('GET', key)
+        if held and value == 'E' then
+            if string.sub(held, 1, 1) == 'E' then value = held end
+        elseif held and (tonumber(held) or 0) > tonumber(value) then
+            value = held
         end
         redis.call('SET', key, value, 'PX', string.format('%.0f', kept))
     end

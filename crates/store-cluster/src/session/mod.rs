@@ -68,10 +68,12 @@ impl ClusterStore {
             // PostgreSQL knows that it ended: until Redis does too, nothing of this shard is believed here.
             self.epochs.doubt(&self.session_tag(place.route));
         }
-        let Some(session) = ended? else { return Ok(None) };
-        self.unlist(issuer, place, &session).await;
+        if !ended? {
+            return Ok(None);
+        }
+        self.unlist(issuer, place, &found.session).await;
         self.uses.forget(&place.key);
-        Ok(Some(Arc::new(session)))
+        Ok(Some(Arc::new(found.session)))
     }
 
     fn listed(&self, place: Place, found: Found) -> ListedSession {

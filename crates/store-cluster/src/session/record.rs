@@ -1,11 +1,12 @@
 //! A session's own record: `L`, the last use that was written in 13 digits of milliseconds, then a JSON document; or
-//! `E` where it ended.
+//! `E` and the name of whoever ended it.
 
 use std::sync::LazyLock;
 
 use quick_cache::sync::Cache;
 use redis::Value;
 use serde::{Deserialize, Serialize};
+use symbolon_crypto::random;
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::session::Session;
 use symbolon_protocol::time::Timestamp;
@@ -45,13 +46,16 @@ static REPLACE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Ends a session, once: its record where it lived until now, else nil.
+/// Ends a session for whoever comes first, and knows that one again: 1 for it, 0 for everybody else. An end without a
+/// name was repeated from PostgreSQL, and nobody was told of it yet.
 static END: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local record = redis.call('GET', KEYS[1])
-         if not record or string.sub(record, 1, 1) ~= 'L' then return false end
+         if not record then return 0 end
+         if record == 'E' .. ARGV[1] then return 1 end
+         if string.sub(record, 1, 1) ~= 'L' and record ~= 'E' then return 0 end
          redis.call('SET', KEYS[1], 'E' .. ARGV[1], 'KEEPTTL')
-         return record",
+         return 1",
     )
 });
 
@@ -237,12 +241,11 @@ impl ClusterStore {
         }
     }
 
-    /// Ends the record at a place, once: the session, for whoever ended it.
-    pub(super) async fn end_record(&self, place: Place) -> Result<Option<Session>, StoreError> {
-        let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &[b""] };
-        let ended: Option<Vec<u8>> = self.redis.run_durably(&END, call).await?.read()?;
-        let document = ended.as_deref().and_then(|record| record.get(HEADER..));
-        document.map(|document| from_document::<Document>(document).map(|found| found.session)).transpose()
+    /// Ends the record at a place; whether this caller was the first.
+    pub(super) async fn end_record(&self, place: Place) -> Result<bool, StoreError> {
+        let name = random::base64url::<12>(&*self.random);
+        let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &[name.as_bytes()] };
+        Ok(self.redis.run_durably(&END, call).await?.read::<u8>()? == 1)
     }
 }
 

@@ -5,19 +5,22 @@
 //! * [`postgres`]: pooled connections, prepared statements, migrations;
 //! * [`redis`]: connections whose answers say who gave them, durable writes gathered before one `WAIT`, scripts, tags;
 //! * [`batch`]: group commit;
-//! * [`breaker`]: engines that do not answer are not waited for.
+//! * [`breaker`]: engines that do not answer are not waited for;
+//! * [`check`]: whether they keep what the store promises, before it is opened.
 //!
 //! On them, one module for each trait of the port.
 
 mod batch;
 mod breaker;
 mod changes;
+mod check;
 #[cfg(feature = "engines")]
 pub mod engines;
 mod open;
 mod postgres;
 mod redis;
 
+pub use check::{Finding, Level, check};
 pub use open::{ClusterError, ClusterOptions};
 pub use postgres::{MigrationError, PostgresError, PostgresOptions};
 pub use redis::{RedisOptions, ReplicaPolicy};

@@ -9,6 +9,7 @@ use symbolon_store::shard::FirstShards;
 
 use crate::breaker::Breaker;
 use crate::changes::Changes;
+use crate::check::{Finding, Level, check};
 use crate::postgres::{Migration, MigrationError, Postgres, PostgresError, PostgresOptions, migrate};
 use crate::redis::{Redis, RedisOptions};
 use crate::{ClusterStore, UnixMillis};
@@ -40,6 +41,8 @@ pub struct ClusterOptions {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum ClusterError {
+    #[error("the engines of the store do not keep what it promises:{}", listed(.0))]
+    Refused(Vec<Finding>),
     #[error(transparent)]
     Postgres(#[from] PostgresError),
     #[error(transparent)]
@@ -51,11 +54,12 @@ pub enum ClusterError {
 }
 
 impl ClusterStore {
-    /// Connects to both engines and brings the schema up to date. Needs a tokio runtime, on which its tasks go on.
+    /// Examines both engines, connects to them and brings the schema up to date. Needs a tokio runtime, on which its tasks go on.
     ///
     /// # Errors
-    /// [`ClusterError`]: an engine is out of reach, or the schema is of a newer program.
+    /// [`ClusterError`]: an engine is out of reach or wrongly set, or the schema is of a newer program.
     pub async fn open(options: ClusterOptions) -> Result<Self, ClusterError> {
+        heed(check(&options).await)?;
         let figures = Arc::new(StoreFigures::new());
         let postgres = Arc::new(Postgres::new(&options.postgres, &figures, Breaker::new("PostgreSQL"))?);
         migrate(&postgres, MIGRATIONS).await?;
@@ -64,4 +68,19 @@ impl ClusterStore {
         let changes = Arc::new(changes);
         Ok(Self { postgres, redis, figures, changes, now: options.now, random: options.random })
     }
+}
+
+/// Refuses what no waiting mends, and tells the rest: a node that starts while a replica is away goes on when it is back.
+fn heed(findings: Vec<Finding>) -> Result<(), ClusterError> {
+    let (refused, told): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(|finding| finding.level == Level::Refused);
+    for Finding { what, mend, .. } in told.iter().filter(|finding| finding.level > Level::Fine) {
+        tracing::warn!(target: "symbolon::store", mend, "{what}");
+    }
+    if refused.is_empty() { Ok(()) } else { Err(ClusterError::Refused(refused)) }
+}
+
+/// A line for each.
+fn listed(findings: &[Finding]) -> String {
+    findings.iter().map(|finding| format!("\n- {}. Mend: {}", finding.what, finding.mend)).collect()
 }

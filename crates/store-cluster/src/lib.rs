@@ -5,7 +5,8 @@
 //! * [`postgres`]: pooled connections, prepared statements, migrations;
 //! * [`redis`]: connections whose answers say who gave them, durable writes gathered before one `WAIT`, scripts, tags;
 //! * [`batch`]: group commit;
-//! * [`breaker`]: engines that do not answer are not waited for.
+//! * [`breaker`]: engines that do not answer are not waited for;
+//! * [`check`]: whether they keep what the store promises, before it is opened.
 //!
 //! On them, one module for each trait of the port.
 
@@ -14,6 +15,7 @@ mod batch;
 mod breaker;
 mod challenge;
 mod changes;
+mod check;
 mod code;
 #[cfg(feature = "engines")]
 pub mod engines;
@@ -32,6 +34,7 @@ mod store;
 #[cfg(test)]
 mod testing;
 
+pub use check::{Finding, Level, check};
 pub use open::{ClusterError, ClusterOptions};
 pub use postgres::{MigrationError, PostgresError, PostgresOptions};
 pub use redis::{RedisOptions, ReplicaPolicy};

@@ -10,6 +10,7 @@ use symbolon_store::figures::StoreFigures;
 use symbolon_store::shard::FirstShards;
 
 use crate::changes::Changes;
+use crate::check::{Finding, Level, check};
 use crate::epoch::Epochs;
 use crate::generation::Generations;
 use crate::nodes::{Nodes, Shared};
@@ -48,6 +49,8 @@ pub struct ClusterOptions {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum ClusterError {
+    #[error("the engines of the store do not keep what it promises:{}", listed(.0))]
+    Refused(Vec<Finding>),
     #[error(transparent)]
     Postgres(#[from] PostgresError),
     #[error(transparent)]
@@ -59,21 +62,16 @@ pub enum ClusterError {
 }
 
 impl ClusterStore {
-    /// Connects to both engines and brings the schema up to date. Needs a tokio runtime, on which its tasks go on.
+    /// Examines both engines, connects to them and brings the schema up to date. Needs a tokio runtime, on which its tasks go on.
     ///
     /// # Errors
-    /// [`ClusterError`]: an engine is out of reach, or the schema is of a newer program.
+    /// [`ClusterError`]: an engine is out of reach or wrongly set, or the schema is of a newer program.
     pub async fn open(options: ClusterOptions) -> Result<Self, ClusterError> {
+        heed(check(&options).await)?;
         let figures = Arc::new(StoreFigures::new());
         let postgres = Arc::new(Postgres::new(&options.postgres, &figures)?);
         migrate(&postgres, MIGRATIONS).await?;
         let redis = Arc::new(Redis::connect(&options.redis).await?);
-        if !redis.is_cluster() {
-            tracing::warn!(
-                target: "symbolon::store",
-                "Redis is a single server, no cluster: for development only, what it loses is lost"
-            );
-        }
         let (changes, words) = Changes::new();
         let changes = Arc::new(changes);
         let records = Records::new(&postgres, &figures, &changes);
@@ -90,7 +88,6 @@ impl ClusterStore {
             accept_clock: options.accept_clock,
         };
         let nodes = Nodes::join(shared, options.redis.urls, words, &*options.random).await?;
-        nodes.ready()?;
         let restored_at = revocation::restored_at(&postgres).await?;
         let epochs = Epochs::new(&postgres, Marks::new(&redis, &options.now));
         let tombstones = Tombstones::start(&postgres, &epochs);
@@ -115,4 +112,19 @@ impl ClusterStore {
             random: options.random,
         })
     }
+}
+
+/// Refuses what no waiting mends, and tells the rest: a node that starts while a replica is away goes on when it is back.
+fn heed(findings: Vec<Finding>) -> Result<(), ClusterError> {
+    let (refused, told): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(|finding| finding.level == Level::Refused);
+    for Finding { what, mend, .. } in told.iter().filter(|finding| finding.level > Level::Fine) {
+        tracing::warn!(target: "symbolon::store", mend, "{what}");
+    }
+    if refused.is_empty() { Ok(()) } else { Err(ClusterError::Refused(refused)) }
+}
+
+/// A line for each.
+fn listed(findings: &[Finding]) -> String {
+    findings.iter().map(|finding| format!("\n- {}. Mend: {}", finding.what, finding.mend)).collect()
 }

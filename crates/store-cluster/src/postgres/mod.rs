@@ -76,16 +76,8 @@ pub(crate) type Transaction<'a> = Statements<deadpool_postgres::Transaction<'a>>
 impl Postgres {
     /// Makes a pool. Nothing is connected yet.
     pub(crate) fn new(options: &PostgresOptions, figures: &Arc<StoreFigures>) -> Result<Self, PostgresError> {
-        let mut config: Config = options.url.expose().parse()?;
-        let limit = format!("-c statement_timeout={}", options.timeout.as_millis());
-        let given = config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
-        config.options(format!("{given}{limit}"));
-        config.application_name("symbolon");
-        config.connect_timeout(options.timeout);
-        config.tcp_user_timeout(options.timeout);
-        config.keepalives_idle(Duration::from_secs(10));
         let manager = Manager::from_config(
-            config,
+            config(options)?,
             MakeRustlsConnect::new(tls()),
             ManagerConfig { recycling_method: RecyclingMethod::Fast },
         );
@@ -240,8 +232,21 @@ fn pool_error(error: PoolError) -> StoreError {
     }
 }
 
+/// How this process connects.
+pub(crate) fn config(options: &PostgresOptions) -> Result<Config, tokio_postgres::Error> {
+    let mut config: Config = options.url.expose().parse()?;
+    let limit = format!("-c statement_timeout={}", options.timeout.as_millis());
+    let given = config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
+    config.options(format!("{given}{limit}"));
+    config.application_name("symbolon");
+    config.connect_timeout(options.timeout);
+    config.tcp_user_timeout(options.timeout);
+    config.keepalives_idle(Duration::from_secs(10));
+    Ok(config)
+}
+
 /// TLS by the roots that the system trusts, or `SSL_CERT_FILE`.
-fn tls() -> ClientConfig {
+pub(crate) fn tls() -> ClientConfig {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()

@@ -110,7 +110,6 @@ pub(crate) struct Redis {
     durable: DurableLink,
     breaker: Breaker,
     tags: Tags,
-    clustered: bool,
     timeout: Duration,
 }
 
@@ -130,14 +129,8 @@ impl Redis {
             durable,
             breaker: Breaker::new("Redis"),
             tags: Tags::new(&options.prefix),
-            clustered,
             timeout: options.timeout,
         })
-    }
-
-    /// Whether it is a cluster, rather than a single server for development.
-    pub(crate) fn is_cluster(&self) -> bool {
-        self.clustered
     }
 
     /// Whether commands are let through. Where only replicas are missing, reads go on: that is no reason to send this

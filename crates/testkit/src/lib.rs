@@ -21,5 +21,5 @@ mod signing;
 pub use browser::{Answer, Browser};
 pub use clock::TestClock;
 pub use relying_party::{AuthorizationRequest, RelyingParty, TokenSet, decode_jwt};
-pub use server::{ADMIN_SECRET, Options, TestServer};
+pub use server::{ADMIN_SECRET, Options, TestServer, is_clustered};
 pub use signing::Signing;

@@ -22,8 +22,8 @@ use symbolon_server::serve::{self, Server};
 use symbolon_server::telemetry::Registry;
 use symbolon_store::Store;
 
-pub(crate) use data::is_clustered;
 use data::Data;
+pub use data::is_clustered;
 pub(crate) use data::{Durability, embedded};
 use round_robin::RoundRobin;
 

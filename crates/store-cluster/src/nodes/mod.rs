@@ -178,9 +178,11 @@ impl Nodes {
         Ok(())
     }
 
-    /// Gives the lease back.
+    /// Gives the lease back, once.
     pub(crate) async fn leave(&self) -> Result<(), StoreError> {
-        self.stopping.send_replace(true);
+        if self.stopping.send_replace(true) {
+            return Ok(());
+        }
         self.lease.store(0, Ordering::Release);
         // Whoever has told everything leaves nothing that others could have missed.
         let closed = self.shared.changes.all_sent();

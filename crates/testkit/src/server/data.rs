@@ -27,7 +27,7 @@ pub(super) struct Stores {
 }
 
 /// Whether the environment asks for servers on a cluster store.
-pub(crate) fn is_clustered() -> bool {
+pub fn is_clustered() -> bool {
     std::env::var("SYMBOLON_TEST_STORE").is_ok_and(|store| store == "cluster")
 }
 

@@ -287,8 +287,10 @@ fn another_user_ends_the_session_before() {
 
 #[test]
 fn wrong_passwords_are_slowed_down() {
-    let limits =
-        Options::default().env("SYMBOLON_RATE_LIMITS", "on").env("SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT", "3/m");
+    let limits = Options::default()
+        .env("SYMBOLON_RATE_LIMITS", "on")
+        .env("SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT", "3/m")
+        .one_node();
     let scene = Scene::with(limits);
     let browser = scene.server.browser();
     let page = scene.at_login(&browser, &scene.rp.authorization_request());

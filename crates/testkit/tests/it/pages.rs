@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use symbolon_server::config::{Config, Mode, Sources};
 use symbolon_server::demo;
-use symbolon_testkit::decode_jwt;
+use symbolon_testkit::{Options, decode_jwt};
 
 use crate::login::Scene;
 
 /// The scene as development mode has it: its own issuer on `localhost`.
 fn developing() -> Scene {
-    let mut scene = Scene::new();
+    // Development mode is one process.
+    let mut scene = Scene::with(Options::default().one_node());
     let listen = scene.server.url.trim_start_matches("http://").to_owned();
     let directory = scene.directory.path().to_str().unwrap().to_owned();
     let env = [("SYMBOLON_LISTEN".to_owned(), listen), ("SYMBOLON_DATA_DIR".to_owned(), directory)];

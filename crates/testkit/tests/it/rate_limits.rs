@@ -8,7 +8,8 @@ use symbolon_testkit::{Answer, Browser, Options, RelyingParty, TestServer};
 use crate::login::Scene;
 
 fn limited(name: &str, rate: &str) -> Options {
-    Options::default().env("SYMBOLON_RATE_LIMITS", "on").env(name, rate)
+    // Every process counts for itself.
+    Options::default().one_node().env("SYMBOLON_RATE_LIMITS", "on").env(name, rate)
 }
 
 fn assert_limited(answer: &Answer) -> u64 {

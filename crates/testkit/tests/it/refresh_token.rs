@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use symbolon_testkit::{Options, RelyingParty, TestServer, TokenSet};
+use symbolon_testkit::{Options, RelyingParty, TestServer, TokenSet, is_clustered};
 
 #[test]
 fn a_refresh_rotates_and_a_lost_answer_is_given_again() {
@@ -48,7 +48,9 @@ fn families_sessions_and_revocations_survive_a_restart_and_codes_do_not() {
     let issuer = server.issuer.clone();
     let server = server.restart(Options { seed: 2, ..Options::default() }.issuer(&issuer));
     let rp = rp.at(&server);
-    assert_eq!(rp.redeem(&code, &request.verifier).error(), "invalid_grant");
+    // A node that is started again is no restart of the cluster: codes are lost with Redis alone.
+    let redeemed = rp.redeem(&code, &request.verifier);
+    assert_eq!(redeemed.status, if is_clustered() { 200 } else { 400 }, "{redeemed:?}");
     TokenSet::of(&rp.refresh(kept.refresh_token.as_deref().unwrap()));
     let bearer = format!("Bearer {}", revoked.access_token);
     assert_eq!(server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status, 401);

@@ -13,7 +13,8 @@ fn figures_can_be_switched_off() {
     assert_eq!(management.get("/metrics").status, 404);
     assert_eq!(management.get("/healthz").status, 200);
     assert!(server.app.registry.requests().snapshot().is_empty());
-    let server = TestServer::start();
+    // The one whose figures are read.
+    let server = TestServer::start_with(Options::default().one_node());
     assert_eq!(server.browser().get("/.well-known/jwks.json").status, 200);
     let page = Browser::new(&server.management).get("/metrics");
     assert!(page.body.contains("symbolon_requests_total{endpoint=\"jwks\",outcome=\"ok\"} 1"), "{page:?}");

@@ -172,7 +172,7 @@ fn a_collector_learns_who_sends() {
 #[test]
 fn an_error_of_ours_marks_its_span() {
     let collector = Collector::start();
-    let server = TestServer::start_with(collector.options());
+    let server = TestServer::start_with(collector.options().one_node());
     let rp = RelyingParty::register(&server, json!({}));
     assert_eq!(rp.token(&[("grant_type", "client_credentials")]).status, 200);
     assert_eq!(rp.refresh("rt_wrong").status, 400);

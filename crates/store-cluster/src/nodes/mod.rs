@@ -34,7 +34,7 @@ pub(crate) const LEASE: Duration = Duration::from_secs(2);
 const RENEW_EVERY: Duration = Duration::from_millis(500);
 
 /// How often it is asked whether everybody follows.
-const ASK_EVERY: Duration = Duration::from_millis(20);
+const ASK_EVERY: Duration = Duration::from_millis(5);
 
 /// How long that may take: every lease that is not renewed has run out long before.
 const FOLLOWED_WITHIN: Duration = Duration::from_secs(8);

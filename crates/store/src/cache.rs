@@ -3,6 +3,10 @@
 //! A write drops the entry after its commit. A reader that asked the database before that commit may come with the
 //! older record after the drop: so a reader notes the epoch of its entry before it asks, a drop moves the epoch on,
 //! and a record is put only while its epoch still stands.
+//!
+//! Between a commit and its drop one reader may have the newer record while memory still has the older one, or another
+//! reader brings it. Where that time is long, the write [holds](RecordCache::hold) the entry from before its commit: it
+//! is dropped, and nothing is put. So nobody who has seen the newer record is answered from memory with the older one.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -41,10 +45,31 @@ impl Equivalent<Name> for Probe<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch(u64);
 
+#[derive(Default)]
+struct Slot {
+    epoch: u64,
+    /// Writes on their way.
+    held: u32,
+}
+
+/// While it lives, nothing is put, and what was read meanwhile is not put later.
+#[must_use = "nothing is held once it is gone"]
+pub struct Held<'a>(&'a [Mutex<Slot>]);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        for slot in self.0 {
+            let mut slot = slot.lock();
+            slot.held -= 1;
+            slot.epoch += 1;
+        }
+    }
+}
+
 /// Records of one kind, by issuer and id.
 pub struct RecordCache<T> {
     entries: Cache<Name, Arc<T>>,
-    epochs: [Mutex<u64>; EPOCHS],
+    slots: [Mutex<Slot>; EPOCHS],
     hasher: std::hash::RandomState,
     figures: Arc<CacheFigures>,
 }
@@ -54,7 +79,7 @@ impl<T> RecordCache<T> {
     pub fn new(capacity: usize, figures: Arc<CacheFigures>) -> Self {
         Self {
             entries: Cache::new(capacity),
-            epochs: std::array::from_fn(|_| Mutex::default()),
+            slots: std::array::from_fn(|_| Mutex::default()),
             hasher: std::hash::RandomState::new(),
             figures,
         }
@@ -68,23 +93,45 @@ impl<T> RecordCache<T> {
             return Ok(record);
         }
         self.figures.miss();
-        Err(Epoch(*self.epoch(&probe).lock()))
+        Err(Epoch(self.slot(&probe).lock().epoch))
     }
 
-    /// Puts what the database said, unless the entry was dropped since `epoch`.
+    /// Puts what the database said, unless the entry is held, or was dropped since `epoch`.
     pub fn put(&self, issuer: &IssuerId, id: &str, record: Arc<T>, epoch: Epoch) {
         // Held over the insertion: a drop comes either before, and is seen, or after, and finds the entry.
-        let current = self.epoch(&Probe { issuer, id }).lock();
-        if *current == epoch.0 {
+        let slot = self.slot(&Probe { issuer, id }).lock();
+        if slot.epoch == epoch.0 && slot.held == 0 {
             self.entries.insert(Name { issuer: issuer.clone(), id: SmolStr::new(id) }, record);
         }
+    }
+
+    /// Holds an entry while a write is on its way, and drops it. Some others are held with it.
+    pub fn hold(&self, issuer: &IssuerId, id: &str) -> Held<'_> {
+        let probe = Probe { issuer, id };
+        let held = Self::held(std::slice::from_ref(self.slot(&probe)));
+        self.entries.remove(&probe);
+        held
+    }
+
+    /// Holds every entry, and drops those of an issuer.
+    pub fn hold_issuer(&self, issuer: &IssuerId) -> Held<'_> {
+        let held = Self::held(&self.slots);
+        self.entries.retain(|name, _| name.issuer != *issuer);
+        held
+    }
+
+    fn held(slots: &[Mutex<Slot>]) -> Held<'_> {
+        for slot in slots {
+            slot.lock().held += 1;
+        }
+        Held(slots)
     }
 
     /// Drops an entry, and whatever is being read for it.
     pub fn drop_entry(&self, issuer: &IssuerId, id: &str) {
         let probe = Probe { issuer, id };
-        let mut current = self.epoch(&probe).lock();
-        *current += 1;
+        let mut slot = self.slot(&probe).lock();
+        slot.epoch += 1;
         self.entries.remove(&probe);
     }
 
@@ -102,16 +149,16 @@ impl<T> RecordCache<T> {
 
     /// Before entries go: what is put from now on was read from now on.
     fn move_epochs_on(&self) {
-        for epoch in &self.epochs {
-            *epoch.lock() += 1;
+        for slot in &self.slots {
+            slot.lock().epoch += 1;
         }
     }
 
-    fn epoch(&self, probe: &Probe<'_>) -> &Mutex<u64> {
+    fn slot(&self, probe: &Probe<'_>) -> &Mutex<Slot> {
         let index = self.hasher.hash_one(probe) as usize % EPOCHS;
         // There are EPOCHS of them.
         #[allow(clippy::indexing_slicing, reason = "the remainder is below the length, a constant above 0")]
-        &self.epochs[index]
+        &self.slots[index]
     }
 }
 
@@ -158,6 +205,33 @@ mod tests {
         cache.drop_all();
         cache.put(&issuer, "c", Arc::new("older"), before);
         assert!(cache.get(&issuer, "c").is_err() && cache.get(&other, "a").is_err());
+    }
+
+    #[test]
+    fn nothing_is_put_while_a_write_is_on_its_way() {
+        let (cache, _, issuer) = cache();
+        let put = |record| {
+            let epoch = cache.get(&issuer, "a").unwrap_err();
+            cache.put(&issuer, "a", Arc::new(record), epoch);
+        };
+        let hold = |all| if all { cache.hold_issuer(&issuer) } else { cache.hold(&issuer, "a") };
+        for all in [false, true] {
+            let before = cache.get(&issuer, "a").unwrap_err();
+            let (first, second) = (hold(all), hold(all));
+            put("older");
+            drop(first);
+            put("older");
+            let meanwhile = cache.get(&issuer, "a").unwrap_err();
+            drop(second);
+            for epoch in [before, meanwhile] {
+                cache.put(&issuer, "a", Arc::new("older"), epoch);
+            }
+            put("newer");
+            assert_eq!(*cache.get(&issuer, "a").unwrap(), "newer");
+            let held = hold(all);
+            assert!(cache.get(&issuer, "a").is_err(), "what is there goes");
+            drop(held);
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
-use symbolon_store::cache::RecordCache;
+use symbolon_store::cache::{Held, RecordCache};
 use symbolon_store::figures::{StoreFigures, StoreKind};
 use symbolon_store::port::{Changed, Given};
 use tokio_postgres::Row;
@@ -60,6 +60,21 @@ struct Caches {
 }
 
 impl Caches {
+    /// Drops what a change will make old, and holds it from before its commit until it is announced.
+    fn hold(&self, changed: &Changed) -> Vec<Held<'_>> {
+        match changed {
+            Changed::Client(issuer, id) => vec![self.clients.hold(issuer, id.as_str())],
+            Changed::ClientDeleted(issuer, id) => {
+                vec![self.clients.hold(issuer, id.as_str()), self.consents.hold_issuer(issuer)]
+            }
+            Changed::User(issuer, id) => {
+                vec![self.users.hold(issuer, id.as_str()), self.consents.hold(issuer, id.as_str())]
+            }
+            Changed::Consents(issuer, user) => vec![self.consents.hold(issuer, user.as_str())],
+            Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers | Changed::Everything => Vec::new(),
+        }
+    }
+
     /// Drops what a change made old.
     fn forget(&self, changed: &Changed) {
         match changed {
@@ -167,7 +182,11 @@ impl Records {
     where
         F: Future<Output = Written<T>>,
     {
-        self.measured(kind, async { self.attempt(work).await.map_err(Failure::into_error) }).await
+        self.measured(kind, async {
+            let connection = self.postgres.connection().await?;
+            self.attempt(connection, work).await.map_err(Failure::into_error)
+        })
+        .await
     }
 
     /// Writes, and announces the change once it is durable, even if the caller is gone by then: the write stands
@@ -184,7 +203,9 @@ impl Records {
     {
         let records = Arc::clone(self);
         let task = tokio::spawn(async move {
-            let result = records.attempt(work).await;
+            let connection = records.postgres.connection().await?;
+            let _held = records.caches.hold(&changed);
+            let result = records.attempt(connection, work).await;
             match &result {
                 Ok(_) => records.changes.announce(&changed),
                 // Another node may have changed it, and its word may still be on its way.
@@ -198,18 +219,22 @@ impl Records {
     }
 
     /// Tries a write until no other transaction is in its way, each time on a connection of its own.
-    async fn attempt<T, F>(&self, work: impl Fn(Connection) -> F) -> Result<T, Failure>
+    async fn attempt<T, F>(
+        &self,
+        mut connection: Connection,
+        work: impl Fn(Connection) -> F,
+    ) -> Result<T, Failure>
     where
         F: Future<Output = Written<T>>,
     {
         let mut tries = 0;
         loop {
-            let connection = self.postgres.connection().await.map_err(Failure::Refused)?;
             match work(connection).await {
                 Ok(Some(value)) => return Ok(value),
                 Err(StoreError::Conflict) if tries < TRIES => {
                     tokio::time::sleep(PAUSE * 2_u32.pow(tries)).await;
                     tries += 1;
+                    connection = self.postgres.connection().await.map_err(Failure::Refused)?;
                 }
                 Ok(None) | Err(StoreError::Conflict) => return Err(Failure::Refused(StoreError::Conflict)),
                 Err(error) => return Err(Failure::Unknown(error)),

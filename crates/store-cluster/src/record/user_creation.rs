@@ -33,17 +33,27 @@ impl Records {
         rows: Vec<UserRow>,
     ) -> Result<Vec<Created>, StoreError> {
         let mut created = vec![Created::Exists; rows.len()];
-        for wave in waves(rows) {
-            let places: HashMap<String, usize> =
-                wave.iter().map(|(place, row)| (row.id.clone(), *place)).collect();
+        let (mut ids_taken, mut emails_taken) = (HashSet::new(), HashSet::new());
+        for mut wave in waves(rows) {
+            // Whoever comes after one that was created has lost already.
+            wave.retain(|(_, row)| {
+                let email_taken = row.email.as_ref().is_some_and(|email| emails_taken.contains(email));
+                !email_taken && !ids_taken.contains(&row.id)
+            });
+            let mut places: HashMap<String, (usize, Option<String>)> =
+                wave.iter().map(|(place, row)| (row.id.clone(), (*place, row.email.clone()))).collect();
             let pieces = pieces(issuer, wave.into_iter().map(|(_, row)| row).collect());
             let writes =
                 stream::iter(pieces).map(|piece| self.create_piece(piece)).buffer_unordered(WRITES_IN_FLIGHT);
-            let ids: Vec<HashSet<String>> = writes.try_collect().await?;
-            for place in ids.iter().flatten().filter_map(|id| places.get(id)) {
-                if let Some(outcome) = created.get_mut(*place) {
-                    *outcome = Created::Created;
+            let written: Vec<HashSet<String>> = writes.try_collect().await?;
+            for id in written.into_iter().flatten() {
+                if let Some((place, email)) = places.remove(&id) {
+                    emails_taken.extend(email);
+                    if let Some(outcome) = created.get_mut(place) {
+                        *outcome = Created::Created;
+                    }
                 }
+                ids_taken.insert(id);
             }
         }
         Ok(created)
@@ -58,20 +68,16 @@ impl Records {
 /// Users with their places, in waves: whoever has the id or the address of one before comes in a later wave, when it is
 /// known what became of that one. Nearly always there is one wave.
 fn waves(rows: Vec<UserRow>) -> Vec<Vec<(usize, UserRow)>> {
-    let wave_of = {
-        let (mut ids, mut emails) = (HashMap::new(), HashMap::new());
-        let wave_of = |row: &UserRow| {
-            let after = |last: Option<&usize>| last.map_or(0, |last| last + 1);
-            let wave =
-                after(ids.get(&row.id)).max(row.email.as_ref().map_or(0, |email| after(emails.get(email))));
-            ids.insert(row.id.clone(), wave);
-            if let Some(email) = &row.email {
-                emails.insert(email.clone(), wave);
-            }
-            wave
-        };
-        rows.iter().map(wave_of).collect::<Vec<_>>()
-    };
+    let mut wave_of = Vec::with_capacity(rows.len());
+    let (mut ids, mut emails) = (HashMap::<&str, usize>::new(), HashMap::<&str, usize>::new());
+    for row in &rows {
+        let (id, email) = (row.id.as_str(), row.email.as_deref());
+        let before = ids.get(id).max(email.and_then(|email| emails.get(email)));
+        let wave = before.map_or(0, |before| before + 1);
+        ids.insert(id, wave);
+        emails.extend(email.map(|email| (email, wave)));
+        wave_of.push(wave);
+    }
     let number = wave_of.iter().max().map_or(0, |last| last + 1);
     let mut waves: Vec<Vec<_>> = (0..number).map(|_| Vec::new()).collect();
     for (place, (row, wave)) in rows.into_iter().zip(wave_of).enumerate() {

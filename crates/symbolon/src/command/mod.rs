@@ -64,7 +64,8 @@ impl CommandError {
     /// 2 for a mistake of the caller's, 1 for everything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let usage = match self {
-            Self::Config(_) | Self::Usage(_) | Self::Process(ProcessError::Config(_)) => true,
+            Self::Config(_) | Self::Usage(_) => true,
+            Self::Process(error) => matches!(error, ProcessError::Config(_) | ProcessError::PostgresUrl(_)),
             Self::Api(error) => error.is_usage(),
             // It could not run, which is not what it would say of a provider that failed.
             Self::Loadtest(_) => true,
@@ -117,6 +118,16 @@ fn load(matches: &ArgMatches) -> Result<Config, ConfigErrors> {
 fn serve(matches: &ArgMatches) -> Result<(), CommandError> {
     let accept_clock = matches.get_flag("accept-clock");
     Ok(process::serve(load(matches)?, accept_clock, &|| load(matches))?)
+}
+
+/// Refuses what is about a data directory where there is none.
+fn on_embedded(config: &Config) -> Result<(), CommandError> {
+    if config.storage.cluster.is_none() {
+        return Ok(());
+    }
+    let mend = "the cluster store has no data directory: it is backed up and restored by the tools of PostgreSQL and \
+                Redis (docs/setup/cluster.md)";
+    Err(CommandError::Usage(mend.to_owned()))
 }
 
 /// A required argument. clap has checked that it is there.

@@ -156,7 +156,11 @@ impl App {
         match known {
             Some(issuer) if issuer.url == config.issuer.as_str() => Ok(()),
             Some(issuer) => {
-                tracing::warn!(from = issuer.url, to = config.issuer.as_str(), "the default issuer gets another URL");
+                tracing::warn!(
+                    from = issuer.url,
+                    to = config.issuer.as_str(),
+                    "the default issuer gets another URL"
+                );
                 let moved = Issuer { url: config.issuer.as_str().to_owned(), ..issuer };
                 self.store.update_issuer(moved).await?;
                 Ok(())

@@ -6,6 +6,7 @@ pub(crate) mod store;
 use std::io::Write;
 use std::sync::Arc;
 
+use store::Opened;
 use symbolon_crypto::digest;
 use symbolon_crypto::random::SystemRandom;
 use symbolon_crypto::seal::SealError;
@@ -22,7 +23,6 @@ use symbolon_store::StoreError;
 use symbolon_store_cluster::{ClusterError, PostgresError};
 use symbolon_store_embedded::EmbeddedError;
 use symbolon_store_embedded::directory::OpenError;
-use store::Opened;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Why the provider could not start or run.
@@ -37,7 +37,9 @@ pub(crate) enum ProcessError {
     Store(#[from] EmbeddedError),
     #[error("the cluster store cannot be opened: {0}")]
     Cluster(#[from] ClusterError),
-    #[error("postgres.url: {0}; write it as in \"postgres://user:password@host:5432/database?sslmode=require\"")]
+    #[error(
+        "postgres.url: {0}; write it as in \"postgres://user:password@host:5432/database?sslmode=require\""
+    )]
     PostgresUrl(#[from] PostgresError),
     #[error(transparent)]
     Records(#[from] StoreError),

@@ -126,7 +126,10 @@ mod tests {
             ("postgres://u:p@db.example/db", true),
             ("postgres://u:p@db.example/db?sslmode=prefer", true),
             ("postgres://u:p@db.example?sslmode=require", false),
-            ("postgres://a.example:5432,b.example:5433/db?sslmode=require&target_session_attrs=read-write", false),
+            (
+                "postgres://a.example:5432,b.example:5433/db?sslmode=require&target_session_attrs=read-write",
+                false,
+            ),
             ("postgres://localhost,b.example/db", true),
             ("postgres://u:p@10.0.0.1/db?connect_timeout=3", true),
             ("postgres:///db?host=db.example", true),

@@ -1,5 +1,6 @@
 //! PostgreSQL: pooled connections whose statements are prepared once, counted and bounded in time.
 
+mod connector;
 mod error;
 mod migration;
 
@@ -22,6 +23,7 @@ use tokio_postgres::{Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::breaker::Breaker;
+use connector::Connector;
 use error::cause;
 pub(crate) use error::of_database;
 
@@ -86,11 +88,11 @@ pub(crate) type Connection = Statements<Object>;
 pub(crate) type Transaction<'a> = Statements<deadpool_postgres::Transaction<'a>>;
 
 impl Postgres {
-    /// Makes a pool. Nothing is connected yet.
+    /// Makes a pool, whose connections will live on the runtime of the caller. Nothing is connected yet.
     pub(crate) fn new(options: &PostgresOptions, figures: &Arc<StoreFigures>) -> Result<Self, PostgresError> {
-        let manager = Manager::from_config(
+        let manager = Manager::from_connect(
             config(options)?,
-            MakeRustlsConnect::new(tls()),
+            Connector::here(MakeRustlsConnect::new(tls())),
             ManagerConfig { recycling_method: RecyclingMethod::Fast },
         );
         let pool = Pool::builder(manager)

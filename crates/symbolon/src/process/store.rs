@@ -44,7 +44,10 @@ impl OwnRuntime {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, ProcessError> {
-        let failed = |error: JoinError| ProcessError::Io { what: "cannot open the store".into(), source: error.into() };
+        let failed = |error: JoinError| ProcessError::Io {
+            what: "cannot open the store".into(),
+            source: error.into(),
+        };
         match &self.0 {
             Some(runtime) => runtime.spawn(work).await.map_err(failed),
             None => Ok(work.await),
@@ -73,6 +76,7 @@ pub(crate) async fn open(
         let directory = Some(store.directory().path().to_owned());
         return Ok(Opened { store, directory, _io: None });
     };
+    check(config)?;
     let io = OwnRuntime::new(threads)?;
     let opened = io.run(ClusterStore::open(options)).await??;
     Ok(Opened { store: Arc::new(opened), directory: None, _io: Some(io) })

@@ -138,7 +138,10 @@ fn postgres(reader: &mut Reader) -> SecretString {
     let mend = format!("set `{URL}` or `{URL_FILE}` (SYMBOLON_POSTGRES_URL, SYMBOLON_POSTGRES_URL_FILE)");
     let Some((url, key)) = required(reader, URL, URL_FILE, &mend) else { return SecretString::from("") };
     if let Some(true) = judged(reader, key, engine::postgres(url.expose())) {
-        reader.warn(key, "PostgreSQL beyond loopback without sslmode=require: records and password may go in the clear.");
+        reader.warn(
+            key,
+            "PostgreSQL beyond loopback without sslmode=require: records and password may go in the clear.",
+        );
     }
     url
 }
@@ -149,7 +152,10 @@ fn redis(reader: &mut Reader) -> Vec<SecretString> {
     let urls: Vec<_> =
         urls.expose().split([',', '\n']).map(str::trim).filter(|url| !url.is_empty()).collect();
     if let Some(true) = judged(reader, key, engine::redis(&urls)) {
-        reader.warn(key, "Redis beyond loopback without TLS (rediss://): sessions and password go in the clear.");
+        reader.warn(
+            key,
+            "Redis beyond loopback without TLS (rediss://): sessions and password go in the clear.",
+        );
     }
     urls.into_iter().map(SecretString::from).collect()
 }

@@ -9,7 +9,8 @@ const STORE: (&str, &str) = ("SYMBOLON_STORE", "cluster");
 const MASTER: (&str, &str) =
     ("SYMBOLON_MASTER_KEY", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
 const POSTGRES: (&str, &str) = ("SYMBOLON_POSTGRES_URL", "postgres://u:hunter2@127.0.0.1:5432/symbolon");
-const REDIS: (&str, &str) = ("SYMBOLON_REDIS_URLS", "redis://u:hunter2@127.0.0.1:7000,redis://u:hunter2@127.0.0.1:7001");
+const REDIS: (&str, &str) =
+    ("SYMBOLON_REDIS_URLS", "redis://u:hunter2@127.0.0.1:7000,redis://u:hunter2@127.0.0.1:7001");
 
 /// Variables of a node of the cluster, with these on top; a name without a value is taken out.
 fn node<'a>(env: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
@@ -120,7 +121,10 @@ fn urls_are_refused_where_they_would_do_nothing() {
         assert_refused(&[(variable, value)], &parts);
         assert!(!refused(&[(variable, value)]).contains("hunter2"));
     }
-    assert_refused(&[("SYMBOLON_STORE", "redis"), POSTGRES], &["store = \"redis\"", "\"embedded\" or \"cluster\""]);
+    assert_refused(
+        &[("SYMBOLON_STORE", "redis"), POSTGRES],
+        &["store = \"redis\"", "\"embedded\" or \"cluster\""],
+    );
 }
 
 #[test]

@@ -88,7 +88,9 @@ fn a_value_of_the_wrong_shape_is_refused() {
 #[test]
 fn unknown_names_are_refused_with_the_nearest_known_one() {
     let errors = load(
-        Some("lisen = \"x\"\n[log]\nlevle = \"debug\"\n[mongodb]\nseedlist = \"mongodb://user:hunter2@db\"\n"),
+        Some(
+            "lisen = \"x\"\n[log]\nlevle = \"debug\"\n[mongodb]\nseedlist = \"mongodb://user:hunter2@db\"\n",
+        ),
         &[ISSUER, SECRET, ("SYMBOLON_ADMIN_SECRETT", "hunter2")],
         &[("--data-dirr", "x")],
     )

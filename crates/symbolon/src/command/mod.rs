@@ -12,6 +12,7 @@ mod loadtest;
 mod output;
 mod restore;
 mod secret_input;
+mod store;
 mod user;
 
 use std::io::Write;
@@ -82,7 +83,7 @@ pub(crate) fn complain(error: &CommandError) {
 }
 
 /// Every command beside `serve` and `config`.
-pub(crate) fn commands() -> [Command; 7] {
+pub(crate) fn commands() -> [Command; 8] {
     [
         issuer::command(),
         client::command(),
@@ -90,6 +91,7 @@ pub(crate) fn commands() -> [Command; 7] {
         key::command(),
         backup::command(),
         restore::command(),
+        store::command(),
         loadtest::command(),
     ]
 }
@@ -106,6 +108,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("keys", matches)) => key::run(matches),
         Some(("backup", matches)) => backup::run(matches),
         Some(("restore", matches)) => restore::run(matches),
+        Some(("store", matches)) => store::run(matches),
         Some(("loadtest", matches)) => loadtest::run(matches),
         Some(_) => Ok(()),
     }

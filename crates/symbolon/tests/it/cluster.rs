@@ -108,6 +108,24 @@ fn a_node_that_lost_its_lease_answers_503_and_says_why() {
 }
 
 #[test]
+fn the_engines_are_examined_and_what_is_refused_ends_with_1() {
+    let (cluster, place) = (Cluster::new("examined"), Place::new());
+    let findings = place.run_with(&["store", "check", "--json"], &cluster.env(), "").json();
+    let findings = findings.as_array().unwrap();
+    assert!(
+        !findings.is_empty() && findings.iter().all(|finding| finding["level"] != "refused"),
+        "{findings:?}"
+    );
+    let mut env = cluster.env();
+    env[1].1 = "postgres://u:hunter2@127.0.0.1:1/x";
+    let ran = place.run_with(&["store", "check"], &env, "");
+    assert!(ran.out.starts_with("refused  ") && ran.out.contains("\n         mend: "), "{}", ran.out);
+    assert!(!ran.out.contains("hunter2") && !ran.error.contains("hunter2"));
+    ran.bad(1);
+    assert!(place.run(&["store", "check"]).bad(2).contains("SYMBOLON_STORE"));
+}
+
+#[test]
 fn what_is_about_a_data_directory_is_refused_by_name() {
     let place = Place::new();
     let cluster = Cluster {

@@ -1,6 +1,6 @@
 //! What every handler works with.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use symbolon_crypto::random::Random;
@@ -16,6 +16,7 @@ use crate::audit::AuditLog;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
+use crate::jobs::{self, Changes};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
 use crate::telemetry::{CounterFamily, Registry, Tracer};
@@ -68,6 +69,7 @@ pub struct App {
     clock: Arc<dyn Clock>,
     /// Held from reading the store to swapping what was read in: whoever reads later swaps later.
     following: tokio::sync::Mutex<()>,
+    changes: OnceLock<Arc<Changes>>,
 }
 
 impl App {
@@ -102,6 +104,7 @@ impl App {
             store: ports.store,
             clock: ports.clock,
             following: tokio::sync::Mutex::default(),
+            changes: OnceLock::new(),
             random: ports.random,
             signer: ports.signer,
             master: ArcSwap::from_pointee(ports.master),
@@ -111,19 +114,32 @@ impl App {
         })
     }
 
-    /// Loads every issuer anew; makes `default` at the first start, and follows the configuration's URL for it.
+    /// What changed in the store, from the first call on, and is to be [followed](Self::follow).
+    pub(crate) fn changes(&self) -> &Arc<Changes> {
+        self.changes.get_or_init(|| {
+            let (listener, changes) = jobs::channel();
+            self.store.on_change(listener);
+            changes
+        })
+    }
+
+    /// Loads every issuer at the start; makes `default` at the first one, and follows the configuration's URL for it.
     ///
     /// # Errors
     /// [`IssuerError`].
     pub async fn load_issuers(&self) -> Result<(), IssuerError> {
         let _ordered = self.following.lock().await;
+        // Not when following: two nodes with different URLs would go on correcting each other.
+        self.ensure_default(&self.config.load()).await?;
+        // Before anything is read: what another node changes meanwhile is not to be missed. After what was written,
+        // for which the store may wait until this node follows.
+        self.changes();
         self.load_all().await
     }
 
     async fn load_all(&self) -> Result<(), IssuerError> {
         let config = self.config.load();
         let master = self.master.load();
-        self.ensure_default(&config).await?;
         let mut states = Vec::new();
         for issuer in self.store.issuers().await? {
             let loaded =
@@ -140,6 +156,11 @@ impl App {
         match known {
             Some(issuer) if issuer.url == config.issuer.as_str() => Ok(()),
             Some(issuer) => {
+                tracing::warn!(
+                    from = issuer.url,
+                    to = config.issuer.as_str(),
+                    "the default issuer gets another URL"
+                );
                 let moved = Issuer { url: config.issuer.as_str().to_owned(), ..issuer };
                 self.store.update_issuer(moved).await?;
                 Ok(())

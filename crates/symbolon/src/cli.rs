@@ -40,7 +40,15 @@ fn accept_clock() -> Arg {
 const ISSUER: &str = "issuer";
 
 /// Flags of the configuration that say where data and server are.
-const WHEREABOUTS: [&str; 4] = ["data_dir", "management_listen", "admin_secret_file", "master_key_file"];
+const WHEREABOUTS: [&str; 7] = [
+    "store",
+    "data_dir",
+    "postgres.url_file",
+    "redis.urls_file",
+    "management_listen",
+    "admin_secret_file",
+    "master_key_file",
+];
 
 /// Under what the shared flags of commands stand in their help.
 const SHARED: &str = "Where the server or its data is";

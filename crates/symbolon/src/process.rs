@@ -1,10 +1,12 @@
 //! The running process: opens the store, starts the server, obeys signals.
 
 pub(crate) mod secrets;
+pub(crate) mod store;
 
 use std::io::Write;
 use std::sync::Arc;
 
+use store::Opened;
 use symbolon_crypto::digest;
 use symbolon_crypto::random::SystemRandom;
 use symbolon_crypto::seal::SealError;
@@ -18,11 +20,9 @@ use symbolon_server::jobs;
 use symbolon_server::serve::{self, ServeError, Server};
 use symbolon_server::telemetry::{Logging, LoggingError, LoggingOptions, Registry};
 use symbolon_store::StoreError;
-use symbolon_store::port::Issuers;
-use symbolon_store_embedded::database::DatabaseOptions;
+use symbolon_store_cluster::{ClusterError, PostgresError};
+use symbolon_store_embedded::EmbeddedError;
 use symbolon_store_embedded::directory::OpenError;
-use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
-use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Why the provider could not start or run.
@@ -35,6 +35,12 @@ pub(crate) enum ProcessError {
     Config(#[from] ConfigErrors),
     #[error(transparent)]
     Store(#[from] EmbeddedError),
+    #[error("the cluster store cannot be opened: {0}")]
+    Cluster(#[from] ClusterError),
+    #[error(
+        "postgres.url: {0}; write it as in \"postgres://user:password@host:5432/database?sslmode=require\""
+    )]
+    PostgresUrl(#[from] PostgresError),
     #[error(transparent)]
     Records(#[from] StoreError),
     #[error(transparent)]
@@ -47,6 +53,8 @@ pub(crate) enum ProcessError {
     Demo(#[from] DemoError),
     #[error("what is stored was sealed under a master key, and there is none: put it into {} or configure it", .0.display())]
     NoMasterKey(std::path::PathBuf),
+    #[error("the cluster store needs `master_key` and `admin_secret` in the configuration")]
+    NoDirectory,
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
 }
@@ -80,11 +88,12 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     for warning in config.warnings().iter().chain(&config.check_files(clock.now())?) {
         tracing::warn!(key = warning.key, "{}", warning.text);
     }
+    store::check(&config)?;
     let workers = serve::workers(config.listen.worker_threads);
     let bound = serve::bind(config.listen.public, config.listen.management, workers)?;
     config.bound(bound.public_address);
-    let store = open_store(&config, &clock, accept_clock)?;
-    let (app, first_start) = make_app(config, Arc::clone(&store), &clock).await?;
+    let opened = store::open(&config, &clock, accept_clock, workers / 2).await?;
+    let (app, first_start) = make_app(config, &opened, &clock).await?;
     app.load_issuers().await?;
     let demo = match app.config.load().mode {
         Mode::Development => Some(demo::prepare(&app).await?.greeting(app.config.load().issuer.as_str())),
@@ -105,39 +114,18 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     Ok(())
 }
 
-pub(crate) fn open_store(
-    config: &Config,
-    clock: &Arc<SystemClock>,
-    accept_clock: bool,
-) -> Result<Arc<EmbeddedStore>, ProcessError> {
-    let clock = Arc::clone(clock);
-    let options = EmbeddedOptions {
-        path: config.storage.data_dir.clone(),
-        shards: config.storage.shards,
-        journal: JournalOptions {
-            hold: config.storage.commit_hold,
-            sync: if config.storage.sync { SyncMode::Data } else { SyncMode::Off },
-            reserve_bytes: config.storage.reserve,
-            ..JournalOptions::default()
-        },
-        database: DatabaseOptions { sync: config.storage.sync, ..DatabaseOptions::default() },
-        now: Arc::new(move || clock.now().millis()),
-        accept_clock,
-    };
-    Ok(Arc::new(EmbeddedStore::open(options)?))
-}
-
 /// The app, and the admin secret where it was made just now.
 pub(crate) async fn make_app(
     config: Config,
-    store: Arc<EmbeddedStore>,
+    opened: &Opened,
     clock: &Arc<SystemClock>,
 ) -> Result<(Arc<App>, Option<String>), ProcessError> {
-    let (secret, made) = secrets::admin_secret(&config, store.directory().path())?;
-    let issuers = store.issuers().await?;
-    let master = secrets::master_key(&config, &store.directory().master_key(), issuers.is_empty())?;
+    let directory = opened.directory.as_deref();
+    let (secret, made) = secrets::admin_secret(&config, directory)?;
+    let fresh = opened.store.issuers().await?.is_empty();
+    let master = secrets::master_key(&config, directory, fresh)?;
     let ports = Ports {
-        store,
+        store: Arc::clone(&opened.store),
         clock: Arc::clone(clock) as Arc<dyn Clock>,
         random: Arc::new(SystemRandom),
         signer: Arc::new(InlineSigner),

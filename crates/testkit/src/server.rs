@@ -157,6 +157,12 @@ impl TestServer {
         }
     }
 
+    /// The state of another process with the same store, which is not loaded and serves nothing.
+    pub fn another(&self, issuer: &str) -> Arc<App> {
+        let config = config(&Options::default(), issuer, SocketAddr::from(([127, 0, 0, 1], 1)));
+        app(config, Arc::clone(&self.app.store), &self.clock, 1_000_000)
+    }
+
     /// The time.
     pub fn now(&self) -> Timestamp {
         self.clock.now()

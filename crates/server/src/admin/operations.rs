@@ -12,6 +12,7 @@ use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_store::StoreError;
 use symbolon_store::backup::BackupError;
+use symbolon_store::port::Changed;
 
 use super::call::{Call, Concerns, Payload, created, ok};
 use super::error::{AdminError, Answer};
@@ -91,7 +92,7 @@ async fn rewrap(call: Call, payload: Payload) -> Answer {
         call.app.master.store(old);
     }
     let (issuers, keys) = resealed?;
-    call.app.load_issuers().await?;
+    call.app.follow(&Changed::Everything).await?;
     let detail = json!({ "master_key": id, "issuers": issuers, "keys": keys });
     call.audit(Event::KeysResealed, Concerns { detail, ..Concerns::default() });
     Ok(ok(&json!({ "master_key": id, "issuers": issuers, "keys": keys })))

@@ -37,10 +37,9 @@ impl Config {
     pub fn check_files(&self, now: Timestamp) -> Result<Vec<Warning>, ConfigErrors> {
         let mut errors = Vec::new();
         let warnings = self.look_at_tls(now, &mut errors);
-        if let Err(mistake) = usable_directory(&self.storage.data_dir) {
-            errors.push(self.settings.mistake("data_dir", mistake));
-        } else if let Err(mistake) = self.kept_master_key() {
-            errors.push(self.settings.mistake("data_dir", mistake));
+        if self.storage.cluster.is_none() {
+            let looked_at = usable_directory(&self.storage.data_dir).and_then(|()| self.kept_master_key());
+            errors.extend(looked_at.err().map(|mistake| self.settings.mistake("data_dir", mistake)));
         }
         ConfigErrors::check(errors).map(|()| warnings)
     }

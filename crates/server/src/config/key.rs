@@ -48,6 +48,10 @@ pub enum Kind {
     CookieName,
     /// A secret; the key of the same name with `_file` takes it from a file.
     Secret,
+    /// Secrets: an array in the file, separated by commas elsewhere, also in the file of the key with `_file`.
+    Secrets,
+    /// A name of letters, digits, `_` and `-`, 32 at most.
+    Name,
 }
 
 /// When a change of a key counts.
@@ -132,7 +136,7 @@ impl Key {
 
     /// Whether its value must never be shown.
     pub fn is_secret(&self) -> bool {
-        matches!(self.kind, Kind::Secret)
+        matches!(self.kind, Kind::Secret | Kind::Secrets)
     }
 }
 

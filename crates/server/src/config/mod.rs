@@ -8,6 +8,7 @@
 //! To add a key: a row in its section's file, a field in the section's struct, one line in its `build`, and
 //! `UPDATE_GENERATED=1 cargo test -p symbolon-server config` for the generated documents.
 
+mod engine;
 mod environment;
 mod error;
 mod file;
@@ -38,6 +39,7 @@ pub use key::{Key, Kind, Reload, Weakens, keys};
 pub use reference::reference;
 pub use reload::ReloadDiff;
 pub use schema::json_schema;
+pub use sections::cluster::Cluster;
 pub use sections::issuer::{IssuerUrl, Mode};
 pub use sections::limits::{EndpointLimit, RateLimits};
 pub use sections::listen::{Http, Listen, TlsFiles};

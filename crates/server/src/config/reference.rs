@@ -83,5 +83,7 @@ fn kind(kind: &Kind) -> String {
         Kind::Issuer | Kind::Url => "URL".to_owned(),
         Kind::CookieName => "cookie name".to_owned(),
         Kind::Secret => "secret".to_owned(),
+        Kind::Secrets => "secrets".to_owned(),
+        Kind::Name => "name".to_owned(),
     }
 }

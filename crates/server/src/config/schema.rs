@@ -70,6 +70,8 @@ fn of_kind(kind: &Kind) -> Map<String, Json> {
         Kind::Issuer => json!({"type": "string", "format": "uri", "pattern": "^https?://[^?#]*[^/?#]$"}),
         Kind::Url => json!({"type": "string", "format": "uri"}),
         Kind::Secret => json!({"type": "string", "writeOnly": true}),
+        Kind::Secrets => json!({"type": "array", "items": {"type": "string"}, "writeOnly": true}),
+        Kind::Name => json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,32}$"}),
         Kind::Address | Kind::Path | Kind::CookieName => json!({"type": "string", "minLength": 1}),
     };
     match schema {

@@ -61,7 +61,8 @@ impl Value {
             Kind::Issuer => issuer::check_url(text).map(|()| Self::Text(text.to_owned())),
             Kind::Url => url(text),
             Kind::CookieName => cookie_name(text),
-            Kind::Secret => Ok(Self::Secret(SecretString::from(text))),
+            Kind::Secret | Kind::Secrets => Ok(Self::Secret(SecretString::from(text))),
+            Kind::Name => name(text),
         }
     }
 
@@ -69,6 +70,7 @@ impl Value {
     pub(super) fn parse_list(kind: &Kind, items: &[String]) -> Result<Self, Mistake> {
         match kind {
             Kind::Networks => networks(items.iter().map(String::as_str)),
+            Kind::Secrets => Self::parse(kind, &items.join(",")),
             _ => Err(Mistake::new("is an array", "write one value, not an array")),
         }
     }
@@ -178,6 +180,14 @@ fn cookie_name(text: &str) -> Result<Value, Mistake> {
         return Ok(Value::Text(text.to_owned()));
     }
     Err(Mistake::new("is not the name of a cookie", "use letters, digits, `_` and `-`, 128 at most"))
+}
+
+fn name(text: &str) -> Result<Value, Mistake> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    if text.bytes().all(plain) && text.len() <= 32 {
+        return Ok(Value::Text(text.to_owned()));
+    }
+    Err(Mistake::new("is not a plain name", "use letters, digits, `_` and `-`, 32 at most"))
 }
 
 /// `"a", "b" or "c"`.

@@ -32,6 +32,7 @@ pub fn introspect(context: Context, request: Request) -> impl Future<Output = Re
 }
 
 async fn answer(context: &Context, headers: &HeaderMap, body: Body) -> Result<Response, Failure> {
+    context.app.store.check_lease()?;
     let form = read_form(headers, body, context.body_limits()).await?;
     let form = Params::parse(&form)?;
     let mut durable = Durable::already();

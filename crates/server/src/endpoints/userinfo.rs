@@ -40,6 +40,7 @@ async fn answer(
     asking: &mut Option<Arc<Client>>,
 ) -> Result<Response, Failure> {
     let Context { app, issuer, .. } = context;
+    app.store.check_lease()?;
     let form = form(context, parts, body).await?;
     let token = bearer(&parts.headers, &form)?;
     let now = app.now();

@@ -101,7 +101,11 @@ pub async fn create(
     let id = issuer.id.clone();
     let created = store.create_issuer(issuer, settings).await?;
     if created == Created::Created {
-        store.put_keys(&id, &[], &[first_key]).await?;
+        match store.put_keys(&id, &[], &[first_key]).await {
+            // Another node saw the issuer without keys, and made them.
+            Ok(()) | Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(created)
 }

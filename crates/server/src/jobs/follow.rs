@@ -26,7 +26,7 @@ struct Waiting {
 
 /// Changes on their way.
 #[derive(Default)]
-pub(super) struct Changes {
+pub(crate) struct Changes {
     waiting: Mutex<Waiting>,
     came: Notify,
 }
@@ -52,7 +52,7 @@ impl Changes {
 }
 
 /// A listener that never waits, and where its changes come out.
-pub(super) fn channel() -> (Listener, Arc<Changes>) {
+pub(crate) fn channel() -> (Listener, Arc<Changes>) {
     let changes = Arc::new(Changes::default());
     let filled = Arc::clone(&changes);
     let listener = move |changed: &Changed| {

@@ -7,6 +7,8 @@ mod clock;
 mod follow;
 mod keys;
 
+pub(crate) use follow::{Changes, channel};
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,10 +51,8 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
             std::future::ready(())
         }));
     }
-    let (listener, changes) = follow::channel();
-    app.store.on_change(listener);
     let of_job = Arc::clone(&app);
-    tasks.spawn(follow::run(changes, stopping.clone(), move |changed| {
+    tasks.spawn(follow::run(Arc::clone(app.changes()), stopping.clone(), move |changed| {
         let app = Arc::clone(&of_job);
         async move { app.follow(&changed).await }
     }));

@@ -29,7 +29,7 @@ pub(crate) fn of_database(error: &Error) -> StoreError {
 }
 
 /// An error with what is behind it.
-fn cause(error: &Error) -> String {
+pub(super) fn cause(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(inner) = source {

@@ -1,5 +1,6 @@
 //! PostgreSQL: pooled connections whose statements are prepared once, counted and bounded in time.
 
+mod connector;
 mod error;
 mod migration;
 
@@ -22,6 +23,8 @@ use tokio_postgres::{Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::breaker::Breaker;
+use connector::Connector;
+use error::cause;
 pub(crate) use error::of_database;
 
 /// How to reach PostgreSQL.
@@ -36,11 +39,22 @@ pub struct PostgresOptions {
     pub timeout: Duration,
 }
 
+impl PostgresOptions {
+    /// Reads the URL. Nothing is connected.
+    ///
+    /// # Errors
+    /// [`PostgresError::Url`], with the name of what is wrong in it and no value.
+    pub fn check(&self) -> Result<(), PostgresError> {
+        config(self)?;
+        Ok(())
+    }
+}
+
 /// Why there is no way to the database.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum PostgresError {
-    #[error("the URL of PostgreSQL cannot be read: {0}")]
+    #[error("the URL of PostgreSQL cannot be read: {}", cause(.0))]
     Url(#[from] tokio_postgres::Error),
     #[error("there can be no connections to PostgreSQL: {0}")]
     Pool(#[from] deadpool_postgres::BuildError),
@@ -74,11 +88,11 @@ pub(crate) type Connection = Statements<Object>;
 pub(crate) type Transaction<'a> = Statements<deadpool_postgres::Transaction<'a>>;
 
 impl Postgres {
-    /// Makes a pool. Nothing is connected yet.
+    /// Makes a pool, whose connections will live on the runtime of the caller. Nothing is connected yet.
     pub(crate) fn new(options: &PostgresOptions, figures: &Arc<StoreFigures>) -> Result<Self, PostgresError> {
-        let manager = Manager::from_config(
+        let manager = Manager::from_connect(
             config(options)?,
-            MakeRustlsConnect::new(tls()),
+            Connector::here(MakeRustlsConnect::new(tls())),
             ManagerConfig { recycling_method: RecyclingMethod::Fast },
         );
         let pool = Pool::builder(manager)
@@ -250,4 +264,20 @@ pub(crate) fn tls() -> ClientConfig {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_that_cannot_be_read_is_told_by_the_name_of_what_is_wrong() {
+        let checked = |url: &str| {
+            let (connections, timeout) = (2, Duration::from_secs(1));
+            PostgresOptions { url: SecretString::from(url), connections, timeout }.check()
+        };
+        checked("postgres://u:p@a:1,b:2/db?sslmode=require&target_session_attrs=read-write").unwrap();
+        let told = checked("postgres://u:hunter2@a/db?sslrootcert=/ca.pem").unwrap_err().to_string();
+        assert!(told.contains("`sslrootcert`") && !told.contains("hunter2"), "{told}");
+    }
 }

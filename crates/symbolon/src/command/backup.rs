@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::api::Api;
 use super::output::{Column, facts, print};
-use super::{CommandError, given};
+use super::{CommandError, given, load, on_embedded};
 use crate::cli::administration;
 
 pub(super) fn command() -> Command {
@@ -23,6 +23,9 @@ pub(super) fn command() -> Command {
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     const SHOWN: [Column; 4] =
         [("directory", "path"), ("commit", "commit"), ("records", "records"), ("bytes", "bytes")];
+    if !Api::is_named(matches) {
+        on_embedded(&load(matches)?)?;
+    }
     let target = PathBuf::from(given(matches, "directory"));
     // The server has a working directory of its own.
     let target = std::path::absolute(&target)

@@ -7,12 +7,14 @@ use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_server::config;
 
 use super::{CommandError, load};
+use crate::process::store;
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     match matches.subcommand() {
         Some(("check", matches)) => {
             let config = load(matches)?;
+            store::check(&config)?;
             let of_files = config.check_files(SystemClock::start().now())?;
             for warning in config.warnings().iter().chain(&of_files) {
                 writeln!(out, "warning: {}: {}", warning.key, warning.text)?;

@@ -94,9 +94,12 @@ fn rewrap(matches: &ArgMatches) -> Result<(), CommandError> {
     if let Some(aside) = &aside {
         secrets::take_over(aside, &kept)?;
     }
+    let is_cluster = api.config.storage.cluster.is_some();
     api.close()?;
     let next = if aside.is_some() {
         format!("{} holds the new key.\n", kept.display())
+    } else if is_cluster {
+        "Give the new key to every node and start it anew: until then it answers 503.\n".to_owned()
     } else {
         "Give the new key to the server's configuration before its next start.\n".to_owned()
     };

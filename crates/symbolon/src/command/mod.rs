@@ -12,6 +12,7 @@ mod loadtest;
 mod output;
 mod restore;
 mod secret_input;
+mod store;
 mod user;
 
 use std::io::Write;
@@ -64,7 +65,8 @@ impl CommandError {
     /// 2 for a mistake of the caller's, 1 for everything else.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let usage = match self {
-            Self::Config(_) | Self::Usage(_) | Self::Process(ProcessError::Config(_)) => true,
+            Self::Config(_) | Self::Usage(_) => true,
+            Self::Process(error) => matches!(error, ProcessError::Config(_) | ProcessError::PostgresUrl(_)),
             Self::Api(error) => error.is_usage(),
             // It could not run, which is not what it would say of a provider that failed.
             Self::Loadtest(_) => true,
@@ -81,7 +83,7 @@ pub(crate) fn complain(error: &CommandError) {
 }
 
 /// Every command beside `serve` and `config`.
-pub(crate) fn commands() -> [Command; 7] {
+pub(crate) fn commands() -> [Command; 8] {
     [
         issuer::command(),
         client::command(),
@@ -89,6 +91,7 @@ pub(crate) fn commands() -> [Command; 7] {
         key::command(),
         backup::command(),
         restore::command(),
+        store::command(),
         loadtest::command(),
     ]
 }
@@ -105,6 +108,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("keys", matches)) => key::run(matches),
         Some(("backup", matches)) => backup::run(matches),
         Some(("restore", matches)) => restore::run(matches),
+        Some(("store", matches)) => store::run(matches),
         Some(("loadtest", matches)) => loadtest::run(matches),
         Some(_) => Ok(()),
     }
@@ -117,6 +121,16 @@ fn load(matches: &ArgMatches) -> Result<Config, ConfigErrors> {
 fn serve(matches: &ArgMatches) -> Result<(), CommandError> {
     let accept_clock = matches.get_flag("accept-clock");
     Ok(process::serve(load(matches)?, accept_clock, &|| load(matches))?)
+}
+
+/// Refuses what is about a data directory where there is none.
+fn on_embedded(config: &Config) -> Result<(), CommandError> {
+    if config.storage.cluster.is_none() {
+        return Ok(());
+    }
+    let mend = "the cluster store has no data directory: it is backed up and restored by the tools of PostgreSQL and \
+                Redis (docs/setup/cluster.md)";
+    Err(CommandError::Usage(mend.to_owned()))
 }
 
 /// A required argument. clap has checked that it is there.

@@ -34,11 +34,11 @@ pub(super) fn table(columns: &[Column], rows: &[Value]) -> String {
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns.len()).map(width).collect();
-    let line = |row: &Vec<String>| {
+    let row = |row: &Vec<String>| {
         let padded = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}  "));
         format!("{}\n", padded.collect::<String>().trim_end())
     };
-    cells.iter().map(line).collect()
+    cells.iter().map(row).collect()
 }
 
 /// Lines of `title  value`, without those that have none.
@@ -48,13 +48,16 @@ pub(super) fn facts(columns: &[Column], of: &Value) -> String {
     given.map(|(title, member)| format!("{title:width$}  {}\n", cell(of.get(*member)))).collect()
 }
 
-/// A value in one line. Text from outside must not steer the terminal.
+/// A text in one line. What comes from outside must not steer the terminal.
+pub(super) fn line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// A value in one line.
 fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => {
-            text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-        }
+        Some(Value::String(text)) => line(text),
         Some(Value::Array(items)) => items.iter().map(|item| cell(Some(item))).collect::<Vec<_>>().join(" "),
         Some(other) => other.to_string(),
     }

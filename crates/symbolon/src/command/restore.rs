@@ -16,9 +16,10 @@ use symbolon_store_embedded::directory::DataDirectory;
 use symbolon_store_embedded::journal::{Journal, JournalError, JournalOptions, NEVER, Table, split_value};
 
 use super::output::{Column, facts, print};
-use super::{CommandError, given, load};
+use super::{CommandError, given, load, on_embedded};
 use crate::cli::at_home;
-use crate::process::{ProcessError, open_store};
+use crate::process::ProcessError;
+use crate::process::store::open_embedded;
 
 pub(super) fn command() -> Command {
     let source = Arg::new("directory").required(true).value_name("DIR").help("The backup");
@@ -42,6 +43,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         ("revocations", "revocations"),
     ];
     let config = load(matches)?;
+    on_embedded(&config)?;
     let clock = SystemClock::start();
     let now = {
         let clock = Arc::clone(&clock);
@@ -79,7 +81,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
 fn count(config: &Config, clock: &Arc<SystemClock>) -> Result<serde_json::Map<String, Value>, CommandError> {
     let [families, revocations] = in_journal(config, clock).map_err(ProcessError::from)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let store = open_store(config, clock, false)?;
+    let store = open_embedded(config, clock, false)?;
     let first = PageRequest { page: 1, limit: 1, search: None };
     let counted = runtime.block_on(async {
         let (mut users, mut clients, mut sessions) = (0, 0, 0);

@@ -59,11 +59,12 @@ fn kept(
 /// The admin secret, and its text where it was made just now (development mode only: elsewhere it is required).
 pub(crate) fn admin_secret(
     config: &Config,
-    directory: &Path,
+    directory: Option<&Path>,
 ) -> Result<(SecretString, Option<String>), ProcessError> {
     if let Some(secret) = &config.security.admin_secret {
         return Ok((secret.clone(), None));
     }
+    let directory = directory.ok_or(ProcessError::NoDirectory)?;
     let make = || Ok(SecretString::new(random::base64url::<32>(&SystemRandom)));
     let (secret, made) = kept(&directory.join(ADMIN_SECRET_FILE), "admin secret", make)?;
     let shown = made.then(|| secret.expose().to_owned());
@@ -71,15 +72,20 @@ pub(crate) fn admin_secret(
 }
 
 /// The master key: the configuration's, else the one beside the data, with a warning.
-pub(super) fn master_key(config: &Config, path: &Path, fresh: bool) -> Result<MasterKey, ProcessError> {
+pub(super) fn master_key(
+    config: &Config,
+    directory: Option<&Path>,
+    fresh: bool,
+) -> Result<MasterKey, ProcessError> {
     if let Some(key) = &config.security.master_key {
         return Ok(MasterKey::parse(&key.to_base64())?);
     }
+    let path = directory.ok_or(ProcessError::NoDirectory)?.join(MASTER_KEY_FILE);
     // After a restore, or where the file was lost: a new key would open nothing, and would stand in the old one's place.
     if !fresh && !path.exists() {
-        return Err(ProcessError::NoMasterKey(path.to_owned()));
+        return Err(ProcessError::NoMasterKey(path));
     }
-    let (text, made) = kept(path, "master key", || Ok(MasterKey::generate()?.to_base64()))?;
+    let (text, made) = kept(&path, "master key", || Ok(MasterKey::generate()?.to_base64()))?;
     tracing::warn!(
         path = %path.display(),
         made,

@@ -8,6 +8,7 @@
 )]
 
 mod backup;
+mod cluster;
 mod commands;
 mod keys;
 mod loadtest;

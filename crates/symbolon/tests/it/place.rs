@@ -152,16 +152,27 @@ impl Place {
         Self::exchange(&self.listen.borrow(), &head, form)
     }
 
+    /// One document of the public listener; status and body.
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
+        Self::exchange(&self.listen.borrow(), &format!("GET {path} HTTP/1.1"), "")
+    }
+
     fn exchange(address: &str, head: &str, body: &str) -> (u16, Value) {
+        let answer = Self::ask(address, head, body);
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        (status, serde_json::from_str(body).unwrap_or_default())
+    }
+
+    /// One request to either listener, as it is answered.
+    pub(crate) fn ask(address: &str, head: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
         let rest = format!("host: {address}\r\ncontent-length: {}\r\nconnection: close", body.len());
         let head = format!("{head}\r\n{rest}\r\n\r\n{body}");
         stream.write_all(head.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        (status, serde_json::from_str(body).unwrap_or_default())
+        answer
     }
 }
 

@@ -16,6 +16,7 @@ mod client_credentials;
 mod corpus;
 mod cors;
 mod ending;
+mod following;
 mod introspection;
 mod issuers;
 mod keys;

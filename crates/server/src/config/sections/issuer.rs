@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use url::{Host, Url};
 
 use super::Section;
+use super::cluster::is_chosen;
 use crate::config::error::Mistake;
 use crate::config::key::{Key, Kind};
 use crate::config::reader::Reader;
@@ -12,9 +13,10 @@ use crate::config::value::Value;
 
 pub(crate) const SECTION: Section = Section {
     title: "Issuer",
-    intro: "With no configuration file, no issuer and both listeners on loopback the server runs in development \
-            mode: the issuer is `http://localhost:<port of listen>`, and the admin secret is generated at the \
-            first start. In every other case an issuer and an admin secret are required, and nothing else.",
+    intro: "With no configuration file, no issuer, the embedded store and both listeners on loopback the server runs \
+            in development mode: the issuer is `http://localhost:<port of listen>`, and the admin secret is generated at the \
+            first start. In every other case an issuer and an admin secret are required; on the cluster store its \
+            engines and the master key too; and nothing else.",
     keys: &[Key::new("issuer", "SYMBOLON_ISSUER", "--issuer", Kind::Issuer)
         .unset("`http://localhost:<port>` in development mode, else required")
         .doc(
@@ -30,7 +32,7 @@ pub(crate) const SECTION: Section = Section {
 /// Whether the process is being tried out or serves somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// No configuration file, no issuer said anywhere, loopback listeners.
+    /// No configuration file, no issuer said anywhere, the embedded store, loopback listeners.
     Development,
     /// Everything else: the issuer and the admin secret were given.
     Production,
@@ -127,9 +129,12 @@ pub(crate) fn build(
     if !beyond.is_empty() {
         return (Mode::Production, development);
     }
-    if with_file {
+    let required = if with_file { Some("is required with a configuration file") } else { None };
+    // Nodes behind one name cannot each have an issuer of their own port.
+    let required = if is_chosen(reader) { Some("is required on the cluster store") } else { required };
+    if let Some(problem) = required {
         let mend = "set it to the URL that clients use, as in issuer = \"https://login.example.com\"";
-        reader.refuse("issuer", "is required with a configuration file", mend);
+        reader.refuse("issuer", problem, mend);
         return (Mode::Production, development);
     }
     reader.settings.fill("issuer", Value::Text(development.0.clone()));

@@ -1,5 +1,6 @@
 //! The table of keys, a file per section, and what each section makes of its values.
 
+pub(crate) mod cluster;
 pub(crate) mod issuer;
 pub(crate) mod lifetimes;
 pub(crate) mod limits;
@@ -25,6 +26,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     issuer::SECTION,
     listen::SECTION,
     storage::SECTION,
+    cluster::SECTION,
     security::SECTION,
     limits::SECTION,
     telemetry::SECTION,

@@ -8,6 +8,7 @@ use symbolon_crypto::password::PasswordPolicy;
 use symbolon_crypto::seal::MasterKey;
 
 use super::Section;
+use super::cluster;
 use super::issuer::{IssuerUrl, Mode};
 use super::listen::is_on;
 use crate::config::key::{Key, Kind};
@@ -31,7 +32,7 @@ pub(crate) const SECTION: Section = Section {
             .live()
             .doc("File with the admin secret."),
         Key::new("master_key", "SYMBOLON_MASTER_KEY", "--master-key", Kind::Secret)
-            .unset("a generated `master.key` in the data directory")
+            .unset("a generated `master.key` in the data directory; required on the cluster store")
             .doc(
                 "256-bit key that encrypts the signing keys at rest: base64, base64url or 64 hexadecimal digits. \
                  Without it the key lies beside the data that it protects.",
@@ -162,7 +163,18 @@ fn admin_secret(reader: &mut Reader, mode: Mode) -> Option<SecretString> {
 }
 
 fn master_key(reader: &mut Reader) -> Option<MasterKey> {
-    let secret = reader.secret("master_key", "master_key_file")?;
+    let errors = reader.errors.len();
+    let secret = reader.secret("master_key", "master_key_file");
+    let reported =
+        reader.errors.len() > errors || reader.failed("master_key") || reader.failed("master_key_file");
+    let Some(secret) = secret else {
+        if cluster::is_chosen(reader) && !reported {
+            let mend = "set `master_key` or `master_key_file` to the same key on every node (head -c 32 /dev/urandom | \
+                        base64)";
+            reader.refuse("master_key", "is required on the cluster store", mend);
+        }
+        return None;
+    };
     match MasterKey::parse(&secret) {
         Ok(key) => Some(key),
         Err(_) => {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use symbolon_store::shard::FirstShards;
 
 use super::Section;
+use super::cluster::{self, Cluster};
 use super::listen::is_off;
 use crate::config::key::{Key, Kind};
 use crate::config::reader::Reader;
@@ -24,10 +25,16 @@ pub(crate) const SECTION: Section = Section {
     keys: &[
         Key::new("store", "SYMBOLON_STORE", "--store", Kind::Choice(&["embedded", "cluster"]))
             .default("embedded")
-            .doc("Storage back-end. `embedded` keeps everything in `data_dir`; `cluster` is not in this build."),
+            .doc(
+                "Storage back-end. `embedded` keeps everything in `data_dir`; with `cluster` any number of nodes share \
+                 PostgreSQL and Redis, and none has a data directory.",
+            ),
         Key::new("data_dir", "SYMBOLON_DATA_DIR", "--data-dir", Kind::Path)
             .default("./symbolon-data")
-            .doc("Directory of the embedded store, created at the first start. One process at a time may hold it."),
+            .doc(
+                "Directory of the embedded store, created at the first start. One process at a time may hold it. The \
+                 cluster store has none.",
+            ),
         Key::new(
             "storage.commit_hold",
             "SYMBOLON_STORAGE_COMMIT_HOLD",
@@ -81,6 +88,8 @@ pub(crate) const SECTION: Section = Section {
 /// Where state lives.
 #[derive(Clone, Debug)]
 pub struct Storage {
+    /// The engines that many nodes share; without them the embedded store keeps everything.
+    pub cluster: Option<Cluster>,
     /// Directory of the embedded store.
     pub data_dir: PathBuf,
     /// Longest wait of the group commit for more writes; zero never waits.
@@ -94,10 +103,8 @@ pub struct Storage {
 }
 
 pub(crate) fn build(reader: &mut Reader) -> Storage {
-    if reader.text("store") == "cluster" {
-        reader.refuse("store", "is not in this build", "write \"embedded\"");
-    }
     Storage {
+        cluster: cluster::build(reader),
         data_dir: reader.path("data_dir"),
         commit_hold: reader.duration("storage.commit_hold"),
         sync: reader.switch("storage.sync"),

@@ -88,7 +88,9 @@ fn a_value_of_the_wrong_shape_is_refused() {
 #[test]
 fn unknown_names_are_refused_with_the_nearest_known_one() {
     let errors = load(
-        Some("lisen = \"x\"\n[log]\nlevle = \"debug\"\n[postgres]\nurl = \"postgres://user:hunter2@db\"\n"),
+        Some(
+            "lisen = \"x\"\n[log]\nlevle = \"debug\"\n[mongodb]\nseedlist = \"mongodb://user:hunter2@db\"\n",
+        ),
         &[ISSUER, SECRET, ("SYMBOLON_ADMIN_SECRETT", "hunter2")],
         &[("--data-dirr", "x")],
     )
@@ -99,7 +101,7 @@ fn unknown_names_are_refused_with_the_nearest_known_one() {
         "lisen (file:",
         "did you mean `listen`?",
         "symbolon.toml:3): is not a known key; did you mean `log.level`?",
-        "postgres.url",
+        "mongodb.seedlist",
         "remove it; `symbolon config schema` lists the keys",
         "SYMBOLON_ADMIN_SECRETT (env SYMBOLON_ADMIN_SECRETT): is not a known key; did you mean `SYMBOLON_ADMIN_SECRET`?",
         "--data-dirr (flag --data-dirr): is not a known key; did you mean `--data-dir`?",
@@ -143,13 +145,13 @@ fn variables_that_are_not_ours_are_passed_over() {
 fn all_mistakes_come_at_once_each_with_key_value_and_mend() {
     let errors = load(
         Some("[tls]\ncertificate_file = \"/c.pem\"\n"),
-        &[("SYMBOLON_SHARDS_CODE", "0"), ("SYMBOLON_STORE", "cluster"), ("SYMBOLON_HTTP_MAX_BODY", "1")],
+        &[("SYMBOLON_SHARDS_CODE", "0"), ("SYMBOLON_STORE", "sqlite"), ("SYMBOLON_HTTP_MAX_BODY", "1")],
         &[("--lifetime-code", "1y")],
     )
     .unwrap_err();
     let keys: Vec<_> = errors.iter().map(|error| error.key.as_str()).collect();
     let expected =
-        ["http.max_body", "shards.code", "lifetime.code", "tls.certificate_file", "issuer", "store"];
+        ["http.max_body", "shards.code", "store", "lifetime.code", "tls.certificate_file", "issuer"];
     assert_eq!(keys, [expected.as_slice(), &["admin_secret"]].concat());
     for error in errors.iter() {
         assert!(!error.problem.is_empty() && !error.mend.is_empty());

@@ -1,5 +1,6 @@
 //! Rules of the configuration as a whole; each parser is tested beside its code.
 
+mod cluster;
 mod documents;
 mod files;
 mod layers;

@@ -128,16 +128,6 @@ fn listeners_need_addresses_of_their_own() {
 }
 
 #[test]
-fn the_cluster_store_is_not_in_this_build() {
-    production(&[("SYMBOLON_STORE", "embedded")]).unwrap();
-    assert_refused(
-        &[("SYMBOLON_STORE", "cluster")],
-        &["store = \"cluster\"", "not in this build", "\"embedded\""],
-    );
-    assert_refused(&[("SYMBOLON_STORE", "sqlite")], &["store = \"sqlite\"", "choices"]);
-}
-
-#[test]
 fn shards_are_1_to_1024_per_kind() {
     assert_eq!(production(&[]).unwrap().storage.shards.assertion, 64);
     let shards = production(&[("SYMBOLON_SHARDS_SESSION", "1024"), ("SYMBOLON_SHARDS_CODE", "1")]).unwrap();

@@ -65,6 +65,7 @@ async fn answer(
     body: Body,
     asking: &mut Asking,
 ) -> Result<Response, Failure> {
+    context.app.store.check_lease()?;
     let form = read_form(headers, body, context.body_limits()).await?;
     grant(context, headers, &form, asking).await
 }

@@ -1,4 +1,4 @@
-//! No server runs: the data directory is opened here, and the same router answers.
+//! No server need run: the store is opened here, and the same router answers.
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tower::ServiceExt;
 
 use super::ApiError;
+use crate::process::store::{self, Opened};
 use crate::process::{self, ProcessError};
 
 /// The provider without its listeners.
@@ -24,20 +25,21 @@ pub(super) struct InProcess {
     router: Router,
     jobs: Jobs,
     stop: watch::Sender<bool>,
+    _opened: Opened,
 }
 
 impl InProcess {
-    /// Opens the data directory of a configuration.
+    /// Opens the store of a configuration: its data directory, or the cluster beside the nodes that run on it.
     pub(super) async fn open(config: Config) -> Result<Self, ProcessError> {
         let clock = SystemClock::start();
-        let store = process::open_store(&config, &clock, false)?;
-        let (app, _) = process::make_app(config, store, &clock).await?;
+        let opened = store::open(&config, &clock, false, 1).await?;
+        let (app, _) = process::make_app(config, &opened, &clock).await?;
         app.load_issuers().await?;
         let router = Router::new().nest("/api/admin", admin::router(Arc::clone(&app)));
         let (stop, stopping) = watch::channel(false);
         // They write the audit log.
         let jobs = jobs::spawn(Arc::clone(&app), None, stopping);
-        Ok(Self { app, router, jobs, stop })
+        Ok(Self { app, router, jobs, stop, _opened: opened })
     }
 
     pub(super) async fn send(&self, request: Request<Body>) -> Result<(StatusCode, Bytes), ApiError> {
@@ -51,6 +53,6 @@ impl InProcess {
     pub(super) async fn close(self) -> Result<(), ProcessError> {
         self.stop.send_replace(true);
         self.jobs.finish().await;
-        self.app.store.close().await.map_err(|error| ProcessError::Store(error.into()))
+        Ok(self.app.store.close().await?)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A command is one or more requests. Where a server runs on the data directory (it holds the lock), or where
 //! `--server` names one, they go to it by HTTP; else the command opens the data directory itself and asks the very
-//! same router in this process. So there is one implementation of every operation, with its checks and its audit.
+//! same router in this process. A cluster's store it opens in any case, as one more node. So there is one implementation of every operation, with its checks and its audit.
 
 mod in_process;
 mod remote;
@@ -98,7 +98,7 @@ impl Api {
         }
         match runtime.block_on(InProcess::open(load(matches)?)) {
             Ok(here) => {
-                let (secret, _) = secrets::admin_secret(&config, &config.storage.data_dir)?;
+                let (secret, _) = secrets::admin_secret(&config, Some(&config.storage.data_dir))?;
                 Ok(Self { runtime, way: Way::Here(Box::new(here)), secret, issuer, config })
             }
             Err(error) if process::is_locked(&error) => {

@@ -1,0 +1,146 @@
+//! The back-end that the configuration names.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use symbolon_crypto::random::SystemRandom;
+use symbolon_server::clock::{Clock, SystemClock};
+use symbolon_server::config::{Cluster, Config};
+use symbolon_store::port::Store;
+use symbolon_store_cluster::{ClusterOptions, ClusterStore, PostgresOptions, RedisOptions, ReplicaPolicy};
+use symbolon_store_embedded::database::DatabaseOptions;
+use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
+use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
+use tokio::runtime::Runtime;
+use tokio::task::JoinError;
+
+use super::ProcessError;
+
+/// An open store.
+pub(crate) struct Opened {
+    /// Where state is kept. Close it before the rest is dropped.
+    pub(crate) store: Arc<dyn Store>,
+    /// Where the secrets lie that the configuration does not give. The cluster has no such place.
+    pub(crate) directory: Option<PathBuf>,
+    _io: Option<OwnRuntime>,
+}
+
+/// What the cluster's connections live on. Of their own, so that no request that computes delays the lease.
+struct OwnRuntime(Option<Runtime>);
+
+impl OwnRuntime {
+    fn new(threads: usize) -> Result<Self, ProcessError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads.max(1))
+            .thread_name("store")
+            .enable_all()
+            .build()
+            .map_err(|source| ProcessError::Io { what: "cannot start a runtime".into(), source })?;
+        Ok(Self(Some(runtime)))
+    }
+
+    /// Runs work there, where what it spawns stays.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, ProcessError> {
+        let failed = |error: JoinError| ProcessError::Io {
+            what: "cannot open the store".into(),
+            source: error.into(),
+        };
+        match &self.0 {
+            Some(runtime) => runtime.spawn(work).await.map_err(failed),
+            None => Ok(work.await),
+        }
+    }
+}
+
+impl Drop for OwnRuntime {
+    fn drop(&mut self) {
+        // It may be dropped by a task, which must not wait for its threads.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Opens the store of a configuration. `threads`: how many the cluster's connections may keep busy.
+pub(crate) async fn open(
+    config: &Config,
+    clock: &Arc<SystemClock>,
+    accept_clock: bool,
+    threads: usize,
+) -> Result<Opened, ProcessError> {
+    let Some(options) = cluster_options(config, clock, accept_clock) else {
+        let store = open_embedded(config, clock, accept_clock)?;
+        let directory = Some(store.directory().path().to_owned());
+        return Ok(Opened { store, directory, _io: None });
+    };
+    check(config)?;
+    let io = OwnRuntime::new(threads)?;
+    let opened = io.run(ClusterStore::open(options)).await??;
+    Ok(Opened { store: Arc::new(opened), directory: None, _io: Some(io) })
+}
+
+/// Whether the URLs can be read by the engines' clients, beyond what the configuration checks itself. Nothing is
+/// connected.
+pub(crate) fn check(config: &Config) -> Result<(), ProcessError> {
+    match &config.storage.cluster {
+        Some(cluster) => Ok(postgres(cluster).check()?),
+        None => Ok(()),
+    }
+}
+
+/// The engines of a configuration; none where it has the embedded store.
+pub(crate) fn cluster_options(
+    config: &Config,
+    clock: &Arc<SystemClock>,
+    accept_clock: bool,
+) -> Option<ClusterOptions> {
+    let cluster = config.storage.cluster.as_ref()?;
+    let clock = Arc::clone(clock);
+    Some(ClusterOptions {
+        postgres: postgres(cluster),
+        redis: RedisOptions {
+            urls: cluster.redis_urls.clone(),
+            timeout: cluster.redis_timeout,
+            replicas: if cluster.redis_waits { ReplicaPolicy::Wait } else { ReplicaPolicy::Local },
+            prefix: cluster.redis_prefix.clone(),
+        },
+        shards: config.storage.shards,
+        now: Arc::new(move || clock.now().millis()),
+        random: Arc::new(SystemRandom),
+        accept_clock,
+    })
+}
+
+fn postgres(cluster: &Cluster) -> PostgresOptions {
+    PostgresOptions {
+        url: cluster.postgres_url.clone(),
+        connections: cluster.postgres_connections,
+        timeout: cluster.postgres_timeout,
+    }
+}
+
+/// Opens the data directory of a configuration.
+pub(crate) fn open_embedded(
+    config: &Config,
+    clock: &Arc<SystemClock>,
+    accept_clock: bool,
+) -> Result<Arc<EmbeddedStore>, ProcessError> {
+    let clock = Arc::clone(clock);
+    let options = EmbeddedOptions {
+        path: config.storage.data_dir.clone(),
+        shards: config.storage.shards,
+        journal: JournalOptions {
+            hold: config.storage.commit_hold,
+            sync: if config.storage.sync { SyncMode::Data } else { SyncMode::Off },
+            reserve_bytes: config.storage.reserve,
+            ..JournalOptions::default()
+        },
+        database: DatabaseOptions { sync: config.storage.sync, ..DatabaseOptions::default() },
+        now: Arc::new(move || clock.now().millis()),
+        accept_clock,
+    };
+    Ok(Arc::new(EmbeddedStore::open(options)?))
+}

@@ -28,8 +28,7 @@ fn what_changes_between_a_load_and_its_jobs_is_followed() {
     assert_eq!(server.admin("PATCH", "/settings", Some(body)).status, 200);
     let (stop, stopping) = tokio::sync::watch::channel(false);
     let jobs = server.block_on(async { jobs::spawn(Arc::clone(&late), None, stopping) });
-    let followed =
-        || default_issuer(&late).settings.load().lifetimes.access_token == Duration::from_secs(77);
+    let followed = || default_issuer(&late).settings.load().lifetimes.access_token == Duration::from_secs(77);
     let looks = (0..12_000).find(|_| {
         std::thread::sleep(Duration::from_millis(10));
         followed()

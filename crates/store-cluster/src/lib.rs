@@ -2,10 +2,10 @@
 //!
 //! Domain-free layers below:
 //!
-//! * [`postgres`]: pooled connections, prepared statements, migrations;
-//! * [`redis`]: connections whose answers say who gave them, durable writes gathered before one `WAIT`, scripts, tags;
-//! * [`batch`]: group commit;
-//! * [`breaker`]: engines that do not answer are not waited for;
+//! * `postgres`: pooled connections, prepared statements, migrations;
+//! * `redis`: connections whose answers say who gave them, durable writes gathered before one `WAIT`, scripts, tags;
+//! * `batch`: group commit;
+//! * `breaker`: engines that do not answer are not waited for;
 //! * [`check`]: whether they keep what the store promises, before it is opened.
 //!
 //! On them, one module for each trait of the port.

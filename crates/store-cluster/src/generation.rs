@@ -76,10 +76,21 @@ impl Generations {
         Ok(())
     }
 
+    /// Takes over a list that was read. Several may be read at once: a list without the newest generation that is known
+    /// was read before it was opened.
     fn set(&self, kind: Kind, list: Vec<Generation>, placing_from: Instant) {
-        let figures = self.figures.kind(store_kind(kind));
-        figures.set_shards(list.last().map_or(1, |current| current.shards));
-        self.of(kind).store(Arc::new(OfKind { list, placing_from }));
+        let newest = |list: &[Generation]| list.last().map_or(0, |current| current.generation);
+        self.of(kind).rcu(|known| match newest(&list).cmp(&newest(&known.list)) {
+            std::cmp::Ordering::Less => Arc::clone(known),
+            // It may give out ids already.
+            std::cmp::Ordering::Equal => {
+                let placing_from = placing_from.min(known.placing_from);
+                Arc::new(OfKind { list: list.clone(), placing_from })
+            }
+            std::cmp::Ordering::Greater => Arc::new(OfKind { list: list.clone(), placing_from }),
+        });
+        let current = self.of(kind).load().list.last().map_or(1, |current| current.shards);
+        self.figures.kind(store_kind(kind)).set_shards(current);
     }
 
     fn of(&self, kind: Kind) -> &ArcSwap<OfKind> {

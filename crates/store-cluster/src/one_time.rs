@@ -88,14 +88,14 @@ impl ClusterStore {
         record.extend_from_slice(value);
         let mut cmd = redis::cmd("SET");
         cmd.arg(key.as_bytes()).arg(record).arg("PX").arg(time_to_live(expires_at, now));
-        self.redis.ask(&cmd).await.map(drop)
+        self.redis.ask_at(key.hash_slot(), &cmd).await.map(drop)
     }
 
     /// Looks at a record.
     pub(crate) async fn look_at(&self, key: &Key) -> Result<Option<OneTime>, StoreError> {
         let mut cmd = redis::cmd("GET");
         cmd.arg(key.as_bytes());
-        let record: Option<Vec<u8>> = self.redis.ask(&cmd).await?.read()?;
+        let record: Option<Vec<u8>> = self.redis.ask_at(key.hash_slot(), &cmd).await?.read()?;
         Ok(record.and_then(OneTime::parse))
     }
 

@@ -7,6 +7,7 @@ use arc_swap::ArcSwapOption;
 use redis::aio::ConnectionLike;
 use redis::cluster::ClusterClient;
 use redis::cluster_async::{ClusterConnection, Connect};
+use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Cmd, IntoConnectionInfo, RedisError, RedisResult, Value};
 use tokio::sync::Mutex;
 
@@ -56,8 +57,18 @@ where
             .connection_timeout(options.timeout)
             .response_timeout(options.timeout)
             .overall_response_timeout(Some(options.timeout))
+            // Commands of many requests go out one after another: none waits for the answer to the one before.
+            .tcp_settings(TcpSettings::default().set_nodelay(true))
             .build()?;
         Ok((Self::Cluster(client.get_async_generic_connection::<C>().await?), true))
+    }
+
+    /// The cluster, if it is one.
+    pub(super) fn cluster(&self) -> Option<&ClusterConnection<C>> {
+        match self {
+            Self::Cluster(connection) => Some(connection),
+            Self::Single(_) => None,
+        }
     }
 
     /// Sends a command to where its first key lives.

@@ -1,5 +1,5 @@
-//! Redis or Valkey, by two kinds of connections: one for what is read or may be lost, and one, of its own for each
-//! primary, for what must not be told before a replica has it.
+//! Redis or Valkey, by three kinds of connections: one for what is read or may be lost, one, of its own for each
+//! primary, for what must not be told before a replica has it, and a [short way](short_way) of each worker's own.
 //!
 //! Routing, redirections, failover and reconnecting are the `redis` crate's. What is ours sits in the connections that
 //! it makes: every answer says [which process gave it](Primary), and durable writes are gathered, with one `WAIT` for
@@ -8,16 +8,19 @@
 mod answering;
 mod durable;
 mod link;
+mod members;
 mod script;
+mod short_way;
 mod tag;
 
+pub(crate) use members::{Member, members};
 pub(crate) use script::{Script, ScriptCall};
 pub(crate) use tag::{Key, Tag, Tags};
 
 use std::fmt;
 use std::time::Duration;
 
-use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, Value};
+use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, Value};
 use symbolon_crypto::SecretString;
 use symbolon_store::StoreError;
 
@@ -25,6 +28,7 @@ use crate::breaker::Breaker;
 use answering::Answering;
 use durable::Durable;
 use link::Link;
+use short_way::ShortWay;
 
 /// Whether a durable write waits for a replica.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,6 +111,7 @@ enum DurableLink {
 /// Redis or Valkey.
 pub(crate) struct Redis {
     link: Link<Answering>,
+    short: Option<ShortWay>,
     durable: DurableLink,
     breaker: Breaker,
     tags: Tags,
@@ -117,6 +122,7 @@ impl Redis {
     /// Connects. A single server has no replica to wait for.
     pub(crate) async fn connect(options: &RedisOptions) -> Result<Self, RedisError> {
         let (link, clustered) = Link::connect(options).await?;
+        let short = link.cluster().map(|cluster| ShortWay::new(cluster, options)).transpose()?;
         let durable = match options.replicas {
             ReplicaPolicy::Wait if clustered => {
                 let breaker = Breaker::new("a replica of Redis");
@@ -126,6 +132,7 @@ impl Redis {
         };
         Ok(Self {
             link,
+            short,
             durable,
             breaker: Breaker::new("Redis"),
             tags: Tags::new(&options.prefix),
@@ -159,6 +166,22 @@ impl Redis {
     pub(crate) async fn ask(&self, cmd: &Cmd) -> Result<Answered, StoreError> {
         let admitted = self.breaker.admit()?;
         admitted.judge(self.link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of))
+    }
+
+    /// As [`ask`](Self::ask), for a command whose keys are all in this slot of the cluster; without leaving the worker
+    /// that asks where that can be had.
+    pub(crate) async fn ask_at(&self, hash_slot: u16, cmd: &Cmd) -> Result<Answered, StoreError> {
+        let admitted = self.breaker.admit()?;
+        let answered = match self.ask_by_the_short_way(hash_slot, cmd).await {
+            Some(answered) => answered.map_err(|error| store_error(&error)),
+            None => self.link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of),
+        };
+        admitted.judge(answered)
+    }
+
+    async fn ask_by_the_short_way(&self, hash_slot: u16, cmd: &Cmd) -> Option<RedisResult<Answered>> {
+        let short = self.short.as_ref()?;
+        short.send(short.to(hash_slot)?, cmd).await
     }
 
     /// Writes, and answers when a replica has it too, as far as the policy says.

@@ -2,8 +2,12 @@
 
 use std::fmt::{self, Write};
 
+use crc16::{State, XMODEM};
 use symbolon_protocol::grant::{SLOTS, Slot};
 use symbolon_store::shard::{Kind, Route};
+
+/// How many slots Redis Cluster has.
+pub(super) const HASH_SLOTS: u16 = 16_384;
 
 /// Makes the tags of one installation.
 pub(crate) struct Tags {
@@ -51,6 +55,7 @@ pub(crate) struct Tag {
     text: String,
     /// Where its name begins, behind brace and prefix.
     name: usize,
+    hash_slot: u16,
 }
 
 impl Tag {
@@ -58,7 +63,10 @@ impl Tag {
         let mut text = String::with_capacity(prefix.len() + 24);
         // Writing to a string does not fail.
         let _ = write!(text, "{{{prefix}:{name}}}");
-        Self { text, name: prefix.len() + 2 }
+        // Redis Cluster specification, "Hash tags": what is between the first pair of braces is hashed.
+        let hashed = text.as_bytes().get(1..text.len() - 1).unwrap_or_default();
+        let hash_slot = State::<XMODEM>::calculate(hashed) % HASH_SLOTS;
+        Self { text, name: prefix.len() + 2, hash_slot }
     }
 
     /// Its text.
@@ -69,6 +77,11 @@ impl Tag {
     /// What names it in PostgreSQL: its text without the prefix, which may be another one tomorrow.
     pub(crate) fn name(&self) -> &str {
         self.text.get(self.name..self.text.len() - 1).unwrap_or_default()
+    }
+
+    /// The slot of Redis Cluster that it hashes to.
+    pub(crate) fn hash_slot(&self) -> u16 {
+        self.hash_slot
     }
 
     /// Whether it is one of the constant slots.
@@ -84,12 +97,12 @@ impl Tag {
         key.extend_from_slice(letter.encode_utf8(&mut utf8).as_bytes());
         key.push(b':');
         key.extend_from_slice(id);
-        Key(key)
+        Key { bytes: key, hash_slot: self.hash_slot }
     }
 
     /// The key of this tag that ends in `rest`: letter, colon, id.
     pub(crate) fn followed_by(&self, rest: &str) -> Key {
-        Key([self.text.as_bytes(), rest.as_bytes()].concat())
+        Key { bytes: [self.text.as_bytes(), rest.as_bytes()].concat(), hash_slot: self.hash_slot }
     }
 
     /// The key that says under which primary everything that this tag must not have forgotten was confirmed.
@@ -100,12 +113,20 @@ impl Tag {
 
 /// A key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key(Vec<u8>);
+pub(crate) struct Key {
+    bytes: Vec<u8>,
+    hash_slot: u16,
+}
 
 impl Key {
     /// Its bytes.
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
+    }
+
+    /// The slot of Redis Cluster that it is in.
+    pub(crate) fn hash_slot(&self) -> u16 {
+        self.hash_slot
     }
 }
 
@@ -127,5 +148,12 @@ mod tests {
         assert_eq!(slot.epoch().as_bytes(), b"{demo:7}e:");
         assert_eq!(slot.key('t', b"x"), slot.followed_by("t:x"));
         assert_eq!(tags.slots().len(), 1_024);
+    }
+
+    #[test]
+    fn a_tag_hashes_to_where_redis_finds_its_keys() {
+        // What CLUSTER KEYSLOT {demo:7}x says.
+        assert_eq!(Tags::new("demo").slot(Slot::new(7)).hash_slot(), 6_358);
+        assert_eq!(State::<XMODEM>::calculate(b"123456789"), 0x31c3);
     }
 }

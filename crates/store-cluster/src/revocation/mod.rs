@@ -64,7 +64,7 @@ impl ClusterStore {
         let look = Look::at(tag, issuer, lineage);
         // Where the first answer is not believed, there is one more.
         for _ in 0..2 {
-            let answered = self.redis.ask(&look.cmd).await?;
+            let answered = self.redis.ask_at(tag.hash_slot(), &look.cmd).await?;
             let no_answer = || StoreError::Failed("Redis answers MGET with no such list".into());
             let (epoch, ended) = look.read(&answered.value).ok_or_else(no_answer)?;
             if self.epochs.confirmed(tag, epoch, answered.primary).await? {

@@ -196,7 +196,7 @@ impl ClusterStore {
             cmd.arg(tag.key('r', key_text(key).as_bytes()).as_bytes());
         }
         for _ in 0..2 {
-            let Answered { value, primary } = self.redis.ask(&cmd).await?;
+            let Answered { value, primary } = self.redis.ask_at(tag.hash_slot(), &cmd).await?;
             let (epoch, records) = epoch_and_records(value)?;
             if self.confirmed(&tag, epoch.as_deref(), primary).await? {
                 return Ok(records);

@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use super::super::clock::{self, Reading};
 use super::super::{SLOW, TIMES, latency};
-use super::members::Member;
 use super::node::{Facts, Node};
 use super::{Finding, Level, ReplicaPolicy, without};
 use crate::ClusterOptions;
+use crate::redis::Member;
 
 /// What a command should take at most.
 const LATENCY: Duration = Duration::from_millis(5);

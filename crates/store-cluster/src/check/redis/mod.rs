@@ -1,17 +1,15 @@
 //! Redis: whether its nodes can be reached, are a cluster with replicas, and forget nothing by their settings.
 
 mod judge;
-mod members;
 mod node;
 
 use futures_util::future::join_all;
-use redis::{ConnectionInfo, IntoConnectionInfo};
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisError, Value};
 
 use super::{Finding, Level, TRUST, causes, is_distrust};
 use crate::ClusterOptions;
-use crate::redis::ReplicaPolicy;
+use crate::redis::{Member, RedisOptions, ReplicaPolicy, members};
 use judge::Answers;
-use members::Member;
 use node::{Node, Trouble};
 
 /// What is found in Redis.
@@ -47,7 +45,7 @@ pub(super) async fn check(options: &ClusterOptions) -> Vec<Finding> {
         findings.push(version);
         return findings;
     }
-    match members::of(first, &options.redis).await {
+    match members_of(first, &options.redis).await {
         Ok(members) => {
             findings.extend(unknown_seeds(&away, &members));
             findings.extend(cluster(options, first, &members).await);
@@ -55,6 +53,22 @@ pub(super) async fn check(options: &ClusterOptions) -> Vec<Finding> {
         Err(finding) => findings.push(finding),
     }
     findings
+}
+
+/// The members that `seed` knows.
+async fn members_of(seed: &Node, options: &RedisOptions) -> Result<Vec<Member>, Finding> {
+    let failed = |error: &RedisError| match seed.acl(error, &options.prefix) {
+        Some(finding) => finding,
+        None => Finding::failing(format!("{}: CLUSTER SHARDS: {error}", seed.name), "look at its log"),
+    };
+    let shards: Value =
+        seed.ask(redis::cmd("CLUSTER").arg("SHARDS")).await.map_err(|error| failed(&error))?;
+    let tls = matches!(seed.info.addr(), ConnectionAddr::TcpTls { .. });
+    let host = match seed.info.addr() {
+        ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host.as_str(),
+        _ => "localhost",
+    };
+    members(&shards, host, tls).map_err(|error| failed(&error.into()))
 }
 
 /// What mends a seed that cannot be reached.

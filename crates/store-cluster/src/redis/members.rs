@@ -2,39 +2,47 @@
 
 use std::collections::HashMap;
 
-use redis::{ConnectionAddr, ConnectionInfo, RedisError, Value, from_redis_value_ref};
-
-use super::Finding;
-use super::node::Node;
-use crate::redis::RedisOptions;
+use redis::{ConnectionAddr, ConnectionInfo, ParsingError, Value, from_redis_value_ref};
 
 /// A node of the cluster, as another one knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Member {
+pub(crate) struct Member {
     host: String,
     port: u16,
     /// A primary; false for a replica.
     primary: bool,
-    /// Its shard has slots.
-    slots: bool,
+    /// The hash slots of its shard, by ranges: first and last.
+    slots: Vec<(u16, u16)>,
 }
 
 impl Member {
-    pub(super) fn place(&self) -> String {
+    /// Host and port.
+    pub(crate) fn place(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    pub(super) fn kind(&self) -> &'static str {
+    /// Primary or replica, in a word.
+    pub(crate) fn kind(&self) -> &'static str {
         if self.primary { "primary" } else { "replica" }
     }
 
     /// Whether it holds slots that nobody else does.
-    pub(super) fn is_serving(&self) -> bool {
-        self.primary && self.slots
+    pub(crate) fn is_serving(&self) -> bool {
+        self.primary && !self.slots.is_empty()
+    }
+
+    /// The hash slots of its shard, by ranges: first and last.
+    pub(super) fn slots(&self) -> &[(u16, u16)] {
+        &self.slots
+    }
+
+    /// Whether it is known where it is.
+    pub(super) fn is_located(&self) -> bool {
+        !self.host.is_empty() && self.port != 0
     }
 
     /// How it is reached: as the seed, at its own address.
-    pub(super) fn info(&self, seed: &ConnectionInfo) -> ConnectionInfo {
+    pub(crate) fn info(&self, seed: &ConnectionInfo) -> ConnectionInfo {
         let mut address = seed.addr().clone();
         match &mut address {
             ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
@@ -46,30 +54,17 @@ impl Member {
     }
 }
 
-/// The members that `seed` knows.
-pub(super) async fn of(seed: &Node, options: &RedisOptions) -> Result<Vec<Member>, Finding> {
-    let failed = |error: &RedisError| match seed.acl(error, &options.prefix) {
-        Some(finding) => finding,
-        None => Finding::failing(format!("{}: CLUSTER SHARDS: {error}", seed.name), "look at its log"),
-    };
-    let shards: Value =
-        seed.ask(redis::cmd("CLUSTER").arg("SHARDS")).await.map_err(|error| failed(&error))?;
-    let tls = matches!(seed.info.addr(), ConnectionAddr::TcpTls { .. });
-    let host = match seed.info.addr() {
-        ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host.as_str(),
-        _ => "localhost",
-    };
-    parse(&shards, host, tls).map_err(|error| failed(&error.into()))
-}
-
 type Fields = HashMap<String, Value>;
 
-/// `unknown` stands for a host that a node does not tell: it is where one asked.
-fn parse(shards: &Value, unknown: &str, tls: bool) -> Result<Vec<Member>, redis::ParsingError> {
+/// The members in an answer to CLUSTER SHARDS. `unknown` stands for a host that a node does not tell: it is where one
+/// asked.
+pub(crate) fn members(shards: &Value, unknown: &str, tls: bool) -> Result<Vec<Member>, ParsingError> {
     let mut members = Vec::new();
     for shard in from_redis_value_ref::<Vec<Fields>>(shards)? {
         let field = |name| shard.get(name).unwrap_or(&Value::Nil);
-        let slots = !from_redis_value_ref::<Vec<u16>>(field("slots"))?.is_empty();
+        let bounds = from_redis_value_ref::<Vec<u16>>(field("slots"))?;
+        let (ranges, _) = bounds.as_chunks();
+        let slots: Vec<(u16, u16)> = ranges.iter().map(|[first, last]| (*first, *last)).collect();
         for node in from_redis_value_ref::<Vec<Fields>>(field("nodes"))? {
             let text = |name| {
                 from_redis_value_ref::<Option<String>>(node.get(name).unwrap_or(&Value::Nil))
@@ -80,7 +75,8 @@ fn parse(shards: &Value, unknown: &str, tls: bool) -> Result<Vec<Member>, redis:
             let port = text(if tls { "tls-port" } else { "port" })?;
             // A node without such a port cannot be reached so, and is found out as one.
             let port = port.parse().unwrap_or(0);
-            members.push(Member { host, port, primary: text("role")? == "master", slots });
+            let (primary, slots) = (text("role")? == "master", slots.clone());
+            members.push(Member { host, port, primary, slots });
         }
     }
     Ok(members)
@@ -115,13 +111,13 @@ mod tests {
             ),
             shard(&[], vec![node(text("10.0.0.3"), &both[..1], "master")]),
         ]);
-        let members = parse(&shards, "seed", false).unwrap();
-        let places: Vec<_> = members.iter().map(|member| (member.place(), member.kind())).collect();
+        let found = members(&shards, "seed", false).unwrap();
+        let places: Vec<_> = found.iter().map(|member| (member.place(), member.kind())).collect();
         let expected =
             [("a.example:6379", "primary"), ("seed:6379", "replica"), ("10.0.0.3:6379", "primary")];
         assert_eq!(places, expected.map(|(place, kind)| (place.to_owned(), kind)));
-        assert_eq!(members.iter().map(Member::is_serving).collect::<Vec<_>>(), [true, false, false]);
-        let with_tls = parse(&shards, "seed", true).unwrap();
+        assert_eq!(found.iter().map(Member::is_serving).collect::<Vec<_>>(), [true, false, false]);
+        let with_tls = members(&shards, "seed", true).unwrap();
         assert_eq!(with_tls.iter().map(|member| member.port).collect::<Vec<_>>(), [6380, 6380, 0]);
     }
 }

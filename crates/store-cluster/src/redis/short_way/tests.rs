@@ -1,0 +1,120 @@
+//! The short way, its map and its failures, on a real cluster. These tests run on one thread, as a worker does.
+
+use std::time::Duration;
+
+use symbolon_crypto::SecretString;
+use symbolon_protocol::grant::Slot;
+
+use super::*;
+use crate::engines::{self, RedisCluster, RedisServerOptions};
+use crate::redis::{Key, Redis, ReplicaPolicy};
+
+async fn connect(cluster: &RedisCluster, prefix: &str) -> Redis {
+    let options = RedisOptions {
+        urls: cluster.urls().split(',').map(SecretString::from).collect(),
+        timeout: Duration::from_secs(5),
+        replicas: ReplicaPolicy::Wait,
+        prefix: prefix.into(),
+    };
+    Redis::connect(&options).await.unwrap()
+}
+
+fn key(redis: &Redis, slot: u32) -> Key {
+    redis.tags().slot(Slot::new(slot)).key('z', b"key")
+}
+
+async fn set(redis: &Redis, key: &Key, value: &str) -> Result<Answered, symbolon_store::StoreError> {
+    redis.ask_at(key.hash_slot(), redis::cmd("SET").arg(key.as_bytes()).arg(value)).await
+}
+
+async fn get(redis: &Redis, key: &Key) -> Result<Answered, symbolon_store::StoreError> {
+    redis.ask_at(key.hash_slot(), redis::cmd("GET").arg(key.as_bytes())).await
+}
+
+/// Until there is a connection of this thread's own to where a key is; everything before that went the long way.
+async fn until_short(redis: &Redis, key: &Key) {
+    while redis.short.as_ref().unwrap().to(key.hash_slot()).is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_short_way_says_what_the_long_way_says() {
+    let engines = tokio::task::spawn_blocking(engines::shared).await.unwrap();
+    let redis = connect(&engines.redis, "short_way").await;
+    for slot in 0..100 {
+        let key = key(&redis, slot);
+        let long = set(&redis, &key, "value").await.unwrap().primary;
+        until_short(&redis, &key).await;
+        let found = redis.short.as_ref().unwrap().to(key.hash_slot()).unwrap();
+        let cmd = redis::cmd("GET").arg(key.as_bytes()).to_owned();
+        let short = redis.short.as_ref().unwrap().send(found, &cmd).await.unwrap().unwrap();
+        assert_eq!(short.primary, long, "both ask the process that has slot {slot}");
+        assert_eq!(short.read::<String>().unwrap(), "value");
+    }
+    let wrong = key(&redis, 1);
+    let error =
+        redis.ask_at(wrong.hash_slot(), redis::cmd("ZADD").arg(wrong.as_bytes())).await.err().unwrap();
+    assert!(matches!(error, symbolon_store::StoreError::Failed(_)), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_no_worker_goes_the_long_way() {
+    let engines = tokio::task::spawn_blocking(engines::shared).await.unwrap();
+    let redis = connect(&engines.redis, "no_worker").await;
+    let key = key(&redis, 1);
+    for _ in 0..100 {
+        set(&redis, &key, "value").await.unwrap();
+        assert!(redis.short.as_ref().unwrap().to(key.hash_slot()).is_none());
+    }
+}
+
+/// A slot that moves to another primary: its owner before sends everybody on.
+#[tokio::test]
+async fn a_failover_is_followed() {
+    let cluster =
+        tokio::task::spawn_blocking(|| RedisCluster::start(RedisServerOptions::default())).await.unwrap();
+    let redis = connect(&cluster, "failover").await;
+    let key = key(&redis, 1);
+    set(&redis, &key, "before").await.unwrap();
+    until_short(&redis, &key).await;
+    let before = get(&redis, &key).await.unwrap().primary;
+    let text = String::from_utf8(key.as_bytes().to_vec()).unwrap();
+    // The replica takes over by agreement: connections to the old primary stay open, and answer MOVED.
+    let primary = cluster.primary_of(&text);
+    let replica = cluster.nodes().iter().find(|node| node.replicates == Some(primary)).unwrap().index;
+    cluster.cli(replica, &["cluster", "failover"]);
+    let new = loop {
+        let answered = get(&redis, &key).await.unwrap();
+        if answered.primary != before {
+            break answered;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    let primary = new.primary;
+    assert_eq!(new.read::<String>().unwrap(), "before");
+    loop {
+        let found = redis.short.as_ref().unwrap().to(key.hash_slot());
+        if found.is_some_and(|found| Primary(found.connection.run.cast_unsigned()) == primary) {
+            break;
+        }
+        get(&redis, &key).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // And without agreement: the connection is lost.
+    cluster.kill(replica);
+    loop {
+        match set(&redis, &key, "after").await {
+            Ok(answered) => {
+                assert_ne!(answered.primary, primary);
+                break;
+            }
+            Err(symbolon_store::StoreError::Unavailable(_)) => {
+                tokio::time::sleep(Duration::from_millis(20)).await
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    until_short(&redis, &key).await;
+    assert_eq!(get(&redis, &key).await.unwrap().read::<String>().unwrap(), "after");
+}

@@ -1,5 +1,6 @@
 //! Login and consent transactions in Redis: taken once.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use symbolon_store::shard::{Kind, record_key};
 
 use crate::one_time::Taken;
 use crate::redis::Key;
-use crate::{ClusterStore, key_text};
+use crate::{ClusterStore, failed, key_text};
 
 impl ClusterStore {
     fn challenge_key(&self, issuer: &IssuerId, id: &str) -> (Key, u32) {
@@ -32,7 +33,8 @@ impl Challenges for ClusterStore {
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
         let (key, shard) = self.challenge_key(issuer, id);
-        let keep = self.keep_once(&key, &value, expires_at, self.now());
+        let write = |out: &mut dyn Write| out.write_all(&value).map_err(failed);
+        let keep = self.keep_once(&key, write, expires_at, self.now());
         self.measured(StoreKind::Challenge, shard, keep).await
     }
 

@@ -1,5 +1,6 @@
 //! Authorization codes in Redis: redeemed once, remembered for a while after.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -13,7 +14,7 @@ use symbolon_store::shard::{Kind, record_key};
 
 use crate::one_time::Taken;
 use crate::redis::Key;
-use crate::{ClusterStore, from_document, key_text, to_document};
+use crate::{ClusterStore, failed, from_document, key_text};
 
 impl ClusterStore {
     fn code_key(&self, issuer: &IssuerId, code: &AuthorizationCode) -> (Key, u32) {
@@ -33,8 +34,8 @@ impl Codes for ClusterStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let (key, shard) = self.code_key(issuer, code);
-        let document = to_document(&grant)?;
-        let keep = self.keep_once(&key, document.as_bytes(), grant.expires_at, now);
+        let document = |out: &mut dyn Write| serde_json::to_writer(out, &grant).map_err(failed);
+        let keep = self.keep_once(&key, document, grant.expires_at, now);
         self.measured(StoreKind::Code, shard, keep).await
     }
 

@@ -3,18 +3,23 @@
 //! The client sends a command again where its answer was lost on the way. So whoever takes leaves a number of its own
 //! in the record, and finds by it that it was itself who took.
 
+use std::io::Write;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use redis::{Cmd, RedisWrite};
 use symbolon_crypto::random;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
 
-use crate::ClusterStore;
 use crate::redis::{Key, Script, ScriptCall};
+use crate::{ClusterStore, failed};
 
 /// `F` fresh or `U` used, 16 characters of whoever took it, the end in 15 digits of milliseconds, then the value.
 const HEADER: usize = 32;
+
+/// Room for a command that keeps a record, so that it does not grow.
+const KEEPING: usize = 1_024;
 
 /// Takes a fresh record whose end has not come. 0: there is none; 1: taken, now and by this caller; 2: taken before.
 static TAKE: LazyLock<Script> = LazyLock::new(|| {
@@ -75,19 +80,23 @@ pub(crate) fn time_to_live(expires_at: Timestamp, now: Timestamp) -> u64 {
 }
 
 impl ClusterStore {
-    /// Keeps a value until it is taken, or lost with the primary.
+    /// Keeps a value, which `value` writes, until it is taken, or lost with the primary.
     pub(crate) async fn keep_once(
         &self,
         key: &Key,
-        value: &[u8],
+        value: impl FnOnce(&mut dyn Write) -> Result<(), StoreError>,
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let end = expires_at.millis().min(999_999_999_999_999);
-        let mut record = format!("F{:16}{end:015}", "").into_bytes();
-        record.extend_from_slice(value);
-        let mut cmd = redis::cmd("SET");
-        cmd.arg(key.as_bytes()).arg(record).arg("PX").arg(time_to_live(expires_at, now));
+        let mut cmd = Cmd::with_capacity(5, KEEPING);
+        cmd.arg("SET").arg(key.as_bytes());
+        {
+            let mut record = cmd.writer_for_next_arg();
+            write!(record, "F{:16}{end:015}", "").map_err(failed)?;
+            value(&mut record)?;
+        }
+        cmd.arg("PX").arg(time_to_live(expires_at, now));
         self.redis.ask_at(key.hash_slot(), &cmd).await.map(drop)
     }
 

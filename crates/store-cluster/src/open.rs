@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 use symbolon_crypto::random::Random;
 use symbolon_protocol::time::Timestamp;
@@ -28,6 +29,9 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 2, oldest: 1, sql: include_str!("../migrations/0002_tokens.sql") },
     Migration { number: 3, oldest: 1, sql: include_str!("../migrations/0003_nodes.sql") },
 ];
+
+/// How long a step of the schema may take at least, and the wait for another node's.
+const MIGRATION: Duration = Duration::from_secs(60);
 
 /// How to open the store.
 pub struct ClusterOptions {
@@ -70,7 +74,7 @@ impl ClusterStore {
         heed(check(&options).await)?;
         let figures = Arc::new(StoreFigures::new());
         let postgres = Arc::new(Postgres::new(&options.postgres, &figures)?);
-        migrate(&postgres, MIGRATIONS).await?;
+        migrate(&Postgres::new(&patient(&options.postgres), &figures)?, MIGRATIONS).await?;
         let redis = Arc::new(Redis::connect(&options.redis).await?);
         let (changes, words) = Changes::new();
         let changes = Arc::new(changes);
@@ -112,6 +116,11 @@ impl ClusterStore {
             random: options.random,
         })
     }
+}
+
+/// For the schema: many tables at a time, and nodes that start together wait for the one that makes them.
+fn patient(options: &PostgresOptions) -> PostgresOptions {
+    PostgresOptions { connections: 1, timeout: options.timeout.max(MIGRATION), ..options.clone() }
 }
 
 /// Refuses what no waiting mends, and tells the rest: a node that starts while a replica is away goes on when it is back.

@@ -29,10 +29,14 @@ impl Connect for Answering {
 /// Asks a process for its run id, which it draws when it starts.
 async fn run_of(connection: &mut MultiplexedConnection) -> Result<i64, RedisError> {
     let info: String = redis::cmd("INFO").arg("server").query_async(connection).await?;
-    let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).and_then(|run| run.get(..16));
-    run.and_then(|run| u64::from_str_radix(run, 16).ok())
-        .map(u64::cast_signed)
+    run_in(&info)
         .ok_or_else(|| RedisError::from((ErrorKind::UnexpectedReturnType, "INFO server has no run_id")))
+}
+
+/// The run id in an answer to INFO: its first 64 bits.
+pub(super) fn run_in(info: &str) -> Option<i64> {
+    let run = info.lines().find_map(|line| line.strip_prefix("run_id:"))?.get(..16)?;
+    u64::from_str_radix(run, 16).ok().map(u64::cast_signed)
 }
 
 /// Whether a command is one of ours, rather than the client's own housekeeping, whose answers it must find as they are.

@@ -9,6 +9,8 @@ mod answering;
 mod durable;
 mod link;
 mod members;
+mod pipe;
+mod resp;
 mod script;
 mod short_way;
 mod tag;
@@ -20,15 +22,16 @@ pub(crate) use tag::{Key, Tag, Tags};
 use std::fmt;
 use std::time::Duration;
 
-use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, Value};
+use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, Value};
 use symbolon_crypto::SecretString;
 use symbolon_store::StoreError;
+use tokio::time::timeout_at;
 
 use crate::breaker::Breaker;
 use answering::Answering;
 use durable::Durable;
 use link::Link;
-use short_way::ShortWay;
+use short_way::{Failed, ShortWay};
 
 /// Whether a durable write waits for a replica.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,23 +168,28 @@ impl Redis {
     /// Reads, or writes what may be lost with the primary.
     pub(crate) async fn ask(&self, cmd: &Cmd) -> Result<Answered, StoreError> {
         let admitted = self.breaker.admit()?;
-        admitted.judge(self.link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of))
+        admitted.judge(self.by_the_long_way(cmd).await)
     }
 
     /// As [`ask`](Self::ask), for a command whose keys are all in this slot of the cluster; without leaving the worker
     /// that asks where that can be had.
     pub(crate) async fn ask_at(&self, hash_slot: u16, cmd: &Cmd) -> Result<Answered, StoreError> {
         let admitted = self.breaker.admit()?;
-        let answered = match self.ask_by_the_short_way(hash_slot, cmd).await {
-            Some(answered) => answered.map_err(|error| store_error(&error)),
-            None => self.link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of),
+        let Some((short, open)) = self.short.as_ref().and_then(|short| Some((short, short.to(hash_slot)?)))
+        else {
+            return admitted.judge(self.by_the_long_way(cmd).await);
         };
-        admitted.judge(answered)
+        admitted.judge(match short.send(open, cmd).await {
+            Ok(answered) => Ok(answered),
+            Err(Failed::Elsewhere(by)) => {
+                timeout_at(by, self.by_the_long_way(cmd)).await.unwrap_or_else(|_| Err(too_late()))
+            }
+            Err(Failed::Full) => Err(too_many()),
+        })
     }
 
-    async fn ask_by_the_short_way(&self, hash_slot: u16, cmd: &Cmd) -> Option<RedisResult<Answered>> {
-        let short = self.short.as_ref()?;
-        short.send(short.to(hash_slot)?, cmd).await
+    async fn by_the_long_way(&self, cmd: &Cmd) -> Result<Answered, StoreError> {
+        self.link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of)
     }
 
     /// Writes, and answers when a replica has it too, as far as the policy says.
@@ -210,6 +218,14 @@ impl Redis {
             answered => answered,
         }
     }
+}
+
+fn too_late() -> StoreError {
+    StoreError::Unavailable("Redis: no answer in time".into())
+}
+
+fn too_many() -> StoreError {
+    StoreError::Unavailable("Redis: too many commands wait".into())
 }
 
 /// What is said where a script is not known to a node.

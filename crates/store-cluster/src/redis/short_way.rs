@@ -5,6 +5,8 @@
 //! whatever the short way does not have or cannot do (another map, a lost connection, a failover) goes the long way, by
 //! the cluster's client, and is looked up anew.
 
+mod connect;
+
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,26 +14,21 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use redis::aio::ConnectionLike;
-use redis::cluster_async::{ClusterConnection, Connect};
-use redis::io::tcp::TcpSettings;
-use redis::{
-    AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError,
-    RedisResult, ServerErrorKind, Value,
-};
+use redis::cluster_async::ClusterConnection;
+use redis::{Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, RedisResult};
 use thread_local::ThreadLocal;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Instant;
 
 use super::answering::Answering;
 use super::members::{Member, members};
+use super::pipe::{Lost, NotTaken, Pipe};
 use super::tag::HASH_SLOTS;
 use super::{Answered, Primary, RedisOptions};
+use connect::connect;
 
 /// After a connection or a map could not be had, and after it could: how long nobody tries to get it again.
 const PAUSE: Duration = Duration::from_millis(200);
-
-/// Commands that may stand before a connection that is being written to.
-const QUEUE: usize = 512;
 
 /// Which primary has which slot.
 struct Map {
@@ -61,8 +58,6 @@ impl Map {
 struct Own {
     map: Option<Arc<Map>>,
     ways: Vec<Way>,
-    /// How many connections were made.
-    made: u64,
 }
 
 #[derive(Clone, Default)]
@@ -72,8 +67,14 @@ enum Way {
     None,
     /// Somebody tries, or tried in vain; another may from then on.
     Trying(Instant),
-    /// A connection, and which one of this thread's it is.
-    Open(Answering, u64),
+    Open(Open),
+}
+
+/// A connection, and to which process.
+#[derive(Clone)]
+pub(super) struct Open {
+    pipe: Arc<Pipe>,
+    primary: Primary,
 }
 
 /// The short ways of all threads.
@@ -89,12 +90,6 @@ struct Shared {
     threads: ThreadLocal<RefCell<Own>>,
 }
 
-/// A connection that was found for a command.
-pub(super) struct Found {
-    connection: Answering,
-    number: u64,
-}
-
 impl ShortWay {
     /// Beside a cluster's long way. Nothing is connected yet.
     pub(super) fn new(cluster: &ClusterConnection<Answering>, options: &RedisOptions) -> RedisResult<Self> {
@@ -102,7 +97,7 @@ impl ShortWay {
         let seed = options.urls.first().ok_or_else(no_seed)?.expose().into_connection_info()?;
         Ok(Self(Arc::new(Shared {
             cluster: cluster.clone(),
-            seed: seed.set_tcp_settings(TcpSettings::default().set_nodelay(true)),
+            seed,
             timeout: options.timeout,
             map: ArcSwapOption::empty(),
             reading: AtomicBool::new(false),
@@ -111,7 +106,7 @@ impl ShortWay {
     }
 
     /// This thread's connection to where a slot is; none: go the long way. What is missing is being made then.
-    pub(super) fn to(&self, slot: u16) -> Option<Found> {
+    pub(super) fn to(&self, slot: u16) -> Option<Open> {
         let shared = &self.0;
         let own = shared.threads.get_or_default();
         let map = shared.map.load();
@@ -125,48 +120,53 @@ impl ShortWay {
             own.follow(map);
         }
         let way = own.ways.get_mut(owner)?;
-        if let Way::Open(connection, number) = way {
-            return Some(Found { connection: connection.clone(), number: *number });
+        if let Way::Open(open) = way {
+            return Some(open.clone());
         }
         if !matches!(way, Way::Trying(until) if Instant::now() < *until) && is_worker() {
             *way = Way::Trying(Instant::now() + shared.timeout + PAUSE);
-            tokio::spawn(connect(Arc::clone(shared), Arc::clone(map), owner));
+            tokio::spawn(open(Arc::clone(shared), Arc::clone(map), owner));
         }
         None
     }
 
-    /// Sends a command by a connection that was found. None: it must go the long way.
-    pub(super) async fn send(&self, found: Found, cmd: &Cmd) -> Option<RedisResult<Answered>> {
-        let Found { mut connection, number } = found;
-        let primary = Primary(connection.run.cast_unsigned());
-        match connection.connection.send_packed_command(cmd).await.and_then(Value::extract_error) {
-            Ok(value) => Some(Ok(Answered { value, primary })),
-            Err(error) if is_elsewhere(&error) => {
+    /// Sends a command by a connection that was found.
+    pub(super) async fn send(&self, open: Open, cmd: &Cmd) -> Result<Answered, Failed> {
+        let Open { pipe, primary } = open;
+        let asked = match pipe.ask(cmd) {
+            Ok(asked) => asked,
+            Err(NotTaken::Full) => return Err(Failed::Full),
+            Err(NotTaken::Lost) => {
+                self.0.give_up(&pipe);
+                return Err(Failed::Elsewhere(Instant::now() + self.0.timeout));
+            }
+        };
+        match asked.await {
+            Ok(Ok(value)) => Ok(Answered { value, primary }),
+            Ok(Err(_)) => {
+                // It moved, or this is a replica now, or it may not be served. Nothing was done.
                 self.0.read_map();
-                None
+                Err(Failed::Elsewhere(Instant::now() + self.0.timeout))
             }
-            Err(error) if error.is_timeout() || error.is_unrecoverable_error() => {
-                self.0.give_up(number);
-                // Where the time is up, there is none left for another attempt.
-                error.is_timeout().then_some(Err(error))
+            Err(Lost { asked }) => {
+                self.0.give_up(&pipe);
+                Err(Failed::Elsewhere(asked + self.0.timeout))
             }
-            Err(error) => Some(Err(error)),
         }
     }
+}
+
+/// What the short way could not do.
+pub(super) enum Failed {
+    /// The long way may, by then: whoever has another map, or another state, answers there.
+    Elsewhere(Instant),
+    /// Too many commands wait already.
+    Full,
 }
 
 /// Whether what this thread spawns stays on it.
 fn is_worker() -> bool {
     Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::CurrentThread)
-}
-
-/// Whether somebody else has what was asked for, or will have it.
-fn is_elsewhere(error: &RedisError) -> bool {
-    use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
-    matches!(
-        error.kind(),
-        ErrorKind::Server(Moved | Ask | TryAgain | ClusterDown | MasterDown | ReadOnly | BusyLoading)
-    )
 }
 
 impl Own {
@@ -210,11 +210,11 @@ impl Shared {
     }
 
     /// Forgets a connection, if this thread still has it, and looks whether the primary is still one.
-    fn give_up(self: &Arc<Self>, number: u64) {
+    fn give_up(self: &Arc<Self>, pipe: &Arc<Pipe>) {
         if let Some(own) = self.threads.get() {
             let ways = &mut own.borrow_mut().ways;
-            let lost = ways.iter_mut().find(|way| matches!(way, Way::Open(_, open) if *open == number));
-            if let Some(lost) = lost {
+            let lost = |way: &&mut Way| matches!(way, Way::Open(open) if Arc::ptr_eq(&open.pipe, pipe));
+            if let Some(lost) = ways.iter_mut().find(lost) {
                 *lost = Way::Trying(Instant::now() + PAUSE);
             }
         }
@@ -223,22 +223,16 @@ impl Shared {
 }
 
 /// Makes a connection of this thread's own.
-async fn connect(shared: Arc<Shared>, map: Arc<Map>, owner: usize) {
+async fn open(shared: Arc<Shared>, map: Arc<Map>, owner: usize) {
     let Some(primary) = map.primaries.get(owner) else { return };
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(shared.timeout))
-        .set_response_timeout(Some(shared.timeout))
-        .set_pipeline_buffer_size(QUEUE);
-    match Answering::connect_with_config(primary.info(&shared.seed), config).await {
-        Ok(connection) => {
+    match connect(&primary.info(&shared.seed), shared.timeout).await {
+        Ok(open) => {
             let mut own = shared.threads.get_or_default().borrow_mut();
-            own.made += 1;
-            let way = Way::Open(connection, own.made);
             // Unless it goes by another map now.
             if own.map.as_ref().is_some_and(|known| Arc::ptr_eq(known, &map))
-                && let Some(place) = own.ways.get_mut(owner)
+                && let Some(way) = own.ways.get_mut(owner)
             {
-                *place = way;
+                *way = Way::Open(open);
             }
         }
         Err(error) => {

@@ -48,7 +48,7 @@ async fn the_short_way_says_what_the_long_way_says() {
         until_short(&redis, &key).await;
         let found = redis.short.as_ref().unwrap().to(key.hash_slot()).unwrap();
         let cmd = redis::cmd("GET").arg(key.as_bytes()).to_owned();
-        let short = redis.short.as_ref().unwrap().send(found, &cmd).await.unwrap().unwrap();
+        let short = redis.short.as_ref().unwrap().send(found, &cmd).await.ok().unwrap();
         assert_eq!(short.primary, long, "both ask the process that has slot {slot}");
         assert_eq!(short.read::<String>().unwrap(), "value");
     }
@@ -95,7 +95,7 @@ async fn a_failover_is_followed() {
     assert_eq!(new.read::<String>().unwrap(), "before");
     loop {
         let found = redis.short.as_ref().unwrap().to(key.hash_slot());
-        if found.is_some_and(|found| Primary(found.connection.run.cast_unsigned()) == primary) {
+        if found.is_some_and(|found| found.primary == primary) {
             break;
         }
         get(&redis, &key).await.unwrap();

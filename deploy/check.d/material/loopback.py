@@ -18,7 +18,7 @@ from pathlib import Path
 # What an image runs where the compose file names no command, and the user that it runs as.
 COMMANDS = {"haproxy": "haproxy -db -f /usr/local/etc/haproxy/haproxy.cfg"}
 POSTGRES = "postgres"
-PATIENCE = 30
+PATIENCE = 120
 
 
 class Loopback:
@@ -55,6 +55,10 @@ class Loopback:
         if self._image(service) == "symbolon":
             # Every request comes from one address here.
             named["SYMBOLON_RATE_LIMITS"] = "false"
+            # However slow the machine is, a balancer notices in this time; a second signal ends it.
+            named["SYMBOLON_HTTP_DRAIN_DELAY"] = "10m"
+            # No operation is given up that could still succeed.
+            named |= {"SYMBOLON_POSTGRES_TIMEOUT": "30s", "SYMBOLON_REDIS_TIMEOUT": "30s"}
         if service == POSTGRES:
             # As the image says.
             named["PGDATA"] = paths["/var/lib/postgresql/data"]
@@ -133,12 +137,18 @@ class Loopback:
 
     def log(self, service: str) -> str:
         """What a service has printed."""
-        return (self.scratch / f"{service}.log").read_text(errors="replace")
+        path = self.scratch / f"{service}.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def empty(self, service: str) -> None:
+        """The service's disk is lost."""
+        shutil.rmtree(self.scratch / service)
 
     def close(self) -> None:
         """Kills what still runs."""
-        for process in self.processes.values():
-            process.kill()
+        for service, process in self.processes.items():
+            # PostgreSQL ends its children itself, at once.
+            process.send_signal(signal.SIGQUIT if service == POSTGRES else signal.SIGKILL)
             process.wait()
 
     def _image(self, service: str) -> str:
@@ -158,7 +168,8 @@ class Loopback:
         if service in self.services:
             # A container's "everywhere" is its own address, and so is where its connections come from.
             text = text.replace("bind *:", f"bind {self.address(service)}:")
-            text = text.replace("default-server ", f"default-server source {self.address(service)} ")
+            text = text.replace("\nbackend nodes\n", f"\nbackend nodes\n    source {self.address(service)}\n")
+            text = text.replace("\nbackend living\n", f"\nbackend living\n    source {self.address(service)}\n")
         return text
 
     def _make_database(self, data: Path) -> None:

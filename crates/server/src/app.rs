@@ -1,5 +1,6 @@
 //! What every handler works with.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -67,6 +68,7 @@ pub struct App {
     /// The admin secret's digest.
     pub admin_secret: [u8; 32],
     clock: Arc<dyn Clock>,
+    leaving: AtomicBool,
     /// Held from reading the store to swapping what was read in: whoever reads later swaps later.
     following: tokio::sync::Mutex<()>,
     changes: OnceLock<Arc<Changes>>,
@@ -103,6 +105,7 @@ impl App {
             config: ArcSwap::from_pointee(config),
             store: ports.store,
             clock: ports.clock,
+            leaving: AtomicBool::new(false),
             following: tokio::sync::Mutex::default(),
             changes: OnceLock::new(),
             random: ports.random,
@@ -112,6 +115,16 @@ impl App {
             signatures,
             admin_secret,
         })
+    }
+
+    /// From now on the server is not ready, though it goes on as before: it will stop soon.
+    pub fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the server will stop soon.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
     }
 
     /// What changed in the store, from the first call on, and is to be [followed](Self::follow).

@@ -5,6 +5,7 @@ pub(crate) mod store;
 
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use store::Opened;
 use symbolon_crypto::digest;
@@ -78,7 +79,7 @@ pub(crate) fn serve(config: Config, accept_clock: bool, reload: Reload<'_>) -> R
 }
 
 async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Result<(), ProcessError> {
-    let signals = Signals::listen()?;
+    let mut signals = Signals::listen()?;
     let logging = Logging::start(LoggingOptions {
         format: config.telemetry.log_format,
         level: config.telemetry.log_level.to_string(),
@@ -105,6 +106,8 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     let jobs = jobs::spawn(Arc::clone(&app), Some(clock), server.stopping());
     announce(&ready, demo.as_deref(), first_start.as_deref())?;
     signals.obey(&app, &server, &logging, reload).await;
+    app.leave();
+    signals.linger(app.config.load().http.drain_delay).await;
     server.stop().await;
     jobs.finish().await;
     if let Err(error) = app.store.close().await {
@@ -178,7 +181,7 @@ impl Signals {
     }
 
     /// Returns on SIGTERM or SIGINT; reads configuration and certificates again on SIGHUP.
-    async fn obey(mut self, app: &Arc<App>, server: &Server, logging: &Logging, reload: Reload<'_>) {
+    async fn obey(&mut self, app: &Arc<App>, server: &Server, logging: &Logging, reload: Reload<'_>) {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return,
@@ -188,6 +191,16 @@ impl Signals {
                     Err(errors) => tracing::error!("the configuration was not taken over: {errors}"),
                 },
             }
+        }
+    }
+
+    /// Waits until balancers had time to notice that the server is not ready, or somebody says a second time to stop.
+    async fn linger(&mut self, delay: Duration) {
+        tracing::info!(?delay, "told to stop: not ready from now on");
+        tokio::select! {
+            () = tokio::time::sleep(delay) => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
 }

@@ -169,8 +169,11 @@ async fn metrics(context: Context) -> Response {
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }
 
-/// Ready when the store can answer.
+/// Ready when the store can answer, until the server is told to stop.
 async fn ready(context: Context) -> Response {
+    if context.app.is_leaving() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "the server is about to stop").into_response();
+    }
     match context.app.store.ready().await {
         Ok(()) => StatusCode::OK.into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),

@@ -14,4 +14,5 @@ mod keys;
 mod loadtest;
 mod passwords;
 mod place;
+mod stopping;
 mod tls;

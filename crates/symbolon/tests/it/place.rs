@@ -186,6 +186,16 @@ impl Server {
         rustix::process::kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
     }
 
+    /// Sends SIGTERM.
+    pub(crate) fn terminate(&self) {
+        rustix::process::kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+    }
+
+    /// Waits until the server has ended; its exit code.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
     /// Returns when the server has logged a line with this text.
     pub(crate) fn wait_for_log(&self, text: &str) {
         let seen = self.log.iter().any(|line| line.contains(text));

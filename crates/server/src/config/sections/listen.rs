@@ -103,6 +103,12 @@ pub(crate) const SECTION: Section = Section {
         Key::new("http.drain_timeout", "SYMBOLON_HTTP_DRAIN_TIMEOUT", "--http-drain-timeout", Kind::seconds(0, 600))
             .default("20s")
             .doc("How long requests in flight may go on when the server stops."),
+        Key::new("http.drain_delay", "SYMBOLON_HTTP_DRAIN_DELAY", "--http-drain-delay", Kind::seconds(0, 600))
+            .default("0")
+            .doc(
+                "How long the server goes on as before when it is told to stop, while `/readyz` answers 503: time for a \
+                 balancer to send new requests elsewhere. Then `http.drain_timeout` begins. A second signal ends it.",
+            ),
         Key::new(
             "http.max_connections",
             "SYMBOLON_HTTP_MAX_CONNECTIONS",
@@ -167,6 +173,8 @@ pub struct Http {
     pub idle_timeout: Duration,
     /// Time for requests in flight when the server stops.
     pub drain_timeout: Duration,
+    /// Time from being told to stop to doing so.
+    pub drain_delay: Duration,
     /// Most connections of the public listener at once.
     pub max_connections: usize,
 }
@@ -201,6 +209,7 @@ pub(crate) fn build_http(reader: &mut Reader) -> Http {
         request_timeout: reader.duration("http.request_timeout"),
         idle_timeout: reader.duration("http.idle_timeout"),
         drain_timeout: reader.duration("http.drain_timeout"),
+        drain_delay: reader.duration("http.drain_delay"),
         max_connections: reader.small_count("http.max_connections"),
     }
 }

@@ -29,6 +29,8 @@ use crate::{LoadtestError, clock};
 pub struct Load {
     /// The target.
     pub peer: Peer,
+    /// Further nodes of the same target: connections go to all of them in turn.
+    pub others: Vec<Peer>,
     /// Threads of the generator; connections are spread over them.
     pub threads: usize,
     /// How long to wait for connections and answers.
@@ -46,12 +48,19 @@ impl Load {
     pub fn to(peer: impl Into<Peer>) -> Self {
         Self {
             peer: peer.into(),
+            others: Vec::new(),
             threads: 1,
             timeouts: Timeouts::default(),
             warm_up: Duration::ZERO,
             pid: None,
             stop: Stop::default(),
         }
+    }
+
+    /// The node that a connection of this number goes to.
+    fn node(&self, connection: usize) -> &Peer {
+        let position = connection % (self.others.len() + 1);
+        position.checked_sub(1).and_then(|other| self.others.get(other)).unwrap_or(&self.peer)
     }
 
     /// How many connections so many visitors make: each thread has its own, and HTTP/2's are shared.

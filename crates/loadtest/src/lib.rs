@@ -18,7 +18,7 @@ mod error;
 pub mod executor;
 pub mod hello;
 pub mod k6;
-mod machine;
+pub mod machine;
 pub mod measure;
 pub mod process;
 mod provider;

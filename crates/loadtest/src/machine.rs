@@ -5,7 +5,7 @@ use std::fs;
 use crate::results::Machine;
 
 /// Reads it from `/proc`; what is not there stays empty.
-pub(crate) fn describe() -> Machine {
+pub fn describe() -> Machine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let processor = field(&read("/proc/cpuinfo"), "model name").unwrap_or_else(|| "unknown processor".into());
     let memory = field(&read("/proc/meminfo"), "MemTotal").unwrap_or_default();

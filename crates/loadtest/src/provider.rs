@@ -15,6 +15,8 @@ use crate::{LoadtestError, Target};
 pub struct RunningTarget {
     /// Its public URL, where the admin API must be mounted too.
     pub url: String,
+    /// The URLs of further nodes of it, which share the load.
+    pub others: Vec<String>,
     /// The admin API's secret; without it only a seed from a file will do.
     pub admin_secret: Option<SecretString>,
     /// Its process, where it is on this machine.
@@ -47,6 +49,7 @@ impl ProviderOptions {
 /// The provider under load.
 pub(crate) struct Provider {
     pub(crate) url: String,
+    pub(crate) others: Vec<String>,
     pub(crate) secret: Option<SecretString>,
     pub(crate) pid: Option<u32>,
     pub(crate) metrics: Option<String>,
@@ -60,6 +63,7 @@ impl Provider {
         match &options.target {
             Some(target) => Ok(Self {
                 url: target.url.clone(),
+                others: target.others.clone(),
                 secret: target.admin_secret.as_ref().map(copy),
                 pid: target.pid,
                 metrics: target.metrics.clone(),
@@ -72,7 +76,8 @@ impl Provider {
 
     /// What discovery says of it.
     pub(crate) async fn discover(&self) -> Result<Target, LoadtestError> {
-        Target::discover_by(&self.way, &self.url, self.secret.as_ref().map(copy)).await
+        let target = Target::discover_by(&self.way, &self.url, self.secret.as_ref().map(copy)).await?;
+        target.with_others(&self.way, &self.others)
     }
 
     async fn start(options: &ProviderOptions, shards: Option<u32>) -> Result<Self, LoadtestError> {
@@ -99,6 +104,7 @@ impl Provider {
         let server = Server::start(&options.program, ["serve"], &environment, options.log.as_deref()).await?;
         Ok(Self {
             url: server.url.clone(),
+            others: Vec::new(),
             pid: Some(server.pid()),
             secret: Some(secret),
             metrics: Some(metrics),

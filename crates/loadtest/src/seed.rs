@@ -17,8 +17,7 @@ use crate::Target;
 use crate::client::request::{self, Field};
 
 pub use command::{PlantOptions, plant_and_save};
-pub(crate) use plant::harvest_codes;
-pub use plant::{SeedOptions, plant};
+pub use plant::{SeedOptions, harvest_codes, plant};
 pub(crate) use progress::Steps;
 
 /// The scope of every seeded token.

@@ -6,6 +6,7 @@ use url::Url;
 
 use crate::LoadtestError;
 use crate::client::{ClientError, Connection, Peer, Timeouts, Way, request};
+use crate::executor::Load;
 
 /// OpenID Connect Discovery 1.0, section 4.
 const DISCOVERY: &str = "/.well-known/openid-configuration";
@@ -14,6 +15,8 @@ const DISCOVERY: &str = "/.well-known/openid-configuration";
 pub struct Target {
     /// Where connections go, and what is spoken there.
     pub peer: Peer,
+    /// Further nodes of the same provider, which share the load.
+    pub others: Vec<Peer>,
     /// The `Host` that requests name.
     pub authority: String,
     /// The issuer that it announces, which its answers must carry.
@@ -95,6 +98,7 @@ impl Target {
         };
         Ok(Self {
             peer,
+            others: Vec::new(),
             authority,
             endpoints: Endpoints {
                 discovery,
@@ -109,6 +113,26 @@ impl Target {
             issuer: metadata.issuer,
             admin_secret,
         })
+    }
+}
+
+impl Target {
+    /// The same provider with further nodes, by their URLs.
+    ///
+    /// # Errors
+    /// [`LoadtestError::Target`] for a URL that cannot be used.
+    pub fn with_others(mut self, way: &Way, urls: &[String]) -> Result<Self, LoadtestError> {
+        for url in urls {
+            let invalid = |reason: String| LoadtestError::Target { url: url.clone(), reason };
+            let parsed = Url::parse(url).map_err(|error| invalid(error.to_string()))?;
+            self.others.push(Peer::of(&parsed, way).map_err(invalid)?);
+        }
+        Ok(self)
+    }
+
+    /// A load of all its nodes.
+    pub fn load(&self) -> Load {
+        Load { others: self.others.clone(), ..Load::to(self.peer.clone()) }
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod browser;
 mod clock;
+pub mod cost;
 pub mod drill;
 pub mod fuzz;
 mod relying_party;

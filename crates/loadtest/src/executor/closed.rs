@@ -71,8 +71,11 @@ fn run(
         done: AtomicU64::new(0),
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            hands.into_iter().map(|hand| scope.spawn(|| run_thread(options, &phases, hand))).collect();
+        let threads: Vec<_> = hands
+            .into_iter()
+            .enumerate()
+            .map(|hand| scope.spawn(|| run_thread(options, &phases, hand)))
+            .collect();
         // Every thread meets every barrier, whatever happens to it, so that none waits for ever.
         phases.barrier.wait();
         let start = Edge::read(options.load.pid);
@@ -130,7 +133,12 @@ fn merge(parts: Vec<Part>, start: &Edge, end: &Edge) -> Result<Outcome, Loadtest
     Ok(outcome)
 }
 
-fn run_thread(options: &Closed, phases: &Phases, hand: Vec<Box<dyn Visitor>>) -> Result<Part, LoadtestError> {
+/// A thread of this number with its visitors.
+fn run_thread(
+    options: &Closed,
+    phases: &Phases,
+    hand: (usize, Vec<Box<dyn Visitor>>),
+) -> Result<Part, LoadtestError> {
     let prepared = prepare(options, hand);
     phases.barrier.wait();
     phases.barrier.wait();
@@ -153,12 +161,12 @@ fn run_thread(options: &Closed, phases: &Phases, hand: Vec<Box<dyn Visitor>>) ->
 /// Connects and warms up.
 fn prepare(
     options: &Closed,
-    hand: Vec<Box<dyn Visitor>>,
+    (thread, hand): (usize, Vec<Box<dyn Visitor>>),
 ) -> Result<(tokio::runtime::Runtime, Vec<Worker>, u64), LoadtestError> {
     let runtime = runtime()?;
     let load = &options.load;
     let (workers, errors) = runtime.block_on(async {
-        let workers = Worker::connect(load, hand).await.map_err(LoadtestError::http("load"))?;
+        let workers = Worker::connect(load, thread, hand).await.map_err(LoadtestError::http("load"))?;
         if load.warm_up.is_zero() {
             return Ok((workers, 0));
         }

@@ -75,7 +75,7 @@ pub fn open(
     std::thread::scope(|scope| {
         let mut starts = Vec::new();
         let mut threads = Vec::new();
-        for hand in hands {
+        for hand in hands.into_iter().enumerate() {
             let (start, starting) = std::sync::mpsc::channel::<Instant>();
             let (ready, gate) = (ready.clone(), Arc::clone(&gate));
             starts.push(start);
@@ -192,12 +192,13 @@ impl Pacer<'_> {
 fn run_thread(
     options: &Open,
     gate: &Arc<Gate>,
-    hand: Vec<Box<dyn Visitor>>,
+    (thread, hand): (usize, Vec<Box<dyn Visitor>>),
     (ready, starting): (std::sync::mpsc::Sender<()>, std::sync::mpsc::Receiver<Instant>),
 ) -> Result<Part, LoadtestError> {
     let runtime = runtime()?;
     let load = &options.load;
-    let workers = runtime.block_on(Worker::connect(load, hand)).map_err(LoadtestError::http("load"))?;
+    let workers = runtime.block_on(Worker::connect(load, thread, hand));
+    let workers = workers.map_err(LoadtestError::http("load"))?;
     gate.busy.fetch_add(u64::try_from(workers.len()).unwrap_or(0), Ordering::Relaxed);
     let _ = ready.send(());
     drop(ready);

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Load;
-use crate::client::{ClientError, Connection};
+use crate::client::{ClientError, Connection, Peer};
 use crate::clock;
 use crate::scenario::{Next, Visitor};
 use crate::tally::Tally;
@@ -24,26 +24,29 @@ pub(super) enum Turn {
 
 pub(super) struct Worker {
     connection: Connection,
+    peer: Peer,
     pub(super) visitor: Box<dyn Visitor>,
     request: Vec<u8>,
 }
 
 impl Worker {
     /// Connects at once, so that an unreachable target is told before the run. As many as the protocol lets share a
-    /// connection.
+    /// connection. Threads begin with different nodes.
     pub(super) async fn connect(
         load: &Load,
+        thread: usize,
         visitors: Vec<Box<dyn Visitor>>,
     ) -> Result<Vec<Self>, ClientError> {
         let mut workers: Vec<Self> = Vec::with_capacity(visitors.len());
         for (position, visitor) in visitors.into_iter().enumerate() {
+            let peer = load.node(thread + position / load.peer.protocol().streams());
             let begins = position % load.peer.protocol().streams() == 0;
             let shared = workers.last().filter(|_| !begins).and_then(|last| last.connection.beside());
             let connection = match shared {
                 Some(connection) => connection,
-                None => Connection::open(&load.peer, load.timeouts).await?,
+                None => Connection::open(peer, load.timeouts).await?,
             };
-            workers.push(Self { connection, visitor, request: Vec::with_capacity(4096) });
+            workers.push(Self { connection, peer: peer.clone(), visitor, request: Vec::with_capacity(4096) });
         }
         Ok(workers)
     }
@@ -63,7 +66,7 @@ impl Worker {
                 return Turn::Exhausted;
             }
             if !self.connection.is_reusable()
-                && let Err(error) = self.connection.renew(&load.peer, load.timeouts).await
+                && let Err(error) = self.connection.renew(&self.peer, load.timeouts).await
             {
                 locked(tally, |tally| tally.failed(&error));
                 tokio::time::sleep(RECONNECT_PAUSE).await;

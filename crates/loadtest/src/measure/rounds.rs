@@ -253,6 +253,7 @@ impl Slicer<'_> {
     ) -> Result<Outcome, LoadtestError> {
         let load = Load {
             peer,
+            others: Vec::new(),
             threads: self.options.threads,
             timeouts: Timeouts::default(),
             warm_up: warm_up.min(self.options.slice),

@@ -170,7 +170,7 @@ async fn run_plan(
         pid: provider.pid,
         stop: stop.clone(),
         timeouts: Timeouts { request: plan.timeout, ..Timeouts::default() },
-        ..Load::to(seed.target.peer.clone())
+        ..seed.target.load()
     };
     let connections = load.connections(plan.connections);
     let idle_since = Busy::now();

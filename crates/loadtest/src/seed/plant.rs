@@ -10,7 +10,7 @@ use symbolon_crypto::{Algorithm, SecretString, SystemRandom, random};
 
 use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, Steps, TokenFormat, User, special};
 use crate::admin::{self, Admin};
-use crate::executor::{Closed, Load, Until, closed};
+use crate::executor::{Closed, Until, closed};
 use crate::scenario::{Claims, CodeVisitor, IssuedTokens, Mix, SilentVisitor, Visitor};
 use crate::{LoadtestError, Target, clock};
 
@@ -345,7 +345,7 @@ pub(super) async fn log_in(
 ///
 /// # Errors
 /// [`LoadtestError::Refused`] when any of them is not answered with a code.
-pub(crate) async fn harvest_codes(seed: &Arc<Seed>, count: usize) -> Result<(), LoadtestError> {
+pub async fn harvest_codes(seed: &Arc<Seed>, count: usize) -> Result<(), LoadtestError> {
     seed.codes.clear();
     let visitors = (0..CONNECTIONS.min(count))
         .map(|index| {
@@ -365,7 +365,7 @@ pub(super) async fn run_flow(
     visitors: Vec<Box<dyn Visitor>>,
 ) -> Result<(), LoadtestError> {
     let until = Until::Requests(u64::try_from(requests).unwrap_or(u64::MAX));
-    let options = Closed { load: Load::to(seed.target.peer.clone()), until };
+    let options = Closed { load: seed.target.load(), until };
     let outcome = tokio::task::spawn_blocking(move || closed(&options, visitors))
         .await
         .map_err(|_| LoadtestError::Interrupted)??;

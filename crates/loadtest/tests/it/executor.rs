@@ -196,6 +196,20 @@ fn what_a_silent_server_lets_fall_is_missed_or_failed_never_forgotten() {
 }
 
 #[test]
+fn nodes_share_a_load_whatever_the_number_of_threads() {
+    for threads in [1, 2, 6] {
+        let nodes: Vec<_> = (0..3).map(|_| server(|_| Some("right"))).collect();
+        let others = nodes[1..].iter().map(|(address, _)| (*address).into()).collect();
+        let load = Load { threads, others, ..Load::to(nodes[0].0) };
+        let schedule = Schedule::constant(600.0, Duration::from_millis(200)).unwrap();
+        closed(&Closed { load: load.clone(), until: Until::Requests(60) }, askers(6)).unwrap();
+        open(&Open { load, schedule }, askers(6), &mut |_, _| ()).unwrap();
+        let asked: Vec<u64> = nodes.iter().map(|(_, count)| count.load(Ordering::Relaxed)).collect();
+        assert!(asked.iter().all(|asked| *asked > 0), "{threads} threads: {asked:?}");
+    }
+}
+
+#[test]
 fn an_unreachable_target_is_told_at_once() {
     let address = SocketAddr::from(([127, 0, 0, 1], 1));
     let run = Closed { load: Load { threads: 2, ..Load::to(address) }, until: Until::Requests(10) };

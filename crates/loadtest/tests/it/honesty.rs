@@ -22,6 +22,7 @@ fn userinfo(fake: &Arc<Fake>, seconds: u64) -> Results {
     options.algorithm = Algorithm::Es256;
     options.provider.target = Some(RunningTarget {
         url: fake.url(),
+        others: Vec::new(),
         admin_secret: Some(SecretString::new(SECRET.into())),
         pid: None,
         metrics: None,

@@ -32,8 +32,13 @@ fn options(fake: &Fake) -> MeasureOptions {
     options.seed.tokens = 20;
     options.seed.families = 4;
     let admin_secret = Some(SecretString::new(SECRET.into()));
-    options.provider.target =
-        Some(RunningTarget { url: fake.url(), admin_secret, pid: Some(std::process::id()), metrics: None });
+    options.provider.target = Some(RunningTarget {
+        url: fake.url(),
+        others: Vec::new(),
+        admin_secret,
+        pid: Some(std::process::id()),
+        metrics: None,
+    });
     options
 }
 

@@ -86,6 +86,14 @@ impl PostgresServer {
         self.try_psql(database, sql).unwrap_or_else(|error| panic!("psql: {error}\n{sql}"))
     }
 
+    /// The server's first process, whose children are all its others.
+    ///
+    /// # Panics
+    /// If it does not run.
+    pub fn pid(&self) -> u32 {
+        self.process.lock().as_ref().expect("PostgreSQL runs").id()
+    }
+
     /// Kills all processes of the server at once, as a crash does (SIGKILL), and returns when they are gone.
     pub fn kill(&self) {
         *self.process.lock() = None;

@@ -54,6 +54,11 @@ impl Process {
         until("the server ends when it is asked to", || self.child.try_wait().ok().flatten());
     }
 
+    /// Its process id.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }

@@ -10,6 +10,7 @@
 mod backup;
 mod cluster;
 mod commands;
+mod cost;
 mod keys;
 mod loadtest;
 mod passwords;

@@ -55,7 +55,12 @@ pub(super) fn own_arguments(algorithm: &'static str) -> [Arg; 4] {
 
 fn target_arguments() -> [Arg; 6] {
     [
-        Arg::new("target").long("target").value_name("URL").help("A provider that runs already"),
+        Arg::new("target")
+            .long("target")
+            .value_name("URL")
+            .value_delimiter(',')
+            .action(ArgAction::Append)
+            .help("A provider that runs already; several nodes of one by several URLs, which share the load"),
         Arg::new("admin-secret")
             .long("admin-secret")
             .value_name("SECRET")
@@ -138,9 +143,17 @@ pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandE
     if let Some(parent) = matches.get_one::<PathBuf>("data-parent") {
         options.data_parent.clone_from(parent);
     }
-    if let Some(url) = given::<String>(matches, "target") {
+    let mut urls = targets(matches);
+    if let Some(url) = urls.next() {
+        let others: Vec<String> = urls.cloned().collect();
+        if !others.is_empty() && (matches.contains_id("pid") || matches.contains_id("metrics")) {
+            return Err(CommandError::Usage(
+                "--pid and --metrics are those of one --target, not of several".into(),
+            ));
+        }
         options.target = Some(RunningTarget {
             url: url.clone(),
+            others,
             admin_secret: admin_secret(matches)?,
             pid: matches.get_one::<u32>("pid").copied(),
             metrics: matches.get_one::<String>("metrics").cloned(),
@@ -148,6 +161,11 @@ pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandE
     }
     options.way = way(matches)?;
     Ok(options)
+}
+
+/// The nodes that are given; none also where the command has no such argument.
+fn targets(matches: &ArgMatches) -> impl Iterator<Item = &String> {
+    matches.try_get_many::<String>("target").ok().flatten().into_iter().flatten()
 }
 
 fn admin_secret(matches: &ArgMatches) -> Result<Option<SecretString>, CommandError> {
@@ -172,8 +190,8 @@ fn way(matches: &ArgMatches) -> Result<Way, CommandError> {
         false => Protocol::Http1,
     };
     // A machine without authorities can still ask by http.
-    let urls = ["target", "metrics"].map(|name| given::<String>(matches, name));
-    let https = urls.into_iter().flatten().any(|url| url.starts_with("https:"));
+    let mut urls = targets(matches).chain(given::<String>(matches, "metrics"));
+    let https = urls.any(|url| url.starts_with("https:"));
     let trust = match given::<PathBuf>(matches, "ca") {
         Some(path) => Some(trust::of_file(path)?),
         None if https => Some(trust::of_machine()?),

@@ -1,0 +1,63 @@
+//! The measuring commands, on the real binary and real engines, for a moment: nothing is judged by its time.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_loadtest::scenario::Scenario;
+use symbolon_store_cluster::engines;
+use symbolon_testkit::cost::{CostOptions, CostReport, RotationOptions, measure, measure_rotation};
+
+fn options(name: &str) -> CostOptions {
+    let mut options = CostOptions::new(PathBuf::from(env!("CARGO_BIN_EXE_symbolon")), name);
+    options.algorithm = Algorithm::EdDsa;
+    options.rounds = 1;
+    options.slice = Duration::from_millis(200);
+    options.connections = 4;
+    (options.seed.users, options.seed.tokens, options.seed.families) = (10, 20, 40);
+    options
+}
+
+#[test]
+fn a_request_on_the_cluster_has_its_cost_on_every_engine() {
+    let mut options = options("cost");
+    options.nodes = vec![1, 2];
+    options.scenarios = vec![Scenario::Silent, Scenario::Userinfo, Scenario::Refresh, Scenario::Code];
+    let report = measure(engines::shared(), &options, &mut Vec::new()).unwrap();
+    assert_eq!((report.errors, report.first_error.as_deref()), (0, None), "{report}");
+    assert_eq!(report.cells.len(), options.scenarios.len() * 3, "embedded, one node, two nodes");
+    for cell in &report.cells {
+        let figures = &cell.figures;
+        assert!(cell.requests > 0 && figures.rate > 0.0 && figures.node_us > 0.0, "{cell:?}");
+        assert_eq!(cell.above_embedded_us.is_some(), cell.nodes.is_some());
+        assert_eq!(figures.redis_primary_us > 0.0, cell.nodes.is_some(), "{cell:?}");
+        assert_eq!(figures.commands.is_empty(), cell.nodes.is_none(), "{cell:?}");
+        let durable = matches!(cell.scenario, Scenario::Refresh) && cell.nodes.is_some();
+        assert!(!durable || (figures.rows_written >= 1.0 && figures.wal_bytes > 0.0), "{cell:?}");
+    }
+    let json = serde_json::to_string(&report).unwrap();
+    let read: CostReport = serde_json::from_str(&json).unwrap();
+    assert_eq!(read.to_string(), report.to_string());
+}
+
+#[test]
+fn a_rate_is_kept_on_both_stores() {
+    let mut options = options("cost_at_a_rate");
+    (options.rate, options.scenarios) = (Some(50.0), vec![Scenario::Userinfo]);
+    let report = measure(engines::shared(), &options, &mut Vec::new()).unwrap();
+    assert_eq!(report.errors, 0, "{report}");
+    // However slow the machine is, no more than this is sent.
+    assert!(report.cells.iter().all(|cell| (1..=10).contains(&cell.requests)), "{report}");
+}
+
+#[test]
+fn rotations_are_counted_on_both_sides() {
+    let mut options = RotationOptions::new("cost_of_rotations");
+    (options.in_flight, options.families, options.connections) = (32, 2, 4);
+    (options.rounds, options.slice) = (1, Duration::from_millis(200));
+    let report = measure_rotation(engines::shared(), &options).unwrap();
+    for side in [report.batched, report.one_by_one] {
+        assert!(side.per_second > 0.0 && side.postgres_us > 0.0 && side.wal_bytes > 0.0, "{report}");
+    }
+    assert!(report.ratio > 0.0 && report.to_string().contains("| batched |"), "{report}");
+}

@@ -1,0 +1,97 @@
+//! What a request costs on the cluster store: on the nodes, on Redis and on PostgreSQL, beside what it costs on the
+//! embedded store.
+//!
+//! Real engines, real nodes, one binary, one load generator. A round loads the embedded store and then every number of
+//! nodes of the cluster with the same requests, one after the other, so that what is compared was taken within seconds;
+//! rounds repeat and medians count. `cargo run --release -p symbolon-testkit --example measure_cluster` runs it.
+
+mod background;
+mod figures;
+mod node;
+mod reading;
+mod report;
+mod rotation;
+mod round;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_loadtest::LoadtestError;
+use symbolon_loadtest::scenario::Scenario;
+use symbolon_loadtest::seed::SeedOptions;
+use symbolon_store_cluster::engines::Engines;
+
+pub use background::Background;
+pub use figures::Figures;
+pub use report::{Cell, CostReport, LIMIT_US};
+pub use rotation::{LIMIT_RATIO, RotationOptions, RotationReport, Rotations, measure_rotation};
+
+/// What to measure.
+pub struct CostOptions {
+    /// The binary that is measured.
+    pub binary: PathBuf,
+    /// The database, which is created, and the prefix of the keys in Redis: a plain lower-case identifier.
+    pub name: String,
+    /// The numbers of nodes that the cluster is loaded at.
+    pub nodes: Vec<usize>,
+    /// What is asked.
+    pub scenarios: Vec<Scenario>,
+    /// What the providers sign with.
+    pub algorithm: Algorithm,
+    /// Rounds that count; one more goes before them and warms everything up.
+    pub rounds: usize,
+    /// How long a slice of load lasts.
+    pub slice: Duration,
+    /// Requests per second; without, every connection sends again as soon as it is answered.
+    pub rate: Option<f64>,
+    /// Connections, spread over the nodes; each has a request in flight at most.
+    pub connections: usize,
+    /// Threads of the generator.
+    pub threads: usize,
+    /// What is planted in each store.
+    pub seed: SeedOptions,
+}
+
+impl CostOptions {
+    /// Silent authentication and UserInfo with RS256 at one node: 32 connections at saturation, 5 rounds of 2 s.
+    pub fn new(binary: PathBuf, name: &str) -> Self {
+        Self {
+            binary,
+            name: name.to_owned(),
+            nodes: vec![1],
+            scenarios: vec![Scenario::Silent, Scenario::Userinfo],
+            algorithm: Algorithm::Rs256,
+            rounds: 5,
+            slice: Duration::from_secs(2),
+            rate: None,
+            connections: 32,
+            threads: 1,
+            seed: SeedOptions::default(),
+        }
+    }
+}
+
+/// Measures on these engines, which should have nothing else to do. Says on `progress` how far it is.
+///
+/// # Errors
+/// [`LoadtestError`] when a node does not start, or a seed cannot be planted. Wrong answers are no error: they stand in
+/// the report.
+///
+/// # Panics
+/// When an engine does not answer.
+pub fn measure(
+    engines: &Engines,
+    options: &CostOptions,
+    progress: &mut (dyn Write + Send),
+) -> Result<CostReport, LoadtestError> {
+    if options.nodes.is_empty() || options.nodes.contains(&0) || options.rounds == 0 {
+        return Err(LoadtestError::Options("nothing to measure: no nodes, or no rounds".into()));
+    }
+    // The nodes' output is read beside the slices, which block.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let report = round::run(&runtime, engines, options, progress);
+    runtime.shutdown_background();
+    report
+}

@@ -1,0 +1,302 @@
+//! Refresh rotations a second: the cluster store, which writes many in one commit, against a statement that reads and
+//! one that writes for each rotation, on the same PostgreSQL and the same table, in turn.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use symbolon_crypto::random::{Random, SeededRandom};
+use symbolon_loadtest::{LoadtestError, clock};
+use symbolon_protocol::family::{Family, FamilyId, Rotation, RotationRequest};
+use symbolon_protocol::grant::GrantId;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::session::{Amr, AuthenticationMethod};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::port::RefreshTokens;
+use symbolon_store::shard::Route;
+use symbolon_store_cluster::ClusterStore;
+use symbolon_store_cluster::engines::{self, Engines};
+use tokio::task::JoinSet;
+use tokio_postgres::{Client, NoTls};
+
+use super::figures::median;
+use super::reading::{postgres_cpu, wal};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+const MONTH: Duration = Duration::from_secs(30 * 86_400);
+
+/// In the documents of the families that are rotated one by one.
+const BY_ONE: &str = "one-by-one";
+
+const READ: &str = "SELECT revision, document FROM families WHERE key = $1";
+
+const MOVE: &str = "UPDATE families SET revision = revision + 1, ends_at = $3, document = $4
+    WHERE key = $1 AND revision = $2";
+
+/// What the batches must reach of the single statements' rotations a second.
+pub const LIMIT_RATIO: f64 = 5.0;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct RotationOptions {
+    /// The database, which is created, and the prefix in Redis: a plain lower-case identifier.
+    pub name: String,
+    /// Rotations in flight at the store; each has families of its own.
+    pub in_flight: usize,
+    /// Families of each of them.
+    pub families: usize,
+    /// Connections of the store, and of the single statements, each of which is always busy.
+    pub connections: usize,
+    /// Rounds that count; one more goes before them.
+    pub rounds: usize,
+    /// How long each side rotates in a round.
+    pub slice: Duration,
+}
+
+impl RotationOptions {
+    /// 256 in flight on 16 connections, as a node has them: 5 rounds of 2 s.
+    pub fn new(name: &str) -> Self {
+        let slice = Duration::from_secs(2);
+        Self { name: name.into(), in_flight: 256, families: 16, connections: 16, rounds: 5, slice }
+    }
+}
+
+/// One side, medians over the rounds.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Rotations {
+    /// Durable rotations per second.
+    pub per_second: f64,
+    /// CPU of PostgreSQL per rotation, in µs.
+    pub postgres_us: f64,
+    /// Bytes of write-ahead log per rotation.
+    pub wal_bytes: f64,
+}
+
+/// Both sides.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RotationReport {
+    /// The cluster store.
+    pub batched: Rotations,
+    /// Two statements and a commit for each.
+    pub one_by_one: Rotations,
+    /// The median over the rounds of the batched rate divided by the other of the same round.
+    pub ratio: f64,
+}
+
+impl fmt::Display for RotationReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| refresh rotation | rotations/s | PostgreSQL µs | WAL bytes |\n|---|---|---|---|")?;
+        for (name, side) in [("batched", self.batched), ("two statements each", self.one_by_one)] {
+            let Rotations { per_second, postgres_us, wal_bytes } = side;
+            writeln!(f, "| {name} | {per_second:.0} | {postgres_us:.1} | {wal_bytes:.0} |")?;
+        }
+        writeln!(f, "\n{:.1} times as many (the limit is {LIMIT_RATIO})", self.ratio)
+    }
+}
+
+/// Measures on these engines, which should have nothing else to do.
+///
+/// # Errors
+/// [`LoadtestError`] when the runtime cannot be made or PostgreSQL's processes cannot be seen.
+///
+/// # Panics
+/// When an engine does not answer, or refuses a rotation.
+pub fn measure_rotation(
+    engines: &Engines,
+    options: &RotationOptions,
+) -> Result<RotationReport, LoadtestError> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run(engines, options))
+}
+
+async fn run(engines: &Engines, options: &RotationOptions) -> Result<RotationReport, LoadtestError> {
+    engines.postgres.create_database(&options.name);
+    let url = engines.postgres.url(&options.name);
+    let now = Arc::new(|| NOW.millis());
+    let mut store = engines::options(url.clone(), &engines.redis.urls(), &options.name, now);
+    store.postgres.connections = options.connections;
+    let store = Arc::new(ClusterStore::open(store).await.expect("the store opens"));
+    let mut walkers = begin(&store, options).await;
+    let mut singles = connect(&store, &url, options).await;
+    let (mut batched, mut one_by_one) = (Vec::new(), Vec::new());
+    for round in 0..=options.rounds {
+        let of_store = timed(engines, options.slice, &mut walkers).await?;
+        let of_singles = timed(engines, options.slice, &mut singles).await?;
+        if round > 0 {
+            batched.push(of_store);
+            one_by_one.push(of_singles);
+        }
+    }
+    let ratios =
+        batched.iter().zip(&one_by_one).map(|(many, one)| many.per_second / one.per_second.max(1e-9));
+    Ok(RotationReport { ratio: median(ratios), batched: medians(&batched), one_by_one: medians(&one_by_one) })
+}
+
+fn medians(rounds: &[Rotations]) -> Rotations {
+    Rotations {
+        per_second: median(rounds.iter().map(|round| round.per_second)),
+        postgres_us: median(rounds.iter().map(|round| round.postgres_us)),
+        wal_bytes: median(rounds.iter().map(|round| round.wal_bytes)),
+    }
+}
+
+/// Somebody who rotates families of its own, one after the other.
+trait Walker: Send + 'static {
+    fn rotate(&mut self) -> impl Future<Output = ()> + Send;
+}
+
+/// All of them at once for so long.
+async fn timed<W: Walker>(
+    engines: &Engines,
+    slice: Duration,
+    walkers: &mut Vec<W>,
+) -> Result<Rotations, LoadtestError> {
+    let pid = engines.postgres.pid();
+    let (log, cpu, began) = (wal(engines), postgres_cpu(pid)?, clock::now());
+    let over = Arc::new(AtomicBool::new(false));
+    let mut tasks = JoinSet::new();
+    for mut walker in walkers.drain(..) {
+        let over = Arc::clone(&over);
+        tasks.spawn(async move {
+            let mut rotations = 0_u64;
+            while rotations == 0 || !over.load(Ordering::Relaxed) {
+                walker.rotate().await;
+                rotations += 1;
+            }
+            (walker, rotations)
+        });
+    }
+    tokio::time::sleep(slice).await;
+    over.store(true, Ordering::Relaxed);
+    let mut rotations = 0;
+    while let Some(done) = tasks.join_next().await {
+        let (walker, count) = done.expect("a rotation is answered");
+        walkers.push(walker);
+        rotations += count;
+    }
+    let elapsed = clock::now().duration_since(began).as_secs_f64();
+    let cpu = postgres_cpu(pid)?.saturating_sub(cpu);
+    let rotations = rotations as f64;
+    Ok(Rotations {
+        per_second: rotations / elapsed,
+        postgres_us: cpu.as_secs_f64() * 1e6 / rotations,
+        wal_bytes: wal(engines).saturating_sub(log) as f64 / rotations,
+    })
+}
+
+/// Through the store, as the provider does it: it looks at the family, then moves it on.
+struct OfStore {
+    store: Arc<ClusterStore>,
+    families: Vec<(FamilyId, u32)>,
+    next: usize,
+}
+
+impl Walker for OfStore {
+    async fn rotate(&mut self) {
+        let issuer = IssuerId::default_issuer();
+        self.next = (self.next + 1) % self.families.len();
+        let (id, version) = &mut self.families[self.next];
+        let found = self.store.family(&issuer, id).await.expect("the family is read").value;
+        assert!(found.is_some(), "a family is there");
+        let request = RotationRequest {
+            presented: *version,
+            now: NOW,
+            retry_window: Duration::ZERO,
+            idle: MONTH,
+            rotate: true,
+            tombstone_until: NOW + MONTH,
+        };
+        match self.store.rotate(&issuer, id, &request).await.expect("a rotation is committed").value {
+            Rotation::Rotated(family) => *version = family.version,
+            other => panic!("a rotation, not {other:?}"),
+        }
+    }
+}
+
+async fn begin(store: &Arc<ClusterStore>, options: &RotationOptions) -> Vec<OfStore> {
+    let random = SeededRandom::new(1);
+    let mut walkers = Vec::new();
+    for _ in 0..options.in_flight {
+        let families = begin_families(store, options.families, "client", &random).await;
+        walkers.push(OfStore { store: Arc::clone(store), families, next: 0 });
+    }
+    walkers
+}
+
+async fn begin_families(
+    store: &ClusterStore,
+    count: usize,
+    client: &str,
+    random: &SeededRandom,
+) -> Vec<(FamilyId, u32)> {
+    let route = Route { generation: 1, shard: 3 };
+    let families: Vec<_> = (0..count).map(|_| (route.draw_family(random), family(client, random))).collect();
+    let ids = families.iter().map(|(id, family)| (id.clone(), family.version)).collect();
+    let begun = store.begin_families(&IssuerId::default_issuer(), families).await;
+    begun.map(drop).expect("families begin");
+    ids
+}
+
+fn family(client: &str, random: &dyn Random) -> Family {
+    Family {
+        grant: GrantId::draw(&IssuerId::default_issuer(), "user", NOW, random),
+        client: ClientId::parse(client).expect("a client id"),
+        user: UserId::parse("user").expect("a user id"),
+        sid: None,
+        scope: Scope::parse("openid offline_access").expect("a scope"),
+        auth_time: NOW,
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        version: 1,
+        created_at: NOW,
+        rotated_at: NOW,
+        idle_expires_at: NOW + MONTH,
+        expires_at: NOW + 12 * MONTH,
+        binding: None,
+    }
+}
+
+/// On a connection of its own: a statement that reads, and one that writes and commits what the store would write.
+struct OfConnection {
+    client: Client,
+    read: tokio_postgres::Statement,
+    write: tokio_postgres::Statement,
+    keys: Vec<Vec<u8>>,
+    next: usize,
+}
+
+impl Walker for OfConnection {
+    async fn rotate(&mut self) {
+        self.next = (self.next + 1) % self.keys.len();
+        let key = &self.keys[self.next];
+        let row = self.client.query_one(&self.read, &[key]).await.expect("a row");
+        let (revision, document): (i64, &str) = (row.get(0), row.get(1));
+        // A family that was only ever rotated has as many versions as its row has revisions.
+        let version = |version: i64| format!("\"version\":{version},");
+        let document = document.replacen(&version(revision), &version(revision + 1), 1);
+        let ends_at = (NOW + MONTH).millis() as i64;
+        let moved = self.client.execute(&self.write, &[key, &revision, &ends_at, &document]).await;
+        assert_eq!(moved.expect("a commit"), 1, "nobody else has this row");
+    }
+}
+
+async fn connect(store: &ClusterStore, url: &str, options: &RotationOptions) -> Vec<OfConnection> {
+    let random = SeededRandom::new(2);
+    let count = options.families * options.in_flight.div_ceil(options.connections);
+    begin_families(store, count * options.connections, BY_ONE, &random).await;
+    let mut clients = Vec::new();
+    for _ in 0..options.connections {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("PostgreSQL answers");
+        tokio::spawn(connection);
+        let read = client.prepare(READ).await.expect("a statement");
+        let write = client.prepare(MOVE).await.expect("a statement");
+        clients.push(OfConnection { client, read, write, keys: Vec::new(), next: 0 });
+    }
+    let all = format!("SELECT key FROM families WHERE document LIKE '%{BY_ONE}%'");
+    let rows = clients[0].client.query(&all, &[]).await.expect("rows");
+    for (index, row) in rows.iter().enumerate() {
+        clients[index % options.connections].keys.push(row.get(0));
+    }
+    clients
+}

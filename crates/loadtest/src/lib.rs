@@ -20,6 +20,7 @@ pub mod hello;
 pub mod k6;
 pub mod machine;
 pub mod measure;
+pub mod plan;
 pub mod process;
 mod provider;
 pub mod report;

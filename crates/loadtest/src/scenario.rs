@@ -220,6 +220,17 @@ impl Picker {
         z ^ (z >> 31)
     }
 
+    /// At least 0, less than 1.
+    pub(crate) fn fraction(&mut self) -> f64 {
+        // The 53 digits that a double has.
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Exponentially distributed, 1 in the mean.
+    pub(crate) fn exponential(&mut self) -> f64 {
+        -(1.0 - self.fraction()).ln()
+    }
+
     /// An index below `len`, or 0 for an empty list.
     pub(crate) fn index(&mut self, len: usize) -> usize {
         let len = u64::try_from(len).unwrap_or(1).max(1);

@@ -22,6 +22,11 @@ impl<'a> Response<'a> {
         Self { status, head, body }
     }
 
+    /// Bytes of head and body, without what a transfer coding adds.
+    pub fn size(&self) -> usize {
+        self.head.len() + self.body.len()
+    }
+
     /// The first header field of that name, trimmed; names are compared without case (RFC 9110 5.1).
     pub fn header(&self, name: &str) -> Option<&'a str> {
         self.headers(name).next()

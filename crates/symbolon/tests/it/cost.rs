@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use symbolon_crypto::algorithm::Algorithm;
+use symbolon_loadtest::plan::{Costs, Deployment, Hardware, Preset};
 use symbolon_loadtest::scenario::Scenario;
 use symbolon_store_cluster::engines;
-use symbolon_testkit::cost::{CostOptions, CostReport, RotationOptions, measure, measure_rotation};
+use symbolon_testkit::cost::{
+    CostOptions, CostReport, PlanningOptions, RotationOptions, measure, measure_costs, measure_rotation,
+};
 
 fn options(name: &str) -> CostOptions {
     let mut options = CostOptions::new(PathBuf::from(env!("CARGO_BIN_EXE_symbolon")), name);
@@ -60,4 +63,59 @@ fn rotations_are_counted_on_both_sides() {
         assert!(side.per_second > 0.0 && side.postgres_us > 0.0 && side.wal_bytes > 0.0, "{report}");
     }
     assert!(report.ratio > 0.0 && report.to_string().contains("| batched |"), "{report}");
+}
+
+#[test]
+fn a_plan_is_made_of_costs_and_of_what_users_do() {
+    let place = crate::place::Place::new();
+    let plan = |more: &[&str]| {
+        let arguments = [&["loadtest", "plan", "--users", "10k", "--json"], more].concat();
+        place.run(&arguments)
+    };
+    let small = plan(&[]).json();
+    assert_eq!(
+        (&small["deployment"]["nodes"]["count"], &small["notes"]),
+        (&3.into(), &serde_json::json!([]))
+    );
+    let busy = ["--workload", "api-heavy", "--introspections-per-day", "1000000", "--zones", "4"];
+    let busy = plan(&[&busy[..], &["--simulate", "--requests", "2000"]].concat()).json();
+    assert_eq!(busy["deployment"]["nodes"]["limit"], "cpu");
+    assert_eq!(busy["deployment"]["nodes"]["count"].as_u64().unwrap() % 4, 0);
+    let simulated = busy["simulated"].as_array().unwrap();
+    let losses: Vec<_> = simulated.iter().map(|outlook| outlook["loss"].as_str().unwrap()).collect();
+    assert_eq!(losses, ["nothing", "node", "zone"]);
+    assert!(
+        simulated.iter().all(|outlook| outlook["latencies"]["introspect"]["p99_ms"].as_f64() > Some(0.0))
+    );
+    let told = place.run(&["loadtest", "plan", "--users", "1G", "--simulate", "--requests", "2000"]).good();
+    assert!(told.contains("| Redis |") && told.contains("one zone lost"), "{told}");
+    assert!(plan(&["--daily-active", "7"]).bad(2).contains("--daily-active"));
+    assert!(plan(&["--costs", "none.json"]).bad(1).contains("none.json"));
+    std::fs::write(place.path("costs.json"), "{}").unwrap();
+    assert!(plan(&["--costs", "costs.json"]).bad(2).contains("missing field"));
+}
+
+#[test]
+fn all_that_a_plan_needs_is_measured() {
+    let mut options = options("cost_of_all");
+    (options.rounds, options.connections) = (1, 2);
+    let mut options = PlanningOptions::new(options);
+    (options.kept, options.rate) = (400, 50.0);
+    (options.rotation.in_flight, options.rotation.families, options.rotation.connections) = (8, 2, 2);
+    let (costs, reports) = measure_costs(engines::shared(), options, &mut Vec::new()).unwrap();
+    let costs = Costs::parse(&serde_json::to_string(&costs).unwrap()).unwrap();
+    for preset in Preset::ALL {
+        let planned = Deployment::of(&costs, &preset.workload(1e6), &Hardware::default()).unwrap();
+        assert!(planned.nodes.busy_cores > 0.0 && planned.redis.gb > 0.0 && planned.database.tb > 0.0);
+    }
+    let kept = costs.footprint;
+    assert!(
+        [kept.session, kept.code, kept.tombstone, kept.user, kept.family].iter().all(|bytes| *bytes > 50.0)
+    );
+    assert!(costs.points.len() == 4 && costs.points.iter().all(|point| point.p50_ms > 0.0));
+    assert!(
+        costs.operations.values().all(|cost| cost.http_bytes > 300.0 && cost.redis_trips >= 1.0),
+        "{costs:?}"
+    );
+    assert!(reports[0].to_string().contains("| login | 1 nodes |"));
 }

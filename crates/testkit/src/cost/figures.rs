@@ -28,6 +28,8 @@ pub struct Figures {
     pub redis_bytes_in: f64,
     /// Bytes that the primaries wrote to nodes and replicas.
     pub redis_bytes_out: f64,
+    /// Bytes of requests and answers over HTTP, between generator and nodes.
+    pub http_bytes: f64,
     /// Statements that read.
     pub reads: f64,
     /// Statements that write.
@@ -45,7 +47,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    pub(super) fn of(outcome: &Outcome, used: &Used) -> Self {
+    pub(super) fn of(outcome: &Outcome, used: &Used, http_bytes: u64) -> Self {
         let right = outcome.tally.right.max(1) as f64;
         let us = |cpu: Duration| cpu.as_secs_f64() * 1e6 / right;
         let ms = |percentile: f64| outcome.tally.latency(percentile).as_secs_f64() * 1e3;
@@ -59,6 +61,7 @@ impl Figures {
             commands: used.commands.iter().map(|(name, n)| (name.clone(), *n as f64 / right)).collect(),
             redis_bytes_in: used.redis_bytes_in as f64 / right,
             redis_bytes_out: used.redis_bytes_out as f64 / right,
+            http_bytes: http_bytes as f64 / right,
             reads,
             writes,
             rows_written,
@@ -85,6 +88,7 @@ impl Figures {
             commands: names.into_iter().map(|name| (name.clone(), calls(name))).collect(),
             redis_bytes_in: of(|figures| figures.redis_bytes_in),
             redis_bytes_out: of(|figures| figures.redis_bytes_out),
+            http_bytes: of(|figures| figures.http_bytes),
             reads: of(|figures| figures.reads),
             writes: of(|figures| figures.writes),
             rows_written: of(|figures| figures.rows_written),

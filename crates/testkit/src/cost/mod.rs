@@ -7,11 +7,14 @@
 
 mod background;
 mod figures;
+mod footprint;
 mod node;
+mod planning;
 mod reading;
 mod report;
 mod rotation;
 mod round;
+mod traffic;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,6 +28,7 @@ use symbolon_store_cluster::engines::Engines;
 
 pub use background::Background;
 pub use figures::Figures;
+pub use planning::{PlanningOptions, measure_costs};
 pub use report::{Cell, CostReport, LIMIT_US};
 pub use rotation::{LIMIT_RATIO, RotationOptions, RotationReport, Rotations, measure_rotation};
 

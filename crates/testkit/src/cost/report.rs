@@ -174,9 +174,9 @@ impl fmt::Display for CostReport {
         writeln!(f, "\nper request, on the engines\n")?;
         writeln!(
             f,
-            "| scenario | nodes | commands on primaries | Redis bytes in / out | statements read / write | rows written | WAL bytes |"
+            "| scenario | nodes | commands on primaries | Redis bytes in / out | HTTP bytes | statements read / write | rows written | WAL bytes |"
         )?;
-        writeln!(f, "|---|---|---|---|---|---|---|")?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         for cell in self.cells.iter().filter(|cell| cell.nodes.is_some()) {
             write_engines(f, cell)?;
         }
@@ -227,12 +227,13 @@ fn write_engines(f: &mut fmt::Formatter<'_>, cell: &Cell) -> fmt::Result {
     let commands: Vec<String> = commands.map(|(name, calls)| format!("{name} {calls:.2}")).collect();
     writeln!(
         f,
-        "| {} | {} | {} | {:.0} / {:.0} | {:.2} / {:.2} | {:.2} | {:.0} |",
+        "| {} | {} | {} | {:.0} / {:.0} | {:.0} | {:.2} / {:.2} | {:.2} | {:.0} |",
         cell.scenario,
         cell.nodes.unwrap_or(0),
         commands.join(", "),
         figures.redis_bytes_in,
         figures.redis_bytes_out,
+        figures.http_bytes,
         figures.reads,
         figures.writes,
         figures.rows_written,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use symbolon_loadtest::LoadtestError;
@@ -15,6 +16,7 @@ use tokio::runtime::Runtime;
 use super::node::Provider;
 use super::reading::Reading;
 use super::report::Track;
+use super::traffic::Counted;
 use super::{Background, CostOptions, CostReport, Figures};
 
 /// Load before every slice that does not count.
@@ -30,6 +32,8 @@ struct Side<'a> {
     seed: Arc<Seed>,
     /// They keep what they hold, a family's token for instance, from slice to slice.
     visitors: BTreeMap<Scenario, Vec<Box<dyn Visitor>>>,
+    /// Bytes that they have sent and read so far.
+    http_bytes: Arc<AtomicU64>,
 }
 
 pub(super) fn run(
@@ -82,11 +86,13 @@ impl<'a> Side<'a> {
         let mut seeding = options.seed.clone();
         seeding.algorithm = Some(options.algorithm);
         let seed = Arc::new(plant(provider.target().await?, &seeding, progress).await?);
-        let mut visitors = BTreeMap::new();
+        let (mut visitors, http_bytes) = (BTreeMap::new(), Arc::default());
         for scenario in &options.scenarios {
-            visitors.insert(*scenario, scenario.visitors(&seed, options.connections, Mix::Pure)?);
+            let counted = scenario.visitors(&seed, options.connections, Mix::Pure)?.into_iter();
+            let counted = counted.map(|visitor| Counted::boxed(visitor, Arc::clone(&http_bytes)));
+            visitors.insert(*scenario, counted.collect());
         }
-        Ok(Self { provider, engines, seed, visitors })
+        Ok(Self { provider, engines, seed, visitors, http_bytes })
     }
 }
 
@@ -119,10 +125,12 @@ impl Slicer<'_> {
         }
         let loaded = side.provider.nodes.get(..nodes).unwrap_or_default();
         let before = Reading::before(loaded, side.engines)?;
+        let sent = side.http_bytes.load(Ordering::Relaxed);
         let mut outcome = self.load(load, visitors)?;
+        let sent = side.http_bytes.load(Ordering::Relaxed) - sent;
         let used = Reading::after(loaded, side.engines)?.since(&before);
         side.visitors.insert(self.scenario, std::mem::take(&mut outcome.visitors));
-        Ok(Slice { figures: Figures::of(&outcome, &used), outcome })
+        Ok(Slice { figures: Figures::of(&outcome, &used, sent), outcome })
     }
 
     fn load(&self, load: Load, visitors: Vec<Box<dyn Visitor>>) -> Result<Outcome, LoadtestError> {

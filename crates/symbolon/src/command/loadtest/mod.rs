@@ -3,6 +3,7 @@
 mod capacity;
 mod generator;
 mod output;
+mod plan;
 mod report;
 mod run;
 mod seed;
@@ -30,6 +31,7 @@ pub(super) fn command() -> Command {
         .subcommand(run::command())
         .subcommand(suite::command())
         .subcommand(capacity::command())
+        .subcommand(plan::command())
         .subcommand(shards::command())
         .subcommand(seed::command())
         .subcommand(report::command())
@@ -96,6 +98,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("run", matches)) => run::run(matches),
         Some(("suite", matches)) => suite::run(matches),
         Some(("capacity", matches)) => capacity::run(matches),
+        Some(("plan", matches)) => plan::run(matches),
         Some(("shards", matches)) => shards::run(matches),
         Some(("seed", matches)) => seed::run(matches),
         Some(("report", matches)) => report::run(matches),

@@ -1,0 +1,126 @@
+//! What state takes where it is kept.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use symbolon_loadtest::LoadtestError;
+use symbolon_loadtest::executor::{Closed, Until, closed};
+use symbolon_loadtest::plan::Footprint;
+use symbolon_loadtest::scenario::{Mix, Scenario};
+use symbolon_loadtest::seed::{Seed, SeedOptions, plant};
+use symbolon_store_cluster::engines::Engines;
+use tokio::runtime::Runtime;
+
+use super::node::Provider;
+
+/// Families are revoked one after the other: not more of them than this.
+const MOST_REVOKED: usize = 2_000;
+
+/// Tables, with those of their partitions.
+const USERS: &str = "users|emails";
+const FAMILIES: &str = "families";
+const TOMBSTONES: &str = "tombstones";
+
+/// Fills a provider with `count` users, each with a session and a family, lets as many codes be issued, revokes some
+/// families, and looks each time how the engines have grown.
+pub(super) fn measure(
+    (runtime, engines): (&Runtime, &Engines),
+    (binary, name, count): (&Path, &str, usize),
+    progress: &mut (dyn Write + Send),
+) -> Result<Footprint, LoadtestError> {
+    let provider = runtime.block_on(Provider::clustered(binary, 1, (engines, name)))?;
+    let place = Place { engines, name };
+    let empty = (place.redis(), place.table(USERS), place.table(FAMILIES));
+    let planted = runtime.block_on(async {
+        let seeding = SeedOptions { users: count, families: count, tokens: 1, ..SeedOptions::default() };
+        plant(provider.target().await?, &seeding, progress).await
+    })?;
+    let seed = Arc::new(planted);
+    let each = |now: f64, then: f64, number: usize| (now - then).max(0.0) / number.max(1) as f64;
+    let with_sessions = place.redis();
+    let session = each(with_sessions, empty.0, count);
+    let user = each(place.table(USERS), empty.1, count);
+    let family = each(place.table(FAMILIES), empty.2, count);
+
+    let until = Until::Requests(count as u64);
+    let visitors = Scenario::Silent.visitors(&seed, 8, Mix::Pure)?;
+    closed(&Closed { load: seed.target.load(), until }, visitors)?;
+    let with_codes = place.redis();
+    let code = each(with_codes, with_sessions, count);
+
+    let (rows, revoked) = (place.table(TOMBSTONES), count.min(MOST_REVOKED));
+    revoke(&seed, revoked)?;
+    let tombstone = each(place.redis(), with_codes, revoked);
+    let tombstone_row = each(place.table(TOMBSTONES), rows, revoked);
+    runtime.block_on(provider.end());
+    Ok(Footprint { session, code, tombstone, tombstone_row, user, family })
+}
+
+/// Revokes the first so many families (RFC 7009 2.1).
+fn revoke(seed: &Seed, count: usize) -> Result<(), LoadtestError> {
+    let refused = |error: ureq::Error| LoadtestError::Refused {
+        what: "revocation",
+        status: 0,
+        detail: error.to_string(),
+    };
+    let agent = ureq::agent();
+    let url =
+        format!("{}{}", seed.target.issuer, seed.target.endpoints.revoke.as_deref().unwrap_or_default());
+    for family in seed.families.iter().take(count) {
+        let form = [
+            ("token", &*family.refresh_token),
+            ("client_id", &seed.client.id),
+            ("client_secret", seed.client.secret.expose()),
+        ];
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request = agent.post(&url).header("content-type", "application/x-www-form-urlencoded");
+        request.send(body).map_err(refused)?;
+    }
+    Ok(())
+}
+
+struct Place<'a> {
+    engines: &'a Engines,
+    name: &'a str,
+}
+
+impl Place<'_> {
+    /// Bytes that the primaries hold, without what connections and replication take.
+    fn redis(&self) -> f64 {
+        let nodes = self.engines.redis.nodes();
+        let primaries = nodes.iter().filter(|node| node.replicates.is_none());
+        primaries.map(|node| held(&self.engines.redis.cli(node.index, &["INFO", "memory"]))).sum()
+    }
+
+    /// Bytes of these tables, their partitions and their indexes, after what was written is where it belongs.
+    fn table(&self, names: &str) -> f64 {
+        let sql = format!(
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
+             WHERE relkind = 'r' AND relname ~ '^({names})(_[0-9a-z]+)?$'"
+        );
+        self.engines.postgres.psql(self.name, &sql).parse().expect("a number of bytes")
+    }
+}
+
+/// Of the answer to INFO MEMORY.
+fn held(info: &str) -> f64 {
+    let figure = |name: &str| {
+        let value = info.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
+        value.and_then(|value| value.parse::<f64>().ok()).unwrap_or(0.0)
+    };
+    let others = ["mem_clients_normal", "mem_clients_slaves", "mem_replication_backlog", "mem_aof_buffer"];
+    figure("used_memory") - others.map(figure).iter().sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_not_held() {
+        let info = "# Memory\r\nused_memory:1000\r\nused_memory_human:1K\r\nmem_clients_normal:100\r\n\
+                    mem_replication_backlog:50\r\n";
+        assert_eq!(held(info), 850.0);
+    }
+}

@@ -8,6 +8,8 @@
 mod costs;
 mod deployment;
 mod describe;
+#[cfg(test)]
+mod document;
 mod hardware;
 mod simulation;
 mod workload;
@@ -15,5 +17,5 @@ mod workload;
 pub use costs::{Background, Costs, Footprint, OperationCost, Point, RotationCost};
 pub use deployment::{Database, Deployment, Limit, Nodes, RedisCluster};
 pub use hardware::Hardware;
-pub use simulation::{Loss, Outlook, SimulationOptions, simulate};
+pub use simulation::{Latency, Loss, Outlook, SimulationOptions, at_point, simulate};
 pub use workload::{OPERATIONS, Preset, Workload};

@@ -43,6 +43,8 @@ pub struct Point {
     pub rate: f64,
     /// Cores of the machine.
     pub cores: u32,
+    /// What one cost at this rate: more than at saturation, where the processor sleeps less and more is done together.
+    pub cost: OperationCost,
     /// Latency that half of the answers did not exceed.
     pub p50_ms: f64,
     /// Latency that 99 % of the answers did not exceed.

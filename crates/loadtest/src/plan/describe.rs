@@ -10,7 +10,7 @@ const MANY_PRIMARIES: u32 = 100;
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Minimum => "the fewest that may be",
+            Self::Minimum => "nothing: the fewest that may be",
             Self::Cpu => "processors",
             Self::Memory => "memory",
             Self::Network => "network",
@@ -27,7 +27,7 @@ impl fmt::Display for Deployment {
             self.rates.iter().map(|(scenario, rate)| format!("{scenario} {}", figure(*rate))).collect();
         let users = figure(self.workload.users);
         writeln!(f, "{users} users; requests per second at the peak: {}\n", rates.join(", "))?;
-        writeln!(f, "| | how many | used at the peak | limit |\n|---|---|---|---|")?;
+        writeln!(f, "| | how many | used at the peak | runs out first |\n|---|---|---|---|")?;
         let Nodes { needed, count, busy_cores, gbit, limit } = &self.nodes;
         let cores = self.hardware.node_cores;
         writeln!(
@@ -82,7 +82,7 @@ impl Deployment {
         }
         if self.redis.primaries > 8 {
             notes.push(
-                "1,024 shards of sessions and codes (`symbolon shards`), or some primaries get none".into(),
+                "1,024 shards of sessions and codes (`shards.session`, `shards.code`), or some primaries get none".into(),
             );
         }
         if self.redis.primaries > MANY_PRIMARIES {

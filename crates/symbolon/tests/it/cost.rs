@@ -112,7 +112,7 @@ fn all_that_a_plan_needs_is_measured() {
     assert!(
         [kept.session, kept.code, kept.tombstone, kept.user, kept.family].iter().all(|bytes| *bytes > 50.0)
     );
-    assert!(costs.points.len() == 4 && costs.points.iter().all(|point| point.p50_ms > 0.0));
+    assert!(costs.points.len() == 3 && costs.points.iter().all(|point| point.p50_ms > 0.0));
     assert!(
         costs.operations.values().all(|cost| cost.http_bytes > 300.0 && cost.redis_trips >= 1.0),
         "{costs:?}"

@@ -16,8 +16,10 @@ pub struct Background {
     pub nodes: usize,
     /// One node.
     pub node_us: f64,
-    /// All of Redis, with its own housekeeping.
-    pub redis_us: f64,
+    /// All primaries of Redis, with their own housekeeping.
+    pub redis_primary_us: f64,
+    /// All replicas of Redis, with their own housekeeping.
+    pub redis_replica_us: f64,
     /// All of PostgreSQL, with its own housekeeping.
     pub postgres_us: f64,
 }
@@ -37,7 +39,8 @@ impl Background {
         Ok(Self {
             nodes: cluster.nodes.len(),
             node_us: per_second(used.nodes) / cluster.nodes.len().max(1) as f64,
-            redis_us: per_second(used.redis_primaries + used.redis_replicas),
+            redis_primary_us: per_second(used.redis_primaries),
+            redis_replica_us: per_second(used.redis_replicas),
             postgres_us: per_second(used.postgres),
         })
     }

@@ -9,10 +9,12 @@ use symbolon_loadtest::plan::{self, Costs, OPERATIONS, OperationCost, Point, Rot
 use symbolon_loadtest::scenario::Scenario;
 use symbolon_store_cluster::engines::Engines;
 
-use super::{Cell, CostOptions, CostReport, Figures, RotationOptions, footprint, measure, measure_rotation};
+use super::{
+    Background, Cell, CostOptions, CostReport, Figures, RotationOptions, footprint, measure, measure_rotation,
+};
 
 /// What the simulation is held against.
-const POINTS: [Scenario; 4] = [Scenario::Silent, Scenario::Userinfo, Scenario::Introspect, Scenario::Refresh];
+const POINTS: [Scenario; 3] = [Scenario::Silent, Scenario::Userinfo, Scenario::Introspect];
 
 /// Commands that only scripts call, where there is a script.
 const WITHIN_SCRIPTS: [&str; 4] = ["get", "set", "getrange", "setrange"];
@@ -65,7 +67,9 @@ pub fn measure_costs(
     let rotation = measure_rotation(engines, &options.rotation)?;
 
     let mut costs = Costs::new(format!("{}, {}", saturated.machine, saturated.algorithm.as_str()));
-    costs.operations = on_cluster(&saturated).map(|cell| (cell.scenario, operation(&cell.figures))).collect();
+    costs.operations = on_cluster(&saturated)
+        .map(|cell| (cell.scenario, operation(&cell.figures, &saturated.background)))
+        .collect();
     costs.background = plan::Background {
         node_us: rounded(saturated.background.node_us),
         postgres_us: rounded(saturated.background.postgres_us),
@@ -82,7 +86,7 @@ pub fn measure_costs(
         batched_per_second: rounded(rotation.batched.per_second),
         single_per_second: rounded(rotation.one_by_one.per_second),
     };
-    costs.points = on_cluster(&paced).map(|cell| point(cell, options.rate)).collect();
+    costs.points = on_cluster(&paced).map(|cell| point(cell, options.rate, &paced.background)).collect();
     Ok((costs, [saturated, paced]))
 }
 
@@ -97,12 +101,14 @@ fn on_cluster(report: &CostReport) -> impl Iterator<Item = &Cell> {
     report.cells.iter().filter(|cell| cell.nodes.is_some())
 }
 
-fn operation(figures: &Figures) -> OperationCost {
+/// Without what would have been used had nobody asked, which counts much where requests are few.
+fn operation(figures: &Figures, idle: &Background) -> OperationCost {
+    let beyond = |us: f64, per_second: f64| rounded((us - per_second / figures.rate.max(1.0)).max(0.0));
     OperationCost {
-        node_us: rounded(figures.node_us),
-        redis_primary_us: rounded(figures.redis_primary_us),
-        redis_replica_us: rounded(figures.redis_replica_us),
-        postgres_us: rounded(figures.postgres_us),
+        node_us: beyond(figures.node_us, idle.node_us),
+        redis_primary_us: beyond(figures.redis_primary_us, idle.redis_primary_us),
+        redis_replica_us: beyond(figures.redis_replica_us, idle.redis_replica_us),
+        postgres_us: beyond(figures.postgres_us, idle.postgres_us),
         redis_trips: trips(&figures.commands),
         redis_bytes: rounded(figures.redis_bytes_in + figures.redis_bytes_out),
         http_bytes: rounded(figures.http_bytes),
@@ -111,12 +117,13 @@ fn operation(figures: &Figures) -> OperationCost {
     }
 }
 
-fn point(cell: &Cell, rate: f64) -> Point {
+fn point(cell: &Cell, rate: f64, idle: &Background) -> Point {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Point {
         scenario: cell.scenario,
         rate,
         cores: cores as u32,
+        cost: operation(&cell.figures, idle),
         p50_ms: (cell.figures.p50_ms * 1e3).round() / 1e3,
         p99_ms: (cell.figures.p99_ms * 1e3).round() / 1e3,
     }

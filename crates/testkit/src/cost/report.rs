@@ -180,10 +180,11 @@ impl fmt::Display for CostReport {
         for cell in self.cells.iter().filter(|cell| cell.nodes.is_some()) {
             write_engines(f, cell)?;
         }
-        let Background { nodes, node_us, redis_us, postgres_us } = self.background;
+        let Background { nodes, node_us, redis_primary_us, redis_replica_us, postgres_us } = self.background;
+        let redis_us = redis_primary_us + redis_replica_us;
         writeln!(
             f,
-            "\nidle, {nodes} nodes, µs of CPU per second: {node_us:.0} a node, Redis {redis_us:.0}, PostgreSQL {postgres_us:.0}\n"
+            "\nidle (contained in the figures above), {nodes} nodes, µs of CPU per second: {node_us:.0} a node, Redis {redis_us:.0}, PostgreSQL {postgres_us:.0}\n"
         )?;
         for cell in self.above_limit() {
             let (scenario, nodes) = (cell.scenario, cell.nodes.unwrap_or(0));

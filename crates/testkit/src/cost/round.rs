@@ -22,6 +22,9 @@ use super::{Background, CostOptions, CostReport, Figures};
 /// Load before every slice that does not count.
 const WARM_UP: Duration = Duration::from_millis(200);
 
+/// How long idle nodes are watched at least: heartbeats come twice a second.
+const IDLE: Duration = Duration::from_secs(2);
+
 /// Codes per second of a slice: more than are redeemed in it at saturation.
 const CODES: f64 = 8_000.0;
 
@@ -51,7 +54,7 @@ pub(super) fn run(
         let provider = Provider::clustered(&options.binary, most, (engines, &options.name)).await?;
         Side::plant(provider, Some(engines), options, progress).await
     })?;
-    let background = Background::watch(&cluster.provider, engines, options.slice)?;
+    let background = Background::watch(&cluster.provider, engines, options.slice.max(IDLE))?;
     let mut tracks: Vec<Track> = options.scenarios.iter().map(|scenario| Track::new(*scenario)).collect();
     for round in 0..=options.rounds {
         for track in &mut tracks {

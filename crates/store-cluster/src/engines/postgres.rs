@@ -119,6 +119,11 @@ impl PostgresServer {
         self.launch(&mut self.process.lock());
     }
 
+    /// The numbers of its processes, the one first that starts the others.
+    pub fn processes(&self) -> Vec<u32> {
+        self.process.lock().as_ref().map(Process::all).unwrap_or_default()
+    }
+
     /// SIGSTOP to all its processes: connections stay open, and nothing answers.
     pub fn pause(&self) {
         if let Some(process) = &*self.process.lock() {

@@ -48,6 +48,12 @@ impl Process {
         signal(self.pid(), Signal::CONT);
     }
 
+    /// The numbers of the process and of its children.
+    pub(super) fn all(&self) -> Vec<u32> {
+        let all = std::iter::once(self.pid()).chain(living_children(self.pid()));
+        all.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
+    }
+
     /// Stops the process, which then forks no more, and its children.
     pub(super) fn pause_all(&self) {
         self.pause();

@@ -3,7 +3,8 @@
 //!
 //! A [`Crew`] of workers loads the process ([`Provider`]) and keeps a [`Ledger`] each of what was sent and what was
 //! answered. After the accident [`verify`](Crew::verify) holds the ledgers against the process that was started
-//! again. [`strace`] and [`disk`] rebuild a data directory as a power cut would have left it.
+//! again. [`strace`] and [`disk`] rebuild a data directory as a power cut would have left it. [`cluster`] has several
+//! nodes, their engines and what can go wrong with them.
 
 mod actor;
 mod crew;
@@ -16,6 +17,7 @@ mod tally;
 mod verify;
 mod wire;
 
+pub mod cluster;
 pub mod disk;
 pub mod strace;
 

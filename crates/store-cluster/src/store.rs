@@ -29,7 +29,7 @@ impl Store for ClusterStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.nodes.ready()?;
+        self.nodes.check()?;
         self.redis.ready()
     }
 

@@ -116,7 +116,8 @@ fn a_replica_takes_over_from_a_paused_primary_which_learns_of_it() {
 #[test]
 fn postgres_keeps_what_was_committed_when_it_is_killed() {
     let settings = vec![("max_connections".to_owned(), "20".to_owned())];
-    let server = PostgresServer::start(PostgresServerOptions { settings });
+    let server =
+        PostgresServer::start(PostgresServerOptions { settings, ..PostgresServerOptions::default() });
     let directory = server.directory().to_owned();
     assert_eq!(server.psql("postgres", "SHOW max_connections"), "20");
     server.create_database("kept");

@@ -7,8 +7,8 @@
 )]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::key::KeyState;
@@ -172,6 +172,45 @@ async fn a_node_without_its_lease_does_not_serve() {
     let restarted = Arc::clone(&postgres);
     tokio::task::spawn_blocking(move || restarted.restart()).await.unwrap();
     until("the lease is back", async || store.check_lease().is_ok()).await;
+}
+
+/// A clock that jumps is no clock to judge a retry or an end by: from that moment, not from the next beat, and until it
+/// is right again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_node_whose_clock_jumps_does_not_serve() {
+    let engines = tokio::task::spawn_blocking(engines::shared).await.unwrap();
+    engines.postgres.create_database("nodes_clock");
+    let (postgres, redis) = (engines.postgres.url("nodes_clock"), engines.redis.urls());
+    let off = Arc::new(AtomicI64::new(0));
+    let jumps = Arc::clone(&off);
+    let now = move || machine_clock().saturating_add_signed(jumps.load(Ordering::SeqCst));
+    let mut options = options(postgres, &redis, "nodes_clock", Arc::new(now));
+    options.accept_clock = false;
+    let store = ClusterStore::open(options).await.unwrap();
+    until("the lease is held", async || store.check_lease().is_ok()).await;
+    for (by, direction) in [(300_000, "ahead of"), (-300_000, "behind")] {
+        off.store(by, Ordering::SeqCst);
+        for _ in 0..2 {
+            let lease = || engines.postgres.psql("nodes_clock", "SELECT max(until) FROM leases");
+            let before = lease();
+            until("the lease is renewed", async || {
+                let refused = store.check_lease().unwrap_err().to_string();
+                assert!(refused.contains("clock") && refused.contains(direction), "{refused}");
+                assert!(store.ready().await.is_err());
+                lease() != before
+            })
+            .await;
+        }
+        off.store(0, Ordering::SeqCst);
+        until("the clock is right again", async || store.check_lease().is_ok()).await;
+    }
+}
+
+/// That of the database too, which runs on this machine.
+#[allow(clippy::disallowed_methods, reason = "the database cannot be given another clock")]
+fn machine_clock() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_millis()).unwrap()
 }
 
 /// A node that went down is waited for no longer than its lease.

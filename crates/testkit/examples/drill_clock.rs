@@ -35,7 +35,7 @@ fn drill(launch: &Launch, directory: &Path, seed: u64) -> Tally {
     let mut provider = launch.start().expect("the first start");
     let party = RelyingPartyAtHand::register(&launch.wire()).expect("an answer");
     let mut crew = Crew::new(party, 2, seed);
-    crew.load(launch, Pressure::None, |_| std::thread::sleep(Duration::from_secs(2)));
+    crew.load(&launch.wire(), Pressure::None, |_| std::thread::sleep(Duration::from_secs(2)));
     provider.stop();
     let mut tally = Tally::default();
 
@@ -75,7 +75,7 @@ fn started(tally: &mut Tally, kind: &str, launch: &Launch, crew: &mut Crew) {
     tally.check(kind, started.is_ok(), || format!("{:?}", started.as_ref().map(drop)));
     if let Ok(mut provider) = started {
         crew.forget_counts();
-        let checked = crew.verify(launch, Depth::ALL, None);
+        let checked = crew.verify(&launch.wire(), Depth::ALL);
         println!("{kind}: {} violations", checked.violations());
         tally.merge(checked);
         provider.stop();

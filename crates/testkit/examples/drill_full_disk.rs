@@ -66,7 +66,7 @@ impl Drill {
         self.disk.fill_to(RESERVE + 4 * MIB);
         let pause = self.pause;
         let disk = &self.disk;
-        self.crew.load(&self.launch, Pressure::FullDisk, |_| {
+        self.crew.load(&self.launch.wire(), Pressure::FullDisk, |_| {
             std::thread::sleep(pause / 2);
             disk.fill_to(RESERVE / 4);
             std::thread::sleep(pause);
@@ -89,14 +89,14 @@ impl Drill {
         std::thread::sleep(Duration::from_millis(500));
         self.phase("with room again, no restart", Pressure::None);
         self.restart("with room again", Provider::kill);
-        let tally = self.crew.verify(&self.launch, Depth::ALL, None);
+        let tally = self.crew.verify(&self.launch.wire(), Depth::ALL);
         println!("verified: {} violations", tally.violations());
         self.sum.merge(tally);
     }
 
     fn phase(&mut self, name: &str, pressure: Pressure) -> Tally {
         let pause = self.pause;
-        self.crew.load(&self.launch, pressure, |_| std::thread::sleep(pause));
+        self.crew.load(&self.launch.wire(), pressure, |_| std::thread::sleep(pause));
         self.count(name)
     }
 

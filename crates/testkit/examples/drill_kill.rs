@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let mut slowest = 0;
     for kill in 1..=kills {
         let pause = LOAD[0] + dice.below(LOAD[1] - LOAD[0]);
-        crew.load(&launch, Pressure::None, |over| {
+        crew.load(&launch.wire(), Pressure::None, |over| {
             std::thread::sleep(Duration::from_millis(pause as u64));
             over.store(true, Ordering::SeqCst);
             provider.kill();
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         };
         slowest = slowest.max(unix_micros() - restarted);
         let depth = if kill == kills { Depth::ALL } else { Depth { youngest: 150, others: 50 } };
-        let tally = crew.verify(&launch, depth, None);
+        let tally = crew.verify(&launch.wire(), depth);
         println!("kill {kill}: {} acknowledged, {} violations", tally.acknowledged(), tally.violations());
     }
     provider.stop();

@@ -66,7 +66,7 @@ fn record(launch: &Launch, trace: &Path, seconds: u64, seed: u64) -> Crew {
     let mut provider = traced.start().expect("a start under strace");
     let party = RelyingPartyAtHand::register(&traced.wire()).expect("an answer");
     let mut crew = Crew::new(party, 4, seed).with_crowds(1_000);
-    crew.load(&traced, Pressure::None, |_| std::thread::sleep(Duration::from_secs(seconds)));
+    crew.load(&traced.wire(), Pressure::None, |_| std::thread::sleep(Duration::from_secs(seconds)));
     provider.stop();
     assert_eq!(crew.tally().violations(), 0, "{}", crew.tally());
     crew
@@ -140,7 +140,7 @@ impl Replay<'_> {
         let mut tally = Tally::default();
         match launch.start() {
             Ok(mut provider) => {
-                tally = crew.verify(&launch, Depth { youngest: 40, others: 20 }, Some(event.at));
+                tally = crew.verify_as_of(&launch.wire(), Depth { youngest: 40, others: 20 }, event.at);
                 provider.kill();
             }
             Err(said) => tally.violation(said),

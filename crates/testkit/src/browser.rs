@@ -37,6 +37,18 @@ impl Answer {
         self.header("location").unwrap_or_else(|| panic!("no redirect: {self:?}")).to_owned()
     }
 
+    /// Whether the server says that it cannot answer now: 503 with Retry-After, or a redirect that says so (RFC 6749
+    /// 4.1.2.1).
+    pub fn is_unavailable(&self) -> bool {
+        match self.status {
+            503 => self.header("retry-after").is_some(),
+            302 | 303 => {
+                self.header("location").is_some_and(|to| to.contains("error=temporarily_unavailable"))
+            }
+            _ => false,
+        }
+    }
+
     /// A parameter in the query of a redirect's target.
     pub fn redirected(&self, name: &str) -> Option<String> {
         let url = url::Url::parse(&self.location()).expect("an absolute location");

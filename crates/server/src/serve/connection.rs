@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,15 +16,26 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower::{Layer, Service};
 
 use super::Routes;
 use super::tls::TlsSlot;
-use super::watchdog::{self, Activity, Held, Patience, Watched};
+use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
 use crate::app::App;
 use crate::http::IssuerService;
 use crate::telemetry::{Telemetry, TelemetryService};
+
+/// When the server stops: whoever the kernel has let in by then comes within this time of the one before.
+const LAST_COMERS: Duration = Duration::from_millis(5);
+
+/// How long those may keep the server from closing its listener, who never cease to come.
+const CEASE: Duration = Duration::from_millis(500);
+
+/// How often, [`LAST_COMERS`] apart, connections that have come are looked at for their first request when the server
+/// stops. Not a time: a machine that stands still meanwhile has not looked.
+const FIRST_REQUEST_LOOKS: usize = 200;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -57,6 +69,7 @@ impl Acceptor {
             service: self.service.clone(),
             builder: connection_builder(&http),
             patience: Patience { head: http.header_timeout, idle: http.idle_timeout },
+            newcomers: Newcomers::default(),
         };
         let graceful = GracefulShutdown::new();
         loop {
@@ -73,9 +86,27 @@ impl Acceptor {
                 },
             }
         }
-        drop(listener);
-        if tokio::time::timeout(http.drain_timeout, graceful.shutdown()).await.is_err() {
+        self.let_in_last(listener, &serving, &graceful).await;
+        if timeout(http.drain_timeout, graceful.shutdown()).await.is_err() {
             tracing::warn!("requests were still running at the end of the drain timeout");
+        }
+    }
+
+    /// Accepts those that are connected already, and closes the listener. A connection that is closed before its first
+    /// request was read would be reset, and nobody could tell whether that request was served.
+    async fn let_in_last(&self, listener: TcpListener, serving: &Serving, graceful: &GracefulShutdown) {
+        let cease = Instant::now() + CEASE;
+        while Instant::now() < cease
+            && let Ok(Ok((place, stream, peer))) = timeout(LAST_COMERS, self.accept(&listener)).await
+        {
+            self.serve(place, (stream, peer), serving, graceful);
+        }
+        drop(listener);
+        for _ in 0..FIRST_REQUEST_LOOKS {
+            if serving.newcomers.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            tokio::time::sleep(LAST_COMERS).await;
         }
     }
 
@@ -101,15 +132,16 @@ impl Acceptor {
         }
         let remote = peer.ip().to_canonical();
         let (serving, watcher) = (serving.clone(), graceful.watcher());
+        let activity = Arc::new(Activity::new(&serving.newcomers));
         let tls = self.tls.as_ref().map(|slot| slot.load_full());
         tokio::spawn(async move {
             let _place = place;
             match tls {
-                None => serving.serve(stream, remote, watcher).await,
+                None => serving.serve(stream, activity, remote, watcher).await,
                 Some(config) => {
                     let handshake = TlsAcceptor::from(config).accept(stream);
-                    if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, handshake).await {
-                        serving.serve(stream, remote, watcher).await;
+                    if let Ok(Ok(stream)) = timeout(HANDSHAKE, handshake).await {
+                        serving.serve(stream, activity, remote, watcher).await;
                     }
                 }
             }
@@ -128,14 +160,14 @@ struct Serving {
     service: TelemetryService<IssuerService<Routes>>,
     builder: Builder<TokioExecutor>,
     patience: Patience,
+    newcomers: Newcomers,
 }
 
 impl Serving {
-    async fn serve<S>(self, stream: S, remote: IpAddr, watcher: Watcher)
+    async fn serve<S>(self, stream: S, activity: Arc<Activity>, remote: IpAddr, watcher: Watcher)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let activity = Arc::new(Activity::default());
         let (service, requests) = (self.service.with_remote(remote), Arc::clone(&activity));
         let handler = service_fn(move |request: Request<Incoming>| {
             let (reading, answering) = requests.request(request.version() == Version::HTTP_2);

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use socket2::Socket;
 use tokio::sync::{Semaphore, watch};
 
 use crate::app::App;
@@ -38,10 +39,11 @@ pub enum ServeError {
     Runtime(io::Error),
 }
 
-/// The sockets, bound before anything else happens: port 0 asks for a free one.
+/// The sockets, bound before anything else happens: port 0 asks for a free one. They take connections when the server
+/// [starts](Server::start); until then they are refused, so that nobody waits for a server that may never start.
 pub struct Bound {
-    public: Vec<std::net::TcpListener>,
-    management: std::net::TcpListener,
+    public: Vec<Socket>,
+    management: Socket,
     /// Where the public listener is.
     pub public_address: SocketAddr,
     /// Where the management listener is.
@@ -53,16 +55,20 @@ pub struct Bound {
 /// # Errors
 /// [`ServeError::Listen`] naming address and key.
 pub fn bind(public: SocketAddr, management: SocketAddr, workers: usize) -> Result<Bound, ServeError> {
-    let failed = |address, key| move |source| ServeError::Listen { address, key, source };
     let first = listener::bind(public, workers > 1).map_err(failed(public, "listen"))?;
-    let public_address = first.local_addr().map_err(failed(public, "listen"))?;
+    let public_address = listener::address(&first).map_err(failed(public, "listen"))?;
     let mut sockets = vec![first];
     for _ in 1..workers {
         sockets.push(listener::bind(public_address, true).map_err(failed(public_address, "listen"))?);
     }
-    let management = listener::bind(management, false).map_err(failed(management, "management_listen"))?;
-    let management_address = management.local_addr().map_err(failed(public, "management_listen"))?;
-    Ok(Bound { public: sockets, management, public_address, management_address })
+    let socket = listener::bind(management, false).map_err(failed(management, "management_listen"))?;
+    let management_address = listener::address(&socket).map_err(failed(management, "management_listen"))?;
+    Ok(Bound { public: sockets, management: socket, public_address, management_address })
+}
+
+/// What is said of an address where it is not possible to listen.
+fn failed(address: SocketAddr, key: &'static str) -> impl Fn(io::Error) -> ServeError {
+    move |source| ServeError::Listen { address, key, source }
 }
 
 /// A server that is running.
@@ -90,6 +96,7 @@ impl Server {
         let public = public_router(app);
         let mut workers = Vec::new();
         for (index, socket) in bound.public.into_iter().enumerate() {
+            let socket = listener::listen(socket).map_err(failed(bound.public_address, "listen"))?;
             let routes = IssuerService::new(Arc::clone(app), Routes::public(public.clone()));
             let acceptor =
                 Acceptor::new(app, routes, &telemetry, tls.public(), (stopping.clone(), Arc::clone(&places)));
@@ -104,7 +111,9 @@ impl Server {
             tls.management(),
             (stopping, Arc::new(Semaphore::new(MANAGEMENT_CONNECTIONS))),
         );
-        let socket = tokio::net::TcpListener::from_std(bound.management).map_err(ServeError::Runtime)?;
+        let socket = listener::listen(bound.management)
+            .map_err(failed(bound.management_address, "management_listen"))?;
+        let socket = tokio::net::TcpListener::from_std(socket).map_err(ServeError::Runtime)?;
         tokio::spawn(acceptor.run(socket));
         Ok(Self { shutdown, workers, telemetry, tls })
     }

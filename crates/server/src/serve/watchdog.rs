@@ -5,7 +5,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,21 +15,40 @@ use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
+/// How many connections have not brought their first request yet.
+pub(super) type Newcomers = Arc<AtomicUsize>;
+
 /// What has happened on a connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Activity {
     started: AtomicU64,
     finished: AtomicU64,
     received: AtomicU64,
     sent: AtomicU64,
     http2: AtomicBool,
+    newcomers: Newcomers,
 }
 
 impl Activity {
+    /// Of a new connection.
+    pub(super) fn new(newcomers: &Newcomers) -> Self {
+        newcomers.fetch_add(1, Ordering::Relaxed);
+        Self {
+            started: AtomicU64::default(),
+            finished: AtomicU64::default(),
+            received: AtomicU64::default(),
+            sent: AtomicU64::default(),
+            http2: AtomicBool::default(),
+            newcomers: Arc::clone(newcomers),
+        }
+    }
+
     /// A request's head is there. The request lasts until both guards are dropped: one goes with its body, which may
     /// be read long after the answer began, one with its answer.
     pub(super) fn request(self: &Arc<Self>, http2: bool) -> (InFlight, InFlight) {
-        self.started.fetch_add(2, Ordering::Relaxed);
+        if self.started.fetch_add(2, Ordering::Relaxed) == 0 {
+            self.newcomers.fetch_sub(1, Ordering::Relaxed);
+        }
         if http2 {
             self.http2.store(true, Ordering::Relaxed);
         }
@@ -43,6 +62,14 @@ impl Activity {
             received: self.received.load(Ordering::Relaxed),
             sent: self.sent.load(Ordering::Relaxed),
             http2: self.http2.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        if self.started.load(Ordering::Relaxed) == 0 {
+            self.newcomers.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -226,14 +253,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_says_nothing_ends_with_the_patience_for_a_head() {
         let began = Instant::now();
-        watch(Arc::default(), PATIENCE).await;
+        watch(Arc::new(Activity::new(&Newcomers::default())), PATIENCE).await;
         let lasted = began.elapsed();
         assert!(lasted >= PATIENCE.head && lasted < PATIENCE.head * 2, "{lasted:?}");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_head_that_comes_byte_by_byte_ends_too() {
-        let activity = Arc::new(Activity::default());
+        let activity = Arc::new(Activity::new(&Newcomers::default()));
         drop(activity.request(false));
         let trickle = Arc::clone(&activity);
         tokio::spawn(async move {
@@ -249,7 +276,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_that_came_before_the_first_look_is_no_head() {
-        let activity = Arc::new(Activity::default());
+        let activity = Arc::new(Activity::new(&Newcomers::default()));
         activity.received.fetch_add(100, Ordering::Relaxed);
         drop(activity.request(false));
         let began = Instant::now();
@@ -259,7 +286,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn between_requests_and_during_one_there_is_more_time() {
-        let activity = Arc::new(Activity::default());
+        let activity = Arc::new(Activity::new(&Newcomers::default()));
         let request = activity.request(false);
         let held =
             tokio::time::timeout(Duration::from_secs(600), watch(Arc::clone(&activity), PATIENCE)).await;

@@ -1,5 +1,6 @@
 //! What a cluster's nodes are told of each other, and what they tell of themselves.
 
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 /// The slots of a Redis Cluster, shared out among three primaries.
@@ -16,12 +17,12 @@ pub(super) struct Member {
     pub(super) bus: u16,
 }
 
-/// The `nodes.conf` with which node `own` starts: it knows all the others and the slots from the first moment, so the
-/// nodes need not meet first. A line has the form that CLUSTER NODES documents.
-pub(super) fn nodes_conf(members: &[Member], own: usize) -> String {
+/// The `nodes.conf` with which node `own` starts: it knows all the others, which are at the same address, and the slots
+/// from the first moment, so the nodes need not meet first. A line has the form that CLUSTER NODES documents.
+pub(super) fn nodes_conf(members: &[Member], own: usize, address: IpAddr) -> String {
     let line = |(index, member): (usize, &Member)| {
         let myself = if index == own { "myself," } else { "" };
-        let place = format!("{} 127.0.0.1:{}@{}", member.id, member.port, member.bus);
+        let place = format!("{} {address}:{}@{}", member.id, member.port, member.bus);
         match (SLOTS.get(index), members.get(index % SLOTS.len())) {
             (Some(slots), _) => {
                 let (epoch, first, last) = (index + 1, slots.start(), slots.end());

@@ -24,7 +24,7 @@ done
 "#;
 
 /// A new directory `symbolon-KIND-…` among the temporary files, which only its owner may enter.
-pub(super) fn temporary(kind: &str) -> TempDir {
+pub fn temporary(kind: &str) -> TempDir {
     let directory = tempfile::Builder::new()
         .prefix(&format!("symbolon-{kind}-"))
         .tempdir()

@@ -43,6 +43,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
 use std::thread;
 
+pub use directory::temporary as temporary_directory;
 pub use options::options;
 pub use postgres::{PostgresServer, PostgresServerOptions};
 pub use redis_cluster::{RedisCluster, RedisClusterNode};

@@ -1,6 +1,8 @@
 //! A PostgreSQL of the tests' own.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -27,6 +29,8 @@ const FIRST_DATABASE: &str = "postgres";
 /// How a [`PostgresServer`] is set up.
 #[derive(Clone, Debug, Default)]
 pub struct PostgresServerOptions {
+    /// The address of this machine that it listens on; loopback where it is not given.
+    pub address: Option<IpAddr>,
     /// Settings of `postgresql.conf` by name, as `("max_connections", "20")`. They win over the defaults, which are
     /// PostgreSQL's own: `fsync` is on.
     pub settings: Vec<(String, String)>,
@@ -40,6 +44,7 @@ pub struct PostgresServer {
     programs: PathBuf,
     user: Option<User>,
     settings: Vec<(String, String)>,
+    address: IpAddr,
     directory: TempDir,
     port: Port,
 }
@@ -55,6 +60,7 @@ impl PostgresServer {
             programs: postgres_programs(),
             user: User::of_postgres(),
             settings: options.settings,
+            address: options.address.unwrap_or(Ipv4Addr::LOCALHOST.into()),
             directory: directory::temporary("postgres"),
             port: Port::reserve(),
         };
@@ -65,7 +71,7 @@ impl PostgresServer {
 
     /// The URL of `database`, with user and password.
     pub fn url(&self, database: &str) -> String {
-        format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{}/{database}", self.port.number())
+        format!("postgres://{USER}:{PASSWORD}@{}:{}/{database}", self.address, self.port.number())
     }
 
     /// The directory of data and log. The processes of this server have their working directory in it.
@@ -113,6 +119,25 @@ impl PostgresServer {
         self.launch(&mut self.process.lock());
     }
 
+    /// The numbers of its processes, the one first that starts the others.
+    pub fn processes(&self) -> Vec<u32> {
+        self.process.lock().as_ref().map(Process::all).unwrap_or_default()
+    }
+
+    /// SIGSTOP to all its processes: connections stay open, and nothing answers.
+    pub fn pause(&self) {
+        if let Some(process) = &*self.process.lock() {
+            process.pause_all();
+        }
+    }
+
+    /// SIGCONT to all its processes.
+    pub fn resume(&self) {
+        if let Some(process) = &*self.process.lock() {
+            process.resume_all();
+        }
+    }
+
     fn data(&self) -> PathBuf {
         self.directory.path().join("data")
     }
@@ -142,6 +167,12 @@ impl PostgresServer {
         initdb.args(["--username", USER, "--auth", "scram-sha-256", "--no-sync", "--no-instructions"]);
         initdb.args(["--encoding", "UTF8", "--locale", "C"]);
         output(initdb).unwrap_or_else(|error| panic!("initdb: {error}"));
+        if !self.address.is_loopback() {
+            // initdb lets loopback in only.
+            let hosts = File::options().append(true).open(self.data().join("pg_hba.conf"));
+            let line = "host all all samenet scram-sha-256";
+            hosts.and_then(|mut hosts| writeln!(hosts, "{line}")).expect("a file can be written");
+        }
     }
 
     fn launch(&self, process: &mut Option<Process>) {
@@ -151,7 +182,8 @@ impl PostgresServer {
         let mut postgres = self.command("postgres");
         postgres.arg("-D").arg(self.data());
         let port = self.port.number().to_string();
-        let own = [("listen_addresses", "127.0.0.1"), ("port", &port), ("unix_socket_directories", "")];
+        let address = self.address.to_string();
+        let own = [("listen_addresses", address.as_str()), ("port", &port), ("unix_socket_directories", "")];
         let chosen = self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in own.into_iter().chain(chosen) {
             postgres.arg("-c").arg(format!("{name}={value}"));

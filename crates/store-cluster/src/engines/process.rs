@@ -48,6 +48,29 @@ impl Process {
         signal(self.pid(), Signal::CONT);
     }
 
+    /// The numbers of the process and of its children.
+    pub(super) fn all(&self) -> Vec<u32> {
+        let all = std::iter::once(self.pid()).chain(living_children(self.pid()));
+        all.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
+    }
+
+    /// Stops the process, which then forks no more, and its children.
+    pub(super) fn pause_all(&self) {
+        self.pause();
+        until("a server stops", || state(self.pid()).is_none_or(is_stopped).then_some(()));
+        for child in living_children(self.pid()) {
+            signal(child, Signal::STOP);
+        }
+    }
+
+    /// Lets the children and then the process go on.
+    pub(super) fn resume_all(&self) {
+        for child in living_children(self.pid()) {
+            signal(child, Signal::CONT);
+        }
+        self.resume();
+    }
+
     /// Sends `request`, which must make the process end, and waits until it has.
     pub(super) fn end_by(mut self, request: Signal) {
         signal(self.pid(), request);
@@ -73,7 +96,7 @@ impl Process {
         // A stopped parent forks no more and reaps nobody, so that the numbers of its children stay theirs.
         signal(pid, Signal::STOP);
         until("the children of a server are killed", || {
-            let stopped = state(pid).is_none_or(|state| matches!(state, 'T' | 't' | 'Z' | 'X'));
+            let stopped = state(pid).is_none_or(is_stopped);
             let children = living_children(pid);
             for child in &children {
                 signal(*child, Signal::KILL);
@@ -115,6 +138,11 @@ fn living_children(parent: Pid) -> Vec<Pid> {
                 .is_some_and(|(state, of)| of == parent.as_raw_nonzero().get() && !matches!(state, 'Z' | 'X'))
         })
         .collect()
+}
+
+/// Whether a process in this state runs no more, for now or for ever.
+fn is_stopped(state: char) -> bool {
+    matches!(state, 'T' | 't' | 'Z' | 'X')
 }
 
 fn state(pid: Pid) -> Option<char> {

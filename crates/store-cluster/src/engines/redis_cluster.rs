@@ -51,7 +51,8 @@ impl RedisCluster {
         let node = |(index, port)| {
             let own = directory.path().join(format!("node-{index}"));
             fs::create_dir(&own).expect("a directory can be made");
-            fs::write(own.join("nodes.conf"), nodes_conf(&members, index)).expect("a file can be written");
+            fs::write(own.join("nodes.conf"), nodes_conf(&members, index, options.address()))
+                .expect("a file can be written");
             RedisNode::new(&own, port, &form, &options)
         };
         let nodes: Vec<RedisNode> = ports.into_iter().enumerate().map(node).collect();

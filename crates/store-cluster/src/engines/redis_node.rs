@@ -1,6 +1,7 @@
 //! One `redis-server` process, alone or in a cluster.
 
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +17,6 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What the store asks of a Redis: a log of its changes, and no key that is thrown away for want of memory.
 const SETTINGS: &[(&str, &str)] = &[
-    ("bind", "127.0.0.1"),
     ("save", "\"\""),
     ("appendonly", "yes"),
     ("appendfsync", "everysec"),
@@ -27,6 +27,8 @@ const SETTINGS: &[(&str, &str)] = &[
 /// How the Redis servers are set up.
 #[derive(Clone, Debug, Default)]
 pub struct RedisServerOptions {
+    /// The address of this machine that they listen on and are known by; loopback where it is not given.
+    pub address: Option<IpAddr>,
     /// The password of clients and of replicas (`requirepass`, `masterauth`). It must not need escaping in a URL.
     pub password: Option<String>,
     /// Settings of `redis.conf` by name, as `("cluster-node-timeout", "500")`. They win over the defaults: append-only
@@ -34,11 +36,19 @@ pub struct RedisServerOptions {
     pub settings: Vec<(String, String)>,
 }
 
+impl RedisServerOptions {
+    /// Where they listen.
+    pub(super) fn address(&self) -> IpAddr {
+        self.address.unwrap_or(Ipv4Addr::LOCALHOST.into())
+    }
+}
+
 /// A server and whether it runs.
 pub(super) struct RedisNode {
     run: Mutex<Run>,
     directory: PathBuf,
     password: Option<String>,
+    address: IpAddr,
     port: Port,
 }
 
@@ -56,7 +66,14 @@ impl RedisNode {
         form: &[(&str, &str)],
         options: &RedisServerOptions,
     ) -> Self {
-        let mut lines = vec![format!("port {}", port.number()), format!("dir {}", directory.display())];
+        let address = options.address();
+        let mut lines = vec![
+            format!("bind {address}"),
+            // Only loopback is let in without a password otherwise.
+            format!("protected-mode {}", if address.is_loopback() { "yes" } else { "no" }),
+            format!("port {}", port.number()),
+            format!("dir {}", directory.display()),
+        ];
         lines.extend(SETTINGS.iter().chain(form).map(|(name, value)| format!("{name} {value}")));
         if let Some(password) = &options.password {
             lines.extend([format!("requirepass {password}"), format!("masterauth {password}")]);
@@ -64,7 +81,7 @@ impl RedisNode {
         lines.extend(options.settings.iter().map(|(name, value)| format!("{name} {value}")));
         fs::write(directory.join("redis.conf"), lines.join("\n") + "\n").expect("a file can be written");
         let (directory, password) = (directory.to_owned(), options.password.clone());
-        Self { run: Mutex::default(), directory, password, port }
+        Self { run: Mutex::default(), directory, password, address, port }
     }
 
     pub(super) fn port(&self) -> &Port {
@@ -73,7 +90,7 @@ impl RedisNode {
 
     pub(super) fn url(&self) -> String {
         let password = self.password.as_ref().map(|password| format!(":{password}@")).unwrap_or_default();
-        format!("redis://{password}127.0.0.1:{}", self.port.number())
+        format!("redis://{password}{}:{}", self.address, self.port.number())
     }
 
     /// Whether it has a process, and one that is not paused.

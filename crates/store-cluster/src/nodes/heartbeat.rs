@@ -39,12 +39,14 @@ impl Nodes {
     /// One beat. At the `start` nothing is remembered that could be out of date.
     pub(super) async fn beat(&self, start: bool) -> Result<(), StoreError> {
         let connection = self.shared.postgres.connection().await?;
-        let asked = (self.shared.now)();
+        let asked = self.passed();
         let Some(row) = connection.first(CONTROL, &[]).await? else {
             return Err(StoreError::Failed("the control version is missing".into()));
         };
         let (control, database_clock): (i64, i64) = (column(&row, 0)?, column(&row, 1)?);
-        self.skew.store(asked.cast_signed().saturating_sub(database_clock), Ordering::Relaxed);
+        // It was read at some moment between question and answer.
+        let read_at = i64::midpoint(asked, self.passed());
+        self.origin.store(database_clock.saturating_sub(read_at), Ordering::Relaxed);
         if control > self.seen.load(Ordering::Acquire) {
             self.follow(&connection, control, start).await?;
         }

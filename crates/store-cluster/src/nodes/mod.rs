@@ -64,8 +64,8 @@ pub(crate) struct Nodes {
     lease: AtomicU64,
     told: AtomicI64,
     seen: AtomicI64,
-    /// This node's clock less the database's, in milliseconds.
-    skew: AtomicI64,
+    /// The database's clock at `began`, in milliseconds since 1970.
+    origin: AtomicI64,
     peers: Peers,
     wake: Notify,
     resubscribe: Notify,
@@ -97,7 +97,7 @@ impl Nodes {
             lease: AtomicU64::new(0),
             told: AtomicI64::new(0),
             seen: AtomicI64::new(-1),
-            skew: AtomicI64::new(0),
+            origin: AtomicI64::new(0),
             peers: Peers::default(),
             wake: Notify::new(),
             resubscribe: Notify::new(),
@@ -114,32 +114,29 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Whether this node may serve what rests on its memory.
+    /// Whether this node may serve what rests on its memory and on its clock. A clock that jumps is noticed at once: it
+    /// is compared with the time that passed since the database told its own.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`]: its lease has run out.
+    /// [`StoreError::Unavailable`]: its lease has run out, or its clock is not the database's.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        if u128::from(self.lease.load(Ordering::Acquire)) > self.began.elapsed().as_millis() {
+        let passed = self.passed();
+        if !self.shared.accept_clock {
+            let right = self.origin.load(Ordering::Relaxed).saturating_add(passed);
+            let skew = (self.shared.now)().cast_signed().saturating_sub(right);
+            if u128::from(skew.unsigned_abs()) > CLOCK_SKEW.as_millis() {
+                return Err(wrong_clock(skew));
+            }
+        }
+        if self.lease.load(Ordering::Acquire) > passed.unsigned_abs() {
             return Ok(());
         }
         Err(StoreError::Unavailable("this node could not renew its lease in PostgreSQL".into()))
     }
 
-    /// As [`check`](Self::check), and whether the clock is right.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`], with what is wrong.
-    pub(crate) fn ready(&self) -> Result<(), StoreError> {
-        self.check()?;
-        let skew = self.skew.load(Ordering::Relaxed);
-        if self.shared.accept_clock || u128::from(skew.unsigned_abs()) <= CLOCK_SKEW.as_millis() {
-            return Ok(());
-        }
-        let direction = if skew > 0 { "ahead of" } else { "behind" };
-        Err(StoreError::Unavailable(format!(
-            "the clock of this node is {:.1} s {direction} the database's: set the clocks by NTP",
-            skew.unsigned_abs() as f64 / 1_000.0
-        )))
+    /// Milliseconds since `began`.
+    fn passed(&self) -> i64 {
+        i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
     /// Waits until every node with a lease follows a control version. The change itself is committed.
@@ -191,4 +188,13 @@ impl Nodes {
         connection.change(leave, &[&self.node, &closed, &self.told.load(Ordering::Acquire)]).await?;
         Ok(())
     }
+}
+
+/// What is said of a clock that differs from the database's by so many milliseconds.
+fn wrong_clock(skew: i64) -> StoreError {
+    let direction = if skew > 0 { "ahead of" } else { "behind" };
+    StoreError::Unavailable(format!(
+        "the clock of this node is {:.1} s {direction} the database's: set the clocks by NTP",
+        skew.unsigned_abs() as f64 / 1_000.0
+    ))
 }

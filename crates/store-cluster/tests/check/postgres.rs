@@ -32,7 +32,7 @@ fn for_user(url: &str, user: &str, password: &str) -> String {
 
 fn started(settings: &[(&str, &str)]) -> PostgresServer {
     let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    PostgresServer::start(PostgresServerOptions { settings })
+    PostgresServer::start(PostgresServerOptions { settings, ..PostgresServerOptions::default() })
 }
 
 #[tokio::test]

@@ -1,5 +1,9 @@
 //! Nodes of the cluster store: real PostgreSQL, real Redis Cluster, one configuration.
 
+use std::io::ErrorKind;
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 use symbolon_store_cluster::engines::{self, PostgresServer, PostgresServerOptions, until};
 
@@ -105,6 +109,24 @@ fn a_node_that_lost_its_lease_answers_503_and_says_why() {
     assert!(ready.starts_with("HTTP/1.1 503") && ready.contains("lease"), "{ready}");
     postgres.restart();
     until("the lease is renewed", || (place.form("/introspect", "token=x").0 == 401).then_some(()));
+}
+
+/// Whoever came too early would wait for as long as the engines do, or be reset when the node gives up.
+#[test]
+fn a_node_takes_no_connections_before_its_store_is_open() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let postgres = format!("postgres://u:p@{}/x", silent.local_addr().unwrap());
+    let redis = engines::shared().redis.urls();
+    let cluster = Cluster { postgres, redis, prefix: "silent" };
+    let place = Place::new();
+    let mut node = place.command(&["serve"], &cluster.env()).stderr(Stdio::null()).spawn().unwrap();
+    // It has come as far as the store.
+    let asked = silent.accept().unwrap();
+    let refused = TcpStream::connect(place.management()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+    node.kill().unwrap();
+    node.wait().unwrap();
+    drop(asked);
 }
 
 #[test]

@@ -6,8 +6,14 @@ use symbolon_crypto::{digest, encoding, random};
 
 use super::ledger::{Chain, Code, Ledger, Link, Micros, Person, SignedIn, Span, Token};
 use super::provider::COOKIE;
-use super::{NoAnswer, Tally, Wire, unix_micros};
+use super::{NoAnswer, Pressure, Tally, Wire, unix_micros};
 use crate::browser::Answer;
+
+/// What is counted where a code is refused that was not redeemed, or its replay is not noticed.
+pub const LOST_CODE: &str = "lost code";
+
+/// A code lives a minute; within this time it must be there (microseconds).
+const CODE_LIVES: Micros = 30_000_000;
 
 const REDIRECT_URI: &str = "https://rp.example/callback";
 
@@ -49,11 +55,25 @@ impl RelyingPartyAtHand {
 }
 
 /// What became of an operation.
+#[derive(Clone, Copy)]
 pub(super) enum Done {
     /// As it should.
     Yes,
-    /// 503 with Retry-After, or there was nothing to do it with.
+    /// It was refused, or there was nothing to do it with.
     No,
+    /// 503 by a cluster: it may have happened all the same, or happen yet.
+    Unknown,
+}
+
+impl Done {
+    /// What it leaves in the ledger of an end that was asked for.
+    pub(super) fn end(self, sent: Micros) -> Option<Span> {
+        match self {
+            Self::Yes => Some(Span { sent, acked: Some(unix_micros()) }),
+            Self::No => None,
+            Self::Unknown => Some(Span { sent, acked: None }),
+        }
+    }
 }
 
 /// One worker at one process.
@@ -62,8 +82,8 @@ pub struct Actor<'a> {
     pub(super) party: &'a RelyingPartyAtHand,
     pub(super) ledger: &'a mut Ledger,
     pub(super) tally: &'a mut Tally,
-    /// Whether a 503 is an answer like another: the disk is full.
-    pub(super) may_refuse: bool,
+    /// Whether a 503 is an answer like another, and what it says.
+    pub(super) pressure: Pressure,
     /// Sessions that are opened with one request; 0 for none.
     pub(super) crowd: usize,
 }
@@ -85,18 +105,37 @@ impl Actor<'_> {
         self.as_client("/token", &[&form[..], &[("code_verifier", verifier)]].concat())
     }
 
-    /// Counts an answer: the status wanted, or a refusal for want of room, or a violation.
+    /// Counts an answer: the status wanted, or a 503 where that may be, or a violation.
     pub(super) fn accept(&mut self, kind: &str, wanted: &[u16], answer: &Answer) -> Done {
         if wanted.contains(&answer.status) {
             self.tally.count(&format!("acknowledged {kind}"));
             return Done::Yes;
         }
-        if answer.status == 503 && self.may_refuse && answer.header("retry-after").is_some() {
-            self.tally.count(&format!("refused (503) {kind}"));
-        } else {
-            self.tally.violation(format!("{kind}: {} {}", answer.status, answer.body));
+        match self.pressure {
+            Pressure::FullDisk if answer.status == 503 && answer.is_unavailable() => {
+                self.tally.count(&format!("refused (503) {kind}"));
+                Done::No
+            }
+            Pressure::Faults if answer.is_unavailable() => {
+                self.tally.count(&format!("unavailable (503) {kind}"));
+                Done::Unknown
+            }
+            _ => {
+                self.tally.violation(format!("{kind}: {}", told(answer)));
+                Done::No
+            }
         }
-        Done::No
+    }
+
+    /// The same for what only reads: a full disk is no reason to refuse it.
+    fn accept_read(&mut self, kind: &str, wanted: &[u16], answer: &Answer) -> Done {
+        let pressure = self.pressure;
+        if pressure == Pressure::FullDisk {
+            self.pressure = Pressure::None;
+        }
+        let done = self.accept(kind, wanted, answer);
+        self.pressure = pressure;
+        done
     }
 
     /// Creates a user and opens a session.
@@ -143,7 +182,7 @@ impl Actor<'_> {
                     ended: None,
                 });
                 self.tally.count("acknowledged session of a crowd");
-            } else if self.may_refuse {
+            } else if self.pressure == Pressure::FullDisk {
                 self.tally.count("refused session of a crowd");
             } else {
                 self.tally.violation(format!("a session of a crowd: {line}"));
@@ -176,13 +215,18 @@ impl Actor<'_> {
     /// A silent authorization; the index of its code.
     pub(super) fn authorize(&mut self, session: usize) -> Result<Option<usize>, NoAnswer> {
         let (answer, verifier, sent) = self.ask_for_code(&self.ledger.sessions[session])?;
+        if answer.is_unavailable() {
+            self.accept("silent authorization", &[], &answer);
+            return Ok(None);
+        }
         let Done::Yes = self.accept("silent authorization", &[302, 303], &answer) else { return Ok(None) };
         let Some(code) = answer.redirected("code") else {
             self.tally.violation(format!("a live session gives no code: {}", answer.location()));
+            self.ledger.sessions[session].ended = Some(Span { sent, acked: None });
             return Ok(None);
         };
         let issued = Span { sent, acked: Some(unix_micros()) };
-        self.ledger.codes.push(Code { code, verifier, issued, redeemed: None });
+        self.ledger.codes.push(Code { code, verifier, issued, redeemed: None, chain: None });
         Ok(Some(self.ledger.codes.len() - 1))
     }
 
@@ -194,9 +238,28 @@ impl Actor<'_> {
         let sent = unix_micros();
         self.ledger.codes[index].redeemed = Some(Span { sent, acked: None });
         let answer = self.redeem(&code, &verifier)?;
+        if self.is_lost_code(&answer, sent) {
+            return Ok(None);
+        }
         let Done::Yes = self.accept("code redemption", &[200], &answer) else { return Ok(None) };
+        Ok(Some(self.note_login(session, index, &answer, sent)))
+    }
+
+    /// A code may be lost with a primary of Redis, or have ended when the answer took long. Both say so in the same words
+    /// as one that was used.
+    fn is_lost_code(&mut self, answer: &Answer, sent: Micros) -> bool {
+        let lost =
+            self.pressure == Pressure::Faults && answer.status == 400 && answer.error() == "invalid_grant";
+        if lost {
+            let late = unix_micros() - sent > CODE_LIVES;
+            self.tally.count(if late { "code that ended" } else { LOST_CODE });
+        }
+        lost
+    }
+
+    /// Notes the chain that a code gave; its index.
+    pub(super) fn note_login(&mut self, session: usize, code: usize, answer: &Answer, sent: Micros) -> usize {
         let span = Span { sent, acked: Some(unix_micros()) };
-        self.ledger.codes[index].redeemed = Some(span);
         let body = answer.json();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         if self.ledger.sessions[session].sid.is_none() {
@@ -206,8 +269,9 @@ impl Actor<'_> {
         let links = vec![Link { token: text("refresh_token"), span }];
         self.ledger.chains.push(Chain { session, links, attempt: None, successor: None, ended: None });
         let chain = self.ledger.chains.len() - 1;
+        (self.ledger.codes[code].redeemed, self.ledger.codes[code].chain) = (Some(span), Some(chain));
         self.note_token(text("access_token"), chain, None, span);
-        Ok(Some(chain))
+        chain
     }
 
     pub(super) fn note_token(&mut self, access: String, chain: usize, parent: Option<usize>, issued: Span) {
@@ -221,10 +285,17 @@ impl Actor<'_> {
         let sent = unix_micros();
         self.ledger.chains[chain].attempt = Some(sent);
         let answer = self.refresh(&token)?;
-        self.ledger.chains[chain].attempt = None;
-        let Done::Yes = self.accept("rotation", &[200], &answer) else { return Ok(Done::No) };
-        self.note_rotation(chain, &answer, sent);
-        Ok(Done::Yes)
+        let done = self.accept("rotation", &[200], &answer);
+        self.ledger.chains[chain].attempt = matches!(done, Done::Unknown).then_some(sent);
+        match done {
+            Done::Yes => self.note_rotation(chain, &answer, sent),
+            // One violation is told once.
+            Done::No if answer.status == 400 => {
+                self.ledger.chains[chain].ended = Some(Span { sent, acked: None });
+            }
+            _ => {}
+        }
+        Ok(done)
     }
 
     pub(super) fn note_rotation(&mut self, chain: usize, answer: &Answer, sent: Micros) {
@@ -242,8 +313,7 @@ impl Actor<'_> {
         self.ledger.sessions[session].ended = Some(Span { sent, acked: None });
         let answer = self.wire.admin("DELETE", &format!("/sessions/{sid}"), None)?;
         let done = self.accept("end of a session", &[200, 204], &answer);
-        let ended = matches!(done, Done::Yes).then(|| Span { sent, acked: Some(unix_micros()) });
-        self.ledger.sessions[session].ended = ended;
+        self.ledger.sessions[session].ended = done.end(sent);
         Ok(done)
     }
 
@@ -254,8 +324,7 @@ impl Actor<'_> {
         self.ledger.tokens[index].revoked = Some(Span { sent, acked: None });
         let answer = self.as_client("/revoke", &[("token", &token)])?;
         let done = self.accept("revocation of an access token", &[200], &answer);
-        let revoked = matches!(done, Done::Yes).then(|| Span { sent, acked: Some(unix_micros()) });
-        self.ledger.tokens[index].revoked = revoked;
+        self.ledger.tokens[index].revoked = done.end(sent);
         Ok(done)
     }
 
@@ -271,8 +340,7 @@ impl Actor<'_> {
         self.ledger.chains[chain].ended = Some(Span { sent, acked: None });
         let answer = end(self)?;
         let done = self.accept(kind, &[wanted], &answer);
-        let ended = matches!(done, Done::Yes).then(|| Span { sent, acked: Some(unix_micros()) });
-        self.ledger.chains[chain].ended = ended;
+        self.ledger.chains[chain].ended = done.end(sent);
         Ok(done)
     }
 
@@ -297,21 +365,24 @@ impl Actor<'_> {
         Ok(Done::Yes)
     }
 
-    /// Whether introspection calls a token active.
+    /// Whether introspection calls a token active; nothing where it does not say.
     pub(super) fn introspect(&mut self, index: usize) -> Result<Option<bool>, NoAnswer> {
         let token = self.ledger.tokens[index].access.clone();
         let answer = self.as_client("/introspect", &[("token", &token)])?;
-        if answer.status != 200 {
-            self.tally.violation(format!("introspection: {} {}", answer.status, answer.body));
-            return Ok(None);
-        }
+        let Done::Yes = self.accept_read("introspection", &[200], &answer) else { return Ok(None) };
         Ok(answer.json()["active"].as_bool())
     }
 
-    /// The status of UserInfo with a token.
-    pub(super) fn userinfo(&mut self, index: usize) -> Result<u16, NoAnswer> {
+    /// The status of UserInfo with a token, 200 or 401; nothing where it does not say.
+    pub(super) fn userinfo(&mut self, index: usize) -> Result<Option<u16>, NoAnswer> {
         let bearer = format!("Bearer {}", self.ledger.tokens[index].access);
         let answer = self.wire.get("/userinfo", &[("authorization", &bearer)])?;
-        Ok(answer.status)
+        let Done::Yes = self.accept_read("userinfo", &[200, 401], &answer) else { return Ok(None) };
+        Ok(Some(answer.status))
     }
+}
+
+/// An answer, for people.
+pub(super) fn told(answer: &Answer) -> String {
+    format!("{} {} {}", answer.status, answer.header("location").unwrap_or_default(), answer.body)
 }

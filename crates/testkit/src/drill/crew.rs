@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::actor::{Actor, RelyingPartyAtHand};
 use super::ledger::{Ledger, Moment};
 use super::verify::Depth;
-use super::{Dice, Launch, Tally};
+use super::{Dice, Tally, Wire};
 
 /// What a load may meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,9 @@ pub enum Pressure {
     None,
     /// A full disk: writes may be refused by 503 with Retry-After.
     FullDisk,
+    /// Faults of nodes and engines of a cluster: any answer may be lost, or be 503 with Retry-After, and then nobody
+    /// knows what became of the request.
+    Faults,
 }
 
 /// The workers, their ledgers and their counts.
@@ -50,27 +53,47 @@ impl Crew {
     }
 
     /// Loads the process until `accident` returns, which may end it. A process that does not answer before
-    /// `accident` says so by setting the flag that it is given is a violation.
-    pub fn load(&mut self, launch: &Launch, pressure: Pressure, accident: impl FnOnce(&AtomicBool)) {
+    /// `accident` says so by setting the flag that it is given is a violation, unless the pressure is
+    /// [`Pressure::Faults`].
+    pub fn load(&mut self, wire: &Wire, pressure: Pressure, accident: impl FnOnce(&AtomicBool)) {
         let (party, crowd, over) = (&self.party, self.crowd, &AtomicBool::new(false));
         std::thread::scope(|scope| {
-            for worker in &mut self.workers {
-                scope.spawn(move || worker.load(party, launch, (pressure, crowd), over));
+            // Also when `accident` panics: the scope waits for the workers.
+            let _over = SetWhenDropped(over);
+            for (index, worker) in self.workers.iter_mut().enumerate() {
+                let wire = wire.another(index);
+                scope.spawn(move || worker.load(party, &wire, (pressure, crowd), over));
             }
             accident(over);
-            over.store(true, Ordering::SeqCst);
         });
     }
 
-    /// Holds every ledger against the process. `past`: as it was at that moment, in a copy.
-    pub fn verify(&mut self, launch: &Launch, depth: Depth, past: Option<Moment>) -> Tally {
+    /// Holds every ledger against the process, which has been started again.
+    pub fn verify(&mut self, wire: &Wire, depth: Depth) -> Tally {
+        self.verify_under(wire, Pressure::None, depth, None)
+    }
+
+    /// The same against a copy of the process' state as it was at a moment.
+    pub fn verify_as_of(&mut self, wire: &Wire, depth: Depth, past: Moment) -> Tally {
+        self.verify_under(wire, Pressure::None, depth, Some(past))
+    }
+
+    /// Holds every ledger against a cluster whose faults are mended. It may still answer 503 for a while, but not for
+    /// longer than it is given.
+    pub fn verify_cluster(&mut self, wire: &Wire, depth: Depth, mended_within: Duration) -> Tally {
+        let wire = wire.another(0).patient(mended_within);
+        self.verify_under(&wire, Pressure::Faults, depth, None)
+    }
+
+    fn verify_under(&mut self, wire: &Wire, pressure: Pressure, depth: Depth, past: Option<Moment>) -> Tally {
         let party = &self.party;
         if past.is_some_and(|at| party.registered.acked.is_none_or(|acked| acked > at)) {
             return Tally::default();
         }
         std::thread::scope(|scope| {
-            for worker in &mut self.workers {
-                scope.spawn(move || worker.verify(party, launch, depth, past));
+            for (index, worker) in self.workers.iter_mut().enumerate() {
+                let wire = wire.another(index);
+                scope.spawn(move || worker.verify(party, &wire, pressure, (depth, past)));
             }
         });
         self.tally()
@@ -94,30 +117,41 @@ impl Crew {
     }
 }
 
+struct SetWhenDropped<'a>(&'a AtomicBool);
+
+impl Drop for SetWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 impl Worker {
     fn actor<'a>(
         &'a mut self,
         party: &'a RelyingPartyAtHand,
-        wire: &'a super::Wire,
+        wire: &'a Wire,
+        (pressure, crowd): (Pressure, usize),
     ) -> (Actor<'a>, &'a mut Dice) {
         let (ledger, tally) = (&mut self.ledger, &mut self.tally);
-        (Actor { wire, party, ledger, tally, may_refuse: false, crowd: 0 }, &mut self.dice)
+        (Actor { wire, party, ledger, tally, pressure, crowd }, &mut self.dice)
     }
 
     fn load(
         &mut self,
         party: &RelyingPartyAtHand,
-        launch: &Launch,
+        wire: &Wire,
         (pressure, crowd): (Pressure, usize),
         over: &AtomicBool,
     ) {
-        let wire = launch.wire();
         while !over.load(Ordering::SeqCst) {
-            let (mut actor, dice) = self.actor(party, &wire);
-            (actor.may_refuse, actor.crowd) = (pressure == Pressure::FullDisk, crowd);
+            let (mut actor, dice) = self.actor(party, wire, (pressure, crowd));
             let Err(lost) = actor.step(dice) else { continue };
             // The accident may be a moment away from being announced.
             std::thread::sleep(Duration::from_millis(50));
+            if pressure == Pressure::Faults {
+                self.tally.count("lost answer");
+                continue;
+            }
             if !over.load(Ordering::SeqCst) {
                 self.tally.violation(format!("no answer from a running process: {}", lost.0));
             }
@@ -125,12 +159,17 @@ impl Worker {
         }
     }
 
-    fn verify(&mut self, party: &RelyingPartyAtHand, launch: &Launch, depth: Depth, past: Option<Moment>) {
-        let wire = launch.wire();
+    fn verify(
+        &mut self,
+        party: &RelyingPartyAtHand,
+        wire: &Wire,
+        pressure: Pressure,
+        (depth, past): (Depth, Option<Moment>),
+    ) {
         if let Some(at) = past {
             self.ledger = self.ledger.as_of(at);
         }
-        let (mut actor, dice) = self.actor(party, &wire);
+        let (mut actor, dice) = self.actor(party, wire, (pressure, 0));
         if let Err(lost) = actor.verify(depth, dice) {
             self.tally.violation(format!("no answer from a process that was started again: {}", lost.0));
         }

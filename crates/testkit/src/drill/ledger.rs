@@ -21,6 +21,14 @@ impl Span {
         (self.sent < at).then(|| Self { acked: self.acked.filter(|acked| *acked <= at), ..self })
     }
 
+    /// When it was sent and answered, in seconds before now.
+    pub fn ago(self) -> String {
+        let now = super::unix_micros();
+        let ago = |at: Micros| now.saturating_sub(at) as f64 / 1e6;
+        let acked = self.acked.map_or_else(|| "never".to_owned(), |acked| format!("{:.3}", ago(acked)));
+        format!("({:.3}, answered {acked})", ago(self.sent))
+    }
+
     fn fate(self) -> Fate {
         if self.acked.is_some() { Fate::Ended } else { Fate::Unknown }
     }
@@ -109,6 +117,8 @@ pub struct Code {
     pub issued: Span,
     /// When it was redeemed.
     pub redeemed: Option<Span>,
+    /// Index of the chain that began with it.
+    pub chain: Option<usize>,
 }
 
 /// What one worker sent and what it was answered. Entries refer to each other by index and are never removed.
@@ -143,6 +153,22 @@ impl Ledger {
         own.max(token.parent.map_or(Fate::Alive, |parent| self.token_fate(parent)))
     }
 
+    /// When a token was issued and what may have ended it, in seconds before now: for people.
+    pub fn token_story(&self, index: usize) -> String {
+        let told = |span: Option<Span>| span.map_or_else(|| "never".to_owned(), Span::ago);
+        let of_one = |token: usize| {
+            let token = &self.tokens[token];
+            let chain = &self.chains[token.chain];
+            let (issued, revoked) = (token.issued.ago(), told(token.revoked));
+            let (family, session) = (told(chain.ended), told(self.sessions[chain.session].ended));
+            format!(
+                "a token issued {issued}, revoked {revoked}, family ended {family}, session ended {session}"
+            )
+        };
+        let story: Vec<String> = self.ancestry(index).map(of_one).collect();
+        format!("{:?}: {}", self.token_fate(index), story.join(", exchanged from "))
+    }
+
     /// A token, what it was exchanged from, and so on to the one of a login.
     pub fn ancestry(&self, index: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(index), |token| self.tokens[*token].parent)
@@ -151,6 +177,13 @@ impl Ledger {
     /// Indices of the sessions that must work.
     pub fn live_sessions(&self) -> Vec<usize> {
         (0..self.sessions.len()).filter(|index| self.session_fate(*index) == Fate::Alive).collect()
+    }
+
+    /// Indices of the chains that must work, with a rotation of which nobody knows whether it happened.
+    pub fn pending_chains(&self) -> Vec<usize> {
+        (0..self.chains.len())
+            .filter(|index| self.chain_fate(*index) == Fate::Alive && self.chains[*index].attempt.is_some())
+            .collect()
     }
 
     /// Indices of the chains that must work.

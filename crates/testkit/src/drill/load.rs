@@ -2,12 +2,15 @@
 
 use symbolon_protocol::token::token_exchange::MAX_CHAIN;
 
-use super::actor::{Actor, Done};
-use super::ledger::Fate;
-use super::{Dice, NoAnswer, unix_micros};
+use super::actor::{Actor, Done, LOST_CODE};
+use super::ledger::{Fate, Span};
+use super::{Dice, NoAnswer, Pressure, unix_micros};
+use crate::browser::Answer;
 
 /// A lost rotation is forgiven for 10 s; a drill asks for forgiveness only within this time (microseconds).
 const FORGIVEN: u64 = 4_000_000;
+/// Answered within this time of the rotation, it must have been forgiven.
+const MUST_FORGIVE: u64 = 9_000_000;
 /// Live chains per worker beyond which no more are begun, so that the checks after an accident stay short.
 const CHAINS: usize = 40;
 /// The same for sessions.
@@ -20,6 +23,12 @@ impl Actor<'_> {
         let chains = self.ledger.live_chains();
         let Some(session) = dice.pick(&sessions) else { return self.open_session().map(drop) };
         let Some(chain) = dice.pick(&chains) else { return self.log_in(session).map(drop) };
+        if self.pressure == Pressure::Faults && dice.once_in(3) {
+            // Whoever got no answer asks again soon.
+            if let Some(pending) = dice.pick(&self.ledger.pending_chains()) {
+                return self.settle(pending);
+            }
+        }
         if self.crowd > 0 && dice.once_in(60) {
             let user = self.ledger.people[dice.below(self.ledger.people.len())].id.clone();
             return self.open_crowd(&user, self.crowd).map(drop);
@@ -28,6 +37,7 @@ impl Actor<'_> {
             0..6 if sessions.len() < SESSIONS => self.open_session().map(drop),
             6..8 => self.end_session(session).map(drop),
             8..24 if chains.len() < CHAINS => self.log_in(session).map(drop),
+            24..26 if self.pressure == Pressure::Faults => self.race_code(session),
             24..29 => self.authorize(session).map(drop),
             29..32 => self.replay_code(session),
             32..36 => self.replay_old(chain, dice),
@@ -64,26 +74,19 @@ impl Actor<'_> {
         let count = self.ledger.tokens.len();
         let index = count - 1 - dice.below(count.min(200));
         let fate = self.ledger.token_fate(index);
-        let active = self.introspect(index)?;
-        self.tally.count("acknowledged introspection");
-        let right = match fate {
-            Fate::Alive => active == Some(true),
-            Fate::Ended => active == Some(false),
-            Fate::Unknown => true,
-        };
-        self.tally
-            .check("introspection under load", right, || format!("active={active:?} of a token {fate:?}"));
+        if let Some(active) = self.introspect(index)? {
+            let right = fate == Fate::Unknown || active == (fate == Fate::Alive);
+            let what = || format!("active={active:?} of {}", self.ledger.token_story(index));
+            self.tally.check("introspection under load", right, what);
+        }
         // UserInfo answers for what was issued at a login; what was exchanged may be for somebody else.
         let login = self.ledger.ancestry(index).last().unwrap_or(index);
         let fate = self.ledger.token_fate(login);
-        let status = self.userinfo(login)?;
-        self.tally.count("acknowledged userinfo");
-        let right = match fate {
-            Fate::Alive => status == 200,
-            Fate::Ended => status == 401,
-            Fate::Unknown => true,
-        };
-        self.tally.check("UserInfo under load", right, || format!("{status} for a token {fate:?}"));
+        if let Some(status) = self.userinfo(login)? {
+            let right = fate == Fate::Unknown || status == if fate == Fate::Alive { 200 } else { 401 };
+            let what = || format!("{status} for {}", self.ledger.token_story(login));
+            self.tally.check("UserInfo under load", right, what);
+        }
         Ok(())
     }
 
@@ -103,8 +106,54 @@ impl Actor<'_> {
         let Some(chain) = self.log_in(session)? else { return Ok(()) };
         let Some(code) = self.ledger.codes.last() else { return Ok(()) };
         let (code, verifier) = (code.code.clone(), code.verifier.clone());
-        self.end_chain(chain, "replay of a code, refused", 400, |actor| actor.redeem(&code, &verifier))
-            .map(drop)
+        let done =
+            self.end_chain(chain, "replay of a code, refused", 400, |actor| actor.redeem(&code, &verifier))?;
+        if let (Done::Yes, Pressure::Faults) = (done, self.pressure) {
+            self.was_replay_noticed(chain)?;
+        }
+        Ok(())
+    }
+
+    /// After a code was refused for the second time: its grant has ended, unless the code had been lost with a primary
+    /// of Redis since, and then nobody can know that it is a replay.
+    pub(super) fn was_replay_noticed(&mut self, chain: usize) -> Result<(), NoAnswer> {
+        let ended = self.ledger.chains[chain].ended;
+        let sent = unix_micros();
+        self.ledger.chains[chain].ended = Some(Span { sent, acked: None });
+        let answer = self.refresh(&self.newest(chain))?;
+        if answer.status == 200 {
+            self.tally.count(LOST_CODE);
+            self.ledger.chains[chain].ended = None;
+            self.note_rotation(chain, &answer, sent);
+        } else if let Done::Yes = self.accept("refresh after the replay of a code, refused", &[400], &answer)
+        {
+            self.ledger.chains[chain].ended = ended;
+        }
+        Ok(())
+    }
+
+    /// Redeems a code twice at once: one of the two gets tokens, and loses them by the other's replay.
+    fn race_code(&mut self, session: usize) -> Result<(), NoAnswer> {
+        let Some(index) = self.authorize(session)? else { return Ok(()) };
+        let (code, verifier) =
+            (self.ledger.codes[index].code.clone(), self.ledger.codes[index].verifier.clone());
+        let sent = unix_micros();
+        self.ledger.codes[index].redeemed = Some(Span { sent, acked: None });
+        let answers = self.at_once(|actor| actor.redeem(&code, &verifier));
+        let answered: Vec<Answer> = answers.into_iter().filter_map(|answer| self.note_lost(answer)).collect();
+        for answer in &answered {
+            self.accept("code redemption, raced", &[200, 400], answer);
+        }
+        let gave: Vec<&Answer> = answered.iter().filter(|answer| answer.status == 200).collect();
+        self.tally.check("one redemption of a raced code", gave.len() < 2, || {
+            "a code was redeemed twice".to_owned()
+        });
+        let Some(winner) = gave.first() else { return Ok(()) };
+        let chain = self.note_login(session, index, winner, sent);
+        let noticed = answered.iter().any(|answer| answer.status == 400);
+        let acked = noticed.then(unix_micros);
+        self.ledger.chains[chain].ended = Some(Span { sent, acked });
+        if noticed { self.was_replay_noticed(chain) } else { Ok(()) }
     }
 
     /// Presents a refresh token that is long rotated away: it must fail, and end the family.
@@ -126,8 +175,13 @@ impl Actor<'_> {
         if unix_micros() - last.span.sent > FORGIVEN {
             return Ok(());
         }
-        let (before, last) = (before.token.clone(), last.token.clone());
+        let (before, last, sent) = (before.token.clone(), last.token.clone(), last.span.sent);
         let answer = self.refresh(&before)?;
+        if self.pressure == Pressure::Faults && answer.status == 400 && unix_micros() - sent > MUST_FORGIVE {
+            // It took so long that it is no longer a lost answer, but a theft.
+            self.ledger.chains[chain].ended = Some(Span { sent, acked: None });
+            return Ok(());
+        }
         if let Done::Yes = self.accept("lost rotation asked for again", &[200], &answer) {
             let same = answer.json()["refresh_token"] == *last;
             self.tally.check("same successor", same, || "another successor was handed out".into());
@@ -140,29 +194,50 @@ impl Actor<'_> {
         let token = self.newest(chain);
         let sent = unix_micros();
         self.ledger.chains[chain].attempt = Some(sent);
-        let answers = {
-            let this = &*self;
-            std::thread::scope(|scope| {
-                let other = scope.spawn(|| this.refresh(&token));
-                let own = this.refresh(&token);
-                [own, other.join().expect("a worker")]
-            })
-        };
-        let [own, other] = answers;
-        let (own, other) = (own?, other?);
-        self.ledger.chains[chain].attempt = None;
-        let (Done::Yes, Done::Yes) =
-            (self.accept("rotation, raced", &[200], &own), self.accept("rotation, raced", &[200], &other))
-        else {
-            // One of two was refused for want of room: the other one's successor counts.
-            if let Some(moved) = [&own, &other].into_iter().find(|answer| answer.status == 200) {
-                self.note_rotation(chain, moved, sent);
+        let mut unknown = false;
+        let mut moved = Vec::new();
+        for answer in self.at_once(|actor| actor.refresh(&token)) {
+            let answer =
+                if self.pressure == Pressure::Faults { self.note_lost(answer) } else { Some(answer?) };
+            let Some(answer) = answer else {
+                unknown = true;
+                continue;
+            };
+            match self.accept("rotation, raced", &[200], &answer) {
+                Done::Yes => moved.push(answer),
+                Done::No => {}
+                Done::Unknown => unknown = true,
             }
-            return Ok(());
-        };
-        let same = own.json()["refresh_token"] == other.json()["refresh_token"];
-        self.tally.check("one branch of a race", same, || "two successors of one refresh token".into());
-        self.note_rotation(chain, &own, sent);
+        }
+        if let [one, other] = moved.as_slice() {
+            let same = one.json()["refresh_token"] == other.json()["refresh_token"];
+            self.tally.check("one branch of a race", same, || "two successors of one refresh token".into());
+        }
+        // Where one of two was refused, the other one's successor counts.
+        if let Some(answer) = moved.first() {
+            self.note_rotation(chain, answer, sent);
+        }
+        self.ledger.chains[chain].attempt = (moved.is_empty() && unknown).then_some(sent);
         Ok(())
+    }
+
+    /// Sends a request twice at once.
+    fn at_once(
+        &self,
+        send: impl Fn(&Self) -> Result<Answer, NoAnswer> + Sync,
+    ) -> [Result<Answer, NoAnswer>; 2] {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| send(self));
+            let own = send(self);
+            [own, other.join().expect("a worker")]
+        })
+    }
+
+    /// An answer, or the count of one that was lost.
+    pub(super) fn note_lost(&mut self, answer: Result<Answer, NoAnswer>) -> Option<Answer> {
+        if answer.is_err() {
+            self.tally.count("lost answer");
+        }
+        answer.ok()
     }
 }

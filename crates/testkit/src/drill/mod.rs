@@ -3,24 +3,28 @@
 //!
 //! A [`Crew`] of workers loads the process ([`Provider`]) and keeps a [`Ledger`] each of what was sent and what was
 //! answered. After the accident [`verify`](Crew::verify) holds the ledgers against the process that was started
-//! again. [`strace`] and [`disk`] rebuild a data directory as a power cut would have left it.
+//! again. [`strace`] and [`disk`] rebuild a data directory as a power cut would have left it. [`cluster`] has several
+//! nodes, their engines and what can go wrong with them.
 
 mod actor;
 mod crew;
 mod ledger;
 mod load;
+mod meter;
 mod provider;
 mod scene;
 mod tally;
 mod verify;
 mod wire;
 
+pub mod cluster;
 pub mod disk;
 pub mod strace;
 
-pub use actor::{Actor, RelyingPartyAtHand};
+pub use actor::{Actor, LOST_CODE, RelyingPartyAtHand};
 pub use crew::{Crew, Pressure};
 pub use ledger::{Chain, Code, Fate, Ledger, Link, Micros, Moment, Person, SignedIn, Span, Token};
+pub use meter::{Availability, Meter, Noted, Outcome};
 pub use provider::{Launch, Provider};
 pub use scene::{Arguments, Dice, unix_micros};
 pub use tally::Tally;

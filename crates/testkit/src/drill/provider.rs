@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -34,6 +34,7 @@ pub struct Launch {
     /// Where standard error goes.
     pub log: PathBuf,
     issuer: String,
+    address: IpAddr,
     ports: [u16; 2],
 }
 
@@ -49,6 +50,7 @@ impl Launch {
             env: Vec::new(),
             log: log.to_owned(),
             issuer: format!("http://127.0.0.1:{}", ports[0]),
+            address: Ipv4Addr::LOCALHOST.into(),
             ports,
         }
     }
@@ -63,6 +65,18 @@ impl Launch {
             wrapper: Vec::new(),
             ..self.clone()
         }
+    }
+
+    /// Lets it be a node of another issuer than the one of its own address.
+    #[must_use]
+    pub fn of_issuer(self, issuer: &str) -> Self {
+        Self { issuer: issuer.to_owned(), ..self }
+    }
+
+    /// Lets it listen at another address than loopback.
+    #[must_use]
+    pub fn at(self, address: IpAddr) -> Self {
+        Self { address, ..self }
     }
 
     /// Sets an environment variable.
@@ -80,7 +94,24 @@ impl Launch {
 
     /// A wire to it.
     pub fn wire(&self) -> Wire {
-        Wire::new(&format!("http://127.0.0.1:{}", self.ports[0]), ADMIN_SECRET)
+        Self::wire_in_turn(&[self])
+    }
+
+    /// A wire to several nodes of one issuer in turn.
+    pub fn wire_in_turn(nodes: &[&Self]) -> Wire {
+        let bases: Vec<String> =
+            nodes.iter().map(|node| format!("http://{}:{}", node.address, node.ports[0])).collect();
+        Wire::in_turn(&bases, ADMIN_SECRET)
+    }
+
+    /// Whether it calls itself ready.
+    ///
+    /// # Errors
+    /// What it says instead.
+    pub fn readiness(&self) -> Result<(), String> {
+        let management = Wire::new(&format!("http://{}:{}", self.address, self.ports[1]), ADMIN_SECRET);
+        let answer = management.get("/readyz", &[]).map_err(|lost| lost.0)?;
+        if answer.status == 200 { Ok(()) } else { Err(format!("{} {}", answer.status, answer.body)) }
     }
 
     /// Starts it and waits until it is ready.
@@ -105,18 +136,20 @@ impl Launch {
         if wait_for_ready(stdout) {
             return Ok(provider);
         }
+        let ended = provider.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
         provider.kill();
         let mut said = String::new();
         let log = fs::read(&self.log).unwrap_or_default();
         drop(log.get(before as usize..).unwrap_or_default().read_to_string(&mut said));
-        Err(format!("it did not start: {}", said.trim()))
+        let how = ended.map_or_else(|| "it hangs".to_owned(), |status| status.to_string());
+        Err(format!("it did not start, {how}: {}", said.trim()))
     }
 
     fn environment(&self) -> Vec<(String, String)> {
         let set = [
             ("SYMBOLON_ISSUER", self.issuer.clone()),
-            ("SYMBOLON_LISTEN", format!("127.0.0.1:{}", self.ports[0])),
-            ("SYMBOLON_MANAGEMENT_LISTEN", format!("127.0.0.1:{}", self.ports[1])),
+            ("SYMBOLON_LISTEN", format!("{}:{}", self.address, self.ports[0])),
+            ("SYMBOLON_MANAGEMENT_LISTEN", format!("{}:{}", self.address, self.ports[1])),
             ("SYMBOLON_DATA_DIR", self.data.to_string_lossy().into_owned()),
             ("SYMBOLON_ADMIN_SECRET", ADMIN_SECRET.to_owned()),
             ("SYMBOLON_ADMIN_ON_PUBLIC", "true".to_owned()),

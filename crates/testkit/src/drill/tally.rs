@@ -56,6 +56,11 @@ impl Tally {
         self.violations.len()
     }
 
+    /// How much of it says so.
+    pub fn violations_like(&self, words: &str) -> usize {
+        self.violations.iter().filter(|what| what.contains(words)).count()
+    }
+
     /// Adds what another counted.
     pub fn merge(&mut self, other: Self) {
         for (kind, number) in other.counts {

@@ -1,9 +1,8 @@
 //! After the accident: everything that the ledger has as acknowledged holds.
 
-use super::actor::Actor;
-use super::ledger::{Fate, Span};
-use super::{Dice, NoAnswer, unix_micros};
-use crate::browser::Answer;
+use super::actor::{Actor, told};
+use super::ledger::{Code, Fate, Span};
+use super::{Dice, NoAnswer, Pressure, unix_micros};
 
 /// Microseconds after which a lost rotation may count as theft (the retry window is 10 s).
 const FORGIVEN: u64 = 9_000_000;
@@ -58,57 +57,101 @@ impl Actor<'_> {
     /// Rotations that were never answered: first, while they are forgiven.
     fn settle_attempts(&mut self) -> Result<(), NoAnswer> {
         for chain in 0..self.ledger.chains.len() {
-            let Some(attempt) = self.ledger.chains[chain].attempt.take() else { continue };
-            let fate = self.ledger.chain_fate(chain);
-            // A successor that is known works whether the rotation happened or not: the store goes forward by it.
-            let known = self.ledger.chains[chain].successor.take();
-            let token = known.clone().unwrap_or_else(|| self.newest(chain));
-            let sent = unix_micros();
-            let answer = self.refresh(&token)?;
-            let works = answer.status == 200;
-            let forgiven = known.is_some() || sent - attempt < FORGIVEN;
-            let place = |this: &Self| {
-                let links = &this.ledger.chains[chain].links;
-                let last = links.last().map_or(0, |link| sent - link.span.sent);
-                format!(
-                    "after {} links, the last {last} µs, the attempt {} µs ago, {token}",
-                    links.len(),
-                    sent - attempt
-                )
-            };
-            let what = format!("{} {}", told(&answer), place(self));
-            match fate {
-                Fate::Alive if works || forgiven => self.tally.check("rotation in flight", works, || what),
-                Fate::Ended => {
-                    self.tally.check("rotation in flight of an ended family", !works, || told(&answer))
-                }
-                _ => {}
+            self.settle(chain)?;
+        }
+        Ok(())
+    }
+
+    /// Asks again for a rotation that was not answered.
+    pub(super) fn settle(&mut self, chain: usize) -> Result<(), NoAnswer> {
+        let Some(attempt) = self.ledger.chains[chain].attempt else { return Ok(()) };
+        let fate = self.ledger.chain_fate(chain);
+        // A successor that is known works whether the rotation happened or not: the store goes forward by it.
+        let known = self.ledger.chains[chain].successor.clone();
+        let token = known.clone().unwrap_or_else(|| self.newest(chain));
+        let sent = unix_micros();
+        let answer = self.refresh(&token)?;
+        if self.pressure == Pressure::Faults && answer.is_unavailable() {
+            self.tally.count("unavailable (503) rotation in flight");
+            return Ok(());
+        }
+        (self.ledger.chains[chain].attempt, self.ledger.chains[chain].successor) = (None, None);
+        let works = answer.status == 200;
+        let forgiven = known.is_some() || unix_micros() - attempt < FORGIVEN;
+        let links = &self.ledger.chains[chain].links;
+        let last = links.last().map_or_else(String::new, |link| link.span.ago());
+        let tried = Span { sent: attempt, acked: None }.ago();
+        let what = format!("{} after {} links, the last {last}, tried {tried}", told(&answer), links.len());
+        match fate {
+            Fate::Alive if works || forgiven => self.tally.check("rotation in flight", works, || what),
+            Fate::Ended => {
+                self.tally.check("rotation in flight of an ended family", !works, || told(&answer));
             }
-            if works {
-                self.note_rotation(chain, &answer, sent);
-            } else if fate == Fate::Alive {
-                // It was taken for theft.
-                self.ledger.chains[chain].ended = Some(Span { sent, acked: Some(unix_micros()) });
+            _ => {}
+        }
+        if works {
+            self.note_rotation(chain, &answer, sent);
+        } else if fate == Fate::Alive {
+            // It was taken for theft.
+            self.ledger.chains[chain].ended = Some(Span { sent, acked: Some(unix_micros()) });
+        }
+        Ok(())
+    }
+
+    fn verify_codes(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
+        let codes = std::mem::take(&mut self.ledger.codes);
+        for index in depth.at_most(CODES).choose(codes.len(), dice) {
+            if self.pressure == Pressure::Faults {
+                // A replay ends a family: some are left to live on.
+                let chain = codes[index].chain;
+                let alive = chain.is_some_and(|chain| self.ledger.chain_fate(chain) == Fate::Alive);
+                if !alive || dice.once_in(5) {
+                    self.verify_code(&codes[index])?;
+                }
+            } else {
+                self.verify_forgotten(&codes[index])?;
             }
         }
         Ok(())
     }
 
-    /// No code of before lives, whether it was redeemed, in flight or untouched.
-    fn verify_codes(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
-        let codes = std::mem::take(&mut self.ledger.codes);
-        for index in depth.at_most(CODES).choose(codes.len(), dice) {
-            let code = &codes[index];
-            let kind = match code.redeemed {
-                Some(Span { acked: Some(_), .. }) => "code that was redeemed",
-                Some(_) => "code whose redemption was in flight",
-                None => "code that was not redeemed",
-            };
-            let answer = self.redeem(&code.code, &code.verifier)?;
-            let refused = answer.status == 400 && answer.error() == "invalid_grant";
-            self.tally.check(kind, refused, || told(&answer));
-        }
+    /// Codes of one machine go with it: none of before lives, whether it was redeemed, in flight or untouched.
+    fn verify_forgotten(&mut self, code: &Code) -> Result<(), NoAnswer> {
+        let kind = match code.redeemed {
+            Some(Span { acked: Some(_), .. }) => "code that was redeemed",
+            Some(_) => "code whose redemption was in flight",
+            None => "code that was not redeemed",
+        };
+        let answer = self.redeem(&code.code, &code.verifier)?;
+        let refused = answer.status == 400 && answer.error() == "invalid_grant";
+        self.tally.check(kind, refused, || told(&answer));
         Ok(())
+    }
+
+    /// Codes of a cluster may live on: each gives tokens once at most.
+    fn verify_code(&mut self, code: &Code) -> Result<(), NoAnswer> {
+        let redeemed = code.redeemed.is_some_and(|span| span.acked.is_some());
+        let mut gave = usize::from(redeemed);
+        let times = if redeemed { 1 } else { 2 };
+        for _ in 0..times {
+            let answer = self.redeem(&code.code, &code.verifier)?;
+            let known = answer.status == 200 || (answer.status == 400 && answer.error() == "invalid_grant");
+            self.tally.check("code, whether it lives or not", known, || told(&answer));
+            gave += usize::from(answer.status == 200);
+        }
+        let issued = code.issued.ago();
+        self.tally.check("code that gives tokens once at most", gave < 2, || {
+            format!("a code issued {issued} gave tokens {gave} times, redeemed before: {redeemed}")
+        });
+        match code.chain {
+            // The replay ends what it gave.
+            Some(chain) if redeemed && self.ledger.chain_fate(chain) == Fate::Alive => {
+                let sent = unix_micros();
+                self.ledger.chains[chain].ended = Some(Span { sent, acked: Some(sent) });
+                self.was_replay_noticed(chain)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn verify_tokens(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
@@ -120,12 +163,14 @@ impl Actor<'_> {
             let alive = fate == Fate::Alive;
             let kind = if alive { "live access token" } else { "revoked access token" };
             let active = self.introspect(index)?;
-            self.tally.check(kind, active == Some(alive), || format!("introspection says active={active:?}"));
+            self.tally.check(kind, active == Some(alive), || {
+                format!("introspection says active={active:?} of {}", self.ledger.token_story(index))
+            });
             // UserInfo answers for what was issued at a login; what was exchanged may be for somebody else.
             if self.ledger.tokens[index].parent.is_none() {
                 let status = self.userinfo(index)?;
-                self.tally.check(kind, status == if alive { 200 } else { 401 }, || {
-                    format!("UserInfo answers {status}")
+                self.tally.check(kind, status == Some(if alive { 200 } else { 401 }), || {
+                    format!("UserInfo answers {status:?} for {}", self.ledger.token_story(index))
                 });
             }
         }
@@ -145,17 +190,29 @@ impl Actor<'_> {
                 Fate::Alive if self.ledger.chains[chain].links.len() >= 3 && dice.once_in(3) => {
                     self.verify_old(chain, dice)?;
                 }
-                Fate::Alive => {
-                    let sent = unix_micros();
-                    let answer = self.refresh(&self.newest(chain))?;
-                    let works = answer.status == 200;
-                    self.tally.check("newest refresh token", works, || told(&answer));
-                    if works {
-                        self.note_rotation(chain, &answer, sent);
-                    }
-                }
+                Fate::Alive => self.verify_newest(chain)?,
             }
         }
+        Ok(())
+    }
+
+    fn verify_newest(&mut self, chain: usize) -> Result<(), NoAnswer> {
+        let sent = unix_micros();
+        self.ledger.chains[chain].attempt = Some(sent);
+        let answer = self.refresh(&self.newest(chain))?;
+        self.ledger.chains[chain].attempt = None;
+        let works = answer.status == 200;
+        if works {
+            self.note_rotation(chain, &answer, sent);
+        } else if unix_micros() - sent > FORGIVEN {
+            // It was asked for again and again, and for too long.
+            self.ledger.chains[chain].ended = Some(Span { sent, acked: None });
+            return Ok(());
+        }
+        let links = &self.ledger.chains[chain].links;
+        let last = links.last().map_or_else(String::new, |link| link.span.ago());
+        let what = || format!("{} after {} links, the last {last}", told(&answer), links.len());
+        self.tally.check("newest refresh token", works, what);
         Ok(())
     }
 
@@ -204,8 +261,4 @@ impl Actor<'_> {
         }
         Ok(())
     }
-}
-
-fn told(answer: &Answer) -> String {
-    format!("{} {} {}", answer.status, answer.header("location").unwrap_or_default(), answer.body)
 }

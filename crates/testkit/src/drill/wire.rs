@@ -1,32 +1,91 @@
-//! HTTP to a process that may die while it answers.
+//! HTTP to a process that may die while it answers, or to several in turn.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::meter::{Meter, Noted, Outcome};
+use super::{Micros, unix_micros};
 use crate::browser::Answer;
+
+/// How long an answer may take before it counts as lost. Beyond what the server grants a request.
+const ANSWER: Duration = Duration::from_secs(40);
+
+/// How long a patient wire waits before it asks again.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The process did not answer: it is gone, or it hangs.
 #[derive(Debug)]
 pub struct NoAnswer(pub String);
 
-/// A keep-alive connection to a process, with the secrets that a drill needs.
+/// Connections to one process, or to several in turn as a load balancer has them, with the secrets that a drill needs.
 pub struct Wire {
     agent: ureq::Agent,
-    base: String,
+    bases: Arc<[String]>,
+    next: AtomicUsize,
     admin_secret: String,
+    meter: Option<Arc<Meter>>,
+    patience: Duration,
+    /// It has run out once: whoever is away is not waited for again and again.
+    exhausted: AtomicBool,
+}
+
+/// Why one node gave no answer.
+enum Lost {
+    /// It does not listen: the request was never sent.
+    Refused,
+    /// Nobody knows what became of the request.
+    Unanswered(String),
 }
 
 impl Wire {
-    /// A wire to the public listener at `base`, which serves the admin API too.
+    /// A wire to the public listener at `base`, which serves the admin API too. Its connection is kept.
     pub fn new(base: &str, admin_secret: &str) -> Self {
-        let config = ureq::Agent::config_builder()
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(20)))
-            .build();
-        Self { agent: config.into(), base: base.to_owned(), admin_secret: admin_secret.to_owned() }
+        Self::in_turn(&[base.to_owned()], admin_secret)
+    }
+
+    /// A wire to several nodes: each request goes to the next one on a connection of its own, and a node that refuses
+    /// the connection is skipped.
+    pub fn in_turn(bases: &[String], admin_secret: &str) -> Self {
+        Self {
+            agent: agent(bases.len()),
+            bases: bases.into(),
+            next: AtomicUsize::new(0),
+            admin_secret: admin_secret.to_owned(),
+            meter: None,
+            patience: Duration::ZERO,
+            exhausted: AtomicBool::new(false),
+        }
+    }
+
+    /// The same to another connection, which begins with the node of that number.
+    #[must_use]
+    pub fn another(&self, first: usize) -> Self {
+        Self {
+            agent: agent(self.bases.len()),
+            bases: Arc::clone(&self.bases),
+            next: AtomicUsize::new(first),
+            admin_secret: self.admin_secret.clone(),
+            meter: self.meter.clone(),
+            patience: self.patience,
+            exhausted: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes how each request fared.
+    #[must_use]
+    pub fn metered(self, meter: &Arc<Meter>) -> Self {
+        Self { meter: Some(Arc::clone(meter)), ..self }
+    }
+
+    /// Sends a request again, for this long, while it is answered by 503 or not at all. What it asks for may then be
+    /// done twice.
+    #[must_use]
+    pub fn patient(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Sends one request.
@@ -40,20 +99,80 @@ impl Wire {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Result<Answer, NoAnswer> {
-        let url = format!("{}{path}", self.base);
-        let mut request = ureq::http::Request::builder().method(method).uri(&url);
+        let began = unix_micros();
+        loop {
+            let answer = self.send_once(method, path, headers, body);
+            let settled = answer.as_ref().is_ok_and(|answer| !answer.is_unavailable());
+            if settled || self.patience.is_zero() || self.exhausted.load(Ordering::Relaxed) {
+                return answer;
+            }
+            if u128::from(unix_micros() - began) >= self.patience.as_micros() {
+                self.exhausted.store(true, Ordering::Relaxed);
+                return answer;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn send_once(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer, NoAnswer> {
+        let first = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut why = format!("{method} {path}: connection refused");
+        let sent = unix_micros();
+        for nth in 0..self.bases.len() {
+            let base = &self.bases[(first + nth) % self.bases.len()];
+            let url = format!("{base}{path}");
+            match self.exchange(method, &url, headers, body) {
+                Ok(answer) => {
+                    let away = answer.is_unavailable();
+                    self.note(path, sent, if away { Outcome::Unavailable } else { Outcome::Answered });
+                    return Ok(answer);
+                }
+                Err(Lost::Refused) => self.note(path, sent, Outcome::Refused),
+                Err(Lost::Unanswered(reason)) => {
+                    why = format!("{method} {url}: {reason}");
+                    break;
+                }
+            }
+        }
+        self.note(path, sent, Outcome::Lost);
+        if let Some(meter) = &self.meter {
+            meter.note_reason(&why);
+        }
+        Err(NoAnswer(why))
+    }
+
+    fn exchange(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer, Lost> {
+        let mut request = ureq::http::Request::builder().method(method).uri(url);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let request = request.body(body.to_vec()).expect("a request");
-        let lost = |error: ureq::Error| NoAnswer(format!("{method} {path}: {error}"));
-        let mut response = self.agent.run(request).map_err(lost)?;
+        let mut response = self.agent.run(request).map_err(|error| lost(&error))?;
         let headers = response.headers().iter();
         let headers =
             headers.map(|(n, v)| (n.as_str().to_owned(), String::from_utf8_lossy(v.as_bytes()).into_owned()));
         let headers = headers.collect();
-        let body = response.body_mut().with_config().limit(64 << 20).read_to_string().map_err(lost)?;
+        let body = response.body_mut().with_config().limit(64 << 20).read_to_string();
+        let body = body.map_err(|error| Lost::Unanswered(format!("in the body: {error}")))?;
         Ok(Answer { status: response.status().as_u16(), headers, body })
+    }
+
+    fn note(&self, path: &str, sent: Micros, outcome: Outcome) {
+        let Some(meter) = &self.meter else { return };
+        let endpoint = path.trim_start_matches('/').split(['/', '?']).next().unwrap_or_default().to_owned();
+        meter.note(Noted { endpoint, sent, known: unix_micros(), outcome });
     }
 
     /// GET.
@@ -92,5 +211,24 @@ impl Wire {
         let bearer = format!("Bearer {}", self.admin_secret);
         let headers = [("authorization", &*bearer), ("content-type", "application/x-ndjson")];
         self.send("POST", &format!("/api/admin{path}"), &headers, lines.as_bytes())
+    }
+}
+
+fn agent(nodes: usize) -> ureq::Agent {
+    let config = ureq::Agent::config_builder()
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        // A balancer knows at once that a node is gone: by the connection that is refused.
+        .max_idle_connections(if nodes > 1 { 0 } else { 10 })
+        .timeout_global(Some(ANSWER));
+    config.build().into()
+}
+
+fn lost(error: &ureq::Error) -> Lost {
+    match error {
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => Lost::Refused,
+        ureq::Error::ConnectionFailed => Lost::Refused,
+        error => Lost::Unanswered(error.to_string()),
     }
 }

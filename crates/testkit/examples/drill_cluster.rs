@@ -1,0 +1,219 @@
+//! Breaks the nodes of a cluster, its PostgreSQL, its Redis and the network between them, in random order, under load:
+//! what is away may be away, but no answer may be wrong, and nothing that was acknowledged may be lost.
+//!
+//! `cargo run -p symbolon-testkit --example drill_cluster -- target/debug/symbolon [--seconds 120] [--seed N]
+//! [--workers 4] [--fault NAME]... [--plants]`
+//!
+//! Each fault comes once at least, also where that takes longer. `--plants` does instead what the nodes must never do, and
+//! fails where that is not found.
+//!
+//! Needs PostgreSQL and redis-server; network namespaces (root, `ip`), `strace` and libfaketime for some of the faults,
+//! which are left out by name without them.
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a drill: a failure is a failed drill, and counts are its output"
+)]
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_testkit::drill::cluster::{Cluster, Fault, all_faults, all_plants};
+use symbolon_testkit::drill::{
+    Arguments, Availability, Crew, Depth, Dice, LOST_CODE, Meter, Pressure, RelyingPartyAtHand, Tally,
+    unix_micros,
+};
+
+/// Load before each fault.
+const CALM: Duration = Duration::from_millis(1_500);
+
+/// How long a cluster that calls itself ready may still answer 503 now and then.
+const MENDED_WITHIN: Duration = Duration::from_secs(120);
+
+/// Answers that were lost and are told of after each fault; the rest is counted.
+const REASONS: usize = 3;
+
+/// What is said of a connection that the other end closed before it answered.
+const HANG_UPS: [&str; 2] = ["reset by peer", "Peer disconnected"];
+
+/// What is looked at after each fault; at the end it is everything.
+const DEPTH: Depth = Depth { youngest: 24, others: 12 };
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::of_process();
+    let seconds = arguments.number("--seconds", 120);
+    let seed = arguments.number("--seed", unix_micros());
+    let workers = arguments.number("--workers", 4);
+    let wanted: Vec<String> = std::iter::from_fn(|| arguments.text("--fault")).collect();
+    let plants = arguments.switch("--plants");
+    let binary = arguments.binary();
+    println!("seed {seed}");
+    let cluster = match Cluster::start(&binary) {
+        Ok(cluster) => cluster,
+        Err(said) => {
+            println!("VIOLATION  the first start: {said}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut drill = Drill::new(cluster, workers as usize, seed);
+    if plants {
+        return drill.find_plants();
+    }
+    let faults = possible(&drill.cluster, &wanted);
+    drill.run(faults, Duration::from_secs(seconds));
+    drill.report(seed)
+}
+
+/// The faults that are wanted and can happen here; those that cannot are named.
+fn possible(cluster: &Cluster, wanted: &[String]) -> Vec<Box<dyn Fault>> {
+    let mut faults = all_faults();
+    let names: Vec<&str> = faults.iter().map(|fault| fault.name()).collect();
+    let unknown: Vec<&String> = wanted.iter().filter(|name| !names.contains(&name.as_str())).collect();
+    assert!(unknown.is_empty(), "no fault is called {unknown:?}, but {names:?}");
+    faults.retain(|fault| wanted.is_empty() || wanted.iter().any(|name| name == fault.name()));
+    faults.retain(|fault| match fault.left_out(cluster) {
+        None => true,
+        Some(why) => {
+            println!("left out: {}: {why}", fault.name());
+            false
+        }
+    });
+    assert!(!faults.is_empty(), "no fault can happen here");
+    faults
+}
+
+struct Drill {
+    cluster: Cluster,
+    crew: Crew,
+    dice: Dice,
+    tally: Tally,
+    /// Whether a primary of Redis has ended, and codes with it.
+    codes_lost: bool,
+    /// By fault: how often, and how the load fared.
+    figures: BTreeMap<&'static str, (u32, Availability)>,
+}
+
+impl Drill {
+    fn new(cluster: Cluster, workers: usize, seed: u64) -> Self {
+        let crew = new_crew(&cluster, workers, seed);
+        let (dice, tally, figures) = (Dice::new(seed), Tally::default(), BTreeMap::new());
+        Self { cluster, crew, dice, tally, codes_lost: false, figures }
+    }
+
+    /// All faults in random order, and again until the time is over.
+    fn run(&mut self, mut faults: Vec<Box<dyn Fault>>, lasts: Duration) {
+        let began = unix_micros();
+        let mut turns = faults.len();
+        'all: loop {
+            for last in (1..faults.len()).rev() {
+                faults.swap(last, self.dice.below(last + 1));
+            }
+            for fault in &mut faults {
+                self.round(fault.as_mut(), DEPTH);
+                turns = turns.saturating_sub(1);
+                let over = turns == 0 && u128::from(unix_micros() - began) >= lasts.as_micros();
+                if over || self.tally.violations() > 0 {
+                    break 'all;
+                }
+            }
+        }
+        self.crew.verify_cluster(&self.cluster.wire(), Depth::ALL, MENDED_WITHIN);
+        println!("everything: {} violations", self.count().violations());
+    }
+
+    /// One fault under load, and what is left after it.
+    fn round(&mut self, fault: &mut dyn Fault, depth: Depth) {
+        let (cluster, dice, meter) = (&mut self.cluster, &mut self.dice, Arc::new(Meter::default()));
+        let (wire, from) = (cluster.wire().metered(&meter), unix_micros());
+        let mut healed = Ok(());
+        let (mut begun, mut ready) = (0, 0);
+        self.crew.load(&wire, Pressure::Faults, |_| {
+            std::thread::sleep(CALM);
+            while meter.count() < fault.not_before() {
+                std::thread::sleep(CALM / 10);
+            }
+            begun = unix_micros();
+            healed = break_and_mend(fault, cluster, dice);
+            ready = unix_micros();
+            std::thread::sleep(CALM / 3);
+        });
+        let (calm, seen) = (meter.between(from..begun), meter.between(begun..ready));
+        for (name, availability) in [("(none)", calm), (fault.name(), seen.clone())] {
+            let (times, sum) = self.figures.entry(name).or_default();
+            *times += 1;
+            *sum += &availability;
+        }
+        if let Err(said) = healed {
+            self.tally.violation(format!("{}: {said}", fault.name()));
+        }
+        if let Some(most) = fault.hang_ups_at_most() {
+            let reasons = meter.reasons();
+            let hung_up = |why: &&String| HANG_UPS.iter().any(|words| why.contains(words));
+            let hang_ups = reasons.iter().filter(hung_up).count();
+            let answered = reasons.len() == hang_ups && hang_ups <= most;
+            self.tally.check("every request answered", answered, || format!("{}: {reasons:?}", fault.name()));
+        }
+        let verified = unix_micros();
+        self.crew.verify_cluster(&self.cluster.wire(), depth, MENDED_WITHIN);
+        let verifying = (unix_micros() - verified) as f64 / 1e6;
+        self.codes_lost |= fault.loses_codes();
+        let lost = self.count().of(LOST_CODE);
+        self.tally.check("codes that are there", lost == 0 || self.codes_lost, || {
+            format!("{lost} codes were lost, and no primary of Redis had ended")
+        });
+        let violations = self.tally.violations();
+        println!("{:<26} {seen}   verified in {verifying:.1} s, {violations} violations", fault.name());
+        meter.reasons().iter().take(REASONS).for_each(|why| println!("    lost: {why}"));
+    }
+
+    /// Does what must never be, one thing after the other. It must be found each time.
+    fn find_plants(&mut self) -> ExitCode {
+        let mut found_all = true;
+        for mut plant in all_plants() {
+            // Whoever was lied to before is no witness.
+            self.crew = new_crew(&self.cluster, 4, self.dice.throw());
+            self.tally = Tally::default();
+            self.round(&mut plant, Depth::ALL);
+            let found = self.tally.violations_like(plant.found_as);
+            println!("{:<26} found {found} times: {}", plant.name(), plant.found_as);
+            found_all &= found > 0;
+        }
+        if found_all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
+    /// Adds what the workers counted to the sum; what they did.
+    fn count(&mut self) -> Tally {
+        let counted = self.crew.tally();
+        self.crew.forget_counts();
+        self.tally.merge(counted.clone());
+        counted
+    }
+
+    fn report(&self, seed: u64) -> ExitCode {
+        println!("\n{}\n\n{:<26} times {}", self.tally, "fault", Availability::HEADING);
+        for (name, (times, availability)) in &self.figures {
+            println!("{name:<26} {times:>5} {availability}");
+        }
+        println!("\nseed {seed}");
+        if self.tally.violations() == 0 {
+            return ExitCode::SUCCESS;
+        }
+        println!("the nodes' logs:\n{}", self.cluster.logs());
+        ExitCode::FAILURE
+    }
+}
+
+fn new_crew(cluster: &Cluster, workers: usize, seed: u64) -> Crew {
+    let party = RelyingPartyAtHand::register(&cluster.wire()).expect("an answer");
+    Crew::new(party, workers, seed)
+}
+
+fn break_and_mend(fault: &mut dyn Fault, cluster: &mut Cluster, dice: &mut Dice) -> Result<(), String> {
+    let begun = fault.begin(cluster, dice);
+    std::thread::sleep(fault.lasts());
+    // What was broken by half is mended too.
+    let healed = fault.heal(cluster);
+    begun.and(healed).and_then(|()| cluster.wait_until_all_ready())
+}

@@ -1,0 +1,64 @@
+//! Nodes end: at once, or in order.
+
+use std::time::Duration;
+
+use super::super::{Cluster, Fault, NODES};
+use crate::drill::Dice;
+
+/// SIGKILL to a node.
+#[derive(Default)]
+pub(in super::super) struct KillNode {
+    victim: usize,
+}
+
+impl Fault for KillNode {
+    fn name(&self) -> &'static str {
+        "kill-node"
+    }
+
+    fn lasts(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
+    fn begin(&mut self, cluster: &mut Cluster, dice: &mut Dice) -> Result<(), String> {
+        self.victim = dice.below(NODES);
+        cluster.kill_node(self.victim);
+        Ok(())
+    }
+
+    fn heal(&mut self, cluster: &mut Cluster) -> Result<(), String> {
+        cluster.start_node(self.victim)
+    }
+}
+
+/// SIGTERM to one node after the other; each is ready again before the next goes. Every request is answered, or the
+/// connection for it refused.
+pub(in super::super) struct RollingRestart;
+
+impl Fault for RollingRestart {
+    fn name(&self) -> &'static str {
+        "rolling-restart"
+    }
+
+    fn lasts(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn hang_ups_at_most(&self) -> Option<usize> {
+        // A connection that the kernel makes in the very moment in which the listener closes is reset by the kernel.
+        Some(NODES)
+    }
+
+    fn begin(&mut self, cluster: &mut Cluster, _dice: &mut Dice) -> Result<(), String> {
+        for node in 0..NODES {
+            cluster.stop_node(node);
+            cluster.start_node(node)?;
+            cluster.wait_until_ready(node)?;
+        }
+        Ok(())
+    }
+
+    fn heal(&mut self, _cluster: &mut Cluster) -> Result<(), String> {
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! Several nodes on one PostgreSQL and one Redis Cluster, and what can go wrong with them.
+
+mod clock;
+mod fault;
+mod faults;
+mod network;
+mod plant;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use symbolon_store_cluster::engines::{
+    PostgresServer, PostgresServerOptions, RedisCluster, RedisServerOptions, temporary_directory,
+};
+use tempfile::TempDir;
+
+use super::{Launch, Provider, Wire};
+pub use clock::WrongClock;
+pub use fault::{Fault, all_faults};
+pub use network::{Network, Switch};
+pub use plant::{Plant, all_plants};
+
+/// Nodes of the cluster. The last one has the clock that can be set.
+pub const NODES: usize = 3;
+
+/// The database in PostgreSQL.
+const DATABASE: &str = "drill";
+
+/// The master key, which all nodes share.
+const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+/// What the nodes call themselves, wherever each of them listens.
+const ISSUER: &str = "http://drill.example";
+
+/// How long anything here may take on a slow and loaded machine before it counts as never.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+const BETWEEN: Duration = Duration::from_millis(50);
+
+/// Three nodes and their engines. Nothing of it outlives this, nor the process, however it ends.
+pub struct Cluster {
+    nodes: Vec<Node>,
+    /// The three primaries and three replicas.
+    pub redis: RedisCluster,
+    /// The database.
+    pub postgres: PostgresServer,
+    /// Where nodes have namespaces of their own; else why they do not.
+    pub network: Result<Network, String>,
+    /// The clock of the last node; else why it has none of its own.
+    pub clock: Result<WrongClock, String>,
+    directory: TempDir,
+}
+
+struct Node {
+    launch: Launch,
+    provider: Option<Provider>,
+}
+
+impl Cluster {
+    /// Starts the engines and then the nodes.
+    ///
+    /// # Errors
+    /// What a node said that did not start.
+    pub fn start(binary: &Path) -> Result<Self, String> {
+        let directory = temporary_directory("drill");
+        let network = Network::new(NODES);
+        let here = |switch| network.as_ref().ok().map(|network| network.here(switch));
+        let (postgres, redis) = std::thread::scope(|scope| {
+            let address = here(Switch::Postgres);
+            let postgres = scope.spawn(move || {
+                PostgresServer::start(PostgresServerOptions { address, ..PostgresServerOptions::default() })
+            });
+            let address = here(Switch::Redis);
+            let redis = RedisCluster::start(RedisServerOptions { address, ..RedisServerOptions::default() });
+            (postgres.join().expect("PostgreSQL starts"), redis)
+        });
+        postgres.create_database(DATABASE);
+        let clock = WrongClock::new(&directory.path().join("clock"));
+        let mut cluster = Self { nodes: Vec::new(), redis, postgres, network, clock, directory };
+        for index in 0..NODES {
+            let launch = cluster.launch(binary, index);
+            cluster.nodes.push(Node { launch, provider: None });
+            cluster.start_node(index)?;
+        }
+        Ok(cluster)
+    }
+
+    fn launch(&self, binary: &Path, index: usize) -> Launch {
+        let data = self.directory.path().join(format!("data-{index}"));
+        let mut launch = Launch::new(binary, &data, &self.log_of(index))
+            .of_issuer(ISSUER)
+            .env("SYMBOLON_STORE", "cluster")
+            .env("SYMBOLON_POSTGRES_URL", &self.postgres.url(DATABASE))
+            .env("SYMBOLON_REDIS_URLS", &self.redis.urls())
+            .env("SYMBOLON_MASTER_KEY", MASTER_KEY);
+        let mut wrapper = Vec::new();
+        if let Ok(network) = &self.network {
+            launch = launch.at(network.node(index, Switch::Front));
+            wrapper = Network::wrapper(index);
+        }
+        if let (Ok(clock), true) = (&self.clock, index == NODES - 1) {
+            launch = clock.env().into_iter().fold(launch, |launch, (name, value)| launch.env(name, &value));
+        }
+        // The nodes end with this process, however it ends.
+        wrapper.extend(["setpriv", "--pdeathsig", "KILL", "--"].map(str::to_owned));
+        launch.under(wrapper)
+    }
+
+    fn log_of(&self, index: usize) -> PathBuf {
+        self.directory.path().join(format!("log-{index}"))
+    }
+
+    /// A wire to the nodes in turn.
+    pub fn wire(&self) -> Wire {
+        Launch::wire_in_turn(&self.nodes.iter().map(|node| &node.launch).collect::<Vec<_>>())
+    }
+
+    /// SIGKILL to a node.
+    pub fn kill_node(&mut self, index: usize) {
+        self.nodes[index].provider = None;
+    }
+
+    /// SIGTERM to a node; returns when it has ended.
+    pub fn stop_node(&mut self, index: usize) {
+        if let Some(mut provider) = self.nodes[index].provider.take() {
+            provider.stop();
+        }
+    }
+
+    /// Starts a node that does not run.
+    ///
+    /// # Errors
+    /// What it said instead.
+    pub fn start_node(&mut self, index: usize) -> Result<(), String> {
+        let node = &mut self.nodes[index];
+        node.provider = Some(node.launch.start().map_err(|said| format!("node {index}: {said}"))?);
+        Ok(())
+    }
+
+    /// Waits until a node calls itself ready.
+    ///
+    /// # Errors
+    /// What it says instead for a long time.
+    pub fn wait_until_ready(&self, index: usize) -> Result<(), String> {
+        let node = &self.nodes[index];
+        eventually(|| node.launch.readiness()).map_err(|said| format!("node {index} is not ready: {said}"))
+    }
+
+    /// Waits until a node does not call itself ready; what it says.
+    ///
+    /// # Errors
+    /// It has called itself ready for a long time.
+    pub fn wait_until_unready(&self, index: usize) -> Result<String, String> {
+        let node = &self.nodes[index];
+        let mut said = String::new();
+        eventually(|| match node.launch.readiness() {
+            Ok(()) => Err(format!("node {index} calls itself ready")),
+            Err(why) => {
+                said = why;
+                Ok(())
+            }
+        })?;
+        Ok(said)
+    }
+
+    /// Waits until all nodes call themselves ready.
+    ///
+    /// # Errors
+    /// A node ended by itself, or what one says instead for a long time.
+    pub fn wait_until_all_ready(&mut self) -> Result<(), String> {
+        for index in 0..self.nodes.len() {
+            if self.nodes[index].provider.as_mut().is_none_or(Provider::has_ended) {
+                return Err(format!("node {index} ended by itself"));
+            }
+            self.wait_until_ready(index)?;
+        }
+        Ok(())
+    }
+
+    /// What the nodes have logged.
+    pub fn logs(&self) -> String {
+        let log = |index| {
+            let text = std::fs::read(self.log_of(index)).unwrap_or_default();
+            format!("node {index}:\n{}\n", String::from_utf8_lossy(&text))
+        };
+        (0..self.nodes.len()).map(log).collect()
+    }
+}
+
+/// Asks again until there is no error, or the last one.
+#[allow(clippy::disallowed_methods, reason = "the processes waited for live in real time")]
+fn eventually(mut ask: impl FnMut() -> Result<(), String>) -> Result<(), String> {
+    let began = Instant::now();
+    loop {
+        match ask() {
+            Err(why) if began.elapsed() > DEADLINE => return Err(why),
+            Err(_) => std::thread::sleep(BETWEEN),
+            Ok(()) => return Ok(()),
+        }
+    }
+}

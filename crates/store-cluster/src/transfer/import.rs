@@ -130,14 +130,14 @@ async fn begin(store: &Arc<ClusterStore>, prefix: String) -> Result<(), ImportEr
     let said = transaction.first("SELECT value FROM meta WHERE name = $1", &[&FILLING]).await?;
     let again = said.is_some();
     if !again {
-        if store.redis_is_used().await? {
-            return Err(ImportError::RedisNotEmpty(prefix));
-        }
         for table in TABLES {
             let one = format!("SELECT 1 FROM {table} LIMIT 1");
             if transaction.first(&one, &[]).await?.is_some() {
                 return Err(ImportError::NotEmpty(table));
             }
+        }
+        if store.redis_is_used().await? {
+            return Err(ImportError::RedisNotEmpty(prefix));
         }
         let mark = "INSERT INTO meta (name, value) VALUES ($1, $2)";
         transaction.change(mark, &[&FILLING, &UNFINISHED]).await?;

@@ -261,7 +261,8 @@ fn a_provider_moves_to_the_cluster_and_back_while_it_answers() {
     // The engines are not empty, which costs the store in use nothing.
     let refused =
         node.run_with(&["store", "migrate", "--to", "cluster"], &cluster.env("cluster", "back"), "");
-    assert!(refused.bad(1).contains("is not empty"));
+    let refused = refused.bad(1);
+    assert!(refused.contains("is not empty"), "{refused}");
     held.check_all(&node);
     drop(server);
     node.run_with(&["store", "thaw", "--force"], &cluster.env("cluster", "data"), "").good();

@@ -7,6 +7,7 @@ mod thaw;
 pub(super) use thaw::{command as thaw_command, run as thaw};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
@@ -31,6 +32,9 @@ use crate::process::secrets;
 use crate::process::store::{cluster_options, embedded_options};
 use progress::Progress;
 use source::Source;
+
+/// How long an engine may take at least: thousands of records are written together, and nobody waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a store was not moved.
 #[derive(Debug, thiserror::Error)]
@@ -100,8 +104,11 @@ pub(super) fn of_both(matches: &ArgMatches) -> Result<Config, ConfigErrors> {
 }
 
 fn engines(config: &Config, clock: &Arc<SystemClock>) -> Result<ClusterOptions, CommandError> {
-    let options = cluster_options(config, clock, false);
-    options.ok_or_else(|| CommandError::Usage("the settings of the cluster store are missing".into()))
+    let missing = || CommandError::Usage("the settings of the cluster store are missing".into());
+    let mut options = cluster_options(config, clock, false).ok_or_else(missing)?;
+    options.postgres.timeout = options.postgres.timeout.max(PATIENCE);
+    options.redis.timeout = options.redis.timeout.max(PATIENCE);
+    Ok(options)
 }
 
 async fn to_cluster_from(config: Config, clock: &Arc<SystemClock>) -> Result<Tallies, CommandError> {

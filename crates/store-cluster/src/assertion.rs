@@ -70,6 +70,16 @@ async fn set(postgres: &Postgres, marks: &[Mark]) -> Result<Vec<Result<Use, Stor
 }
 
 impl ClusterStore {
+    /// Sets marks under their keys, until when each is needed.
+    pub(crate) async fn import_assertions(&self, marks: &[([u8; 16], Timestamp)]) -> Result<(), StoreError> {
+        if marks.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<&[u8]> = marks.iter().map(|(key, _)| key.as_slice()).collect();
+        let untils: Vec<i64> = marks.iter().map(|(_, until)| capped(*until).cast_signed()).collect();
+        self.postgres.connection().await?.change(MARK, &[&keys, &untils]).await.map(drop)
+    }
+
     /// Deletes marks that nothing needs any more, a bounded piece; how many.
     pub(crate) async fn sweep_assertions(&self, now: Timestamp) -> Result<u64, StoreError> {
         sweep_by(&self.postgres, SWEEP, now).await
@@ -85,6 +95,7 @@ impl Assertions for ClusterStore {
         jti: &Jti,
         expires_at: Timestamp,
     ) -> Result<Outcome<Use>, StoreError> {
+        let _pass = self.gate.enter()?;
         let key = record_key(issuer, &format!("{client} {jti}"));
         let slot = u32::from(Slot::of(issuer, client.as_str()).number());
         let timer = self.figures.kind(StoreKind::Assertion).start(self.counted_under(slot));

@@ -32,6 +32,7 @@ impl Challenges for ClusterStore {
         value: Arc<[u8]>,
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
+        let _pass = self.gate.enter()?;
         let (key, shard) = self.challenge_key(issuer, id);
         let write = |out: &mut dyn Write| out.write_all(&value).map_err(failed);
         let keep = self.keep_once(&key, write, expires_at, self.now());
@@ -56,6 +57,7 @@ impl Challenges for ClusterStore {
         id: &str,
         now: Timestamp,
     ) -> Result<Option<Arc<[u8]>>, StoreError> {
+        let _pass = self.gate.enter()?;
         let (key, shard) = self.challenge_key(issuer, id);
         let take = async {
             // The value first: taking does not bring it along, and it does not change.

@@ -33,6 +33,7 @@ impl Codes for ClusterStore {
         grant: CodeGrant,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        let _pass = self.gate.enter()?;
         let (key, shard) = self.code_key(issuer, code);
         let document = |out: &mut dyn Write| serde_json::to_writer(out, &grant).map_err(failed);
         let keep = self.keep_once(&key, document, grant.expires_at, now);
@@ -58,6 +59,7 @@ impl Codes for ClusterStore {
         code: &AuthorizationCode,
         now: Timestamp,
     ) -> Result<Redemption, StoreError> {
+        let _pass = self.gate.enter()?;
         self.nodes.check()?;
         let (key, shard) = self.code_key(issuer, code);
         Ok(match self.measured(StoreKind::Code, shard, self.take(&key, now)).await? {

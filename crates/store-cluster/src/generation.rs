@@ -93,6 +93,11 @@ impl Generations {
         self.figures.kind(store_kind(kind)).set_shards(current);
     }
 
+    /// Takes over a list whatever was known: an attempt to fill this store may have left more generations.
+    fn replace(&self, kind: Kind, list: Vec<Generation>) {
+        self.of(kind).store(Arc::new(OfKind { list, placing_from: Instant::now() }));
+    }
+
     fn of(&self, kind: Kind) -> &ArcSwap<OfKind> {
         let [code, session, challenge, refresh, revocation, assertion] = &self.kinds;
         match kind {
@@ -161,6 +166,27 @@ fn millis(at: Timestamp) -> i64 {
 }
 
 impl ClusterStore {
+    /// Puts other generations of a kind in the place of those that are there. No node runs but this one.
+    pub(crate) async fn replace_generations(
+        &self,
+        kind: Kind,
+        generations: &[Generation],
+    ) -> Result<(), StoreError> {
+        let mut connection = self.postgres.connection().await?;
+        let transaction = connection.transaction().await?;
+        transaction.change("DELETE FROM generations WHERE kind = $1", &[&kind.as_str()]).await?;
+        for one in generations {
+            let sql = "INSERT INTO generations (kind, generation, shards, opened_at, closed_at, known_since)
+                       VALUES ($1, $2, $3, $4, $5, now() - interval '1 day')";
+            let (number, shards) = (i64::from(one.generation), i64::from(one.shards));
+            let (opened, closed) = (millis(one.opened_at), one.closed_at.map(millis));
+            transaction.change(sql, &[&kind.as_str(), &number, &shards, &opened, &closed]).await?;
+        }
+        transaction.commit().await?;
+        self.generations.replace(kind, generations.to_vec());
+        Ok(())
+    }
+
     /// Drops closed generations whose last id has ended.
     pub(crate) async fn sweep_generations(&self, now: Timestamp) -> Result<(), StoreError> {
         for kind in Kind::ALL {
@@ -191,6 +217,7 @@ impl Shards for ClusterStore {
     }
 
     async fn set_shards(&self, kind: Kind, shards: u32, now: Timestamp) -> Result<Generation, StoreError> {
+        let pass = self.gate.enter()?;
         let mut connection = self.postgres.connection().await?;
         let transaction = connection.transaction().await?;
         // One change at a time, or two would open the same generation: the control row is locked first.
@@ -205,7 +232,7 @@ impl Shards for ClusterStore {
         let (number, count) = (i64::from(opened.generation), i64::from(opened.shards));
         transaction.change(open, &[&kind.as_str(), &number, &count, &millis(now)]).await?;
         transaction.commit().await?;
-        drop(connection);
+        drop((connection, pass));
         // Ids of the new generation may only be given out once every node would find them.
         self.nodes.followed(control).await?;
         self.generations.set(kind, list, Instant::now());

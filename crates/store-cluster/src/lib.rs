@@ -20,6 +20,7 @@ mod code;
 #[cfg(feature = "engines")]
 pub mod engines;
 mod epoch;
+mod freeze;
 mod generation;
 mod nodes;
 mod one_time;
@@ -33,6 +34,7 @@ mod session;
 mod store;
 #[cfg(test)]
 mod testing;
+pub mod transfer;
 
 pub use check::{Finding, Level, check};
 pub use open::{ClusterError, ClusterOptions};
@@ -53,6 +55,7 @@ use symbolon_store::figures::{StoreFigures, StoreKind};
 
 use crate::changes::Changes;
 use crate::epoch::Epochs;
+use crate::freeze::Gate;
 use crate::generation::Generations;
 use crate::nodes::Nodes;
 use crate::postgres::Postgres;
@@ -73,6 +76,8 @@ pub struct ClusterStore {
     changes: Arc<Changes>,
     generations: Arc<Generations>,
     nodes: Arc<Nodes>,
+    /// Closed while the store is being moved.
+    gate: Arc<Gate>,
     /// Last uses of sessions that this node saw.
     uses: Uses,
     /// The part of the lists of sessions that is swept next.

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use symbolon_crypto::random::Random;
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::StoreError;
 use symbolon_store::figures::StoreFigures;
 use symbolon_store::shard::FirstShards;
+use symbolon_store::transfer::Freeze;
+use symbolon_store::{Store, StoreError};
 
 use crate::changes::Changes;
 use crate::check::{Finding, Level, check};
 use crate::epoch::Epochs;
+use crate::freeze::{self, Gate};
 use crate::generation::Generations;
 use crate::nodes::{Nodes, Shared};
 use crate::postgres::{Migration, MigrationError, Postgres, PostgresError, PostgresOptions, migrate};
@@ -32,6 +34,12 @@ const MIGRATIONS: &[Migration] = &[
 
 /// How long a step of the schema may take at least, and the wait for another node's.
 const MIGRATION: Duration = Duration::from_secs(60);
+
+/// The name under which the table `meta` tells that the store is being filled.
+pub(crate) const FILLING: &str = "filling";
+
+/// What it tells then.
+pub(crate) const UNFINISHED: &str = "unfinished";
 
 /// How to open the store.
 pub struct ClusterOptions {
@@ -55,6 +63,16 @@ pub struct ClusterOptions {
 pub enum ClusterError {
     #[error("the engines of the store do not keep what it promises:{}", listed(.0))]
     Refused(Vec<Finding>),
+    #[error(
+        "a move into this store was begun and not finished: run `symbolon store migrate` again, or drop the database and \
+         create it anew"
+    )]
+    Unfinished,
+    #[error(
+        "this store was moved to another one and is as it was then: start on that one, or take this one back with \
+         `symbolon store thaw --force`, without anything that happened there"
+    )]
+    Migrated,
     #[error(transparent)]
     Postgres(#[from] PostgresError),
     #[error(transparent)]
@@ -69,8 +87,45 @@ impl ClusterStore {
     /// Examines both engines, connects to them and brings the schema up to date. Needs a tokio runtime, on which its tasks go on.
     ///
     /// # Errors
-    /// [`ClusterError`]: an engine is out of reach or wrongly set, or the schema is of a newer program.
+    /// [`ClusterError`]: an engine is out of reach or wrongly set, the schema is of a newer program, or the store is
+    /// being filled.
     pub async fn open(options: ClusterOptions) -> Result<Self, ClusterError> {
+        let store = Self::open_whatever_moves(options).await?;
+        match store.check_moves().await {
+            Ok(()) => Ok(store),
+            Err(error) => {
+                drop(Store::close(&store).await);
+                Err(error)
+            }
+        }
+    }
+
+    /// Refuses a store that is not whole.
+    async fn check_moves(&self) -> Result<(), ClusterError> {
+        let connection = self.postgres.connection().await?;
+        let said = connection.first("SELECT value FROM meta WHERE name = $1", &[&FILLING]).await?;
+        if said.is_some() {
+            return Err(ClusterError::Unfinished);
+        }
+        match freeze::stored(&connection).await? {
+            Freeze::Migrated => Err(ClusterError::Migrated),
+            Freeze::Migrating => {
+                tracing::warn!(
+                    target: "symbolon::store",
+                    "this store is being moved to another one: reads are answered, writes are refused \
+                     (`symbolon store thaw` ends that)"
+                );
+                Ok(())
+            }
+            Freeze::Lifted => Ok(()),
+        }
+    }
+
+    /// As [`open`](Self::open), also where the store is being moved: for whoever moves it.
+    ///
+    /// # Errors
+    /// [`ClusterError`].
+    pub async fn open_whatever_moves(options: ClusterOptions) -> Result<Self, ClusterError> {
         heed(check(&options).await)?;
         let figures = Arc::new(StoreFigures::new());
         let postgres = Arc::new(Postgres::new(&options.postgres, &figures)?);
@@ -78,7 +133,8 @@ impl ClusterStore {
         let redis = Arc::new(Redis::connect(&options.redis).await?);
         let (changes, words) = Changes::new();
         let changes = Arc::new(changes);
-        let records = Records::new(&postgres, &figures, &changes);
+        let gate = Arc::new(Gate::default());
+        let records = Records::new(&postgres, &figures, &changes, &gate);
         let now = Timestamp::from_millis((options.now)());
         let connection = postgres.connection().await?;
         let generations = Arc::new(Generations::load(&connection, options.shards, now, &figures).await?);
@@ -88,6 +144,7 @@ impl ClusterStore {
             redis: Arc::clone(&redis),
             changes: Arc::clone(&changes),
             generations: Arc::clone(&generations),
+            gate: Arc::clone(&gate),
             now: Arc::clone(&options.now),
             accept_clock: options.accept_clock,
         };
@@ -104,6 +161,7 @@ impl ClusterStore {
             changes,
             generations,
             nodes,
+            gate,
             uses: Uses::new(),
             swept: AtomicU32::new(0),
             epochs,

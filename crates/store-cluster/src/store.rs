@@ -11,6 +11,7 @@ use symbolon_store::StoreError;
 use symbolon_store::backup::{BackupError, BackupReport};
 use symbolon_store::figures::StoreFigures;
 use symbolon_store::port::{Issuers, Listener, Store};
+use symbolon_store::transfer::Freeze;
 
 use crate::ClusterStore;
 
@@ -34,6 +35,8 @@ impl Store for ClusterStore {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
+        // What is being moved stays as it is.
+        let Ok(_pass) = self.gate.enter() else { return Ok(0) };
         let issuers: Vec<_> = self.issuers().await?.into_iter().map(|issuer| issuer.id).collect();
         let gone = self.sweep_session_lists(&issuers, now).await?
             + self.sweep_families(now).await?
@@ -55,6 +58,10 @@ impl Store for ClusterStore {
     async fn backup(&self, _target: &Path, _now: Timestamp) -> Result<BackupReport, BackupError> {
         let mend = "the cluster store is backed up by its engines' own tools: see docs/setup/cluster.md";
         Err(BackupError::Target(mend.into()))
+    }
+
+    async fn freeze(&self, freeze: Freeze) -> Result<(), StoreError> {
+        self.set_frozen(freeze).await
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -14,9 +14,11 @@ use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::key::KeyState;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
 use symbolon_store::contract::sample;
 use symbolon_store::port::{Changed, Clients, Issuers, Shards, Store};
 use symbolon_store::shard::Kind;
+use symbolon_store::transfer::Freeze;
 use symbolon_store_cluster::engines::{self, Engines};
 use symbolon_store_cluster::{ClusterStore, engines::options};
 use tokio::sync::Notify;
@@ -64,6 +66,47 @@ async fn rename(node: &ClusterStore, name: &str) {
 async fn name_on(node: &ClusterStore) -> String {
     let id = ClientId::parse("app").unwrap();
     node.client(&issuer(), &id).await.unwrap().unwrap().client_name.clone()
+}
+
+/// Writes clients until it is refused; those that were acknowledged.
+async fn write_until_refused(node: Arc<ClusterStore>, name: &'static str) -> Vec<ClientId> {
+    let mut acknowledged = Vec::new();
+    for number in 0.. {
+        let client = sample::client(&format!("{name}-{number}"), NOW);
+        let id = client.client_id.clone();
+        match node.create_client(&issuer(), client).await {
+            Ok(_) => acknowledged.push(id),
+            Err(StoreError::Unavailable(_)) => break,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    acknowledged
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn when_a_node_has_frozen_the_store_no_node_acknowledges_a_write_any_more() {
+    let [one, other] = nodes("nodes_freeze").await;
+    let writers = [("one", &one), ("two", &other), ("three", &other)]
+        .map(|(name, node)| tokio::spawn(write_until_refused(Arc::clone(node), name)));
+    until("all of them write", async || {
+        let page = one.list_clients(&issuer(), &sample::page(1, 1)).await.unwrap();
+        page.total > 30
+    })
+    .await;
+    one.freeze(Freeze::Migrating).await.unwrap();
+    let frozen = one.list_clients(&issuer(), &sample::page(1, 1)).await.unwrap().total;
+    let mut acknowledged = Vec::new();
+    for writer in writers {
+        acknowledged.extend(writer.await.unwrap());
+    }
+    assert_eq!(acknowledged.len() as u64, frozen);
+    assert_eq!(other.list_clients(&issuer(), &sample::page(1, 1)).await.unwrap().total, frozen);
+    other.ready().await.unwrap();
+    other.freeze(Freeze::Lifted).await.unwrap();
+    for node in [&one, &other] {
+        let id = format!("after-{}", Arc::as_ptr(node).addr());
+        node.create_client(&issuer(), sample::client(&id, NOW)).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -59,6 +59,7 @@ impl Challenges for EmbeddedStore {
         value: Arc<[u8]>,
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
+        self.check_not_frozen()?;
         let key = record_key(issuer, id);
         self.challenges.with(self.challenges.route(issuer, id), |shard| {
             shard.make_room();
@@ -86,6 +87,7 @@ impl Challenges for EmbeddedStore {
         id: &str,
         now: Timestamp,
     ) -> Result<Option<Arc<[u8]>>, StoreError> {
+        self.check_not_frozen()?;
         let key = record_key(issuer, id);
         let taken = self.challenges.with(self.challenges.route(issuer, id), |shard| shard.kept.remove(&key));
         Ok(taken.filter(|(_, end)| *end > now).map(|(value, _)| value))

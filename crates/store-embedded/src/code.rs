@@ -136,6 +136,7 @@ impl Codes for EmbeddedStore {
         grant: CodeGrant,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        self.check_not_frozen()?;
         let key = record_key(issuer, code.expose());
         let route = self.codes.route(issuer, code.expose());
         serialized(&grant, |bytes| {
@@ -162,6 +163,7 @@ impl Codes for EmbeddedStore {
         code: &AuthorizationCode,
         now: Timestamp,
     ) -> Result<Redemption, StoreError> {
+        self.check_not_frozen()?;
         let key = record_key(issuer, code.expose());
         Ok(self.codes.with(self.codes.route(issuer, code.expose()), |shard| shard.redeem(&key, now)))
     }

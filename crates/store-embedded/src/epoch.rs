@@ -11,7 +11,8 @@ use symbolon_store::StoreError;
 use crate::journal::{Journal, NEVER, Op, Table, split_value};
 use crate::{decode, failed, put_record};
 
-const KEY: &[u8] = b"epoch";
+/// Where it is kept.
+pub(crate) const KEY: &[u8] = b"epoch";
 
 /// What the journal says.
 pub(crate) fn stored(journal: &Journal) -> Result<Option<Timestamp>, StoreError> {

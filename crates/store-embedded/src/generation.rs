@@ -11,7 +11,8 @@ use crate::journal::{Journal, NEVER, Op, Table, split_value};
 use crate::sharded::Sharded;
 use crate::{EmbeddedStore, decode, failed, put_record};
 
-fn key(kind: Kind) -> Vec<u8> {
+/// Where the generations of a kind are kept.
+pub(crate) fn key(kind: Kind) -> Vec<u8> {
     format!("generations/{}", kind.as_str()).into_bytes()
 }
 

@@ -28,6 +28,8 @@ struct Open<T> {
     /// a futex call each; so it is told of the first when it is idle, of the last when it lingers.
     wake_at: usize,
     closed: bool,
+    /// Takes no more, and its writer waits.
+    sealed: bool,
 }
 
 /// Collects entries of many callers for one writer.
@@ -62,13 +64,17 @@ impl Pace {
 impl<T> OpenBatch<T> {
     pub(crate) fn new(hold: Duration) -> Self {
         let batch = Batch { number: 1, entries: Vec::new(), appends: 0, opened: monotonic_now() };
-        Self { open: Mutex::new(Open { batch, wake_at: 1, closed: false }), wake: Condvar::new(), hold }
+        Self {
+            open: Mutex::new(Open { batch, wake_at: 1, closed: false, sealed: false }),
+            wake: Condvar::new(),
+            hold,
+        }
     }
 
     /// Adds what one caller brings and answers the number of the batch that carries it; nothing if closed.
     pub(crate) fn add(&self, entries: impl IntoIterator<Item = T>) -> Option<u64> {
         let mut open = self.open.lock();
-        if open.closed {
+        if open.closed || open.sealed {
             return None;
         }
         if open.batch.appends == 0 {
@@ -123,6 +129,11 @@ impl<T> OpenBatch<T> {
         let batch = std::mem::replace(&mut open.batch, next);
         pace.saw(batch.appends);
         Some(batch)
+    }
+
+    /// Takes no more; the writer drains what is there and waits.
+    pub(crate) fn seal(&self) {
+        self.open.lock().sealed = true;
     }
 
     /// Takes no more; the writer drains what is there and stops.

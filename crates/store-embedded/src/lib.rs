@@ -15,7 +15,9 @@ pub mod database;
 pub mod directory;
 pub mod fatal;
 pub mod free_space;
+pub mod freeze;
 pub mod journal;
+pub mod transfer;
 
 mod assertion;
 mod challenge;
@@ -72,6 +74,7 @@ impl EmbeddedStore {
         if self.journal.writable() {
             return Ok(());
         }
+        self.check_not_frozen()?;
         Err(StoreError::Unavailable("there is not enough room on the disk of the data directory".into()))
     }
 
@@ -82,8 +85,12 @@ impl EmbeddedStore {
         }
         if commit.get() == u64::MAX {
             // The journal is closed and gave out a number that never comes.
-            let closed = || async { Err(StoreError::Unavailable("the store is closed".into())) };
-            return Outcome { value, durable: Durable::after(closed()) };
+            let frozen = self.check_not_frozen();
+            let closed = || StoreError::Unavailable("the store is closed".into());
+            return Outcome {
+                value,
+                durable: Durable::after(async move { Err(frozen.err().unwrap_or_else(closed)) }),
+            };
         }
         let wait = self.journal.wait(commit);
         let durable = Durable::after(async move {

@@ -8,6 +8,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreFigures;
 use symbolon_store::shard::{FirstShards, Generation, Kind, opened};
+use symbolon_store::transfer::Freeze;
 
 use crate::database::{Database, DatabaseError, DatabaseOptions};
 use crate::directory::{DataDirectory, OpenError};
@@ -18,7 +19,7 @@ use crate::record::Records;
 use crate::revocation::Everywhere;
 use crate::session::SessionIssuers;
 use crate::sharded::Sharded;
-use crate::{EmbeddedStore, decode, generation, put_record};
+use crate::{EmbeddedStore, decode, freeze, generation, put_record};
 
 /// How far the clock may be behind the last time that the store saw.
 const CLOCK_BEHIND: Duration = Duration::from_secs(15 * 60);
@@ -54,6 +55,11 @@ pub enum EmbeddedError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(
+        "the data directory {} was moved to another store and is as it was then: start on that one, or take this one \
+         back with `symbolon store thaw --force`, without anything that happened there", .0.display()
+    )]
+    Migrated(PathBuf),
+    #[error(
         "the clock says {now} ms but this data directory has seen {seen} ms, which is {behind} s later: set the clock, \
          or run `symbolon serve --accept-clock` if the clock is right now"
     )]
@@ -69,6 +75,10 @@ impl EmbeddedStore {
     pub fn open(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
         let now = Timestamp::from_millis((options.now)());
         let directory = DataDirectory::open(options.path)?;
+        let freeze = freeze::stored(directory.path())?;
+        if freeze == Freeze::Migrated {
+            return Err(EmbeddedError::Migrated(directory.path().to_owned()));
+        }
         let figures = Arc::new(StoreFigures::new());
         let counted = Arc::clone(&figures);
         let on_commit: OnCommit =
@@ -101,6 +111,7 @@ impl EmbeddedStore {
         };
         store.load_tombstones()?;
         store.load_assertion_marks()?;
+        store.heed(freeze);
         Ok(store)
     }
 

@@ -19,7 +19,8 @@ use crate::{EmbeddedStore, decode, put_record};
 /// Families that one shard keeps in memory; more are read from the disk when asked for.
 const MOST_PER_SHARD: usize = 8_192;
 
-fn put(key: &Key, family: &Family) -> Result<Op, StoreError> {
+/// The change that writes a family.
+pub(crate) fn put(key: &Key, family: &Family) -> Result<Op, StoreError> {
     let end = family.expires_at.min(family.idle_expires_at);
     put_record(Table::Families, key, end.millis(), family)
 }

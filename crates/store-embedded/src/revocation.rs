@@ -115,13 +115,15 @@ fn concerns_every_slot(target: &Target) -> bool {
     matches!(target, Target::Client(_) | Target::Issuer)
 }
 
+/// A tombstone on disk.
 #[derive(Serialize, Deserialize)]
-struct Stored {
-    issuer: IssuerId,
-    tombstone: Tombstone,
+pub(crate) struct Stored {
+    pub(crate) issuer: IssuerId,
+    pub(crate) tombstone: Tombstone,
 }
 
-fn put(issuer: &IssuerId, tombstone: &Tombstone) -> Result<Op, StoreError> {
+/// The change that writes a tombstone.
+pub(crate) fn put(issuer: &IssuerId, tombstone: &Tombstone) -> Result<Op, StoreError> {
     let (kind, id) = split(&tombstone.target);
     let key = [&[kind as u8], issuer.as_str().as_bytes(), &[0], id.as_bytes()].concat();
     let record = Stored { issuer: issuer.clone(), tombstone: tombstone.clone() };

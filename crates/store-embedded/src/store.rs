@@ -11,6 +11,7 @@ use symbolon_store::StoreError;
 use symbolon_store::backup::{BackupError, BackupReport};
 use symbolon_store::figures::StoreFigures;
 use symbolon_store::port::{Listener, Store};
+use symbolon_store::transfer::Freeze;
 
 use crate::EmbeddedStore;
 
@@ -25,7 +26,8 @@ impl Store for EmbeddedStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.check_writable()
+        // Whoever is frozen goes on answering reads.
+        if self.journal.is_sealed() { Ok(()) } else { self.check_writable() }
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
@@ -52,6 +54,10 @@ impl Store for EmbeddedStore {
 
     async fn backup(&self, target: &Path, now: Timestamp) -> Result<BackupReport, BackupError> {
         Ok(Self::backup(self, target, now).await?)
+    }
+
+    async fn freeze(&self, freeze: Freeze) -> Result<(), StoreError> {
+        self.set_frozen(freeze).await
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -21,6 +21,7 @@ pub mod listing;
 pub mod outcome;
 pub mod port;
 pub mod shard;
+pub mod transfer;
 
 pub use error::StoreError;
 pub use outcome::{Durable, Outcome};

@@ -26,6 +26,7 @@ use crate::backup::{BackupError, BackupReport};
 use crate::figures::StoreFigures;
 pub use crate::listing::{InvalidCursor, ListedSession, NextSessions, Page, PageRequest, SessionCursor};
 use crate::shard::{Generation, Kind, Route};
+use crate::transfer::Freeze;
 use crate::{Outcome, StoreError};
 
 /// What became of a redemption.
@@ -528,6 +529,10 @@ pub trait Store:
     /// Copies everything that is durable now into the directory `target`, which is made, while requests go on. The
     /// copy is what a crash at one moment would have left: whatever was acknowledged before that moment is in it.
     async fn backup(&self, target: &Path, now: Timestamp) -> Result<BackupReport, BackupError>;
+    /// Refuses every write but the audit log's from now on (503), on every node and after every restart, so that the
+    /// store can be moved. When it returns, no write is under way any more that anybody could still be told of.
+    /// [`Freeze::Lifted`] takes that back: on the embedded store from its next start on.
+    async fn freeze(&self, freeze: Freeze) -> Result<(), StoreError>;
     /// Writes out everything that is in flight and lets go.
     async fn close(&self) -> Result<(), StoreError>;
 }

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use symbolon_crypto::seal::MasterKey;
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::event::Event;
@@ -13,11 +14,15 @@ use symbolon_protocol::key::KeyRecord;
 use symbolon_store::StoreError;
 use symbolon_store::backup::BackupError;
 use symbolon_store::port::Changed;
+use symbolon_store::transfer::Freeze;
 
-use super::call::{Call, Concerns, Payload, created, ok};
+use super::call::{Call, Concerns, Payload, created, done, ok};
 use super::error::{AdminError, Answer};
 use super::operation::{Operation, reference};
 use crate::issuer;
+
+/// How long a store that is to be moved waits for the audit log.
+const AUDITED_WITHIN: Duration = Duration::from_secs(10);
 
 /// How often the master key is tried again where keys changed meanwhile.
 const ATTEMPTS: usize = 3;
@@ -32,6 +37,30 @@ pub(super) fn operations() -> Vec<Operation> {
             backup,
         )
         .answers(201, reference("Backup"))
+        .global(),
+        Operation::taking(
+            Method::POST,
+            "/migration",
+            "NewBackup",
+            "Refuses writes from now on and copies everything into a directory of the server's, to be moved",
+            freeze,
+        )
+        .answers(201, reference("Backup"))
+        .global(),
+        Operation::plain(
+            Method::POST,
+            "/migration/finished",
+            "Marks everything as moved: nothing starts on this store any more",
+            finished,
+        )
+        .answers(204, Value::Null)
+        .global(),
+        Operation::delete(
+            "/migration",
+            "Takes writes again: on the embedded store from the next start on",
+            thaw,
+        )
+        .answers(204, Value::Null)
         .global(),
         Operation::taking(
             Method::POST,
@@ -56,10 +85,49 @@ fn absolute(path: String, name: &str) -> Result<PathBuf, AdminError> {
 }
 
 async fn backup(call: Call, payload: Payload) -> Answer {
+    let path = target(payload).await?;
+    copy(&call, &path).await
+}
+
+/// A backup of a store that takes no writes any more has everything that was ever acknowledged in it.
+async fn freeze(call: Call, payload: Payload) -> Answer {
+    let path = target(payload).await?;
+    if call.app.config.load().storage.cluster.is_some() {
+        return Err(AdminError::invalid(
+            "nodes of a cluster copy nothing: `symbolon store migrate` reads its engines",
+        ));
+    }
+    call.app.store.freeze(Freeze::Migrating).await?;
+    tracing::warn!("writes are refused from now on: the store is being moved");
+    if !call.app.audit.settle(AUDITED_WITHIN).await {
+        tracing::warn!(target: "symbolon::audit", "some audit records will not be moved: the store is too slow");
+    }
+    copy(&call, &path).await
+}
+
+async fn finished(call: Call) -> Answer {
+    call.app.store.freeze(Freeze::Migrated).await?;
+    tracing::warn!(
+        "the store was moved: this server answers reads until it is stopped, and does not start again"
+    );
+    Ok(done())
+}
+
+async fn thaw(call: Call) -> Answer {
+    call.app.store.freeze(Freeze::Lifted).await?;
+    Ok(done())
+}
+
+/// Where a copy is to go.
+async fn target(payload: Payload) -> Result<PathBuf, AdminError> {
     let mut fields = payload.fields().await?;
     let path = absolute(fields.require("path")?, "path")?;
     fields.finish()?;
-    let report = call.app.store.backup(&path, call.now()).await.map_err(|error| match error {
+    Ok(path)
+}
+
+async fn copy(call: &Call, path: &Path) -> Answer {
+    let report = call.app.store.backup(path, call.now()).await.map_err(|error| match error {
         BackupError::Target(why) => AdminError::invalid(why),
         BackupError::Store(error) => error.into(),
     })?;

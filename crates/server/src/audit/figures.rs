@@ -35,6 +35,11 @@ impl AuditFigures {
         self.dropped.fetch_add(count(records), Ordering::Relaxed);
     }
 
+    /// That wait.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// Lost so far.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)

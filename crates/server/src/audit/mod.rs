@@ -25,6 +25,8 @@ use queue::Queue;
 const CAPACITY: usize = 65_536;
 /// How often dropped records are reported at most.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
+/// How often it is looked whether anything waits still.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Who did something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +170,16 @@ impl AuditLog {
         }
         writer::Writer::new(store, &self.queue, &self.figures).run(self.closing.subscribe()).await;
         self.finished.send_replace(true);
+    }
+
+    /// Returns when nothing waits to be written, or after `longest`; whether nothing does.
+    pub async fn settle(&self, longest: Duration) -> bool {
+        let settled = async {
+            while self.figures.waiting() > 0 {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        tokio::time::timeout(longest, settled).await.is_ok()
     }
 
     /// Takes no more records, and returns when everything queued has been written or, where the store stays out of

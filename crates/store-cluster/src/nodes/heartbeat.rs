@@ -71,6 +71,7 @@ impl Nodes {
     /// Takes over what every node must know. A lease is only renewed by those who do.
     async fn follow(&self, connection: &Connection, control: i64, start: bool) -> Result<(), StoreError> {
         self.shared.generations.reload(connection).await?;
+        self.shared.gate.follow(connection).await?;
         if !start {
             let following = self.shared.changes.apply_and_follow(&Changed::Issuers);
             let late =

@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::UnixMillis;
 use crate::changes::{Changes, Word};
+use crate::freeze::Gate;
 use crate::generation::Generations;
 use crate::postgres::{Postgres, Transaction, column};
 use crate::redis::Redis;
@@ -51,6 +52,7 @@ pub(crate) struct Shared {
     pub(crate) redis: Arc<Redis>,
     pub(crate) changes: Arc<Changes>,
     pub(crate) generations: Arc<Generations>,
+    pub(crate) gate: Arc<Gate>,
     pub(crate) now: UnixMillis,
     pub(crate) accept_clock: bool,
 }
@@ -166,6 +168,26 @@ impl Nodes {
     #[cfg(feature = "engines")]
     pub(crate) fn has_heard(&self, other: &Self) -> bool {
         other.shared.changes.all_sent() && self.peers.heard(&other.node) >= other.told.load(Ordering::Acquire)
+    }
+
+    /// How many other nodes hold a lease, when each that was lost has run out.
+    pub(crate) async fn others_after_a_lease(&self) -> Result<i64, StoreError> {
+        let others = "SELECT count(*) FROM leases WHERE until > now() AND node <> $1";
+        let began = Instant::now();
+        loop {
+            let row = self.shared.postgres.connection().await?.first(others, &[&self.node]).await?;
+            let others: i64 = row.map_or(Ok(0), |row| column(&row, 0))?;
+            if others == 0 || began.elapsed() > LEASE * 2 {
+                return Ok(others);
+            }
+            sleep(RENEW_EVERY).await;
+        }
+    }
+
+    /// Whether a lease ran out within the last minute that was not given back: its node may still be at something.
+    pub(crate) async fn lost_one(&self) -> Result<bool, StoreError> {
+        let lost = "SELECT 1 FROM leases WHERE until <= now() AND until > now() - interval '1 minute' AND NOT closed LIMIT 1";
+        Ok(self.shared.postgres.connection().await?.first(lost, &[]).await?.is_some())
     }
 
     /// Deletes leases that ran out long ago.

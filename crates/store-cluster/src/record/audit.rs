@@ -13,7 +13,7 @@ use symbolon_store::port::{Audit, AuditFilter, Page, PageRequest};
 
 use super::audit_size::{PIECE, size_of, trim_largest, trim_older};
 use super::listing::Listing;
-use super::{Written, each, millis};
+use super::{Records, Written, each, millis};
 use crate::postgres::Connection;
 use crate::{ClusterStore, to_document};
 
@@ -71,16 +71,23 @@ async fn write(rows: Arc<Vec<Row>>, connection: Connection) -> Written<()> {
     Ok(Some(()))
 }
 
-#[async_trait]
-impl Audit for ClusterStore {
-    async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
+impl Records {
+    /// Writes records in their order, behind those that are there.
+    pub(super) async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
         let mut records = records.into_iter().peekable();
         while records.peek().is_some() {
             let rows = records.by_ref().take(ROWS_PER_WRITE).map(Row::of).collect::<Result<Vec<_>, _>>()?;
             let rows = Arc::new(rows);
-            self.records.write(StoreKind::Audit, |connection| write(Arc::clone(&rows), connection)).await?;
+            self.write(StoreKind::Audit, |connection| write(Arc::clone(&rows), connection)).await?;
         }
         Ok(())
+    }
+}
+
+#[async_trait]
+impl Audit for ClusterStore {
+    async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
+        self.records.write_audit(records).await
     }
 
     async fn search_audit(
@@ -110,6 +117,7 @@ impl Audit for ClusterStore {
     }
 
     async fn trim_audit(&self, issuer: &IssuerId, before: Timestamp) -> Result<u64, StoreError> {
+        let _pass = self.gate.enter()?;
         let before = millis(before);
         let mut trimmed = 0;
         loop {
@@ -123,6 +131,7 @@ impl Audit for ClusterStore {
     }
 
     async fn trim_audit_to(&self, most: u64) -> Result<u64, StoreError> {
+        let _pass = self.gate.enter()?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let mut trimmed = 0;
         loop {

@@ -13,7 +13,7 @@ use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
 use super::listing::Listing;
 use super::text::searched;
-use super::{Written, each, millis};
+use super::{Records, Written, each, millis};
 use crate::postgres::{Connection, column};
 use crate::{ClusterStore, from_document, to_document};
 
@@ -104,6 +104,19 @@ async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> W
         let deleted = transaction.change(sql, &[&issuer, &id]).await?;
         transaction.commit().await?;
         return Ok(Some(deleted == 1));
+    }
+}
+
+impl Records {
+    /// Creates clients in their order, which nobody else does meanwhile; the ids of those that were created.
+    pub(super) async fn create_in_order_of(
+        &self,
+        issuer: &IssuerId,
+        clients: &[Box<Client>],
+    ) -> Result<HashSet<String>, StoreError> {
+        let rows = clients.iter().map(|client| Row::of(client)).collect::<Result<Vec<_>, _>>()?;
+        let rows = Arc::new((issuer.clone(), rows));
+        self.write(StoreKind::Client, |connection| create(Arc::clone(&rows), connection)).await
     }
 }
 

@@ -8,6 +8,7 @@ mod audit;
 mod audit_size;
 mod client;
 mod consent;
+mod import;
 mod issuer;
 mod listing;
 mod reseal;
@@ -31,6 +32,7 @@ use tokio_postgres::Row;
 
 use crate::changes::Changes;
 use crate::failed;
+use crate::freeze::Gate;
 use crate::postgres::{Connection, Parameter, Postgres};
 
 /// Clients kept in memory.
@@ -122,6 +124,7 @@ pub(crate) struct Records {
     figures: Arc<StoreFigures>,
     changes: Arc<Changes>,
     caches: Arc<Caches>,
+    gate: Arc<Gate>,
 }
 
 impl Records {
@@ -130,6 +133,7 @@ impl Records {
         postgres: &Arc<Postgres>,
         figures: &Arc<StoreFigures>,
         changes: &Arc<Changes>,
+        gate: &Arc<Gate>,
     ) -> Arc<Self> {
         let caches = Arc::new(Caches {
             clients: RecordCache::new(CLIENTS_CACHED, figures.cache("client")),
@@ -142,7 +146,7 @@ impl Records {
             Box::pin(std::future::ready(()))
         }));
         let (postgres, figures, changes) = (Arc::clone(postgres), Arc::clone(figures), Arc::clone(changes));
-        Arc::new(Self { postgres, figures, changes, caches })
+        Arc::new(Self { postgres, figures, changes, caches, gate: Arc::clone(gate) })
     }
 
     /// Counts an operation of a kind and its time.
@@ -182,6 +186,8 @@ impl Records {
     where
         F: Future<Output = Written<T>>,
     {
+        // What nodes answer while the store is being moved is audited all the same.
+        let _pass = (kind != StoreKind::Audit).then(|| self.gate.enter()).transpose()?;
         self.measured(kind, async {
             let connection = self.postgres.connection().await?;
             self.attempt(connection, work).await.map_err(Failure::into_error)
@@ -201,6 +207,7 @@ impl Records {
         T: Send + 'static,
         F: Future<Output = Written<T>> + Send + 'static,
     {
+        let _pass = self.gate.enter()?;
         let records = Arc::clone(self);
         let task = tokio::spawn(async move {
             let connection = records.postgres.connection().await?;

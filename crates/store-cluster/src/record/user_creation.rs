@@ -19,7 +19,7 @@ const ROWS_PER_WRITE: usize = 1_000;
 /// Transactions of one bulk creation at a time.
 const WRITES_IN_FLIGHT: usize = 4;
 
-/// Users of whom no two have the same id or address, in the order of their ids.
+/// Users of whom no two have the same id or address; in the order of their ids where others create users too.
 struct Piece {
     issuer: IssuerId,
     rows: Vec<UserRow>,
@@ -57,6 +57,15 @@ impl Records {
             }
         }
         Ok(created)
+    }
+
+    /// Creates users in their order, which nobody else does meanwhile; the ids of those that were created.
+    pub(super) async fn create_in_order(
+        &self,
+        issuer: &IssuerId,
+        rows: Vec<UserRow>,
+    ) -> Result<HashSet<String>, StoreError> {
+        self.create_piece(Piece { issuer: issuer.clone(), rows }).await
     }
 
     async fn create_piece(&self, piece: Piece) -> Result<HashSet<String>, StoreError> {

@@ -95,6 +95,14 @@ async fn begin(table: &Table, begins: &[Begin]) -> Result<Vec<Result<Created, St
     Ok(begins.iter().enumerate().map(created).collect())
 }
 
+/// The family of a document of the table, if it has not ended.
+pub(crate) fn live(document: &str) -> Result<Option<Family>, StoreError> {
+    match crate::from_document(document)? {
+        Stored::Live(family) => Ok(Some(Arc::unwrap_or_clone(family))),
+        Stored::Ended(_) => Ok(None),
+    }
+}
+
 impl ClusterStore {
     fn family_timer(&self, id: &FamilyId) -> OperationTimer<'_> {
         let shard = if id.generation == 0 { self.counted_under(id.shard) } else { id.shard };
@@ -141,6 +149,17 @@ impl ClusterStore {
         stream::iter(pieces).buffer_unordered(AT_ONCE).try_for_each(async |_| Ok(())).await
     }
 
+    /// Puts families down under their keys, none of which is there.
+    pub(crate) async fn import_families(&self, families: Vec<(Key, Arc<Family>)>) -> Result<(), StoreError> {
+        for piece in families.chunks(BULK) {
+            let rows: Vec<_> = piece.iter().map(|(key, family)| (key, family)).collect();
+            if self.families.table.insert(&rows).await?.len() < rows.len() {
+                return Err(StoreError::Failed("a refresh-token family came twice".into()));
+            }
+        }
+        Ok(())
+    }
+
     /// Deletes families whose time was over 15 minutes ago, among the next pieces of the table; how many.
     pub(crate) async fn sweep_families(&self, now: Timestamp) -> Result<u64, StoreError> {
         let ended = capped(now - KEPT_AFTER_END).cast_signed();
@@ -167,6 +186,7 @@ impl RefreshTokens for ClusterStore {
         id: &FamilyId,
         family: Family,
     ) -> Result<Outcome<Created>, StoreError> {
+        let _pass = self.gate.enter()?;
         let timer = self.family_timer(id);
         let begin = (record_key(issuer, &id.name), Arc::new(family));
         let created = self.families.begins.submit(begin).await;
@@ -179,6 +199,7 @@ impl RefreshTokens for ClusterStore {
         issuer: &IssuerId,
         families: Vec<(FamilyId, Family)>,
     ) -> Result<Outcome<()>, StoreError> {
+        let _pass = self.gate.enter()?;
         let Some((first, _)) = families.first() else { return Ok(Outcome::settled(())) };
         let timer = self.family_timer(first);
         let begun = self.begin_many(issuer, families).await;
@@ -203,6 +224,7 @@ impl RefreshTokens for ClusterStore {
         id: &FamilyId,
         request: &RotationRequest,
     ) -> Result<Outcome<Rotation>, StoreError> {
+        let _pass = self.gate.enter()?;
         self.nodes.check()?;
         let timer = self.family_timer(id);
         let answer = self.change_family(issuer, id, Ask::Rotate(*request)).await;
@@ -219,6 +241,7 @@ impl RefreshTokens for ClusterStore {
         id: &FamilyId,
         tombstone: &Tombstone,
     ) -> Result<Outcome<Option<Arc<Family>>>, StoreError> {
+        let _pass = self.gate.enter()?;
         let timer = self.family_timer(id);
         let answer = self.change_family(issuer, id, Ask::End(tombstone.clone())).await;
         timer.finish(answer.is_ok());

@@ -78,6 +78,7 @@ impl ClusterStore {
 #[async_trait]
 impl Revocations for ClusterStore {
     async fn revoke(&self, issuer: &IssuerId, tombstones: &[Tombstone]) -> Result<Outcome<()>, StoreError> {
+        let _pass = self.gate.enter()?;
         let Some(first) = tombstones.first() else { return Ok(Outcome::settled(())) };
         let shard = self.counted_under(u32::from(first.slot));
         let timer = self.figures.kind(StoreKind::Revocation).start(shard);

@@ -1,7 +1,8 @@
 //! What ended, as both engines keep it.
 
 use serde::{Deserialize, Serialize};
-use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::grant::GrantId;
+use symbolon_protocol::id::{ClientId, IssuerId, Jti, Sid, UserId};
 use symbolon_protocol::revocation::{Target, Tombstone};
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 
@@ -55,6 +56,24 @@ impl Row {
         Self { tag, id, value: capped(tombstone.not_before), until: capped(tombstone.expires_at) }
     }
 
+    /// The tombstone of a row, and whose it is. None for the end of a session's record, and for what no version wrote.
+    pub(crate) fn tombstone(&self) -> Option<(IssuerId, Tombstone)> {
+        let (letter, rest) = self.id.split_at_checked(TOKEN.len())?;
+        let (issuer, id) = rest.split_once(':')?;
+        let target = match letter {
+            TOKEN => Target::Token(Jti::trusted(id)),
+            GRANT => Target::Grant(GrantId::parse(id)?),
+            SESSION => Target::Session(Sid::trusted(id)),
+            USER => Target::User(UserId::trusted(id)),
+            CLIENT => Target::Client(ClientId::trusted(id)),
+            ISSUER => Target::Issuer,
+            _ => return None,
+        };
+        let slot = if self.tag == EVERYWHERE { 0 } else { self.tag.parse().ok()? };
+        let [not_before, expires_at] = [self.value, self.until].map(Timestamp::from_millis);
+        Some((IssuerId::trusted(issuer), Tombstone { target, slot, not_before, expires_at }))
+    }
+
     /// The row of a session that ended.
     pub(crate) fn ended(Ended { tag, id, until }: Ended) -> Self {
         Self { tag: tag.name().to_owned(), id, value: LATEST, until: capped(until) }
@@ -106,7 +125,6 @@ mod tests {
     use std::time::Duration;
 
     use symbolon_protocol::grant::Slot;
-    use symbolon_protocol::id::Jti;
 
     use super::*;
 

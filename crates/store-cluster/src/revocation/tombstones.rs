@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt, Shared};
 use futures_util::{StreamExt, stream};
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
 
@@ -63,6 +65,13 @@ impl Tombstones {
             }
         });
         Arc::new(Self { postgres: Arc::clone(postgres), epochs: Arc::clone(epochs), batch })
+    }
+
+    /// Writes tombstones to PostgreSQL alone, for a store of which Redis is not believed yet.
+    pub(crate) async fn put_down(&self, tombstones: &[(IssuerId, Tombstone)]) -> Result<(), StoreError> {
+        let rows: Arc<[Row]> =
+            tombstones.iter().map(|(issuer, tombstone)| Row::of(issuer, tombstone)).collect();
+        write(&self.postgres, &[rows]).await
     }
 
     /// Writes rows to both engines; the end of a session's record to PostgreSQL alone: in Redis it is for whoever ends

@@ -13,8 +13,9 @@ use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::session::Session;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
-use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor};
+use symbolon_store::port::{Issuers, ListedSession, NextSessions, Page, PageRequest, SessionCursor};
 use symbolon_store::shard::Route;
+use symbolon_store::transfer::RecordKey;
 
 use super::record::{Found, Place};
 use super::slot_of_key;
@@ -87,14 +88,15 @@ impl ClusterStore {
     }
 
     /// Puts a session down and on its lists.
-    pub(super) async fn open_at(
+    pub(crate) async fn open_at(
         &self,
         issuer: &IssuerId,
         place: Place,
         session: &Session,
+        used_at: Timestamp,
     ) -> Result<(), StoreError> {
         let lists = try_join(self.list_for_user(issuer, place, session), self.list(issuer, place, session));
-        try_join(self.write_record(issuer, place, session), lists).await.map(drop)
+        try_join(self.write_record(issuer, place, session, used_at), lists).await.map(drop)
     }
 
     async fn list_for_user(
@@ -211,6 +213,31 @@ impl ClusterStore {
         now: Timestamp,
     ) -> Result<NextSessions, StoreError> {
         let limit = limit.clamp(1, 1_000) as usize;
+        let (live, next) = self.next_live(issuer, after, limit, now).await?;
+        let items = live.into_iter().map(|(place, found)| self.listed(place, found)).collect();
+        Ok(NextSessions { items, next })
+    }
+
+    /// The same with their keys and last uses, as they are written.
+    pub(crate) async fn next_found(
+        &self,
+        issuer: &IssuerId,
+        after: Option<SessionCursor>,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<(Vec<(RecordKey, Session, Timestamp)>, Option<SessionCursor>), StoreError> {
+        let (live, next) = self.next_live(issuer, after, limit, now).await?;
+        let one = |(place, found): (Place, Found)| (place.key, found.session, found.used_at);
+        Ok((live.into_iter().map(one).collect(), next))
+    }
+
+    async fn next_live(
+        &self,
+        issuer: &IssuerId,
+        after: Option<SessionCursor>,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<(Vec<(Place, Found)>, Option<SessionCursor>), StoreError> {
         let mut entries = Vec::new();
         let mut part = after.map_or(0, |after| slot_of_key(&after.0));
         let parts_in_all = u32::from(SLOTS);
@@ -229,8 +256,33 @@ impl ClusterStore {
         let places: Vec<Place> = entries.iter().map(|entry| entry.place).collect();
         let mut live = self.sessions_at(issuer, &places).await?;
         live.retain(|(_, found)| found.session.expires_at > now);
-        let items = live.into_iter().map(|(place, found)| self.listed(place, found)).collect();
-        Ok(NextSessions { items, next: read_up_to.map(SessionCursor) })
+        Ok((live, read_up_to.map(SessionCursor)))
+    }
+
+    /// Deletes every session that is on a list, with the lists: what an attempt left to fill this store.
+    pub(crate) async fn forget_sessions(&self) -> Result<(), StoreError> {
+        for issuer in self.issuers().await? {
+            for part in 0..u32::from(SLOTS) {
+                self.forget_part(&issuer.id, part).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn forget_part(&self, issuer: &IssuerId, part: u32) -> Result<(), StoreError> {
+        let list = self.issuer_list(issuer, part);
+        loop {
+            let entries = self.entries_after(issuer, part, None, SWEPT_AT_ONCE).await?;
+            if entries.is_empty() {
+                return Ok(());
+            }
+            try_join_all(entries.iter().map(|entry| self.delete_record(entry.place))).await?;
+            // What is left on the lists of users names nothing any more.
+            let mut cmd = redis::cmd("ZREM");
+            cmd.arg(list.as_bytes())
+                .arg(entries.iter().map(|entry| entry.bytes().to_vec()).collect::<Vec<_>>());
+            self.redis.write_durably(&cmd).await?;
+        }
     }
 
     async fn entries_after(

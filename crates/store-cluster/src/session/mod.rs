@@ -20,9 +20,9 @@ use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::ClusterStore;
-use record::{Found, Place};
+use record::Found;
 
-pub(crate) use record::Uses;
+pub(crate) use record::{Place, Uses};
 
 /// Sessions of one bulk creation that are on their way together.
 const OPENED_AT_ONCE: usize = 256;
@@ -50,6 +50,11 @@ impl ClusterStore {
         let slot = Route { generation: 0, shard: slot_of_key(&key) };
         let route = if self.generations.exists(Kind::Session, said) { said } else { slot };
         Place { route, key }
+    }
+
+    /// Where a session lives of which only its key is known, and what its `sid` says.
+    pub(crate) fn session_at(&self, said: Option<Route>, key: [u8; 16]) -> Place {
+        self.place_of(said.unwrap_or(Route { generation: 0, shard: 0 }), key)
     }
 
     /// Ends the session at a place, if it is one of the issuer's.
@@ -90,8 +95,9 @@ impl Sessions for ClusterStore {
         id: &SessionId,
         session: Session,
     ) -> Result<Outcome<()>, StoreError> {
+        let _pass = self.gate.enter()?;
         let place = self.session_place(issuer, id);
-        let open = self.open_at(issuer, place, &session);
+        let open = self.open_at(issuer, place, &session, session.created_at);
         self.measured(StoreKind::Session, place.route.shard, open).await?;
         Ok(Outcome::settled(()))
     }
@@ -101,11 +107,12 @@ impl Sessions for ClusterStore {
         issuer: &IssuerId,
         sessions: Vec<(SessionId, Session)>,
     ) -> Result<Outcome<()>, StoreError> {
+        let _pass = self.gate.enter()?;
         for some in sessions.chunks(OPENED_AT_ONCE) {
             let mut open = Vec::with_capacity(some.len());
             for (id, session) in some {
                 let place = self.session_place(issuer, id);
-                let one = self.open_at(issuer, place, session);
+                let one = self.open_at(issuer, place, session, session.created_at);
                 open.push(self.measured(StoreKind::Session, place.route.shard, one));
             }
             futures_util::future::try_join_all(open).await?;
@@ -126,7 +133,9 @@ impl Sessions for ClusterStore {
             return Ok(Outcome::settled(None));
         };
         self.uses.note(&place.key, now);
-        if found.use_is_due(now) {
+        if found.use_is_due(now)
+            && let Ok(_pass) = self.gate.enter()
+        {
             self.write_use(place, now).await;
         }
         Ok(Outcome::settled(Some(Arc::new(found.session))))
@@ -138,6 +147,7 @@ impl Sessions for ClusterStore {
         id: &SessionId,
         client: &ClientId,
     ) -> Result<Outcome<bool>, StoreError> {
+        let _pass = self.gate.enter()?;
         let place = self.session_place(issuer, id);
         let note = self.note_at(issuer, place, client);
         Ok(Outcome::settled(self.measured(StoreKind::Session, place.route.shard, note).await?))
@@ -162,6 +172,7 @@ impl Sessions for ClusterStore {
         id: &SessionId,
         end: &SessionEnd,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
+        let _pass = self.gate.enter()?;
         let place = self.session_place(issuer, id);
         let ended = self.end_session_at(issuer, place, end);
         Ok(Outcome::settled(self.measured(StoreKind::Session, place.route.shard, ended).await?))
@@ -173,6 +184,7 @@ impl Sessions for ClusterStore {
         sid: &str,
         end: &SessionEnd,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError> {
+        let _pass = self.gate.enter()?;
         let Some(place) = self.sid_place(sid) else { return Ok(Outcome::settled(None)) };
         let ended = self.end_session_at(issuer, place, end);
         Ok(Outcome::settled(self.measured(StoreKind::Session, place.route.shard, ended).await?))
@@ -184,6 +196,7 @@ impl Sessions for ClusterStore {
         user: &UserId,
         end: &SessionEnd,
     ) -> Result<Outcome<u64>, StoreError> {
+        let _pass = self.gate.enter()?;
         let mut ended = 0;
         for place in self.places_of_user(issuer, user).await? {
             let end = self.end_session_at(issuer, place, end);

@@ -61,7 +61,7 @@ static END: LazyLock<Script> = LazyLock::new(|| {
 
 /// Where a session is: its shard and its key there.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub(super) route: Route,
     pub(super) key: [u8; 16],
 }
@@ -150,11 +150,12 @@ impl ClusterStore {
         issuer: &IssuerId,
         place: Place,
         session: &Session,
+        used_at: Timestamp,
     ) -> Result<(), StoreError> {
         let life = time_to_live(session.expires_at, self.now());
         let mut cmd = redis::cmd("SET");
         cmd.arg(self.session_key(place).as_bytes());
-        cmd.arg(record(issuer, session, session.created_at)?).arg("PX").arg(life);
+        cmd.arg(record(issuer, session, used_at)?).arg("PX").arg(life);
         self.redis.write_durably(&cmd).await.map(drop)
     }
 
@@ -203,6 +204,13 @@ impl ClusterStore {
             }
         }
         Err(StoreError::Unavailable("Redis: the sessions of this shard are being brought up to date".into()))
+    }
+
+    /// Deletes a record as though it had never been.
+    pub(super) async fn delete_record(&self, place: Place) -> Result<(), StoreError> {
+        let mut cmd = redis::cmd("DEL");
+        cmd.arg(self.session_key(place).as_bytes());
+        self.redis.write_durably(&cmd).await.map(drop)
     }
 
     /// Notes a use. Nobody waits for it to last: that a session was used is not worth an answer's time.

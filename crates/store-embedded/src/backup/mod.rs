@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use symbolon_protocol::time::Timestamp;
 
+pub(crate) use records::read as read_journal;
 pub use restore::{RestoreOptions, Restored, restore};
 
 use crate::database::DatabaseError;
@@ -106,13 +107,25 @@ impl From<BackupFailure> for symbolon_store::backup::BackupError {
     }
 }
 
+/// The files of a backup that was checked.
+pub(crate) struct Files {
+    pub(crate) database: PathBuf,
+    pub(crate) journal: PathBuf,
+}
+
+/// Checks a backup; where its halves are.
+pub(crate) fn files(directory: &Path) -> Result<Files, BackupFailure> {
+    verify::check(directory)?;
+    Ok(Files { database: directory.join(DATABASE), journal: directory.join(JOURNAL) })
+}
+
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupFailure {
     let path = path.to_owned();
     move |source| BackupFailure::Io { path, source }
 }
 
 /// Whether there is something at `path` other than an empty directory.
-fn is_taken(path: &Path) -> Result<bool, BackupFailure> {
+pub(crate) fn is_taken(path: &Path) -> Result<bool, BackupFailure> {
     match path.read_dir() {
         Ok(mut entries) => Ok(entries.next().is_some()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -121,7 +134,7 @@ fn is_taken(path: &Path) -> Result<bool, BackupFailure> {
 }
 
 /// A directory that becomes `target` when it is finished, and vanishes when it is not.
-struct Staging {
+pub(crate) struct Staging {
     path: PathBuf,
     target: PathBuf,
     finished: bool,
@@ -129,12 +142,9 @@ struct Staging {
 
 impl Staging {
     /// Makes `<target><suffix>`; nobody else can have it at the same time.
-    fn begin(target: &Path, suffix: &str) -> Result<Self, BackupFailure> {
+    pub(crate) fn begin(target: &Path, suffix: &str) -> Result<Self, BackupFailure> {
         use std::os::unix::fs::DirBuilderExt;
-        let name = target.file_name().ok_or_else(|| BackupFailure::NoParent(target.to_owned()))?;
-        let mut own = name.to_owned();
-        own.push(suffix);
-        let path = target.with_file_name(own);
+        let path = Self::path_of(target, suffix)?;
         match std::fs::DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => Ok(Self { path, target: target.to_owned(), finished: false }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BackupFailure::Leftover(path)),
@@ -142,8 +152,21 @@ impl Staging {
         }
     }
 
+    /// Where it stands until it is finished.
+    pub(crate) fn path_of(target: &Path, suffix: &str) -> Result<PathBuf, BackupFailure> {
+        let name = target.file_name().ok_or_else(|| BackupFailure::NoParent(target.to_owned()))?;
+        let mut own = name.to_owned();
+        own.push(suffix);
+        Ok(target.with_file_name(own))
+    }
+
+    /// The directory as it is called now.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Gives it its name, durably. An empty directory of that name is replaced.
-    fn finish(mut self) -> Result<(), BackupFailure> {
+    pub(crate) fn finish(mut self) -> Result<(), BackupFailure> {
         crate::directory::sync_directory(&self.path)?;
         std::fs::rename(&self.path, &self.target).map_err(io_error(&self.target))?;
         self.finished = true;

@@ -51,7 +51,7 @@ fn write_record(out: &mut impl Write, key: &[u8], value: &[u8]) -> io::Result<()
 }
 
 /// Reads a file, whose digest was checked, and gives each record to `each`; how many there were.
-pub(super) fn read(
+pub(crate) fn read(
     path: &Path,
     mut each: impl FnMut(Op) -> Result<(), BackupFailure>,
 ) -> Result<u64, BackupFailure> {

@@ -60,6 +60,16 @@ fn hold(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 impl DatabaseSnapshot {
+    /// The database of a file that nobody writes to.
+    pub(crate) fn of_file(path: &Path) -> Result<Self, DatabaseError> {
+        Ok(Self { connection: open_reader(path, 0)? })
+    }
+
+    /// What reads it.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// Copies it to the file `target`, which must not exist or be a database to overwrite, and syncs the copy.
     /// Reads everything; blocks.
     ///

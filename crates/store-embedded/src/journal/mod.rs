@@ -69,6 +69,7 @@ pub struct Journal {
     watermark: Arc<Watermark>,
     counters: Arc<Counters>,
     failed: Arc<AtomicBool>,
+    sealed: AtomicBool,
     space: FreeSpace,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -104,6 +105,7 @@ impl Journal {
             watermark: Arc::default(),
             counters: Arc::default(),
             failed: Arc::default(),
+            sealed: AtomicBool::new(false),
             space,
             writer: Mutex::new(None),
         };
@@ -131,16 +133,32 @@ impl Journal {
     /// Adds changes, to be made durable together, to the open batch, and answers its number. No I/O: call it
     /// while holding the lock under which memory was changed. Without any change it still takes a number.
     ///
-    /// After [`close`](Self::close), or after the disk failed where that does not end the process, the answer is
+    /// After [`close`](Self::close) or [`seal`](Self::seal), or after the disk failed where that does not end the process, the answer is
     /// a number that never becomes durable.
     pub fn append(&self, ops: impl IntoIterator<Item = Op>) -> CommitNumber {
         CommitNumber(self.open.add(ops).unwrap_or(u64::MAX))
     }
 
-    /// Whether writes are taken: there is more disk than the reserve, and the disk has not failed. To be asked
-    /// before memory is changed; costs an atomic load or two.
+    /// Whether writes are taken: there is more disk than the reserve, the disk has not failed, and nobody has
+    /// [sealed](Self::seal) it. To be asked before memory is changed; costs an atomic load or three.
     pub fn writable(&self) -> bool {
+        !self.is_sealed() && self.has_room()
+    }
+
+    /// Whether there is more disk than the reserve, and it has not failed.
+    pub(crate) fn has_room(&self) -> bool {
         !self.failed.load(Ordering::Acquire) && self.space.is_enough()
+    }
+
+    /// Takes no appends any more: they get a number that never becomes durable. What was appended before still does.
+    pub fn seal(&self) {
+        self.sealed.store(true, Ordering::Release);
+        self.open.seal();
+    }
+
+    /// Whether it takes no appends any more.
+    pub fn is_sealed(&self) -> bool {
+        self.sealed.load(Ordering::Acquire)
     }
 
     /// Looks at the free space now, instead of within a tenth of a second.

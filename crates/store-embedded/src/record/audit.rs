@@ -18,6 +18,29 @@ use crate::EmbeddedStore;
 /// Records that one closure writes: the pages of the indexes are written once for all of them.
 const ROWS_WRITTEN: usize = 20_000;
 
+/// Writes a record, whose document is given, after all others.
+pub(super) fn insert(
+    issuer: &IssuerId,
+    record: &AuditRecord,
+    document: &str,
+    statements: &Statements<'_>,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO audit (issuer, at, event, user, client, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let (user, client) = (record.user.as_ref(), record.client.as_ref());
+    statements.change(
+        sql,
+        params![
+            issuer.as_str(),
+            millis(record.at),
+            record.event.name(),
+            user.map(|user| user.as_str()),
+            client.map(|client| client.as_str()),
+            document
+        ],
+    )?;
+    Ok(())
+}
+
 #[async_trait]
 impl Audit for EmbeddedStore {
     async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
@@ -31,18 +54,7 @@ impl Audit for EmbeddedStore {
                 records.by_ref().take(ROWS_WRITTEN).map(row).collect::<Result<Vec<_>, StoreError>>()?;
             let write = move |statements: &Statements<'_>| {
                 for (issuer, record, document) in &rows {
-                    statements.change(
-                        "INSERT INTO audit (issuer, at, event, user, client, document)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                        params![
-                            issuer.as_str(),
-                            millis(record.at),
-                            record.event.name(),
-                            record.user.as_ref().map(|user| user.as_str()),
-                            record.client.as_ref().map(|client| client.as_str()),
-                            document
-                        ],
-                    )?;
+                    insert(issuer, record, document, statements)?;
                 }
                 Ok(())
             };

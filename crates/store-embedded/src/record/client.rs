@@ -16,7 +16,7 @@ use super::statement::{Statements, document};
 use super::{ROWS_PER_WRITE, from_document, millis, refuse, to_document};
 use crate::EmbeddedStore;
 
-struct Row {
+pub(super) struct Row {
     id: String,
     search: String,
     created_at: i64,
@@ -25,7 +25,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(client: &Client) -> Result<Self, StoreError> {
+    pub(super) fn of(client: &Client) -> Result<Self, StoreError> {
         Ok(Self {
             id: client.client_id.as_str().to_owned(),
             search: format!("{}\n{}", client.client_id, client.client_name).to_lowercase(),
@@ -35,7 +35,7 @@ impl Row {
         })
     }
 
-    fn insert(&self, issuer: &IssuerId, statements: &Statements<'_>) -> rusqlite::Result<Created> {
+    pub(super) fn insert(&self, issuer: &IssuerId, statements: &Statements<'_>) -> rusqlite::Result<Created> {
         let written = statements.change(
             "INSERT INTO clients (issuer, id, search, created_at, updated_at, document)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",

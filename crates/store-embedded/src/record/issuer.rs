@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
@@ -20,12 +20,68 @@ use crate::EmbeddedStore;
 const KEYS: &str = "SELECT document, sealed FROM signing_keys WHERE issuer = ?1 ORDER BY position";
 const SETTINGS: &str = "SELECT settings FROM issuers WHERE id = ?1";
 
-fn issuer_of(row: &Row<'_>) -> rusqlite::Result<(String, String, Vec<u8>, i64)> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+const ISSUERS: &str = "SELECT id, url, sealed_secret, created_at FROM issuers ORDER BY created_at, id";
+
+fn issuer_of(row: &Row<'_>) -> rusqlite::Result<Issuer> {
+    Ok(Issuer {
+        id: IssuerId::trusted(row.get::<_, String>(0)?),
+        url: row.get(1)?,
+        sealed_secret: row.get(2)?,
+        created_at: Timestamp::from_millis(row.get::<_, i64>(3)?.unsigned_abs()),
+    })
+}
+
+/// Every issuer that a connection sees.
+pub(crate) fn issuers(connection: &Connection) -> rusqlite::Result<Vec<Issuer>> {
+    connection.prepare(ISSUERS)?.query_map((), issuer_of)?.collect()
+}
+
+/// The settings and keys of an issuer that a connection sees.
+pub(crate) fn keys_and_settings(
+    issuer: &IssuerId,
+    connection: &Connection,
+) -> Result<(IssuerSettings, Vec<KeyRecord>), StoreError> {
+    let read = || {
+        let settings: String = connection.query_row(SETTINGS, [issuer.as_str()], document)?;
+        let mut keys = connection.prepare(KEYS)?;
+        let keys = keys.query_map([issuer.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok((settings, keys.collect::<rusqlite::Result<Vec<_>>>()?))
+    };
+    let (settings, keys) = read().map_err(|error: rusqlite::Error| crate::failed(error))?;
+    Ok((from_document(&settings)?, keys_of(keys)?))
+}
+
+/// Writes an issuer with the document of its settings; how many rows that made.
+pub(super) fn insert(
+    issuer: &Issuer,
+    settings: &str,
+    statements: &Statements<'_>,
+) -> rusqlite::Result<usize> {
+    statements.change(
+        "INSERT INTO issuers (id, url, sealed_secret, created_at, settings) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO NOTHING",
+        params![issuer.id.as_str(), issuer.url, issuer.sealed_secret, millis(issuer.created_at), settings],
+    )
+}
+
+/// Writes the keys of an issuer that has none.
+pub(super) fn insert_keys(
+    issuer: &IssuerId,
+    keys: &[(String, String, Vec<u8>)],
+    statements: &Statements<'_>,
+) -> rusqlite::Result<()> {
+    for (position, (kid, document, sealed)) in (0_i64..).zip(keys) {
+        statements.change(
+            "INSERT INTO signing_keys (issuer, kid, position, document, sealed)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![issuer.as_str(), kid, position, document, sealed],
+        )?;
+    }
+    Ok(())
 }
 
 /// The document of a key without its sealed half, which has a column of its own.
-fn key_document(key: &KeyRecord) -> Result<(String, String, Vec<u8>), StoreError> {
+pub(super) fn key_document(key: &KeyRecord) -> Result<(String, String, Vec<u8>), StoreError> {
     let document = to_document(&KeyRecord { sealed: Vec::new(), ..key.clone() })?;
     Ok((key.kid.as_str().to_owned(), document, key.sealed.clone()))
 }
@@ -49,31 +105,14 @@ impl Issuers for EmbeddedStore {
     async fn create_issuer(&self, issuer: Issuer, settings: IssuerSettings) -> Result<Created, StoreError> {
         let settings = to_document(&settings)?;
         let create = move |statements: &Statements<'_>| {
-            let written = statements.change(
-                "INSERT INTO issuers (id, url, sealed_secret, created_at, settings) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT DO NOTHING",
-                params![issuer.id.as_str(), issuer.url, issuer.sealed_secret, millis(issuer.created_at), settings],
-            )?;
+            let written = insert(&issuer, &settings, statements)?;
             Ok(if written == 1 { Created::Created } else { Created::Exists })
         };
         self.records.change(StoreKind::Setting, Changed::Issuers, create).await
     }
 
     async fn issuers(&self) -> Result<Vec<Issuer>, StoreError> {
-        let read = self.records.read(StoreKind::Setting, |statements| {
-            statements.all(
-                "SELECT id, url, sealed_secret, created_at FROM issuers ORDER BY created_at, id",
-                (),
-                issuer_of,
-            )
-        });
-        let issuer = |(id, url, sealed_secret, created_at): (String, String, Vec<u8>, i64)| Issuer {
-            id: IssuerId::trusted(id),
-            url,
-            sealed_secret,
-            created_at: Timestamp::from_millis(created_at.unsigned_abs()),
-        };
-        Ok(read.await?.into_iter().map(issuer).collect())
+        self.records.read(StoreKind::Setting, |statements| statements.all(ISSUERS, (), issuer_of)).await
     }
 
     async fn update_issuer(&self, issuer: Issuer) -> Result<bool, StoreError> {
@@ -109,14 +148,7 @@ impl Issuers for EmbeddedStore {
                 Err(error) => return refuse(error),
             }
             statements.change("DELETE FROM signing_keys WHERE issuer = ?1", [issuer.as_str()])?;
-            for (position, (kid, document, sealed)) in (0_i64..).zip(&rows) {
-                statements.change(
-                    "INSERT INTO signing_keys (issuer, kid, position, document, sealed)
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
-                    params![issuer.as_str(), kid, position, document, sealed],
-                )?;
-            }
-            Ok(())
+            Ok(insert_keys(&issuer, &rows, statements)?)
         };
         self.records.change(StoreKind::Key, changed, put).await
     }

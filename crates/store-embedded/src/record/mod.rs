@@ -7,6 +7,7 @@ mod audit;
 mod audit_size;
 mod client;
 mod consent;
+mod import;
 mod issuer;
 mod listing;
 mod reseal;
@@ -15,6 +16,8 @@ mod user;
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use issuer::{issuers, keys_and_settings};
 
 use std::future::Future;
 use std::sync::Arc;
@@ -32,6 +35,7 @@ use symbolon_store::port::{Changed, Given, Listener};
 
 use crate::database::{Database, Migration, ReadError, WriteError};
 use crate::failed;
+use crate::freeze::frozen;
 use crate::journal::Journal;
 use statement::Statements;
 
@@ -142,7 +146,7 @@ impl Records {
         kind: StoreKind,
         work: impl FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.written(kind, self.hand_over(work)).await
+        self.written(kind, self.hand_over(kind, work)).await
     }
 
     /// Waits for a write that was handed over.
@@ -162,7 +166,7 @@ impl Records {
         changed: Changed,
         work: impl FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let write = self.hand_over(work);
+        let write = self.hand_over(kind, work);
         let records = Arc::clone(self);
         let task = tokio::spawn(async move {
             let result = write.await;
@@ -176,14 +180,26 @@ impl Records {
 
     /// Gives a closure to the writer, at once; the future ends when its commit is durable.
     ///
-    /// Not on a full disk: SQLite would cope with it, but what it wrote would come out of the journal's reserve.
-    fn hand_over<T: Send + 'static, F>(&self, work: F) -> impl Future<Output = Written<T>> + Send + use<T, F>
+    /// Not on a full disk: SQLite would cope with it, but what it wrote would come out of the journal's reserve. And
+    /// not on a store that is being moved, but for the audit log.
+    fn hand_over<T: Send + 'static, F>(
+        &self,
+        kind: StoreKind,
+        work: F,
+    ) -> impl Future<Output = Written<T>> + Send + use<T, F>
     where
         F: FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
     {
         let figures = Arc::clone(&self.figures);
-        let write = self.journal.writable().then(|| {
-            self.database.write(move |transaction| work(&Statements::new(transaction, figures.database())))
+        let journal = Arc::clone(&self.journal);
+        let write = self.journal.has_room().then(|| {
+            self.database.write(move |transaction| {
+                // Here, on the thread that writes: nothing that did not see the seal follows what made it.
+                if journal.is_sealed() && kind != StoreKind::Audit {
+                    return refuse(frozen());
+                }
+                work(&Statements::new(transaction, figures.database()))
+            })
         });
         async move {
             match write {
@@ -218,7 +234,7 @@ fn to_document<T: Serialize>(record: &T) -> Result<String, StoreError> {
     serde_json::to_string(record).map_err(failed)
 }
 
-fn from_document<T: DeserializeOwned>(document: &str) -> Result<T, StoreError> {
+pub(crate) fn from_document<T: DeserializeOwned>(document: &str) -> Result<T, StoreError> {
     serde_json::from_str(document).map_err(failed)
 }
 

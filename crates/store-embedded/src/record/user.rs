@@ -21,7 +21,7 @@ use crate::database::WriteError;
 /// Closures of one bulk creation that are on their way: the next one is prepared while one is written.
 const WRITES_IN_FLIGHT: usize = 2;
 
-struct Row {
+pub(super) struct Row {
     id: String,
     email: Option<String>,
     username: Option<String>,
@@ -33,7 +33,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(user: &User) -> Result<Self, StoreError> {
+    pub(super) fn of(user: &User) -> Result<Self, StoreError> {
         let email = user.email.as_deref().map(str::to_lowercase);
         let username = user.profile.preferred_username.as_deref().map(str::to_lowercase);
         let names = [user.profile.name.as_deref(), email.as_deref(), username.as_deref()];
@@ -50,7 +50,7 @@ impl Row {
         })
     }
 
-    fn insert(
+    pub(super) fn insert(
         &self,
         issuer: &IssuerId,
         password: Option<&PasswordHash>,
@@ -177,7 +177,7 @@ impl Users for EmbeddedStore {
                 |(user, password): &(User, Option<PasswordHash>)| Ok((Row::of(user)?, password.clone()));
             let rows = some.iter().map(row).collect::<Result<Vec<_>, StoreError>>()?;
             let issuer = issuer.clone();
-            in_flight.push_back(self.records.hand_over(move |statements| {
+            in_flight.push_back(self.records.hand_over(StoreKind::User, move |statements| {
                 let insert = |(row, password): &(Row, Option<PasswordHash>)| {
                     row.insert(&issuer, password.as_ref(), statements)
                 };

@@ -30,10 +30,10 @@ const READ_AT_ONCE: usize = 1_000;
 
 /// A session on disk. The issuer is in the key's digest too, but a listing needs its name.
 #[derive(Serialize, Deserialize)]
-struct Stored {
-    issuer: IssuerId,
-    used_at: Timestamp,
-    session: Session,
+pub(crate) struct Stored {
+    pub(crate) issuer: IssuerId,
+    pub(crate) used_at: Timestamp,
+    pub(crate) session: Session,
 }
 
 #[derive(Serialize)]
@@ -53,14 +53,20 @@ fn user_key(issuer: &IssuerId, user: &UserId, key: &Key) -> Vec<u8> {
     [record_key(issuer, user.as_str()), *key].concat()
 }
 
-fn opened(issuer: &IssuerId, key: &Key, session: &Session) -> Result<[Op; 2], StoreError> {
+/// The changes that write a session that was not there.
+pub(crate) fn opened(
+    issuer: &IssuerId,
+    key: &Key,
+    session: &Session,
+    used_at: Timestamp,
+) -> Result<[Op; 2], StoreError> {
     let by_user = Op::put(
         Table::SessionsOfUser,
         &user_key(issuer, &session.user, key),
         session.expires_at.millis(),
         &[],
     );
-    Ok([put(issuer, key, session, session.created_at)?, by_user])
+    Ok([put(issuer, key, session, used_at)?, by_user])
 }
 
 /// Puts a client on a session's list; whether it was not on it before, and the commit to wait for either way.
@@ -198,8 +204,8 @@ impl Sessions for EmbeddedStore {
         let mut last = CommitNumber::LOADED;
         for (id, session) in sessions {
             let (route, key) = self.session_route(issuer, &id);
-            let ops = opened(issuer, &key, &session)?;
             let used = session.created_at;
+            let ops = opened(issuer, &key, &session, used)?;
             let live = Live::new(number, session, used);
             last = self.sessions.with(route, |shard| {
                 shard.make_room(MOST_PER_SHARD, |commit| self.journal.durable(commit));

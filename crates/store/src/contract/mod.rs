@@ -28,6 +28,7 @@ pub mod revocation;
 pub mod sample;
 pub mod session;
 pub mod shards;
+pub mod transfer;
 pub mod user;
 
 use std::future::Future;

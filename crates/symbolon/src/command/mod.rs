@@ -9,6 +9,7 @@ mod configuration;
 mod issuer;
 mod key;
 mod loadtest;
+mod migrate;
 mod output;
 mod restore;
 mod secret_input;
@@ -42,6 +43,9 @@ pub(crate) enum CommandError {
     /// There is no backup, or it was not restored.
     #[error(transparent)]
     Backup(#[from] symbolon_store_embedded::backup::BackupFailure),
+    /// A store was not moved.
+    #[error(transparent)]
+    Migrate(#[from] migrate::MigrateError),
     /// A load test could not run.
     #[error(transparent)]
     Loadtest(#[from] symbolon_loadtest::LoadtestError),
@@ -68,6 +72,7 @@ impl CommandError {
             Self::Config(_) | Self::Usage(_) => true,
             Self::Process(error) => matches!(error, ProcessError::Config(_) | ProcessError::PostgresUrl(_)),
             Self::Api(error) => error.is_usage(),
+            Self::Migrate(error) => error.is_usage(),
             // It could not run, which is not what it would say of a provider that failed.
             Self::Loadtest(_) => true,
             _ => false,

@@ -6,7 +6,7 @@ use symbolon_server::clock::SystemClock;
 use symbolon_store_cluster::{Finding, Level, check};
 
 use super::output::{line, print};
-use super::{CommandError, load};
+use super::{CommandError, load, migrate};
 use crate::cli::at_home;
 use crate::process::store::cluster_options;
 
@@ -15,14 +15,18 @@ pub(super) fn command() -> Command {
         .about("Examine PostgreSQL and Redis: whether they keep what the cluster store promises")
         .after_help("Nothing is changed in them. The exit code is 1 where something is refused.");
     Command::new("store")
-        .about("Look after the engines of the cluster store")
+        .about("Examine the engines of the cluster store, and move from one store to the other")
         .subcommand_required(true)
         .subcommand(at_home(check))
+        .subcommand(migrate::command())
+        .subcommand(migrate::thaw_command())
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("check", matches)) => examine(matches),
+        Some(("migrate", matches)) => migrate::run(matches),
+        Some(("thaw", matches)) => migrate::thaw(matches),
         _ => Ok(()),
     }
 }

@@ -94,6 +94,15 @@ pub(super) fn master_key(
     Ok(MasterKey::parse(&text)?)
 }
 
+/// The master key in a file, if there is one.
+pub(crate) fn read_master_key(path: &Path) -> Result<Option<MasterKey>, ProcessError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(MasterKey::parse(&SecretString::new(text))?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("cannot read the master key from", path)(error)),
+    }
+}
+
 /// Writes a key beside the one that is in use, durably, to take its place by [`take_over`].
 pub(crate) fn write_aside(path: &Path, text: &str) -> Result<PathBuf, ProcessError> {
     let aside = path.with_extension("key.new");

@@ -128,8 +128,17 @@ pub(crate) fn open_embedded(
     clock: &Arc<SystemClock>,
     accept_clock: bool,
 ) -> Result<Arc<EmbeddedStore>, ProcessError> {
+    Ok(Arc::new(EmbeddedStore::open(embedded_options(config, clock, accept_clock))?))
+}
+
+/// The data directory of a configuration, and how to open it.
+pub(crate) fn embedded_options(
+    config: &Config,
+    clock: &Arc<SystemClock>,
+    accept_clock: bool,
+) -> EmbeddedOptions {
     let clock = Arc::clone(clock);
-    let options = EmbeddedOptions {
+    EmbeddedOptions {
         path: config.storage.data_dir.clone(),
         shards: config.storage.shards,
         journal: JournalOptions {
@@ -141,6 +150,5 @@ pub(crate) fn open_embedded(
         database: DatabaseOptions { sync: config.storage.sync, ..DatabaseOptions::default() },
         now: Arc::new(move || clock.now().millis()),
         accept_clock,
-    };
-    Ok(Arc::new(EmbeddedStore::open(options)?))
+    }
 }

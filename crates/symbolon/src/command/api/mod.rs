@@ -77,7 +77,7 @@ pub(super) struct Api {
     secret: SecretString,
     issuer: IssuerId,
     /// The configuration that the command was given.
-    pub(super) config: Config,
+    pub(super) config: Arc<Config>,
 }
 
 impl Api {
@@ -89,7 +89,7 @@ impl Api {
             }
             _ => IssuerId::default_issuer(),
         };
-        let config = load(matches)?;
+        let config = Arc::new(load(matches)?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         if let Some(url) = matches.get_one::<String>("server") {
             let secret = known_secret(&config)?;
@@ -108,6 +108,14 @@ impl Api {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The server that holds the data directory.
+    pub(super) fn of_the_holder(config: Arc<Config>) -> Result<Self, CommandError> {
+        let trust = config.listen.management_tls.as_ref().map(trust::of_configured).transpose()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (secret, way) = (known_secret(&config)?, Way::Server(Remote::of(&config, trust)?));
+        Ok(Self { runtime, way, secret, issuer: IssuerId::default_issuer(), config })
     }
 
     /// Whether a server that runs elsewhere, or by other rules than this configuration, may have answered.

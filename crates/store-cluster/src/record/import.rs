@@ -1,0 +1,96 @@
+//! Taking records in as they are, when a store moves from another back-end.
+
+use symbolon_protocol::client::Client;
+use symbolon_protocol::consent::Consent;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::user::{PasswordHash, User};
+use symbolon_store::StoreError;
+use symbolon_store::transfer::Record;
+
+use super::user_row::UserRow;
+use super::{Records, each};
+use crate::to_document;
+
+/// A consent with its key.
+type Given = (IssuerId, UserId, ClientId, Consent);
+
+const CONSENTS: &str = "INSERT INTO consents (issuer, user_id, client_id, document)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])";
+
+impl Records {
+    /// Writes the records that live in the database, in their order. None of them is there yet.
+    pub(crate) async fn import(&self, records: Vec<Record>) -> Result<(), StoreError> {
+        let (mut clients, mut users) = (Vec::new(), Vec::new());
+        let (mut consents, mut audit) = (Vec::new(), Vec::new());
+        for record in records {
+            match record {
+                Record::Client(issuer, client) => clients.push((issuer, client)),
+                Record::User(issuer, user, password) => users.push((issuer, (user, password))),
+                Record::Consent(issuer, user, client, consent) => {
+                    consents.push((issuer, user, client, consent));
+                }
+                Record::Audit(issuer, record) => audit.push((issuer, *record)),
+                other => {
+                    let class = other.class().as_str();
+                    return Err(StoreError::Failed(format!("{class} do not live in the tables of records")));
+                }
+            }
+        }
+        for (issuer, clients) in by_issuer(clients) {
+            self.import_clients(&issuer, clients).await?;
+        }
+        for (issuer, users) in by_issuer(users) {
+            self.import_users(&issuer, users).await?;
+        }
+        self.import_consents(&consents).await?;
+        if audit.is_empty() { Ok(()) } else { self.write_audit(audit).await }
+    }
+
+    async fn import_clients(&self, issuer: &IssuerId, clients: Vec<Box<Client>>) -> Result<(), StoreError> {
+        let written = self.create_in_order_of(issuer, &clients);
+        all_new(written.await?.len(), clients.len(), "a client", issuer)
+    }
+
+    async fn import_users(
+        &self,
+        issuer: &IssuerId,
+        users: Vec<(Box<User>, Option<PasswordHash>)>,
+    ) -> Result<(), StoreError> {
+        let rows = users.into_iter().map(|(user, password)| UserRow::of(&user, password));
+        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        let number = rows.len();
+        all_new(self.create_in_order(issuer, rows).await?.len(), number, "a user", issuer)
+    }
+
+    async fn import_consents(&self, given: &[Given]) -> Result<(), StoreError> {
+        if given.is_empty() {
+            return Ok(());
+        }
+        let documents =
+            given.iter().map(|(.., consent)| to_document(consent)).collect::<Result<Vec<_>, _>>()?;
+        let issuers = each(given, |(issuer, ..)| issuer.as_str());
+        let users = each(given, |(_, user, ..)| user.as_str());
+        let clients = each(given, |(_, _, client, _)| client.as_str());
+        let connection = self.postgres.connection().await?;
+        connection.change(CONSENTS, &[&issuers, &users, &clients, &documents]).await.map(drop)
+    }
+}
+
+fn all_new(written: usize, given: usize, what: &str, issuer: &IssuerId) -> Result<(), StoreError> {
+    if written == given {
+        return Ok(());
+    }
+    Err(StoreError::Failed(format!("{what} of {issuer} came twice")))
+}
+
+/// Neighbours of one issuer together, in their order.
+fn by_issuer<T>(records: Vec<(IssuerId, T)>) -> Vec<(IssuerId, Vec<T>)> {
+    let mut runs: Vec<(IssuerId, Vec<T>)> = Vec::new();
+    for (issuer, record) in records {
+        match runs.last_mut() {
+            Some((last, run)) if *last == issuer => run.push(record),
+            _ => runs.push((issuer, vec![record])),
+        }
+    }
+    runs
+}

@@ -1,0 +1,260 @@
+//! Giving records out, page by page, each behind the last key of the one before.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::PasswordHash;
+use symbolon_store::StoreError;
+use symbolon_store::port::{Issuers, SessionCursor, Shards};
+use symbolon_store::shard::Kind;
+use symbolon_store::transfer::{Export, Record, RecordKey, Records};
+use tokio_postgres::Row as DatabaseRow;
+
+use crate::postgres::{Parameter, column};
+use crate::revocation::{Row, capped};
+use crate::{ClusterStore, from_document};
+
+/// Records of one page.
+const PAGE: usize = 1_000;
+
+const FAMILIES: &str =
+    "SELECT key, document FROM families WHERE key > $1 AND ends_at > $2 ORDER BY key LIMIT $3";
+/// Without the ends of sessions as such: a session that ended is not given out.
+const REVOCATIONS: &str = "SELECT tag, id, value, until FROM tombstones
+    WHERE (tag, id) > ($1, $2) AND until > $3 ORDER BY tag, id LIMIT $4";
+const ASSERTIONS: &str =
+    "SELECT key, until FROM assertion_marks WHERE key > $1 AND until > $2 ORDER BY key LIMIT $3";
+const CLIENTS: &str = "SELECT issuer, created_at, sequence, document FROM clients
+    WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
+const USERS: &str = "SELECT issuer, created_at, sequence, document, password FROM users
+    WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
+const CONSENTS: &str = "SELECT issuer, user_id, client_id, document FROM consents
+    WHERE (issuer, user_id, client_id) > ($1, $2, $3) ORDER BY issuer, user_id, client_id LIMIT $4";
+const AUDIT: &str = "SELECT issuer, at, sequence, document FROM audit
+    WHERE (issuer, at, sequence) > ($1, $2, $3) AND sequence <= $5 ORDER BY issuer, at, sequence LIMIT $4";
+
+/// The records of a cluster that takes no writes.
+pub struct ClusterExport {
+    store: Arc<ClusterStore>,
+    /// The last line of the audit log: what nodes answer meanwhile is written behind it.
+    audited: i64,
+}
+
+impl ClusterExport {
+    /// The records of a store, with the audit log as far as it is written now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn of(store: Arc<ClusterStore>) -> Result<Self, StoreError> {
+        let last = "SELECT coalesce(max(sequence), 0) FROM audit";
+        let row = store.postgres.connection().await?.first(last, &[]).await?;
+        let audited = row.map_or(Ok(0), |row| column(&row, 0))?;
+        Ok(Self { store, audited })
+    }
+}
+
+#[async_trait]
+impl Export for ClusterExport {
+    async fn records(&self, ended: Timestamp) -> Result<Box<dyn Records>, StoreError> {
+        let issuers = self.store.issuers().await?;
+        let start = || (String::new(), i64::MIN, i64::MIN);
+        let mut next = VecDeque::from([Next::Shards, Next::Epoch, Next::Issuers]);
+        next.extend(issuers.into_iter().map(|issuer| Next::Sessions(issuer.id, None)));
+        next.extend([
+            Next::Families(Vec::new()),
+            Next::Revocations(String::new(), String::new()),
+            Next::Assertions(Vec::new()),
+            Next::Clients(start()),
+            Next::Users(start()),
+            Next::Consents(<[String; 3]>::default()),
+            Next::Audit(start()),
+        ]);
+        let (store, audited) = (Arc::clone(&self.store), self.audited);
+        Ok(Box::new(Pages { store, audited, ended, next }))
+    }
+}
+
+/// A place in the order of listings: issuer, time, sequence.
+type ByAge = (String, i64, i64);
+
+/// What to read next, and behind which key.
+enum Next {
+    Shards,
+    Epoch,
+    Issuers,
+    Sessions(IssuerId, Option<SessionCursor>),
+    Families(Vec<u8>),
+    Revocations(String, String),
+    Assertions(Vec<u8>),
+    Clients(ByAge),
+    Users(ByAge),
+    Consents([String; 3]),
+    Audit(ByAge),
+}
+
+struct Pages {
+    store: Arc<ClusterStore>,
+    audited: i64,
+    ended: Timestamp,
+    next: VecDeque<Next>,
+}
+
+#[async_trait]
+impl Records for Pages {
+    async fn next(&mut self) -> Result<Option<Vec<Record>>, StoreError> {
+        while let Some(next) = self.next.pop_front() {
+            let (records, more) = self.read(next).await?;
+            if let Some(more) = more {
+                self.next.push_front(more);
+            }
+            if !records.is_empty() {
+                return Ok(Some(records));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Records, and what follows them of their class.
+type Page = (Vec<Record>, Option<Next>);
+
+impl Pages {
+    async fn read(&self, next: Next) -> Result<Page, StoreError> {
+        let ended = capped(self.ended).cast_signed();
+        let limit = i64::try_from(PAGE).unwrap_or(i64::MAX);
+        match next {
+            Next::Shards => Ok((self.shards(), None)),
+            Next::Epoch => Ok((self.store.restored_at.map(Record::Epoch).into_iter().collect(), None)),
+            Next::Issuers => Ok((self.issuers().await?, None)),
+            Next::Sessions(issuer, after) => self.sessions(issuer, after).await,
+            Next::Families(after) => {
+                let rows = self.rows(FAMILIES, &[&after, &ended, &limit]).await?;
+                page(&rows, family, |row| Ok(Next::Families(column(row, 0)?)))
+            }
+            Next::Revocations(tag, id) => {
+                let rows = self.rows(REVOCATIONS, &[&tag, &id, &ended, &limit]).await?;
+                page(&rows, revocation, |row| Ok(Next::Revocations(column(row, 0)?, column(row, 1)?)))
+            }
+            Next::Assertions(after) => {
+                let rows = self.rows(ASSERTIONS, &[&after, &ended, &limit]).await?;
+                page(&rows, assertion, |row| Ok(Next::Assertions(column(row, 0)?)))
+            }
+            Next::Clients((issuer, at, sequence)) => {
+                let rows = self.rows(CLIENTS, &[&issuer, &at, &sequence, &limit]).await?;
+                page(&rows, client, |row| Ok(Next::Clients(by_age(row)?)))
+            }
+            Next::Users((issuer, at, sequence)) => {
+                let rows = self.rows(USERS, &[&issuer, &at, &sequence, &limit]).await?;
+                page(&rows, user, |row| Ok(Next::Users(by_age(row)?)))
+            }
+            Next::Consents([issuer, user, client]) => {
+                let rows = self.rows(CONSENTS, &[&issuer, &user, &client, &limit]).await?;
+                page(&rows, consent, |row| {
+                    Ok(Next::Consents([column(row, 0)?, column(row, 1)?, column(row, 2)?]))
+                })
+            }
+            Next::Audit((issuer, at, sequence)) => {
+                let rows = self.rows(AUDIT, &[&issuer, &at, &sequence, &limit, &self.audited]).await?;
+                page(&rows, audit, |row| Ok(Next::Audit(by_age(row)?)))
+            }
+        }
+    }
+
+    async fn rows(&self, sql: &str, values: &[Parameter<'_>]) -> Result<Vec<DatabaseRow>, StoreError> {
+        self.store.postgres.connection().await?.all(sql, values).await
+    }
+
+    fn shards(&self) -> Vec<Record> {
+        Kind::ALL.into_iter().map(|kind| Record::Shards(kind, self.store.generations(kind))).collect()
+    }
+
+    async fn issuers(&self) -> Result<Vec<Record>, StoreError> {
+        let mut records = Vec::new();
+        for issuer in self.store.issuers().await? {
+            let settings = self.store.settings(&issuer.id).await?;
+            let keys = self.store.keys(&issuer.id).await?;
+            records.push(Record::Issuer(Box::new((issuer, settings, keys))));
+        }
+        Ok(records)
+    }
+
+    async fn sessions(&self, issuer: IssuerId, after: Option<SessionCursor>) -> Result<Page, StoreError> {
+        let (found, next) = self.store.next_found(&issuer, after, PAGE, self.ended).await?;
+        let record = |(key, session, used_at)| Record::Session {
+            issuer: issuer.clone(),
+            key,
+            session: Box::new(session),
+            used_at,
+        };
+        let records = found.into_iter().map(record).collect();
+        Ok((records, next.map(|next| Next::Sessions(issuer, Some(next)))))
+    }
+}
+
+/// The records of a page; what follows is told by the last row of a full one.
+fn page(
+    rows: &[DatabaseRow],
+    record: impl Fn(&DatabaseRow) -> Result<Option<Record>, StoreError>,
+    behind: impl Fn(&DatabaseRow) -> Result<Next, StoreError>,
+) -> Result<Page, StoreError> {
+    let records = rows.iter().filter_map(|row| record(row).transpose()).collect::<Result<_, _>>()?;
+    let last = rows.last().filter(|_| rows.len() == PAGE);
+    Ok((records, last.map(behind).transpose()?))
+}
+
+fn by_age(row: &DatabaseRow) -> Result<ByAge, StoreError> {
+    Ok((column(row, 0)?, column(row, 1)?, column(row, 2)?))
+}
+
+fn key(row: &DatabaseRow) -> Result<RecordKey, StoreError> {
+    let key = column::<&[u8]>(row, 0)?;
+    key.try_into().map_err(|_| StoreError::Failed("the key of a record is cut short".into()))
+}
+
+fn issuer(row: &DatabaseRow) -> Result<IssuerId, StoreError> {
+    Ok(IssuerId::trusted(column::<&str>(row, 0)?))
+}
+
+fn family(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let live = crate::refresh_token::live(column(row, 1)?)?;
+    let key = key(row)?;
+    Ok(live.map(|family| Record::Family(key, Box::new(family))))
+}
+
+fn revocation(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let millis = |index| Ok::<_, StoreError>(column::<i64>(row, index)?.cast_unsigned());
+    let row = Row { tag: column(row, 0)?, id: column(row, 1)?, value: millis(2)?, until: millis(3)? };
+    if row.is_session() {
+        return Ok(None);
+    }
+    let unknown = || StoreError::Failed(format!("a revocation of an unknown form: {} {}", row.tag, row.id));
+    let (issuer, tombstone) = row.tombstone().ok_or_else(unknown)?;
+    Ok(Some(Record::Revocation(issuer, tombstone)))
+}
+
+fn assertion(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let until = Timestamp::from_millis(column::<i64>(row, 1)?.cast_unsigned());
+    Ok(Some(Record::Assertion(key(row)?, until)))
+}
+
+fn client(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    Ok(Some(Record::Client(issuer(row)?, Box::new(from_document(column::<&str>(row, 3)?)?))))
+}
+
+fn user(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let password = column::<Option<String>>(row, 4)?.map(PasswordHash::new);
+    Ok(Some(Record::User(issuer(row)?, Box::new(from_document(column::<&str>(row, 3)?)?), password)))
+}
+
+fn consent(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    let user = UserId::trusted(column::<&str>(row, 1)?);
+    let client = ClientId::trusted(column::<&str>(row, 2)?);
+    Ok(Some(Record::Consent(issuer(row)?, user, client, from_document(column::<&str>(row, 3)?)?)))
+}
+
+fn audit(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    Ok(Some(Record::Audit(issuer(row)?, Box::new(from_document(column::<&str>(row, 3)?)?))))
+}

@@ -1,0 +1,247 @@
+//! Taking records in, into engines on which no node starts before all of them are there.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::try_join_all;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::key::KeyRecord;
+use symbolon_protocol::session::Session;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::port::{Created, Issuers};
+use symbolon_store::shard::session_of_sid;
+use symbolon_store::transfer::{Export, Import, Record, RecordKey, Records};
+
+use super::ClusterExport;
+use crate::nodes::next_control;
+use crate::open::{FILLING, UNFINISHED};
+use crate::redis::Tag;
+use crate::{ClusterError, ClusterOptions, ClusterStore};
+
+/// Sessions that are on their way together.
+const SESSIONS_AT_ONCE: usize = 256;
+
+/// Keys of Redis that are looked at or deleted together.
+const KEYS_AT_ONCE: usize = 128;
+
+/// Everything that a store keeps in PostgreSQL, but its shards and its nodes.
+const TABLES: [&str; 11] = [
+    "issuers",
+    "signing_keys",
+    "clients",
+    "users",
+    "emails",
+    "consents",
+    "audit",
+    "audit_sizes",
+    "families",
+    "tombstones",
+    "assertion_marks",
+];
+
+/// Why engines cannot be filled.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum ImportError {
+    #[error(transparent)]
+    Open(#[from] ClusterError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(
+        "the table {0} of the database is not empty: a store is moved to an empty database (drop this one and create it \
+         again, or name another one in postgres.url)"
+    )]
+    NotEmpty(&'static str),
+    #[error(
+        "Redis holds the state of another installation under the prefix {0:?}: empty it, or choose another redis.prefix"
+    )]
+    RedisNotEmpty(String),
+    #[error("{0} nodes run on this database, or ran a moment ago: stop them")]
+    InUse(i64),
+}
+
+/// Engines that are being filled.
+pub struct ClusterImport {
+    store: Arc<ClusterStore>,
+}
+
+impl ClusterImport {
+    /// Begins to fill the engines of `options`, which must be empty; until it is finished no node starts on them. What is
+    /// left of an earlier attempt is removed. Needs a tokio runtime, on which the store's tasks go on.
+    ///
+    /// # Errors
+    /// [`ImportError`]: an engine is out of reach, wrongly set, not empty, or in use.
+    pub async fn begin(options: ClusterOptions) -> Result<Self, ImportError> {
+        let prefix = options.redis.prefix.clone();
+        let store = Arc::new(ClusterStore::open_whatever_moves(options).await?);
+        let begun = begin(&store, prefix).await;
+        if begun.is_err() {
+            drop(symbolon_store::Store::close(&*store).await);
+        }
+        begun.map(|()| Self { store })
+    }
+
+    async fn put_sessions(&self, sessions: Vec<Opened>) -> Result<(), StoreError> {
+        let opened = stream::iter(sessions).map(|session| self.put_session(session));
+        opened.buffer_unordered(SESSIONS_AT_ONCE).try_for_each(async |()| Ok(())).await
+    }
+
+    async fn put_session(&self, Opened { issuer, key, session, used_at }: Opened) -> Result<(), StoreError> {
+        let said = session_of_sid(session.sid.as_str()).map(|(said, _)| said);
+        let place = self.store.session_at(said, key);
+        self.store.open_at(&issuer, place, &session, used_at).await
+    }
+
+    async fn put_issuer(
+        &self,
+        (issuer, settings, keys): (Issuer, IssuerSettings, Vec<KeyRecord>),
+    ) -> Result<(), StoreError> {
+        let id = issuer.id.clone();
+        match self.store.create_issuer(issuer, settings).await? {
+            Created::Created => self.store.put_keys(&id, &[], &keys).await,
+            Created::Exists => Err(StoreError::Failed(format!("the issuer {id} came twice"))),
+        }
+    }
+
+    async fn put_epoch(&self, at: Timestamp) -> Result<(), StoreError> {
+        let sql = "INSERT INTO meta (name, value) VALUES ('epoch', $1)
+                   ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+        self.store.postgres.connection().await?.change(sql, &[&at.millis().to_string()]).await.map(drop)
+    }
+}
+
+/// A session on its way.
+struct Opened {
+    issuer: IssuerId,
+    key: RecordKey,
+    session: Box<Session>,
+    used_at: Timestamp,
+}
+
+async fn begin(store: &Arc<ClusterStore>, prefix: String) -> Result<(), ImportError> {
+    let mut connection = store.postgres.connection().await?;
+    let transaction = connection.transaction().await?;
+    // One at a time: its row is locked.
+    next_control(&transaction).await?;
+    let said = transaction.first("SELECT value FROM meta WHERE name = $1", &[&FILLING]).await?;
+    let again = said.is_some();
+    if !again {
+        for table in TABLES {
+            let one = format!("SELECT 1 FROM {table} LIMIT 1");
+            if transaction.first(&one, &[]).await?.is_some() {
+                return Err(ImportError::NotEmpty(table));
+            }
+        }
+        if store.redis_is_used().await? {
+            return Err(ImportError::RedisNotEmpty(prefix));
+        }
+        let mark = "INSERT INTO meta (name, value) VALUES ($1, $2)";
+        transaction.change(mark, &[&FILLING, &UNFINISHED]).await?;
+    }
+    transaction.commit().await?;
+    // A node that starts takes its lease before it looks for the mark: one of both sees the other.
+    let others = store.nodes.others_after_a_lease().await?;
+    if others > 0 {
+        if !again {
+            connection.change("DELETE FROM meta WHERE name = $1", &[&FILLING]).await?;
+        }
+        return Err(ImportError::InUse(others));
+    }
+    if again {
+        store.forget_sessions().await?;
+        connection.script(&format!("TRUNCATE {}", TABLES.join(", "))).await?;
+        connection.change("DELETE FROM meta WHERE name = 'epoch'", &[]).await?;
+    }
+    Ok(())
+}
+
+impl ClusterStore {
+    /// Whether anything under the prefix tells of a store that was in use: its epochs.
+    async fn redis_is_used(&self) -> Result<bool, StoreError> {
+        for tags in self.redis.tags().slots().chunks(KEYS_AT_ONCE) {
+            let mut looks = Vec::with_capacity(tags.len());
+            for tag in tags {
+                looks.push(self.has_epoch(tag));
+            }
+            if try_join_all(looks).await?.contains(&true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn has_epoch(&self, tag: &Tag) -> Result<bool, StoreError> {
+        let mut cmd = redis::cmd("GET");
+        cmd.arg(tag.epoch().as_bytes());
+        Ok(self.redis.ask(&cmd).await?.read::<Option<Vec<u8>>>()?.is_some())
+    }
+
+    /// Makes every constant slot be read again from PostgreSQL before it is believed.
+    async fn forget_epochs(&self) -> Result<(), StoreError> {
+        for tags in self.redis.tags().slots().chunks(KEYS_AT_ONCE) {
+            let mut deletions = Vec::with_capacity(tags.len());
+            for tag in tags {
+                deletions.push(self.forget_epoch(tag));
+            }
+            try_join_all(deletions).await?;
+        }
+        Ok(())
+    }
+
+    async fn forget_epoch(&self, tag: &Tag) -> Result<(), StoreError> {
+        let mut cmd = redis::cmd("DEL");
+        cmd.arg(tag.epoch().as_bytes());
+        self.redis.write_durably(&cmd).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl Export for ClusterImport {
+    async fn records(&self, ended: Timestamp) -> Result<Box<dyn Records>, StoreError> {
+        ClusterExport::of(Arc::clone(&self.store)).await?.records(ended).await
+    }
+}
+
+#[async_trait]
+impl Import for ClusterImport {
+    async fn put(&self, records: Vec<Record>) -> Result<(), StoreError> {
+        let (mut sessions, mut families) = (Vec::new(), Vec::new());
+        let (mut revocations, mut assertions, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        for record in records {
+            match record {
+                Record::Shards(kind, generations) => {
+                    self.store.replace_generations(kind, &generations).await?;
+                }
+                Record::Epoch(at) => self.put_epoch(at).await?,
+                Record::Issuer(whole) => self.put_issuer(*whole).await?,
+                Record::Session { issuer, key, session, used_at } => {
+                    sessions.push(Opened { issuer, key, session, used_at });
+                }
+                Record::Family(key, family) => families.push((key, Arc::new(*family))),
+                Record::Revocation(issuer, tombstone) => revocations.push((issuer, tombstone)),
+                Record::Assertion(key, until) => assertions.push((key, until)),
+                row => rows.push(row),
+            }
+        }
+        self.put_sessions(sessions).await?;
+        self.store.import_families(families).await?;
+        self.store.tombstones.put_down(&revocations).await?;
+        self.store.import_assertions(&assertions).await?;
+        self.store.records.import(rows).await
+    }
+
+    async fn leave(self: Box<Self>) -> Result<(), StoreError> {
+        symbolon_store::Store::close(&*self.store).await
+    }
+
+    async fn finish(self: Box<Self>) -> Result<(), StoreError> {
+        self.store.forget_epochs().await?;
+        let finished = "DELETE FROM meta WHERE name = $1";
+        self.store.postgres.connection().await?.change(finished, &[&FILLING]).await?;
+        symbolon_store::Store::close(&*self.store).await
+    }
+}

@@ -1,0 +1,247 @@
+//! Giving records out, from both engines as of one moment.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rusqlite::{Connection, Params, Row};
+use symbolon_protocol::family::Family;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::PasswordHash;
+use symbolon_store::StoreError;
+use symbolon_store::shard::{Generation, Kind};
+use symbolon_store::transfer::{Export, Record, RecordKey, Records};
+use tokio::sync::mpsc;
+
+use crate::backup::{self, BackupFailure};
+use crate::database::DatabaseSnapshot;
+use crate::journal::{JournalSnapshot, Table, split_value};
+use crate::record::{from_document, issuers, keys_and_settings};
+use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, session};
+
+/// Records of one piece.
+const PIECE: usize = 1_000;
+
+/// Pieces that wait for the reader.
+const PIECES: usize = 4;
+
+/// The journal as of one moment.
+enum Journal {
+    Snapshot(JournalSnapshot),
+    /// The journal's half of a backup.
+    File(PathBuf),
+}
+
+struct Moment {
+    /// One connection reads everything, and has the moment in its transaction.
+    database: Mutex<DatabaseSnapshot>,
+    journal: Journal,
+}
+
+/// The records of an embedded store as of one moment.
+#[derive(Clone)]
+pub struct EmbeddedExport(Arc<Moment>);
+
+impl EmbeddedExport {
+    /// The records of a store as they are now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn of(store: &EmbeddedStore) -> Result<Self, StoreError> {
+        let journal = Arc::clone(&store.journal);
+        journal.flush().await;
+        let (database, journal) =
+            store.database.snapshot_with(move || journal.snapshot()).await.map_err(failed)?;
+        let (database, journal) = (Mutex::new(database), Journal::Snapshot(journal));
+        Ok(Self(Arc::new(Moment { database, journal })))
+    }
+
+    /// The records of a backup, whose files are checked first. Blocks.
+    ///
+    /// # Errors
+    /// [`BackupFailure`]: names a damaged file.
+    pub fn of_backup(backup: &Path) -> Result<Self, BackupFailure> {
+        let files = backup::files(backup)?;
+        let database = Mutex::new(DatabaseSnapshot::of_file(&files.database)?);
+        Ok(Self(Arc::new(Moment { database, journal: Journal::File(files.journal) })))
+    }
+}
+
+#[async_trait]
+impl Export for EmbeddedExport {
+    async fn records(&self, ended: Timestamp) -> Result<Box<dyn Records>, StoreError> {
+        let (sender, pieces) = mpsc::channel(PIECES);
+        let moment = Arc::clone(&self.0);
+        tokio::task::spawn_blocking(move || {
+            let mut out = Out { pieces: sender, piece: Vec::with_capacity(PIECE), ended };
+            if let Err(error) = moment.read(&mut out).and_then(|()| out.send()) {
+                // Where nobody reads any more, nobody is to be told.
+                drop(out.pieces.blocking_send(Err(error)));
+            }
+        });
+        Ok(Box::new(Pieces(pieces)))
+    }
+}
+
+/// Pieces as a thread that may block reads them.
+struct Pieces(mpsc::Receiver<Result<Vec<Record>, StoreError>>);
+
+#[async_trait]
+impl Records for Pieces {
+    async fn next(&mut self) -> Result<Option<Vec<Record>>, StoreError> {
+        self.0.recv().await.transpose()
+    }
+}
+
+/// Where records go.
+struct Out {
+    pieces: mpsc::Sender<Result<Vec<Record>, StoreError>>,
+    piece: Vec<Record>,
+    ended: Timestamp,
+}
+
+impl Out {
+    fn give(&mut self, record: Record) -> Result<(), StoreError> {
+        if record.ends_at().is_some_and(|end| end <= self.ended) {
+            return Ok(());
+        }
+        let class = self.piece.first().map(Record::class);
+        if self.piece.len() == PIECE || class.is_some_and(|class| class != record.class()) {
+            self.send()?;
+        }
+        self.piece.push(record);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<(), StoreError> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
+        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+        let gone = |_| StoreError::Unavailable("nobody reads the records any more".into());
+        self.pieces.blocking_send(Ok(piece)).map_err(gone)
+    }
+}
+
+impl Moment {
+    fn read(&self, out: &mut Out) -> Result<(), StoreError> {
+        let database = self.database.lock();
+        let connection = database.connection();
+        self.each(&[Table::Meta], &mut |_, key, value| give_meta(key, value, out))?;
+        for issuer in issuers(connection).map_err(failed)? {
+            let (settings, keys) = keys_and_settings(&issuer.id, connection)?;
+            out.give(Record::Issuer(Box::new((issuer, settings, keys))))?;
+        }
+        let hot = [Table::Sessions, Table::Families, Table::Revocations, Table::AssertionMarks];
+        self.each(&hot, &mut |table, key, value| give_hot(table, key, value, out))?;
+        give_rows(connection, out)
+    }
+
+    /// Every record of some tables, in the tables' order.
+    fn each(
+        &self,
+        tables: &[Table],
+        take: &mut dyn FnMut(Table, &[u8], &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        match &self.journal {
+            Journal::Snapshot(snapshot) => {
+                for table in tables {
+                    for record in snapshot.table(*table) {
+                        let (key, value) = record.map_err(failed)?;
+                        take(*table, &key, &value)?;
+                    }
+                }
+            }
+            Journal::File(path) => {
+                backup::read_journal(path, |op| match &op.value {
+                    Some(value) if tables.contains(&op.table) => Ok(take(op.table, &op.key, value)?),
+                    _ => Ok(()),
+                })
+                .map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn cut_short(what: &str) -> StoreError {
+    StoreError::Failed(format!("{what} is cut short"))
+}
+
+fn give_meta(key: &[u8], value: &[u8], out: &mut Out) -> Result<(), StoreError> {
+    let (_, record) = split_value(value).ok_or_else(|| cut_short("a mark of the store"))?;
+    if key == epoch::KEY {
+        return out.give(Record::Epoch(decode(record)?));
+    }
+    for kind in Kind::ALL {
+        if key == generation::key(kind) {
+            out.give(Record::Shards(kind, decode::<Vec<Generation>>(record)?))?;
+        }
+    }
+    Ok(())
+}
+
+fn give_hot(table: Table, key: &[u8], value: &[u8], out: &mut Out) -> Result<(), StoreError> {
+    let (end, record) = split_value(value).ok_or_else(|| cut_short("a record of the journal"))?;
+    let own = || RecordKey::try_from(key).map_err(|_| cut_short("a key of the journal"));
+    match table {
+        Table::Sessions => {
+            let session::Stored { issuer, used_at, session } = decode(record)?;
+            out.give(Record::Session { issuer, key: own()?, session: Box::new(session), used_at })
+        }
+        Table::Families => out.give(Record::Family(own()?, Box::new(decode::<Family>(record)?))),
+        Table::Revocations => {
+            let revocation::Stored { issuer, tombstone } = decode(record)?;
+            out.give(Record::Revocation(issuer, tombstone))
+        }
+        Table::AssertionMarks => out.give(Record::Assertion(own()?, Timestamp::from_millis(end))),
+        Table::SessionsOfUser | Table::Meta => Ok(()),
+    }
+}
+
+/// In the order in which the rows were made.
+fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
+    each_row(connection, "SELECT issuer, document FROM clients ORDER BY rowid", (), |row| {
+        let client = from_document(&text(row, 1)?)?;
+        out.give(Record::Client(IssuerId::trusted(text(row, 0)?), Box::new(client)))
+    })?;
+    let users = "SELECT u.issuer, u.document, p.hash FROM users u
+                 LEFT JOIN passwords p ON p.issuer = u.issuer AND p.user = u.id ORDER BY u.rowid";
+    each_row(connection, users, (), |row| {
+        let password: Option<String> = row.get(2).map_err(failed)?;
+        let user = from_document(&text(row, 1)?)?;
+        let issuer = IssuerId::trusted(text(row, 0)?);
+        out.give(Record::User(issuer, Box::new(user), password.map(PasswordHash::new)))
+    })?;
+    let consents = "SELECT issuer, user, client, document FROM consents ORDER BY issuer, user, client";
+    each_row(connection, consents, (), |row| {
+        let (issuer, user) = (IssuerId::trusted(text(row, 0)?), UserId::trusted(text(row, 1)?));
+        let consent = from_document(&text(row, 3)?)?;
+        out.give(Record::Consent(issuer, user, ClientId::trusted(text(row, 2)?), consent))
+    })?;
+    each_row(connection, "SELECT issuer, document FROM audit ORDER BY sequence", (), |row| {
+        let record = from_document(&text(row, 1)?)?;
+        out.give(Record::Audit(IssuerId::trusted(text(row, 0)?), Box::new(record)))
+    })?;
+    Ok(())
+}
+
+fn text(row: &Row<'_>, column: usize) -> Result<String, StoreError> {
+    row.get(column).map_err(failed)
+}
+
+fn each_row(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut take: impl FnMut(&Row<'_>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut statement = connection.prepare(sql).map_err(failed)?;
+    let mut rows = statement.query(params).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        take(row)?;
+    }
+    Ok(())
+}

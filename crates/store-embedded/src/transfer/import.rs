@@ -1,0 +1,117 @@
+//! Taking records in, into a data directory that has its name when all of them are there.
+
+use std::fs;
+use std::path::Path;
+
+use async_trait::async_trait;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::transfer::{Export, Import, Record, Records};
+
+use super::EmbeddedExport;
+use crate::backup::{BackupFailure, Staging, is_taken};
+use crate::directory::DataDirectory;
+use crate::journal::{Op, Table};
+use crate::{
+    EmbeddedError, EmbeddedOptions, EmbeddedStore, epoch, failed, generation, refresh_token, revocation,
+    session,
+};
+
+/// What the directory is called beside its name until everything is in it.
+const SUFFIX: &str = ".migrating";
+
+/// Why a data directory cannot be filled.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum ImportError {
+    #[error(transparent)]
+    Directory(#[from] BackupFailure),
+    #[error(transparent)]
+    Store(#[from] EmbeddedError),
+}
+
+/// A data directory that is being filled.
+pub struct EmbeddedImport {
+    store: EmbeddedStore,
+    staging: Staging,
+}
+
+impl EmbeddedImport {
+    /// Begins to fill the data directory of `options`, which must not exist or be empty. What is left of an earlier
+    /// attempt is removed. Blocks.
+    ///
+    /// # Errors
+    /// [`ImportError`]: there is something at the path, another process is at it, or an engine fails.
+    pub fn begin(options: EmbeddedOptions) -> Result<Self, ImportError> {
+        let path = options.path.clone();
+        if is_taken(&path)? {
+            return Err(BackupFailure::DataNotEmpty(path).into());
+        }
+        clear(&Staging::path_of(&path, SUFFIX)?)?;
+        let staging = Staging::begin(&path, SUFFIX)?;
+        let now = Timestamp::from_millis((options.now)());
+        let store = EmbeddedStore::open(EmbeddedOptions { path: staging.path().to_owned(), ..options })?;
+        store.mark_time(now).map_err(EmbeddedError::from)?;
+        Ok(Self { store, staging })
+    }
+
+    async fn put_in_journal(&self, records: &[Record]) -> Result<(), StoreError> {
+        let mut ops = Vec::with_capacity(records.len());
+        for record in records {
+            match record {
+                Record::Shards(kind, generations) => ops.push(generation::put(*kind, generations)?),
+                Record::Epoch(at) => ops.push(epoch::put(*at)?),
+                Record::Session { issuer, key, session, used_at } => {
+                    ops.extend(session::opened(issuer, key, session, *used_at)?);
+                }
+                Record::Family(key, family) => ops.push(refresh_token::put(key, family)?),
+                Record::Revocation(issuer, tombstone) => ops.push(revocation::put(issuer, tombstone)?),
+                Record::Assertion(key, until) => {
+                    ops.push(Op::put(Table::AssertionMarks, key, until.millis(), &[]));
+                }
+                _ => {}
+            }
+        }
+        if ops.is_empty() {
+            return Ok(());
+        }
+        let commit = self.store.journal.append(ops);
+        self.store.outcome((), commit).durable.wait().await
+    }
+}
+
+/// Removes what an attempt left that is not at work any more.
+fn clear(left: &Path) -> Result<(), ImportError> {
+    if !left.exists() {
+        return Ok(());
+    }
+    // Whoever is at it holds its lock.
+    drop(DataDirectory::open(left).map_err(EmbeddedError::from)?);
+    fs::remove_dir_all(left).map_err(|source| BackupFailure::Io { path: left.to_owned(), source }.into())
+}
+
+#[async_trait]
+impl Export for EmbeddedImport {
+    async fn records(&self, ended: Timestamp) -> Result<Box<dyn Records>, StoreError> {
+        EmbeddedExport::of(&self.store).await?.records(ended).await
+    }
+}
+
+#[async_trait]
+impl Import for EmbeddedImport {
+    async fn put(&self, records: Vec<Record>) -> Result<(), StoreError> {
+        self.put_in_journal(&records).await?;
+        self.store.records.import(records).await
+    }
+
+    async fn leave(self: Box<Self>) -> Result<(), StoreError> {
+        symbolon_store::Store::close(&self.store).await
+    }
+
+    async fn finish(self: Box<Self>) -> Result<(), StoreError> {
+        let Self { store, staging } = *self;
+        symbolon_store::Store::close(&store).await?;
+        drop(store);
+        tokio::task::spawn_blocking(move || staging.finish()).await.map_err(failed)?.map_err(failed)
+    }
+}

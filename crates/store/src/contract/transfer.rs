@@ -1,0 +1,377 @@
+//! A store that moves to another back-end and back is the same store.
+
+use async_trait::async_trait;
+use serde_json::json;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::code::AuthorizationCode;
+use symbolon_protocol::consent::Consent;
+use symbolon_protocol::event::{AuditRecord, Event};
+use symbolon_protocol::family::{Family, FamilyId, Rotation};
+use symbolon_protocol::grant::{GrantId, Lineage, Slot};
+use symbolon_protocol::id::{ClientId, Jti, UserId};
+use symbolon_protocol::key::KeyState;
+use symbolon_protocol::revocation::{Target, Tombstone};
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::session::SessionId;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
+use symbolon_protocol::user::{PasswordHash, Profile, User};
+
+use super::sample::{
+    HOUR, MINUTE, bare_lineage, client, code_grant, draw_code, draw_session, family, issuer, key, lineage_of,
+    page, rotation, session, user, with_tokens,
+};
+use super::{BackEnd, Scene, told};
+use crate::port::{AuditFilter, Created, Redemption, Use};
+use crate::shard::Kind;
+use crate::transfer::{Export, Freeze, Import, Record, Tally, copy, tally};
+use crate::{Store, StoreError};
+
+/// A back-end that stores move from and to.
+#[async_trait]
+pub trait Movable: BackEnd {
+    /// The records of the store that was opened under `name`.
+    async fn export(&self, name: &str) -> Box<dyn Export>;
+    /// Begins to fill a new store under `name`.
+    async fn import(&self, name: &str) -> Box<dyn Import>;
+    /// Opens a store that was filled.
+    async fn filled(&self, name: &str) -> std::sync::Arc<dyn Store>;
+}
+
+/// From one to the other and back again, with every kind of record.
+pub async fn there_and_back(here: &dyn Movable, there: &dyn Movable) {
+    let scene = Scene::open(here, "source").await;
+    let seeded = Seeded::plant(&scene).await;
+    seeded.check(&scene, &*scene.store).await;
+    let first = moved(&scene, (here, "source", &*scene.store), (there, "there")).await;
+    refuses_writes(&scene, &seeded).await;
+
+    let target = there.filled("there").await;
+    seeded.check(&scene, &*target).await;
+    let second = moved(&scene, (there, "there", &*target), (here, "back")).await;
+    let back = here.filled("back").await;
+    seeded.check(&scene, &*back).await;
+    assert!(first.differing(&second).is_empty(), "{first:?} {second:?}");
+    seeded.goes_on(&scene, &*back).await;
+}
+
+/// Moves a store; what both have.
+async fn moved(
+    scene: &Scene,
+    (from, source, store): (&dyn Movable, &str, &dyn Store),
+    (to, target): (&dyn Movable, &str),
+) -> Tally {
+    store.freeze(Freeze::Migrating).await.unwrap();
+    store.ready().await.expect("it goes on answering reads");
+    let (source, target) = (from.export(source).await, to.import(target).await);
+    let ended = scene.now - KEPT_AFTER_END;
+    let (mut classes, mut quiet, mut silent) = (Vec::new(), |_, _| {}, |_, _| {});
+    let as_it_is = |record: Record| Ok::<_, StoreError>(record);
+    copy(&*source, &*target, ended, &as_it_is, &mut |class, _| classes.push(class)).await.unwrap();
+    assert!(classes.is_sorted(), "{classes:?}");
+    let there = tally(&*source, scene.now, &mut quiet).await.unwrap();
+    let here = tally(&*target, scene.now, &mut silent).await.unwrap();
+    assert!(there.differing(&here).is_empty(), "{there:?} {here:?}");
+    target.finish().await.unwrap();
+    store.freeze(Freeze::Migrated).await.unwrap();
+    there
+}
+
+/// What is in the store.
+struct Seeded {
+    settings: IssuerSettings,
+    client: Client,
+    users: Vec<(User, Option<PasswordHash>)>,
+    consent: Consent,
+    live: Vec<SessionId>,
+    ended: Vec<SessionId>,
+    families: Vec<(FamilyId, Family)>,
+    gone: Vec<(FamilyId, Family)>,
+    revoked: Vec<Lineage>,
+    code: AuthorizationCode,
+    used_code: AuthorizationCode,
+}
+
+fn ids() -> (ClientId, UserId, Jti) {
+    (ClientId::parse("app").unwrap(), UserId::parse("ann").unwrap(), Jti::parse("jti").unwrap())
+}
+
+impl Seeded {
+    async fn plant(scene: &Scene) -> Self {
+        let Scene { store, issuer: one, now, .. } = scene;
+        let settings = IssuerSettings { token_exchange: true, ..IssuerSettings::default() };
+        for id in ["one", "two"] {
+            let created = store.create_issuer(issuer(id, *now), settings.clone()).await.unwrap();
+            assert_eq!(created, Created::Created);
+        }
+        let keys = [key("b", KeyState::Active, *now), key("a", KeyState::Next, *now)];
+        store.put_keys(one, &[], &keys).await.unwrap();
+        let (users, client, consent) = plant_records(scene).await;
+        let (mut live, mut ended) = (Vec::new(), Vec::new());
+        for shards in [8, 3] {
+            let (some, gone) = plant_sessions(scene).await;
+            live.extend(some);
+            ended.extend(gone);
+            for kind in Kind::ALL {
+                store.set_shards(kind, shards, *now).await.unwrap();
+            }
+        }
+        let (families, gone) = plant_families(scene).await;
+        let revoked = plant_revocations(scene).await;
+        let (app, _, jti) = ids();
+        assert_eq!(told(store.use_assertion(one, &app, &jti, *now + HOUR).await).await, Use::First);
+        let [code, used_code] = [(); 2].map(|()| draw_code(&**store, &scene.random));
+        for code in [&code, &used_code] {
+            store.keep_code(one, code, code_grant(scene, "ann"), *now).await.unwrap();
+        }
+        assert_eq!(store.redeem_code(one, &used_code, *now).await.unwrap(), Redemption::Redeemed);
+        Self { settings, client, users, consent, live, ended, families, gone, revoked, code, used_code }
+    }
+
+    /// Everything is there, and nothing that ended.
+    async fn check(&self, scene: &Scene, store: &dyn Store) {
+        self.check_records(scene, store).await;
+        self.check_hot(scene, store).await;
+    }
+
+    async fn check_records(&self, scene: &Scene, store: &dyn Store) {
+        let Scene { issuer: one, other, now, .. } = scene;
+        let issuers = store.issuers().await.unwrap();
+        assert_eq!(issuers, [issuer("one", *now), issuer("two", *now)]);
+        assert_eq!(store.settings(one).await.unwrap(), self.settings);
+        let keys = [key("b", KeyState::Active, *now), key("a", KeyState::Next, *now)];
+        assert_eq!(store.keys(one).await.unwrap(), keys);
+        assert!(store.keys(other).await.unwrap().is_empty());
+        for kind in Kind::ALL {
+            let generations = store.generations(kind);
+            let shards: Vec<u32> = generations.iter().map(|generation| generation.shards).collect();
+            assert_eq!(shards.get(1..), Some(&[8, 3][..]), "{kind:?}");
+            assert_eq!(generations.last().map(|last| (last.generation, last.closed_at)), Some((3, None)));
+        }
+        let (app, ann, _) = ids();
+        assert!(store.client(one, &app).await.unwrap().as_deref() == Some(&self.client));
+        let listed = store.list_users(one, &Default::default(), &page(1, 10)).await.unwrap();
+        let listed: Vec<&User> = listed.items.iter().rev().map(|user| &**user).collect();
+        assert_eq!(listed, self.users.iter().map(|(user, _)| user).collect::<Vec<_>>());
+        for (user, password) in &self.users {
+            let login = user.email.as_deref().unwrap();
+            let (found, hash) = store.user_by_login(one, &login.to_uppercase()).await.unwrap().unwrap();
+            assert!(*found == *user && hash == *password);
+            assert!(store.user(other, &user.id).await.unwrap().is_none());
+        }
+        // The oldest has a name that several have.
+        let (found, _) = store.user_by_login(one, "same").await.unwrap().unwrap();
+        assert_eq!(found.id, self.users[0].0.id);
+        assert_eq!(store.consent(one, &ann, &app).await.unwrap(), Some(self.consent.clone()));
+        let audit = store.search_audit(one, &AuditFilter::default(), &page(1, 10)).await.unwrap();
+        let requests: Vec<_> = audit.items.iter().map(|record| record.request.as_deref().unwrap()).collect();
+        assert_eq!(requests, ["2", "1", "0"]);
+    }
+
+    async fn check_hot(&self, scene: &Scene, store: &dyn Store) {
+        let Scene { issuer: one, other, now, .. } = scene;
+        let (app, ann, _) = ids();
+        for id in &self.live {
+            // Only a session of the first shards has its client.
+            let found = told(store.session(one, id, *now).await).await.expect("it lives");
+            assert_eq!(found.clients.first(), Some(&app));
+            assert!(told(store.session(other, id, *now).await).await.is_none());
+            let by_sid = told(store.session_by_sid(one, found.sid.as_str(), *now).await).await;
+            assert_eq!(by_sid.map(|by_sid| by_sid.session), Some(found));
+        }
+        for id in &self.ended {
+            assert!(told(store.session(one, id, *now).await).await.is_none());
+        }
+        let listed = store.list_sessions(one, &ann, &page(1, 100), *now).await.unwrap();
+        assert_eq!(listed.total, self.live.len() as u64);
+        for (id, family) in &self.families {
+            assert_eq!(told(store.family(one, id).await).await.as_deref(), Some(family));
+            assert!(!told(store.revoked(one, &lineage_of(&family.grant)).await).await);
+        }
+        for (id, family) in &self.gone {
+            assert!(told(store.family(one, id).await).await.is_none());
+            assert!(told(store.revoked(one, &lineage_of(&family.grant)).await).await);
+        }
+        for lineage in &self.revoked {
+            assert!(told(store.revoked(one, lineage).await).await, "{lineage:?}");
+            assert!(!told(store.revoked(other, lineage).await).await, "{lineage:?}");
+        }
+    }
+
+    /// It is a store like any other again.
+    async fn goes_on(&self, scene: &Scene, store: &dyn Store) {
+        let Scene { issuer: one, now, .. } = scene;
+        let (app, _, jti) = ids();
+        assert_eq!(told(store.use_assertion(one, &app, &jti, *now + HOUR).await).await, Use::Replayed);
+        for code in [&self.code, &self.used_code] {
+            assert_eq!(store.redeem_code(one, code, *now).await.unwrap(), Redemption::Unknown);
+        }
+        let (id, family) = &self.families[0];
+        let later = *now + MINUTE;
+        let moved = told(store.rotate(one, id, &rotation(family.version, later)).await).await;
+        assert!(matches!(moved, Rotation::Rotated(next) if next.version == family.version + 1));
+        let reused = store.rotate(one, id, &rotation(family.version, later + MINUTE)).await;
+        assert!(matches!(told(reused).await, Rotation::Reused(_)));
+        assert!(told(store.end_session(one, &self.live[0], &with_tokens(*now)).await).await.is_some());
+        let id = draw_session(store, &scene.random);
+        told(store.open_session(one, &id, session(one, &id, "ann", *now)).await).await;
+        assert!(told(store.session(one, &id, *now).await).await.is_some());
+        let taken = user("new", Some("ANN@example.com"), *now);
+        assert_eq!(store.create_user(one, taken, None).await.unwrap(), Created::Exists);
+    }
+}
+
+async fn plant_records(scene: &Scene) -> (Vec<(User, Option<PasswordHash>)>, Client, Consent) {
+    let Scene { store, issuer: one, now, .. } = scene;
+    let app = client("app", *now);
+    assert_eq!(store.create_client(one, app.clone()).await.unwrap(), Created::Created);
+    let mut users = Vec::new();
+    // In an order that is not that of their ids, in one millisecond, with one name.
+    for (id, password) in [("zoe", Some("$argon2id$z")), ("ann", Some("$argon2id$a")), ("mia", None)] {
+        let profile = Profile { preferred_username: Some("same".into()), ..Profile::default() };
+        let email = format!("{id}@example.com");
+        let one_user = User { profile, ..user(id, Some(&email), *now) };
+        let password = password.map(|hash| PasswordHash::new(hash.to_owned()));
+        let created = store.create_user(one, one_user.clone(), password.clone()).await.unwrap();
+        assert_eq!(created, Created::Created);
+        users.push((one_user, password));
+    }
+    let consent = Consent { scope: Scope::parse("openid email").unwrap(), granted_at: *now };
+    let (id, ann, _) = ids();
+    store.allow(one, &ann, &id, consent.clone()).await.unwrap();
+    for number in 0..3_u8 {
+        let record = AuditRecord {
+            at: *now,
+            event: Event::BackupMade,
+            user: Some(ann.clone()),
+            client: None,
+            actor: "admin".into(),
+            address: None,
+            request: Some(number.to_string()),
+            detail: json!({ "number": number }),
+        };
+        store.write_audit(vec![(one.clone(), record)]).await.unwrap();
+    }
+    (users, app, consent)
+}
+
+/// Sessions that live, with a client, and some that were ended.
+async fn plant_sessions(scene: &Scene) -> (Vec<SessionId>, Vec<SessionId>) {
+    let Scene { store, issuer: one, now, .. } = scene;
+    let (app, ..) = ids();
+    let mut ids: Vec<_> = (0..12).map(|_| draw_session(&**store, &scene.random)).collect();
+    // Not in the form of ids of ours.
+    ids.push(SessionId::new(format!("foreign-{}", ids[0].expose())));
+    for id in &ids {
+        told(store.open_session(one, id, session(one, id, "ann", *now)).await).await;
+        assert!(told(store.note_client(one, id, &app).await).await);
+    }
+    let ended = ids.split_off(9);
+    for id in &ended {
+        assert!(told(store.end_session(one, id, &with_tokens(*now)).await).await.is_some());
+    }
+    ids.push(SessionId::new(format!("alien-{}", ids[0].expose())));
+    let foreign = &ids[9];
+    told(store.open_session(one, foreign, session(one, foreign, "ann", *now)).await).await;
+    assert!(told(store.note_client(one, foreign, &app).await).await);
+    (ids, ended)
+}
+
+type Families = Vec<(FamilyId, Family)>;
+
+/// Families in several versions as they are now, and some that ended in either way.
+async fn plant_families(scene: &Scene) -> (Families, Families) {
+    let Scene { store, issuer: one, now, .. } = scene;
+    let (mut live, mut gone) = (Vec::new(), Vec::new());
+    for number in 0..12_u32 {
+        let id = store.place(Kind::Refresh).draw_family(&scene.random);
+        let mut family = family(scene, "ann");
+        assert_eq!(told(store.begin_family(one, &id, family.clone()).await).await, Created::Created);
+        for version in 1..=number {
+            let moved = told(store.rotate(one, &id, &rotation(version, *now)).await).await;
+            let Rotation::Rotated(next) = moved else { panic!("{moved:?}") };
+            family = next;
+        }
+        match number {
+            5 => {
+                let tombstone = Tombstone::grant(family.grant.clone(), *now + HOUR);
+                assert!(told(store.end_family(one, &id, &tombstone).await).await.is_some());
+                gone.push((id, family));
+            }
+            7 => {
+                let reused = told(store.rotate(one, &id, &rotation(1, *now)).await).await;
+                assert!(matches!(reused, Rotation::Reused(_)));
+                gone.push((id, family));
+            }
+            _ => live.push((id, family)),
+        }
+    }
+    (live, gone)
+}
+
+/// One of each target, and what each ends.
+async fn plant_revocations(scene: &Scene) -> Vec<Lineage> {
+    let Scene { store, issuer: one, now, .. } = scene;
+    let (app, _, jti) = ids();
+    let born = *now - HOUR;
+    let slot = Slot::new(77);
+    let (bob, lost) = (UserId::parse("bob").unwrap(), draw_session(&**store, &scene.random));
+    let sid = session(one, &lost, "bob", *now).sid;
+    let grant = GrantId::draw(one, "bob", *now, &scene.random);
+    let tombstones = [
+        Tombstone::token(jti.clone(), slot, *now + HOUR),
+        Tombstone::grant(grant.clone(), Timestamp::FOREVER),
+        Tombstone::session(one, sid.clone(), &bob, *now, HOUR),
+        Tombstone::user(one, bob.clone(), *now, HOUR),
+        Tombstone::client(one, app.clone(), born, HOUR + MINUTE),
+    ];
+    for tombstone in tombstones {
+        told(store.revoke(one, &[tombstone]).await).await;
+    }
+    let of_bob = Slot::of(one, "bob");
+    let issuer_born = born - HOUR;
+    let of_issuer = Tombstone::up_to(Target::Issuer, Slot::new(0), issuer_born, *now + HOUR);
+    told(store.revoke(one, &[of_issuer]).await).await;
+    vec![
+        Lineage { tokens: vec![jti], ..bare_lineage(slot, *now) },
+        lineage_of(&grant),
+        Lineage { session: Some(sid), ..bare_lineage(of_bob, *now) },
+        Lineage { user: Some(bob), ..bare_lineage(of_bob, *now) },
+        Lineage { client: Some(app), ..bare_lineage(slot, born) },
+        bare_lineage(Slot::new(900), issuer_born),
+    ]
+}
+
+/// A store that moves, or moved, answers every write that it is unavailable.
+async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
+    let Scene { store, issuer: one, now, .. } = scene;
+    let (app, ann, jti) = ids();
+    let id = draw_session(&**store, &scene.random);
+    let (family_id, begun) = &seeded.families[0];
+    let token = Tombstone::token(jti.clone(), Slot::new(1), *now + HOUR);
+    let code = draw_code(&**store, &scene.random);
+    let refused = [
+        ("code", store.keep_code(one, &code, code_grant(scene, "ann"), *now).await.err()),
+        ("redemption", store.redeem_code(one, &seeded.code, *now).await.err()),
+        ("challenge", store.keep_challenge(one, "tx", [1].into(), *now + HOUR).await.err()),
+        ("session", store.open_session(one, &id, session(one, &id, "ann", *now)).await.err()),
+        ("end", store.end_session(one, &seeded.live[0], &with_tokens(*now)).await.err()),
+        ("client of a session", store.note_client(one, &seeded.live[0], &ann_s_other_client()).await.err()),
+        ("family", store.rotate(one, family_id, &rotation(begun.version, *now)).await.err()),
+        ("revocation", store.revoke(one, &[token]).await.err()),
+        ("assertion", store.use_assertion(one, &app, &jti, *now).await.err()),
+        ("client", store.create_client(one, client("new", *now)).await.err()),
+        ("user", store.create_user(one, user("new", None, *now), None).await.err()),
+        ("consent", store.withdraw(one, &ann, &app).await.err()),
+        ("keys", store.put_keys(one, &[], &[]).await.err()),
+        ("shards", store.set_shards(Kind::Code, 5, *now).await.err()),
+    ];
+    for (what, error) in refused {
+        assert!(matches!(error, Some(StoreError::Unavailable(_))), "{what}: {error:?}");
+    }
+    seeded.check(scene, &**store).await;
+}
+
+fn ann_s_other_client() -> ClientId {
+    ClientId::parse("other").unwrap()
+}

@@ -15,8 +15,8 @@ use super::Wire;
 const ADMIN_SECRET: &str = "the-admin-secret-of-a-drill";
 /// The name of the session cookie.
 pub(super) const COOKIE: &str = "drill_session";
-/// How long a start may take before it counts as failed.
-const START: Duration = Duration::from_secs(60);
+/// How long a start may take before it counts as failed: a first one of a cluster makes hundreds of tables.
+const START: Duration = Duration::from_secs(180);
 
 /// How to start the process.
 #[derive(Clone, Debug)]

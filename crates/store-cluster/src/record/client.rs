@@ -112,9 +112,9 @@ impl Records {
     pub(super) async fn create_in_order_of(
         &self,
         issuer: &IssuerId,
-        clients: &[Box<Client>],
+        clients: &[Client],
     ) -> Result<HashSet<String>, StoreError> {
-        let rows = clients.iter().map(|client| Row::of(client)).collect::<Result<Vec<_>, _>>()?;
+        let rows = clients.iter().map(Row::of).collect::<Result<Vec<_>, _>>()?;
         let rows = Arc::new((issuer.clone(), rows));
         self.write(StoreKind::Client, |connection| create(Arc::clone(&rows), connection)).await
     }

@@ -24,7 +24,7 @@ impl Records {
         let (mut consents, mut audit) = (Vec::new(), Vec::new());
         for record in records {
             match record {
-                Record::Client(issuer, client) => clients.push((issuer, client)),
+                Record::Client(issuer, client) => clients.push((issuer, *client)),
                 Record::User(issuer, user, password) => users.push((issuer, (user, password))),
                 Record::Consent(issuer, user, client, consent) => {
                     consents.push((issuer, user, client, consent));
@@ -46,7 +46,7 @@ impl Records {
         if audit.is_empty() { Ok(()) } else { self.write_audit(audit).await }
     }
 
-    async fn import_clients(&self, issuer: &IssuerId, clients: Vec<Box<Client>>) -> Result<(), StoreError> {
+    async fn import_clients(&self, issuer: &IssuerId, clients: Vec<Client>) -> Result<(), StoreError> {
         let written = self.create_in_order_of(issuer, &clients);
         all_new(written.await?.len(), clients.len(), "a client", issuer)
     }

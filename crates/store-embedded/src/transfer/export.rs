@@ -21,6 +21,9 @@ use crate::journal::{JournalSnapshot, Table, split_value};
 use crate::record::{from_document, issuers, keys_and_settings};
 use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, session};
 
+/// Takes a record of the journal: its table, key and value.
+type Take<'a> = &'a mut dyn FnMut(Table, &[u8], &[u8]) -> Result<(), StoreError>;
+
 /// Records of one piece.
 const PIECE: usize = 1_000;
 
@@ -140,11 +143,7 @@ impl Moment {
     }
 
     /// Every record of some tables, in the tables' order.
-    fn each(
-        &self,
-        tables: &[Table],
-        take: &mut dyn FnMut(Table, &[u8], &[u8]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn each(&self, tables: &[Table], take: Take<'_>) -> Result<(), StoreError> {
         match &self.journal {
             Journal::Snapshot(snapshot) => {
                 for table in tables {

@@ -141,18 +141,14 @@ impl ShortWay {
                 return Err(Failed::Elsewhere(Instant::now() + self.0.timeout));
             }
         };
+        let by = asked.at() + self.0.timeout;
         match asked.await {
-            Ok(Ok(value)) => Ok(Answered { value, primary }),
-            Ok(Err(_)) => {
-                // It moved, or this is a replica now, or it may not be served. Nothing was done.
-                self.0.read_map();
-                Err(Failed::Elsewhere(Instant::now() + self.0.timeout))
-            }
-            Err(Lost { asked }) => {
-                self.0.give_up(&pipe);
-                Err(Failed::Elsewhere(asked + self.0.timeout))
-            }
+            Ok(Ok(value)) => return Ok(Answered { value, primary }),
+            // It moved, or this is a replica now, or it may not be served. Nothing was done.
+            Ok(Err(_)) => self.0.read_map(),
+            Err(Lost) => self.0.give_up(&pipe),
         }
+        Err(Failed::Elsewhere(by))
     }
 }
 

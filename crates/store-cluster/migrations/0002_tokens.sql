@@ -12,7 +12,7 @@ CREATE TABLE families (
     ends_at BIGINT NOT NULL,
     document TEXT NOT NULL
 ) PARTITION BY HASH (key);
---partitions families 16 WITH (fillfactor = 70)
+--partitions families 8 WITH (fillfactor = 70)
 
 -- What Redis must not have forgotten: the name of a hash tag (* for every constant slot), what follows the tag in the
 -- key, the millisecond up to which it ends what was born, and until when it is needed.

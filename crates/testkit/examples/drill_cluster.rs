@@ -2,10 +2,10 @@
 //! what is away may be away, but no answer may be wrong, and nothing that was acknowledged may be lost.
 //!
 //! `cargo run -p symbolon-testkit --example drill_cluster -- target/debug/symbolon [--seconds 120] [--seed N]
-//! [--workers 4] [--fault NAME]... [--plants]`
+//! [--workers 4] [--fault NAME]... [--neighbour BINARY] [--plants]`
 //!
-//! Each fault comes once at least, also where that takes longer. `--plants` does instead what the nodes must never do, and
-//! fails where that is not found.
+//! Each fault comes once at least, also where that takes longer. `--neighbour` is another version, which the nodes change
+//! to and back from. `--plants` does instead what the nodes must never do, and fails where that is not found.
 //!
 //! Needs PostgreSQL and redis-server; network namespaces (root, `ip`), `strace` and libfaketime for some of the faults,
 //! which are left out by name without them.
@@ -16,6 +16,7 @@
 )]
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,9 +49,10 @@ fn main() -> ExitCode {
     let workers = arguments.number("--workers", 4);
     let wanted: Vec<String> = std::iter::from_fn(|| arguments.text("--fault")).collect();
     let plants = arguments.switch("--plants");
+    let neighbour = arguments.text("--neighbour").map(PathBuf::from);
     let binary = arguments.binary();
     println!("seed {seed}");
-    let cluster = match Cluster::start(&binary) {
+    let cluster = match Cluster::start(&binary, neighbour) {
         Ok(cluster) => cluster,
         Err(said) => {
             println!("VIOLATION  the first start: {said}");

@@ -1,6 +1,6 @@
-//! Refresh rotations a second: batches of the cluster store against two statements for each, on one PostgreSQL, in turn.
+//! Refresh rotations a second: batches of the cluster store against a statement for each, on one PostgreSQL, in turn.
 //!
-//! `cargo run --release -p symbolon-testkit --example measure_rotation -- [--in-flight 256] [--families 16]
+//! `cargo run --release -p symbolon-testkit --example measure_rotation -- [--in-flight 1024] [--families 8]
 //! [--connections 16] [--rounds 5] [--slice-ms 2000] [--json FILE]`
 //!
 //! Exit status 1: the batches were not 5 times as fast.
@@ -12,6 +12,11 @@ use std::time::Duration;
 use symbolon_store_cluster::engines;
 use symbolon_testkit::cost::{LIMIT_RATIO, RotationOptions, measure_rotation};
 use symbolon_testkit::drill::Arguments;
+use tikv_jemallocator::Jemalloc;
+
+/// As the provider has it.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::of_process();

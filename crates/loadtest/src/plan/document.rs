@@ -45,7 +45,7 @@ fn costs_table(costs: &Costs) -> String {
     writeln!(
         out,
         "\nAn idle node takes {:.0} µs of its own CPU a second and {:.0} of PostgreSQL's. Refresh rotations a second on one \
-         PostgreSQL: {:.0} in batches, {:.0} with two statements for each.",
+         PostgreSQL: {:.0} in batches, {:.0} with a statement for each.",
         costs.background.node_us,
         costs.background.postgres_us,
         rotation.batched_per_second,

@@ -10,6 +10,17 @@ use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+/// How statements are planned, as far as the database has these settings (not all that speak PostgreSQL's protocol do).
+///
+/// A statement is planned once: left to itself, PostgreSQL plans whatever touches a partitioned table at every execution,
+/// because it counts all partitions that the kept plan could touch against the one that it will. And a plan goes by the
+/// indexes: one that was made and kept while a table was small would read all of it when it is large.
+const PLANNING: &str = "
+    SELECT set_config(given.name, wanted.setting, false)
+    FROM (VALUES ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'),
+        ('enable_mergejoin', 'off')) AS wanted(name, setting)
+    JOIN pg_settings AS given ON given.name = wanted.name";
+
 type Connecting<'a> = Pin<Box<dyn Future<Output = Result<(Client, JoinHandle<()>), Error>> + Send + 'a>>;
 
 pub(super) struct Connector {
@@ -28,8 +39,11 @@ impl Connect for Connector {
     fn connect(&self, config: &Config) -> Connecting<'_> {
         let (tls, config) = (self.tls.clone(), config.clone());
         Box::pin(async move {
-            let connecting =
-                self.runtime.spawn(async move { ConfigConnectImpl { tls }.connect(&config).await });
+            let connecting = self.runtime.spawn(async move {
+                let (client, connection) = ConfigConnectImpl { tls }.connect(&config).await?;
+                client.simple_query(PLANNING).await?;
+                Ok((client, connection))
+            });
             match connecting.await {
                 Ok(connected) => connected,
                 // The runtime ends: whoever waits gives up at the pool's timeout.

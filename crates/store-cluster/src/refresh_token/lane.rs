@@ -20,7 +20,7 @@ use crate::revocation::{Applied, Tombstones};
 const MOST: usize = 512;
 
 /// Batches at a time.
-const LANES: usize = 4;
+const LANES: usize = 2;
 
 /// How often a batch decides anew where other nodes change the same families.
 const ROUNDS: u32 = 16;

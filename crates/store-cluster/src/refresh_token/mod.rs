@@ -33,7 +33,7 @@ use table::{Key, Seen, Table};
 
 /// Look-ups and new families in one batch at most, and batches at a time.
 const MOST: usize = 512;
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 2;
 
 /// Families that were read and whose rotation may follow at once.
 const MOST_SEEN: usize = 4_096;

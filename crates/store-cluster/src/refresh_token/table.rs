@@ -14,14 +14,16 @@ use crate::revocation::{Row, capped};
 /// A digest over issuer and name.
 pub(super) type Key = [u8; 16];
 
-const READ: &str = "SELECT key, revision, document FROM families WHERE key = ANY($1)";
+/// A join, because every partition would be searched for every key of `key = ANY($1)`.
+pub(super) const READ: &str = "
+    SELECT f.key, f.revision, f.document FROM unnest($1::bytea[]) AS k(key) JOIN families f ON f.key = k.key";
 
 const INSERT: &str = "
     INSERT INTO families (key, revision, ends_at, document)
     SELECT key, 1, ends_at, document FROM unnest($1::bytea[], $2::bigint[], $3::text[]) AS n(key, ends_at, document)
     ON CONFLICT (key) DO NOTHING RETURNING key";
 
-const MOVE: &str = "
+pub(super) const MOVE: &str = "
     UPDATE families f SET revision = f.revision + 1, ends_at = u.ends_at, document = u.document
     FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::text[]) AS u(key, revision, ends_at, document)
     WHERE f.key = u.key AND f.revision = u.revision RETURNING f.key";

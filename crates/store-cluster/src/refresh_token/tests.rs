@@ -305,6 +305,21 @@ async fn a_row_says_what_it_is() {
     assert_eq!(options, "{fillfactor=70}");
 }
 
+/// Plans are kept: what is planned on an empty table is what reads a full one.
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_find_their_rows_by_the_index_from_the_start() {
+    let place = Place::new("families-planned");
+    let connection = place.open().await.postgres.connection().await.unwrap();
+    let (keys, numbers, texts): (&[&[u8]], &[i64], &[&str]) = (&[], &[], &[]);
+    let all: [crate::postgres::Parameter<'_>; 4] = [&keys, &numbers, &numbers, &texts];
+    for (sql, values) in [(table::READ, &all[..1]), (table::MOVE, &all)] {
+        let plan = connection.all(&format!("EXPLAIN (COSTS OFF) {sql}"), values).await.unwrap();
+        let plan: Vec<&str> = plan.iter().map(|row| row.get(0)).collect();
+        let scans = |what: &str| plan.iter().filter(|line| line.contains(what)).count();
+        assert_eq!((scans("Index Scan"), scans("Seq Scan"), scans("Hash")), (8, 0, 0), "{plan:#?}");
+    }
+}
+
 /// A document that this version cannot read is that family's misfortune, and nobody else's in the batch.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_row_fails_alone() {

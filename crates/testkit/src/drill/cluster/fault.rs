@@ -54,6 +54,7 @@ pub fn all_faults() -> Vec<Box<dyn Fault>> {
     vec![
         Box::new(node::KillNode::default()),
         Box::new(node::RollingRestart),
+        Box::new(node::RollingUpgrade),
         Box::new(redis::KillPrimaries::new(1)),
         Box::new(redis::KillPrimaries::new(2)),
         Box::new(redis::PausePrimary::default()),

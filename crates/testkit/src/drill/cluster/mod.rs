@@ -48,6 +48,9 @@ pub struct Cluster {
     pub network: Result<Network, String>,
     /// The clock of the last node; else why it has none of its own.
     pub clock: Result<WrongClock, String>,
+    binary: PathBuf,
+    /// The program of a neighbouring version, which nodes change to.
+    neighbour: Option<PathBuf>,
     directory: TempDir,
 }
 
@@ -57,11 +60,11 @@ struct Node {
 }
 
 impl Cluster {
-    /// Starts the engines and then the nodes.
+    /// Starts the engines and then the nodes. Nodes may change to `neighbour`, another version, later.
     ///
     /// # Errors
     /// What a node said that did not start.
-    pub fn start(binary: &Path) -> Result<Self, String> {
+    pub fn start(binary: &Path, neighbour: Option<PathBuf>) -> Result<Self, String> {
         let directory = temporary_directory("drill");
         let network = Network::new(NODES);
         let here = |switch| network.as_ref().ok().map(|network| network.here(switch));
@@ -76,18 +79,18 @@ impl Cluster {
         });
         postgres.create_database(DATABASE);
         let clock = WrongClock::new(&directory.path().join("clock"));
-        let mut cluster = Self { nodes: Vec::new(), redis, postgres, network, clock, directory };
+        let mut cluster = Self { nodes: Vec::new(), redis, postgres, network, clock, binary: binary.to_owned(), neighbour, directory };
         for index in 0..NODES {
-            let launch = cluster.launch(binary, index);
+            let launch = cluster.launch(index);
             cluster.nodes.push(Node { launch, provider: None });
             cluster.start_node(index)?;
         }
         Ok(cluster)
     }
 
-    fn launch(&self, binary: &Path, index: usize) -> Launch {
+    fn launch(&self, index: usize) -> Launch {
         let data = self.directory.path().join(format!("data-{index}"));
-        let mut launch = Launch::new(binary, &data, &self.log_of(index))
+        let mut launch = Launch::new(&self.binary, &data, &self.log_of(index))
             .of_issuer(ISSUER)
             .env("SYMBOLON_STORE", "cluster")
             .env("SYMBOLON_POSTGRES_URL", &self.postgres.url(DATABASE))
@@ -104,6 +107,11 @@ impl Cluster {
         // The nodes end with this process, however it ends.
         wrapper.extend(["setpriv", "--pdeathsig", "KILL", "--"].map(str::to_owned));
         launch.under(wrapper)
+    }
+
+    /// Whether there is a neighbouring version.
+    pub fn has_neighbour(&self) -> bool {
+        self.neighbour.is_some()
     }
 
     fn log_of(&self, index: usize) -> PathBuf {
@@ -134,6 +142,17 @@ impl Cluster {
     pub fn start_node(&mut self, index: usize) -> Result<(), String> {
         let node = &mut self.nodes[index];
         node.provider = Some(node.launch.start().map_err(|said| format!("node {index}: {said}"))?);
+        Ok(())
+    }
+
+    /// From its next start, a node that does not run is of the other version.
+    ///
+    /// # Errors
+    /// There is no other.
+    pub fn change_version(&mut self, index: usize) -> Result<(), String> {
+        let neighbour = self.neighbour.as_ref().ok_or("there is no neighbouring version")?;
+        let binary = &mut self.nodes[index].launch.binary;
+        *binary = if binary == neighbour { self.binary.clone() } else { neighbour.clone() };
         Ok(())
     }
 

@@ -62,3 +62,39 @@ impl Fault for RollingRestart {
         Ok(())
     }
 }
+
+/// As [`RollingRestart`], and each node comes back as the other of two neighbouring versions: up and, the next time, down
+/// again. In between they serve side by side.
+pub(in super::super) struct RollingUpgrade;
+
+/// How long each mixture of versions serves.
+const SIDE_BY_SIDE: Duration = Duration::from_secs(1);
+
+impl Fault for RollingUpgrade {
+    fn name(&self) -> &'static str {
+        "rolling-upgrade"
+    }
+
+    fn left_out(&self, cluster: &Cluster) -> Option<String> {
+        (!cluster.has_neighbour()).then(|| "no neighbouring version was given".to_owned())
+    }
+
+    fn lasts(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn begin(&mut self, cluster: &mut Cluster, _dice: &mut Dice) -> Result<(), String> {
+        for node in 0..NODES {
+            cluster.stop_node(node);
+            cluster.change_version(node)?;
+            cluster.start_node(node)?;
+            cluster.wait_until_ready(node)?;
+            std::thread::sleep(SIDE_BY_SIDE);
+        }
+        Ok(())
+    }
+
+    fn heal(&mut self, _cluster: &mut Cluster) -> Result<(), String> {
+        Ok(())
+    }
+}

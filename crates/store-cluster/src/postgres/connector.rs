@@ -14,11 +14,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 ///
 /// A statement is planned once: left to itself, PostgreSQL plans whatever touches a partitioned table at every execution,
 /// because it counts all partitions that the kept plan could touch against the one that it will. And a plan goes by the
-/// indexes: one that was made and kept while a table was small would read all of it when it is large.
+/// indexes: one that was made and kept while a table was small would read all of it when it is large. Where there is no
+/// index it would count as so dear that it were compiled each time.
 const PLANNING: &str = "
     SELECT set_config(given.name, wanted.setting, false)
     FROM (VALUES ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'),
-        ('enable_mergejoin', 'off')) AS wanted(name, setting)
+        ('enable_mergejoin', 'off'), ('jit', 'off')) AS wanted(name, setting)
     JOIN pg_settings AS given ON given.name = wanted.name";
 
 type Connecting<'a> = Pin<Box<dyn Future<Output = Result<(Client, JoinHandle<()>), Error>> + Send + 'a>>;

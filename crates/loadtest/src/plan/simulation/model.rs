@@ -11,7 +11,7 @@ use crate::plan::{Costs, Deployment, Hardware, OperationCost};
 use crate::scenario::{Picker, Scenario};
 
 /// Batches that a node has under way at a time, as the store has lanes for rotations.
-const LANES: usize = 4;
+const LANES: usize = 2;
 
 /// No work holds a core for longer, in s: the system shares it out.
 const TIME_SLICE: f64 = 0.001;

@@ -79,7 +79,16 @@ impl Cluster {
         });
         postgres.create_database(DATABASE);
         let clock = WrongClock::new(&directory.path().join("clock"));
-        let mut cluster = Self { nodes: Vec::new(), redis, postgres, network, clock, binary: binary.to_owned(), neighbour, directory };
+        let mut cluster = Self {
+            nodes: Vec::new(),
+            redis,
+            postgres,
+            network,
+            clock,
+            binary: binary.to_owned(),
+            neighbour,
+            directory,
+        };
         for index in 0..NODES {
             let launch = cluster.launch(index);
             cluster.nodes.push(Node { launch, provider: None });

@@ -83,6 +83,10 @@ impl Fault for RollingUpgrade {
         Duration::ZERO
     }
 
+    fn hang_ups_at_most(&self) -> Option<usize> {
+        RollingRestart.hang_ups_at_most()
+    }
+
     fn begin(&mut self, cluster: &mut Cluster, _dice: &mut Dice) -> Result<(), String> {
         for node in 0..NODES {
             cluster.stop_node(node);

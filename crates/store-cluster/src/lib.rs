@@ -40,6 +40,7 @@ pub use check::{Finding, Level, check};
 pub use open::{ClusterError, ClusterOptions};
 pub use postgres::{MigrationError, PostgresError, PostgresOptions};
 pub use redis::{RedisOptions, ReplicaPolicy};
+pub use revocation::{EpochError, open_epoch};
 
 use std::future::Future;
 use std::sync::Arc;

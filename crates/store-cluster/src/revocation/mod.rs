@@ -2,6 +2,7 @@
 
 mod look;
 mod marks;
+mod restored;
 mod row;
 mod tombstones;
 
@@ -9,6 +10,8 @@ mod tombstones;
 mod tests;
 
 pub(crate) use marks::{Marks, Reach};
+pub(crate) use restored::restored_at;
+pub use restored::{EpochError, open_epoch};
 pub(crate) use row::{EVERYWHERE, Ended, Row, capped};
 pub(crate) use tombstones::{Applied, Tombstones, sweep_by};
 
@@ -23,19 +26,7 @@ use symbolon_store::{Outcome, StoreError};
 
 use crate::ClusterStore;
 use crate::epoch::unconfirmed;
-use crate::postgres::{Postgres, column};
 use look::Look;
-
-/// The moment at which the database was restored from a backup, if it ever was.
-pub(crate) async fn restored_at(postgres: &Postgres) -> Result<Option<Timestamp>, StoreError> {
-    let connection = postgres.connection().await?;
-    let Some(row) = connection.first("SELECT value FROM meta WHERE name = 'epoch'", &[]).await? else {
-        return Ok(None);
-    };
-    let text: String = column(&row, 0)?;
-    let millis = text.parse().map_err(|_| StoreError::Failed(format!("the epoch is no time: {text}")))?;
-    Ok(Some(Timestamp::from_millis(millis)))
-}
 
 impl ClusterStore {
     /// Writes tombstones to both engines: durable, and seen by every node, when it returns. What `ended` says goes to

@@ -9,6 +9,7 @@ use symbolon_protocol::grant::{GrantId, Slot};
 use symbolon_protocol::id::{ClientId, Jti, Sid, UserId};
 use symbolon_protocol::revocation::Target;
 use symbolon_protocol::time::KEPT_AFTER_END;
+use symbolon_store::Store;
 use symbolon_store::port::{Assertions, Use};
 
 use super::*;
@@ -264,11 +265,23 @@ async fn tokens_from_before_a_restore_are_revoked() {
     let store = place.open().await;
     let issued = |at| Lineage { issued: Some(at), ..bare(Slot::new(5)) };
     assert!(!answered(&store, &issued(NOW)).await);
+    let database = place.options().postgres;
+    assert!(matches!(open_epoch(&database).await, Err(EpochError::Running(1))));
     place.psql(&format!("INSERT INTO meta VALUES ('epoch', '{}')", NOW.millis()));
     let restored = place.open().await;
     assert!(answered(&restored, &issued(NOW)).await);
     assert!(!answered(&restored, &issued(NOW + Duration::from_millis(1))).await);
     assert!(!answered(&restored, &bare(Slot::new(5))).await, "families go on");
+
+    for store in [store, restored] {
+        Store::close(&*store).await.unwrap();
+    }
+    let kept = open_epoch(&database).await.unwrap();
+    assert_eq!(kept, NOW, "it never goes back, and the database's clock is before the test's");
+    place.psql("UPDATE meta SET value = '1' WHERE name = 'epoch'");
+    assert!(open_epoch(&database).await.unwrap() > Timestamp::from_seconds(1_700_000_000));
+    place.psql("DROP TABLE leases");
+    assert!(matches!(open_epoch(&database).await, Err(EpochError::Empty)));
 }
 
 /// Tombstones and marks are deleted a quarter of an hour after their end, a piece at a time.

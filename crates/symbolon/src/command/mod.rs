@@ -46,6 +46,9 @@ pub(crate) enum CommandError {
     /// A store was not moved.
     #[error(transparent)]
     Migrate(#[from] migrate::MigrateError),
+    /// No epoch was opened.
+    #[error(transparent)]
+    Epoch(#[from] symbolon_store_cluster::EpochError),
     /// A load test could not run.
     #[error(transparent)]
     Loadtest(#[from] symbolon_loadtest::LoadtestError),

@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
 use symbolon_server::clock::SystemClock;
-use symbolon_store_cluster::{Finding, Level, check};
+use symbolon_store_cluster::{ClusterOptions, Finding, Level, check};
 
 use super::output::{line, print};
 use super::{CommandError, load, migrate};
@@ -14,10 +14,14 @@ pub(super) fn command() -> Command {
     let check = Command::new("check")
         .about("Examine PostgreSQL and Redis: whether they keep what the cluster store promises")
         .after_help("Nothing is changed in them. The exit code is 1 where something is refused.");
+    let epoch = Command::new("open-epoch")
+        .about("After PostgreSQL was restored to an earlier moment: end every access token of before")
+        .after_help("Every node must be stopped. Those that start afterwards know of the epoch.");
     Command::new("store")
         .about("Examine the engines of the cluster store, and move from one store to the other")
         .subcommand_required(true)
         .subcommand(at_home(check))
+        .subcommand(at_home(epoch))
         .subcommand(migrate::command())
         .subcommand(migrate::thaw_command())
 }
@@ -25,17 +29,33 @@ pub(super) fn command() -> Command {
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("check", matches)) => examine(matches),
+        Some(("open-epoch", matches)) => open_epoch(matches),
         Some(("migrate", matches)) => migrate::run(matches),
         Some(("thaw", matches)) => migrate::thaw(matches),
         _ => Ok(()),
     }
 }
 
-fn examine(matches: &ArgMatches) -> Result<(), CommandError> {
-    let Some(options) = cluster_options(&load(matches)?, &SystemClock::start(), false) else {
+/// How to reach the engines that the configuration names.
+fn engines(matches: &ArgMatches) -> Result<ClusterOptions, CommandError> {
+    cluster_options(&load(matches)?, &SystemClock::start(), false).ok_or_else(|| {
         let mend = "store is \"embedded\", which has no engines: write store = \"cluster\" (SYMBOLON_STORE)";
-        return Err(CommandError::Usage(mend.to_owned()));
-    };
+        CommandError::Usage(mend.to_owned())
+    })
+}
+
+fn open_epoch(matches: &ArgMatches) -> Result<(), CommandError> {
+    let options = engines(matches)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let opened = runtime.block_on(symbolon_store_cluster::open_epoch(&options.postgres))?;
+    print(matches, &json!({ "opened_at": opened.millis() }), |_| {
+        "An epoch is open: nodes that start now accept no access token from before.\n".to_owned()
+    })?;
+    Ok(())
+}
+
+fn examine(matches: &ArgMatches) -> Result<(), CommandError> {
+    let options = engines(matches)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let findings = runtime.block_on(check(&options));
     print(matches, &findings.iter().map(told).collect(), |_| findings.iter().map(lines).collect())?;

@@ -43,6 +43,24 @@ fn kids(keys: &Value) -> Vec<String> {
     kids
 }
 
+/// The form that asks for a token as a client of its own: a new client on these engines.
+fn job(place: &Place, env: &[(&str, &str)]) -> String {
+    let arguments = [
+        "client",
+        "create",
+        "--name",
+        "Job",
+        "--client-id",
+        "job",
+        "--grant-type",
+        "client_credentials",
+        "--json",
+    ];
+    let client = place.run_with(&arguments, env, "").json();
+    let secret = client["client_secret"].as_str().unwrap();
+    format!("grant_type=client_credentials&client_id=job&client_secret={secret}")
+}
+
 #[test]
 fn nodes_that_start_together_are_one_provider_and_commands_are_one_more() {
     let cluster = Cluster::new("together");
@@ -57,22 +75,7 @@ fn nodes_that_start_together_are_one_provider_and_commands_are_one_more() {
         let second = start();
         (first.join().unwrap(), second)
     });
-    let arguments = [
-        "client",
-        "create",
-        "--name",
-        "Job",
-        "--client-id",
-        "job",
-        "--grant-type",
-        "client_credentials",
-        "--json",
-    ];
-    let client = one.run_with(&arguments, &env, "").json();
-    let form = format!(
-        "grant_type=client_credentials&client_id=job&client_secret={}",
-        client["client_secret"].as_str().unwrap()
-    );
+    let form = job(&one, &env);
     for place in [&one, &two] {
         until("the node holds a lease", || (place.form("/token", &form).0 == 200).then_some(()));
     }
@@ -109,6 +112,32 @@ fn a_node_that_lost_its_lease_answers_503_and_says_why() {
     assert!(ready.starts_with("HTTP/1.1 503") && ready.contains("lease"), "{ready}");
     postgres.restart();
     until("the lease is renewed", || (place.form("/introspect", "token=x").0 == 401).then_some(()));
+}
+
+/// What was issued before the moment of the restore cannot be told from what was revoked after it.
+#[test]
+fn an_epoch_ends_the_access_tokens_of_before() {
+    let cluster = Cluster::new("epoch");
+    let (env, place) = (cluster.env(), Place::new());
+    let open = || place.run_with(&["store", "open-epoch"], &env, "");
+    assert!(open().bad(1).contains("no node was ever started"));
+    let mut server = place.serve(&env);
+    let form = job(&place, &env);
+    until("the node holds a lease", || (place.form("/token", &form).0 == 200).then_some(()));
+    let token = |place: &Place| place.form("/token", &form).1["access_token"].as_str().unwrap().to_owned();
+    let is_active = |token: &str| {
+        let asked = form.replace("grant_type=client_credentials", &format!("token={token}"));
+        place.form("/introspect", &asked).1["active"].as_bool().unwrap()
+    };
+    let before = token(&place);
+    assert!(is_active(&before));
+    assert!(open().bad(1).contains("nodes run on this database (1)"));
+    server.terminate();
+    until("the node has ended", || server.ended());
+    assert!(open().good().contains("from before"));
+    let _server = place.serve(&env);
+    until("the node holds a lease", || (place.form("/token", &form).0 == 200).then_some(()));
+    assert!(!is_active(&before) && is_active(&token(&place)));
 }
 
 /// Whoever came too early would wait for as long as the engines do, or be reset when the node gives up.

@@ -1,0 +1,74 @@
+//! A database that was restored to an earlier moment: it does not know what was revoked after that.
+
+use std::sync::Arc;
+
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::figures::StoreFigures;
+
+use crate::postgres::{Connection, Postgres, PostgresError, PostgresOptions, column};
+
+/// The epoch is never set back, whatever the database's clock says.
+const OPEN: &str = "
+    INSERT INTO meta (name, value)
+    VALUES ('epoch', CAST(CAST(extract(epoch FROM now()) * 1000 AS BIGINT) AS TEXT))
+    ON CONFLICT (name) DO UPDATE
+        SET value = CAST(greatest(CAST(meta.value AS BIGINT), CAST(excluded.value AS BIGINT)) AS TEXT)
+    RETURNING value";
+
+/// Why no epoch was opened.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum EpochError {
+    #[error(
+        "nodes run on this database ({0}), and they learn of an epoch when they start: stop them first (one that was \
+         killed counts for two seconds)"
+    )]
+    Running(i64),
+    #[error("no node was ever started on this database: is it the one that was restored?")]
+    Empty,
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Opens an epoch in a database that was restored: nodes that start from now on accept no access token that was made
+/// before. Returns when it began, by the database's clock.
+///
+/// # Errors
+/// [`EpochError`]: a node runs, the database is not a store's, or it cannot be reached.
+pub async fn open_epoch(options: &PostgresOptions) -> Result<Timestamp, EpochError> {
+    let postgres = Postgres::new(options, &Arc::new(StoreFigures::new()))?;
+    let connection = postgres.connection().await?;
+    let tables = "SELECT count(*) FROM information_schema.tables
+                  WHERE table_name IN ('meta', 'leases') AND table_schema = current_schema()";
+    if counted(&connection, tables).await? < 2 {
+        return Err(EpochError::Empty);
+    }
+    let running = "SELECT count(*) FROM leases WHERE until > now() AND NOT closed";
+    match counted(&connection, running).await? {
+        0 => {}
+        nodes => return Err(EpochError::Running(nodes)),
+    }
+    let opened = connection.change_returning(OPEN, &[]).await?;
+    let value = opened.first().ok_or_else(|| StoreError::Failed("the epoch was not written".into()))?;
+    Ok(moment(column(value, 0)?)?)
+}
+
+/// The moment at which the database was restored from a backup, if it ever was.
+pub(crate) async fn restored_at(postgres: &Postgres) -> Result<Option<Timestamp>, StoreError> {
+    let connection = postgres.connection().await?;
+    let row = connection.first("SELECT value FROM meta WHERE name = 'epoch'", &[]).await?;
+    row.map(|row| moment(column(&row, 0)?)).transpose()
+}
+
+fn moment(text: &str) -> Result<Timestamp, StoreError> {
+    let millis = text.parse().map_err(|_| StoreError::Failed(format!("the epoch is no time: {text}")))?;
+    Ok(Timestamp::from_millis(millis))
+}
+
+async fn counted(connection: &Connection, sql: &str) -> Result<i64, StoreError> {
+    let row = connection.first(sql, &[]).await?;
+    row.map_or(Ok(0), |row| column(&row, 0))
+}

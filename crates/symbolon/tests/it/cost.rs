@@ -81,7 +81,7 @@ fn a_plan_is_made_of_costs_and_of_what_users_do() {
         (&small["deployment"]["nodes"]["count"], &small["notes"]),
         (&3.into(), &serde_json::json!([]))
     );
-    let busy = ["--workload", "api-heavy", "--introspections-per-day", "1000000", "--zones", "4"];
+    let busy = ["--workload", "api-heavy", "--introspections-per-day", "10000000", "--zones", "4"];
     let busy = plan(&[&busy[..], &["--simulate", "--requests", "2000"]].concat()).json();
     assert_eq!(busy["deployment"]["nodes"]["limit"], "cpu");
     assert_eq!(busy["deployment"]["nodes"]["count"].as_u64().unwrap() % 4, 0);

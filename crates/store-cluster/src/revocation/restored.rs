@@ -1,10 +1,12 @@
 //! A database that was restored to an earlier moment: it does not know what was revoked after that.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreFigures;
+use tokio::time::sleep;
 
 use crate::postgres::{Connection, Postgres, PostgresError, PostgresOptions, column};
 
@@ -15,6 +17,9 @@ const OPEN: &str = "
     ON CONFLICT (name) DO UPDATE
         SET value = CAST(greatest(CAST(meta.value AS BIGINT), CAST(excluded.value AS BIGINT)) AS TEXT)
     RETURNING value";
+
+/// As precise as the time in a token.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Why no epoch was opened.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +39,8 @@ pub enum EpochError {
 }
 
 /// Opens an epoch in a database that was restored: nodes that start from now on accept no access token that was made
-/// before. Returns when it began, by the database's clock.
+/// before. Returns when it began, by the database's clock, once that second is over: a token tells the second in which it
+/// was made (RFC 7519 4.1.6), and one of the same second would count as made before.
 ///
 /// # Errors
 /// [`EpochError`]: a node runs, the database is not a store's, or it cannot be reached.
@@ -53,7 +59,9 @@ pub async fn open_epoch(options: &PostgresOptions) -> Result<Timestamp, EpochErr
     }
     let opened = connection.change_returning(OPEN, &[]).await?;
     let value = opened.first().ok_or_else(|| StoreError::Failed("the epoch was not written".into()))?;
-    Ok(moment(column(value, 0)?)?)
+    let opened = moment(column(value, 0)?)?;
+    sleep(SECOND - Duration::from_millis(opened.millis() % 1_000)).await;
+    Ok(opened)
 }
 
 /// The moment at which the database was restored from a backup, if it ever was.

@@ -35,10 +35,6 @@ fn a_request_on_the_cluster_has_its_cost_on_every_engine() {
         assert_eq!(cell.above_embedded_us.is_some(), cell.nodes.is_some());
         assert_eq!(figures.redis_primary_us > 0.0, cell.nodes.is_some(), "{cell:?}");
         assert_eq!(figures.commands.is_empty(), cell.nodes.is_none(), "{cell:?}");
-        // The budget (docs/topics/cluster.md), with room for what a node asks at its first look at a slot.
-        let asked = |command: &str| figures.commands.get(command).copied().unwrap_or_default();
-        let is_silent = matches!(cell.scenario, Scenario::Silent);
-        assert!(asked("mget") < 1.5 && asked("set") < if is_silent { 1.5 } else { 0.5 }, "{cell:?}");
         let durable = matches!(cell.scenario, Scenario::Refresh) && cell.nodes.is_some();
         assert!(!durable || (figures.rows_written >= 1.0 && figures.wal_bytes > 0.0), "{cell:?}");
     }

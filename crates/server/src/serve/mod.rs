@@ -1,6 +1,7 @@
 //! The running server: two listeners, one runtime per core for the public one, jobs, graceful shutdown.
 
 mod connection;
+mod lingering;
 mod listener;
 mod routes;
 mod tls;

@@ -6,7 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +14,8 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
+
+use super::lingering::Lingering;
 
 /// How many connections have not brought their first request yet.
 pub(super) type Newcomers = Arc<AtomicUsize>;
@@ -25,6 +27,10 @@ pub(super) struct Activity {
     finished: AtomicU64,
     received: AtomicU64,
     sent: AtomicU64,
+    /// How much had been received when the last request ended.
+    read: AtomicU64,
+    /// A body was left before its end.
+    left: AtomicBool,
     http2: AtomicBool,
     newcomers: Newcomers,
 }
@@ -38,6 +44,8 @@ impl Activity {
             finished: AtomicU64::default(),
             received: AtomicU64::default(),
             sent: AtomicU64::default(),
+            read: AtomicU64::default(),
+            left: AtomicBool::default(),
             http2: AtomicBool::default(),
             newcomers: Arc::clone(newcomers),
         }
@@ -49,10 +57,20 @@ impl Activity {
         if self.started.fetch_add(2, Ordering::Relaxed) == 0 {
             self.newcomers.fetch_sub(1, Ordering::Relaxed);
         }
+        if self.left.load(Ordering::Relaxed) {
+            self.left.store(false, Ordering::Relaxed);
+        }
         if http2 {
             self.http2.store(true, Ordering::Relaxed);
         }
         (InFlight(Arc::clone(self)), InFlight(Arc::clone(self)))
+    }
+
+    /// Whether the client may still be sending what nobody will read: a head that was refused, or the rest of a body.
+    /// HTTP/2 tells its clients by frames.
+    fn is_unread(&self) -> bool {
+        let unread = self.received.load(Ordering::Relaxed) > self.read.load(Ordering::Relaxed);
+        !self.http2.load(Ordering::Relaxed) && (unread || self.left.load(Ordering::Relaxed))
     }
 
     fn look(&self) -> Look {
@@ -80,6 +98,7 @@ pub(super) struct InFlight(Arc<Activity>);
 
 impl Drop for InFlight {
     fn drop(&mut self) {
+        self.0.read.store(self.0.received.load(Ordering::Relaxed), Ordering::Relaxed);
         self.0.finished.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -143,17 +162,18 @@ pub(super) async fn watch(activity: Arc<Activity>, patience: Patience) {
 }
 
 pin_project! {
-    /// A stream that counts what it receives.
+    /// A stream that counts what it receives, and closes in stages.
     pub(super) struct Watched<S> {
         #[pin]
         stream: S,
         activity: Arc<Activity>,
+        lingering: Option<Lingering>,
     }
 }
 
 impl<S> Watched<S> {
     pub(super) fn new(stream: S, activity: Arc<Activity>) -> Self {
-        Self { stream, activity }
+        Self { stream, activity, lingering: None }
     }
 }
 
@@ -170,12 +190,21 @@ pin_project! {
         #[pin]
         body: Incoming,
         guard: InFlight,
+        ended: bool,
+    }
+
+    impl PinnedDrop for Held {
+        fn drop(this: Pin<&mut Self>) {
+            if !this.ended && !this.body.is_end_stream() {
+                this.guard.0.left.store(true, Ordering::Relaxed);
+            }
+        }
     }
 }
 
 impl Held {
     pub(super) fn new(body: Incoming, guard: InFlight) -> Self {
-        Self { body, guard }
+        Self { body, guard, ended: false }
     }
 }
 
@@ -187,7 +216,10 @@ impl Body for Held {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        self.project().body.poll_frame(context)
+        let this = self.project();
+        let frame = ready!(this.body.poll_frame(context));
+        *this.ended = frame.is_none();
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -216,7 +248,7 @@ impl<S: AsyncRead> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite> AsyncWrite for Watched<S> {
+impl<S: AsyncRead + AsyncWrite> AsyncWrite for Watched<S> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.project();
         count(this.activity, this.stream.poll_write(context, buf))
@@ -227,7 +259,15 @@ impl<S: AsyncWrite> AsyncWrite for Watched<S> {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.project().stream.poll_shutdown(context)
+        let mut this = self.project();
+        if let Some(lingering) = this.lingering {
+            return lingering.poll(this.stream, context);
+        }
+        ready!(this.stream.as_mut().poll_shutdown(context))?;
+        if !this.activity.is_unread() {
+            return Poll::Ready(Ok(()));
+        }
+        this.lingering.insert(Lingering::begin()).poll(this.stream, context)
     }
 
     fn poll_write_vectored(

@@ -51,6 +51,11 @@ impl Wire {
         let _ = self.0.shutdown(Shutdown::Write);
     }
 
+    /// Waits for the first byte of an answer.
+    pub(super) fn wait(&mut self) {
+        self.0.peek(&mut [0; 1]).expect("an answer");
+    }
+
     /// Everything until the server closes.
     pub(super) fn reply(&mut self) -> Reply {
         let mut received = Vec::new();

@@ -89,11 +89,14 @@ class Drive:
             self.cluster.start(service)
         for node in NODES:
             self.wait_until_ready(node)
-        self.cluster.until("the balancer has a node", lambda: self.get("/.well-known/jwks.json") == 200)
+        self.cluster.until("the balancer listens", lambda: self.get("/.well-known/jwks.json") == 200)
 
     def wait_until_ready(self, node: str) -> None:
-        """Waits until a node says it is ready."""
+        """Waits until a node says it is ready, and the balancer has heard it."""
         self.cluster.until(f"{node} is ready", lambda: self.readiness(node)[0] == 200)
+        self.cluster.until(
+            f"the balancer turns to {node}", lambda: self._told(node, "UP") >= self._told(node, "DOWN")
+        )
 
     def readiness(self, node: str) -> tuple[int, str]:
         """Status and text of a node's `/readyz`; 0 where nobody answers."""

@@ -178,9 +178,12 @@ impl Drill {
             self.crew = new_crew(&self.cluster, 4, self.dice.throw());
             self.tally = Tally::default();
             self.round(&mut plant, Depth::ALL);
-            let found = self.tally.violations_like(plant.found_as);
-            println!("{:<26} found {found} times: {}", plant.name(), plant.found_as);
-            found_all &= found > 0;
+            let found: usize = plant.found_as.iter().map(|words| self.tally.violations_like(words)).sum();
+            println!("{:<26} found {found} times: {}", plant.name(), plant.found_as.join(" or "));
+            if found == 0 {
+                println!("{}", self.tally);
+                found_all = false;
+            }
         }
         if found_all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }

@@ -9,8 +9,8 @@ use crate::drill::Dice;
 /// A violation that is planted.
 pub struct Plant {
     name: &'static str,
-    /// What a violation says by which it is found.
-    pub found_as: &'static str,
+    /// What violations say by which it is found, one of these each.
+    pub found_as: &'static [&'static str],
     work: fn(&Cluster) -> Result<(), String>,
 }
 
@@ -18,19 +18,19 @@ pub struct Plant {
 pub fn all_plants() -> Vec<Plant> {
     let plant = |name, found_as, work| Plant { name, found_as, work };
     vec![
-        plant("codes-redeemed-twice", "code that gives tokens once at most", |cluster| {
+        plant("codes-redeemed-twice", &["code that gives tokens once at most"], |cluster| {
             // The first byte of a code says whether it was used.
             each_key(cluster, "{*}c:*", |key| ["SETRANGE", key, "0", "F"].map(str::to_owned).to_vec())
         }),
-        plant("revocations-forgotten", "revoked access token", |cluster| {
+        plant("revocations-forgotten", &["revoked access token"], |cluster| {
             cluster.postgres.psql(DATABASE, "DELETE FROM tombstones");
             for kind in ["t", "g", "s"] {
                 each_key(cluster, &format!("{{*}}{kind}:*"), delete)?;
             }
             Ok(())
         }),
-        plant("sessions-lost", "live session", |cluster| each_key(cluster, "{*}r:*", delete)),
-        plant("families-lost", "newest refresh token", |cluster| {
+        plant("sessions-lost", &["live session"], |cluster| each_key(cluster, "{*}r:*", delete)),
+        plant("families-lost", &["rotation:", "rotation, raced:", "newest refresh token:"], |cluster| {
             cluster.postgres.psql(DATABASE, "DELETE FROM families");
             Ok(())
         }),

@@ -19,6 +19,7 @@ use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 use symbolon_store::shard::Kind;
@@ -98,6 +99,7 @@ struct Loaded<'a> {
     request: AuthorizationRequest<'a>,
     client: &'a Client,
     session: Option<&'a Session>,
+    settings: &'a IssuerSettings,
     now: Timestamp,
 }
 
@@ -126,7 +128,8 @@ impl Visit<'_> {
             Some(id) => app.store.session(&issuer.id, id, now).await?.take(&mut durable),
             None => None,
         };
-        let loaded = Loaded { request, client: &client, session: session.as_deref(), now };
+        let session = session.as_deref();
+        let loaded = Loaded { request, client: &client, session, settings: &settings, now };
         match self.decide(&loaded).await? {
             Decision::Issue { scope } => self.issue(&loaded, scope, durable).await,
             // Boxed, because they are rare and their futures large: the one of a silent request stays small.
@@ -141,7 +144,7 @@ impl Visit<'_> {
 
     async fn decide(&self, loaded: &Loaded<'_>) -> Result<Decision, Failure> {
         let Context { app, issuer, .. } = self.context;
-        let Loaded { request, client, session, now } = loaded;
+        let Loaded { request, client, session, now, .. } = loaded;
         let consent: Option<Consent> = match session {
             Some(session) if !client.skip_consent => {
                 app.store.consent(&issuer.id, &session.user, &client.client_id).await?
@@ -169,15 +172,14 @@ impl Visit<'_> {
         mut durable: Durable,
     ) -> Result<Response, Failure> {
         let Context { app, issuer, .. } = self.context;
-        let Loaded { request, client, session, now } = loaded;
+        let Loaded { request, client, session, settings, now } = loaded;
         let Some(session) = session else { return Err(Failure::Internal("a code without a session".into())) };
         if let Some((id, _)) = &self.transaction
             && app.store.take_challenge(&issuer.id, id, *now).await?.is_none()
         {
             return Err(login::expired());
         }
-        let settings = issuer.settings.load_full();
-        let issuance = Issuance { issuer: &issuer.id, settings: &settings, client, session, now: *now };
+        let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };
         let grant = issuance.code_grant(request, scope, &*app.random);
         let code = AuthorizationCode::new(app.store.place(Kind::Code).draw::<32>(Kind::Code, &*app.random));
         app.store.keep_code(&issuer.id, &code, grant, *now).await?;

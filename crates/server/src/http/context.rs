@@ -12,7 +12,7 @@ use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Request, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
 use ipnet::IpNet;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
@@ -141,8 +141,8 @@ where
             Some(located) => {
                 // The management listener belongs to no issuer.
                 let context = located.0.as_ref().filter(|_| self.locates);
-                let issuer = context.map(|context| Arc::clone(&context.issuer));
-                Located::Here { inner: self.inner.call(located), issuer }
+                let hsts = context.and_then(|context| mark(&context.issuer));
+                Located::Here { inner: self.inner.call(located), hsts }
             }
             None => Located::Nowhere,
         }
@@ -157,7 +157,7 @@ pin_project_lite::pin_project! {
         Here {
             #[pin]
             inner: F,
-            issuer: Option<Arc<IssuerState>>,
+            hsts: Option<HeaderValue>,
         },
         /// 404.
         Nowhere,
@@ -169,10 +169,10 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Self::Output> {
         match self.project() {
-            LocatedProjection::Here { inner, issuer } => {
+            LocatedProjection::Here { inner, hsts } => {
                 let Ok(mut response) = ready!(inner.poll(context));
-                if let Some(issuer) = issuer {
-                    mark(&mut response, issuer);
+                if let Some(hsts) = hsts.take() {
+                    response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, hsts);
                 }
                 Poll::Ready(Ok(response))
             }
@@ -181,12 +181,10 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
     }
 }
 
-/// What every answer of an issuer has.
-fn mark(response: &mut Response, issuer: &IssuerState) {
+/// Notes whose request it is. Returns the header that every answer of the issuer has, if it has one.
+fn mark(issuer: &IssuerState) -> Option<HeaderValue> {
     RequestFacts::note_issuer(&issuer.id, if issuer.is_https() { "https" } else { "http" });
-    if let Some(hsts) = &issuer.hsts {
-        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, hsts.clone());
-    }
+    issuer.hsts.clone()
 }
 
 fn inside(uri: &Uri, path: &str) -> Option<Uri> {
@@ -238,8 +236,6 @@ fn address(hop: &[u8]) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     fn told(lines: &[&str]) -> String {

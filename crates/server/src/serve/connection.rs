@@ -1,5 +1,6 @@
 //! Accepting connections and serving them until they end or the server does.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -168,10 +169,11 @@ impl Serving {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (service, requests) = (self.service.with_remote(remote), Arc::clone(&activity));
+        // One service for all requests of the connection: a clone for each would count up and down what all cores share.
+        let (service, requests) = (RefCell::new(self.service.with_remote(remote)), Arc::clone(&activity));
         let handler = service_fn(move |request: Request<Incoming>| {
             let (reading, answering) = requests.request(request.version() == Version::HTTP_2);
-            let answer = service.clone().call(request.map(|body| match body.is_end_stream() {
+            let answer = service.borrow_mut().call(request.map(|body| match body.is_end_stream() {
                 true => Body::empty(),
                 false => Body::new(Held::new(body, reading)),
             }));

@@ -72,7 +72,20 @@ impl<S> Layer<S> for TelemetryLayer {
     type Service = TelemetryService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        TelemetryService { inner, telemetry: Arc::clone(&self.telemetry), remote: None }
+        TelemetryService { inner, caller: Caller::of(&self.telemetry, None) }
+    }
+}
+
+/// Who calls, over one connection. Its requests count their references to this, and not to what all cores share.
+#[derive(Debug)]
+struct Caller {
+    telemetry: Arc<Telemetry>,
+    remote: Option<IpAddr>,
+}
+
+impl Caller {
+    fn of(telemetry: &Arc<Telemetry>, remote: Option<IpAddr>) -> Arc<Self> {
+        Arc::new(Self { telemetry: Arc::clone(telemetry), remote })
     }
 }
 
@@ -80,15 +93,15 @@ impl<S> Layer<S> for TelemetryLayer {
 #[derive(Debug, Clone)]
 pub struct TelemetryService<S> {
     inner: S,
-    telemetry: Arc<Telemetry>,
-    remote: Option<IpAddr>,
+    caller: Arc<Caller>,
 }
 
 impl<S> TelemetryService<S> {
-    /// The service for the requests of one peer.
+    /// The service for the requests of one connection, from one peer.
     #[must_use]
     pub fn with_remote(self, remote: IpAddr) -> Self {
-        Self { remote: Some(remote), ..self }
+        let caller = Caller::of(&self.caller.telemetry, Some(remote));
+        Self { inner: self.inner, caller }
     }
 }
 
@@ -105,7 +118,7 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let mut record = RequestRecord::begin(&self.telemetry, self.remote, &mut request);
+        let mut record = RequestRecord::begin(&self.caller, &mut request);
         let inner = record.current.within(|| self.inner.call(request));
         TelemetryFuture { inner, record }
     }
@@ -142,34 +155,33 @@ where
 /// One request between its arrival and its answer. Dropped without an answer it counts as abandoned.
 #[derive(Debug)]
 struct RequestRecord {
-    telemetry: Arc<Telemetry>,
+    caller: Arc<Caller>,
     meter: PollMeter,
     current: Current,
     id: RequestId,
     number: u64,
     method: Method,
     endpoint: Endpoint,
-    remote: Option<IpAddr>,
     store: ThreadWork,
     trace: Option<Box<Trace>>,
     ended: bool,
 }
 
 impl RequestRecord {
-    fn begin<B>(telemetry: &Arc<Telemetry>, remote: Option<IpAddr>, request: &mut Request<B>) -> Self {
+    fn begin<B>(caller: &Arc<Caller>, request: &mut Request<B>) -> Self {
+        let Caller { telemetry, remote } = &**caller;
         let (own, number) = telemetry.ids.next();
         let meter = PollMeter::start(number % CHECK_ONE_IN == CHECK_REMAINDER);
         let id = RequestId::inbound(request.headers()).unwrap_or(own);
         let trace = telemetry.tracer.as_ref().and_then(|tracer| tracer.begin(request, number));
         Self {
-            telemetry: Arc::clone(telemetry),
+            caller: Arc::clone(caller),
             meter,
-            current: Current::of(Arrival { id: id.clone(), remote }),
+            current: Current::of(Arrival { id: id.clone(), remote: *remote }),
             id,
             number,
             method: request.method().clone(),
             endpoint: Endpoint::of_path(request.uri().path()),
-            remote,
             store: ThreadWork::default(),
             trace,
             ended: false,
@@ -205,16 +217,17 @@ impl RequestRecord {
 
     fn end(&mut self, outcome: Outcome, status: Option<StatusCode>) {
         self.ended = true;
+        let Caller { telemetry, remote } = &*self.caller;
         let facts = &self.current.facts;
         let endpoint = facts.known_endpoint().unwrap_or(self.endpoint);
         let cpu_ns = self.meter.busy_ns();
         let duration_ns = if status.is_some() { self.meter.duration_ns() } else { self.meter.elapsed_ns() };
-        let figures = self.telemetry.registry.requests();
+        let figures = telemetry.registry.requests();
         figures.record(endpoint, outcome, duration_ns, cpu_ns);
         if let Some(thread_ns) = self.meter.checked_ns() {
             figures.record_check(cpu_ns, thread_ns);
         }
-        let logged = self.telemetry.log.wants(endpoint, outcome, self.number);
+        let logged = telemetry.log.wants(endpoint, outcome, self.number);
         if !logged && self.trace.is_none() {
             return;
         }
@@ -229,7 +242,7 @@ impl RequestRecord {
             oauth_error: facts.known_oauth_error(),
             client_id: facts.known_client_id(),
             issuer: facts.known_issuer(),
-            remote: facts.known_remote().or(self.remote),
+            remote: facts.known_remote().or(*remote),
             arrived: self.meter.started(),
             duration_ns,
             cpu_ns,
@@ -239,7 +252,7 @@ impl RequestRecord {
         if logged {
             line.write();
         }
-        if let (Some(tracer), Some(trace)) = (&self.telemetry.tracer, trace) {
+        if let (Some(tracer), Some(trace)) = (&telemetry.tracer, trace) {
             tracer.finish(*trace, &line, facts.known_scheme());
         }
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::StoreKind;
 use super::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
-use super::stripe::Padded;
+use super::stripe::{self, Padded};
 use super::thread::{self, StoreOperation};
 
 /// Most shards that are told apart; a higher number is counted at its remainder.
@@ -27,17 +27,39 @@ struct ShardCell {
     wall_ns: AtomicU64,
 }
 
-type Block = Box<[Padded<ShardCell>]>;
+/// More stripes would bring less than their memory costs: 32 bytes per shard each.
+const MAX_STRIPES: usize = 16;
+
+/// Cells that nobody uses at the end of a block, so that what follows it is on other cache lines.
+const GUARD_CELLS: usize = 4;
+
+/// The part of the figures in which one thread counts, or a few.
+#[derive(Debug, Default)]
+struct Stripe {
+    blocks: [OnceLock<Box<[ShardCell]>>; BLOCKS],
+}
+
+impl Stripe {
+    #[inline]
+    fn cell(&self, shard: u32) -> Option<&ShardCell> {
+        let index = block_of(shard);
+        let block = self.blocks.get(index)?.get_or_init(|| {
+            (0..block_length(index) as usize + GUARD_CELLS).map(|_| ShardCell::default()).collect()
+        });
+        block.get((shard - first_shard(index)) as usize)
+    }
+}
 
 /// Counters and sums per shard, and two histograms for the kind.
 ///
-/// The number of shards may change while others record: blocks of shards are added when first used and never
+/// Each thread counts in its own stripe: shards are for all threads, and a cache line that two cores write in turn costs
+/// more than the counting. The number of shards may change while others record: blocks of shards are added when first used and never
 /// go away, so an id of an older generation with a higher shard number keeps its own figures. Shards of
 /// different generations with the same number are counted together.
 #[derive(Debug)]
 pub struct ShardFigures {
     kind: StoreKind,
-    blocks: [OnceLock<Block>; BLOCKS],
+    stripes: Box<[Padded<Stripe>]>,
     shards: AtomicU32,
     histograms: HistogramSet,
 }
@@ -47,7 +69,7 @@ impl ShardFigures {
     pub fn new(kind: StoreKind, shards: u32) -> Self {
         let figures = Self {
             kind,
-            blocks: std::array::from_fn(|_| OnceLock::new()),
+            stripes: (0..stripe::count().min(MAX_STRIPES)).map(|_| Padded::default()).collect(),
             shards: AtomicU32::new(0),
             histograms: HistogramSet::new(&BOUNDS, 2),
         };
@@ -92,22 +114,21 @@ impl ShardFigures {
     pub fn snapshot(&self) -> KindSnapshot {
         let current = self.shards.load(Ordering::Relaxed);
         let mut shards = Vec::new();
-        for (index, block) in self.blocks.iter().enumerate() {
+        for index in 0..BLOCKS {
+            let blocks: Vec<&[ShardCell]> = self
+                .stripes
+                .iter()
+                .filter_map(|stripe| stripe.0.blocks.get(index)?.get())
+                .map(|b| &**b)
+                .collect();
             let first = first_shard(index);
-            match block.get() {
-                Some(cells) => {
-                    let numbered = (first..).zip(cells.iter().map(|cell| &cell.0));
-                    shards.extend(
-                        numbered
-                            .map(|(shard, cell)| ShardSnapshot::of(shard, cell))
-                            .filter(|shard| shard.shard < current || shard.operations > 0),
-                    );
-                }
-                None => {
-                    let end = current.min(first.saturating_add(block_length(index)));
-                    shards.extend((first..end).map(ShardSnapshot::zero));
-                }
-            }
+            let known = if blocks.is_empty() { current } else { MAX_SHARDS };
+            let end = known.min(first.saturating_add(block_length(index)));
+            let sums = (first..end).zip(0..).map(|(shard, place)| {
+                let cells = blocks.iter().filter_map(|block: &&[ShardCell]| block.get(place));
+                cells.fold(ShardSnapshot::zero(shard), ShardSnapshot::with)
+            });
+            shards.extend(sums.filter(|shard| shard.shard < current || shard.operations > 0));
         }
         KindSnapshot {
             kind: self.kind,
@@ -119,13 +140,9 @@ impl ShardFigures {
 
     #[inline]
     fn cell(&self, shard: u32) -> Option<&ShardCell> {
-        let shard = shard % MAX_SHARDS;
-        let index = block_of(shard);
-        let block = self
-            .blocks
-            .get(index)?
-            .get_or_init(|| (0..block_length(index)).map(|_| Padded::default()).collect());
-        block.get((shard - first_shard(index)) as usize).map(|cell| &cell.0)
+        // A power of two.
+        let stripe = stripe::thread_stripe() & (self.stripes.len() - 1);
+        self.stripes.get(stripe)?.0.cell(shard % MAX_SHARDS)
     }
 }
 
@@ -212,13 +229,14 @@ impl ShardSnapshot {
         Self { shard, operations: 0, errors: 0, queue_wait_ns: 0, wall_ns: 0 }
     }
 
-    fn of(shard: u32, cell: &ShardCell) -> Self {
+    fn with(self, cell: &ShardCell) -> Self {
+        let sum = |sum: u64, counter: &AtomicU64| sum.wrapping_add(counter.load(Ordering::Relaxed));
         Self {
-            shard,
-            operations: cell.operations.load(Ordering::Relaxed),
-            errors: cell.errors.load(Ordering::Relaxed),
-            queue_wait_ns: cell.queue_wait_ns.load(Ordering::Relaxed),
-            wall_ns: cell.wall_ns.load(Ordering::Relaxed),
+            shard: self.shard,
+            operations: sum(self.operations, &cell.operations),
+            errors: sum(self.errors, &cell.errors),
+            queue_wait_ns: sum(self.queue_wait_ns, &cell.queue_wait_ns),
+            wall_ns: sum(self.wall_ns, &cell.wall_ns),
         }
     }
 }

@@ -55,7 +55,8 @@ pub async fn read_body(mut body: Body, limits: BodyLimits) -> Result<Bytes, Fail
         }
     };
     if matches!(read, Err(Failure::TooLarge)) {
-        // Whether the client stops by then or not, it gets its answer.
+        // A connection that is read to the end of its request may go on. One that is not lingers when it is closed:
+        // whether the client stops by then or not, it gets its answer.
         drop(timeout(DISCARDING.min(within), Box::pin(discard(body))).await);
     }
     read

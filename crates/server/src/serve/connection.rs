@@ -169,7 +169,7 @@ impl Serving {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        // One service for all requests of the connection: a clone for each would count up and down what all cores share.
+        // One service for all requests of the connection: a clone for each would count references that all cores share.
         let (service, requests) = (RefCell::new(self.service.with_remote(remote)), Arc::clone(&activity));
         let handler = service_fn(move |request: Request<Incoming>| {
             let (reading, answering) = requests.request(request.version() == Version::HTTP_2);

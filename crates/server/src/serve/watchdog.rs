@@ -57,9 +57,7 @@ impl Activity {
         if self.started.fetch_add(2, Ordering::Relaxed) == 0 {
             self.newcomers.fetch_sub(1, Ordering::Relaxed);
         }
-        if self.left.load(Ordering::Relaxed) {
-            self.left.store(false, Ordering::Relaxed);
-        }
+        self.left.store(false, Ordering::Relaxed);
         if http2 {
             self.http2.store(true, Ordering::Relaxed);
         }

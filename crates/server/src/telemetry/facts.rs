@@ -84,8 +84,7 @@ impl RequestFacts {
         super::Current::note(|facts| facts.merge(self));
     }
 
-    /// Notes the issuer that the current request is for, unless another one was named, and the scheme of its
-    /// URL.
+    /// Notes the issuer that the current request is for, unless another one was named, and the scheme of its URL.
     pub fn note_issuer(issuer: &IssuerId, scheme: &'static str) {
         super::Current::note(|facts| {
             facts.scheme = Some(scheme);

@@ -28,7 +28,7 @@ struct ShardCell {
 }
 
 /// More stripes would bring less than their memory costs: 32 bytes per shard each.
-const MAX_STRIPES: usize = 16;
+const STRIPES_AT_MOST: usize = 16;
 
 /// Cells that nobody uses at the end of a block, so that what follows it is on other cache lines.
 const GUARD_CELLS: usize = 4;
@@ -52,8 +52,10 @@ impl Stripe {
 
 /// Counters and sums per shard, and two histograms for the kind.
 ///
-/// Each thread counts in its own stripe: shards are for all threads, and a cache line that two cores write in turn costs
-/// more than the counting. The number of shards may change while others record: blocks of shards are added when first used and never
+/// Each thread counts in its own stripe: every thread uses every shard, and a cache line that two cores write in turn
+/// costs more than the counting.
+///
+/// The number of shards may change while others record: blocks of shards are added when first used and never
 /// go away, so an id of an older generation with a higher shard number keeps its own figures. Shards of
 /// different generations with the same number are counted together.
 #[derive(Debug)]
@@ -69,7 +71,7 @@ impl ShardFigures {
     pub fn new(kind: StoreKind, shards: u32) -> Self {
         let figures = Self {
             kind,
-            stripes: (0..stripe::count().min(MAX_STRIPES)).map(|_| Padded::default()).collect(),
+            stripes: (0..stripe::count().min(STRIPES_AT_MOST)).map(|_| Padded::default()).collect(),
             shards: AtomicU32::new(0),
             histograms: HistogramSet::new(&BOUNDS, 2),
         };
@@ -115,17 +117,13 @@ impl ShardFigures {
         let current = self.shards.load(Ordering::Relaxed);
         let mut shards = Vec::new();
         for index in 0..BLOCKS {
-            let blocks: Vec<&[ShardCell]> = self
-                .stripes
-                .iter()
-                .filter_map(|stripe| stripe.0.blocks.get(index)?.get())
-                .map(|b| &**b)
-                .collect();
+            let in_use = self.stripes.iter().filter_map(|stripe| stripe.0.blocks.get(index)?.get());
+            let blocks: Vec<_> = in_use.collect();
             let first = first_shard(index);
-            let known = if blocks.is_empty() { current } else { MAX_SHARDS };
-            let end = known.min(first.saturating_add(block_length(index)));
+            let all = first.saturating_add(block_length(index));
+            let end = if blocks.is_empty() { all.min(current) } else { all };
             let sums = (first..end).zip(0..).map(|(shard, place)| {
-                let cells = blocks.iter().filter_map(|block: &&[ShardCell]| block.get(place));
+                let cells = blocks.iter().filter_map(|block| block.get(place));
                 cells.fold(ShardSnapshot::zero(shard), ShardSnapshot::with)
             });
             shards.extend(sums.filter(|shard| shard.shard < current || shard.operations > 0));
@@ -160,7 +158,7 @@ const fn block_length(block: usize) -> u32 {
 }
 
 #[inline]
-#[allow(clippy::disallowed_methods)] // measuring code: the reading never decides anything
+#[allow(clippy::disallowed_methods, reason = "it measures the machine; no reading ever decides anything")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -27,8 +27,9 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
         Presented { redirect_uri: form.get("redirect_uri")?, code_verifier: form.get("code_verifier")? };
     let found = app.store.code(&issuer.id, &code, granting.now).await?.ok_or(UNKNOWN)?;
     rule::check(&found, granting.client, presented)?;
-    // A session that ended meanwhile took its codes with it. This is asked before the code is used: afterwards, whoever comes
-    // with it a second time may already have ended what it is about to give. What ends in between ends the tokens too.
+    // A session that ended meanwhile took its codes with it. This is asked before the code is used: afterwards, whoever
+    // comes with it a second time may already have ended what it is about to give. What ends in between ends the tokens
+    // too.
     let ended = app.store.revoked(&issuer.id, &lineage(&found)).await?.take(&mut durable);
     match app.store.redeem_code(&issuer.id, &code, granting.now).await? {
         Redemption::Redeemed if ended => Err(UNKNOWN.into()),

@@ -66,7 +66,11 @@ impl Writer {
     }
 
     /// Runs jobs in one transaction until there are no more, or SQLite has rolled it back by itself.
-    fn transact(&mut self, jobs: &mut impl Iterator<Item = Job>, ran: &mut Vec<Ran>) -> Result<(), Failure> {
+    fn transact(
+        &mut self,
+        jobs: &mut impl ExactSizeIterator<Item = Job>,
+        ran: &mut Vec<Ran>,
+    ) -> Result<(), Failure> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = match begun {
             Ok(transaction) => transaction,
@@ -77,12 +81,22 @@ impl Writer {
             }
         };
         let changes_before = transaction.total_changes();
+        // What a savepoint would undo is all that there is: SQLite copies every page before it changes in one.
+        let is_alone = jobs.len() == 1;
         for job in jobs {
-            let kept = run_in_savepoint(&transaction, job, &self.counters);
-            ran.push(kept.map_err(|error| failure(error, &self.counters))?);
+            let one = match is_alone {
+                true => Ok(run(&transaction, job, &self.counters)),
+                false => run_in_savepoint(&transaction, job, &self.counters),
+            };
+            let one = one.map_err(|error| failure(error, &self.counters))?;
+            let undone = is_alone && !one.keep;
+            ran.push(one);
             if transaction.is_autocommit() {
                 // SQLite rolls the whole transaction back when it meets a full disk at the wrong moment.
                 return Err(Failure::RolledBack(Outcome::Full));
+            }
+            if undone {
+                return transaction.rollback().map_err(|error| failure(error, &self.counters));
             }
         }
         if let Some(before_commit) = &self.before_commit {
@@ -102,8 +116,7 @@ impl Writer {
     }
 }
 
-fn run_in_savepoint(transaction: &Transaction<'_>, job: Job, counters: &Counters) -> rusqlite::Result<Ran> {
-    transaction.prepare_cached("SAVEPOINT job")?.execute(())?;
+fn run(transaction: &Transaction<'_>, job: Job, counters: &Counters) -> Ran {
     take_counted();
     let ran = job(Some(transaction));
     let (queries, rows) = take_counted();
@@ -113,6 +126,12 @@ fn run_in_savepoint(transaction: &Transaction<'_>, job: Job, counters: &Counters
     if ran.failed {
         Counters::add(&counters.errors, 1);
     }
+    ran
+}
+
+fn run_in_savepoint(transaction: &Transaction<'_>, job: Job, counters: &Counters) -> rusqlite::Result<Ran> {
+    transaction.prepare_cached("SAVEPOINT job")?.execute(())?;
+    let ran = run(transaction, job, counters);
     if !transaction.is_autocommit() {
         if !ran.keep {
             transaction.prepare_cached("ROLLBACK TO job")?.execute(())?;

@@ -1,5 +1,7 @@
 //! Refresh-token families: one per login, of which one version is live.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
@@ -62,11 +64,11 @@ impl Family {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rotation {
     /// This caller alone moved the family on; the family as it is now.
-    Rotated(Family),
+    Rotated(Arc<Family>),
     /// The answer to this very refresh was lost: the successor that was made is still unused, hand it out again.
-    Retry(Family),
+    Retry(Arc<Family>),
     /// An older version came back: the family is ended, and its grant has a tombstone, by this very operation.
-    Reused(Family),
+    Reused(Arc<Family>),
     /// There is no such live family.
     Unknown,
 }

@@ -125,16 +125,16 @@ impl EmbeddedStore {
             match family::rotate(&mut next, request) {
                 Step::Moved => {
                     entry.commit = self.journal.append([put(&key, &next)?]);
-                    *family = Arc::new(next.clone());
-                    Ok(Ok((Rotation::Rotated(next), entry.commit)))
+                    *family = Arc::new(next);
+                    Ok(Ok((Rotation::Rotated(Arc::clone(family)), entry.commit)))
                 }
-                Step::Retry => Ok(Ok((Rotation::Retry(next), entry.commit))),
+                Step::Retry => Ok(Ok((Rotation::Retry(Arc::clone(family)), entry.commit))),
                 Step::Unknown => Ok(Ok((Rotation::Unknown, entry.commit))),
                 Step::Reused => {
                     let tombstone = Tombstone::grant(next.grant.clone(), request.tombstone_until);
                     let ended = self.bury(issuer, &[tombstone], [Op::remove(Table::Families, &key)])?;
                     entry.end(ended);
-                    Ok(Ok((Rotation::Reused(next), ended)))
+                    Ok(Ok((Rotation::Reused(Arc::new(next)), ended)))
                 }
             }
         })

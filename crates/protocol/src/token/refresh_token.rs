@@ -4,6 +4,7 @@
 //! store never sees it; every version of it can be derived again from the issuer's key.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use smol_str::SmolStr;
@@ -225,7 +226,7 @@ pub fn rotation(context: &Context<'_>, family: &Family, presented: u32) -> Rotat
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refreshed {
     /// The family as it is now; the token to hand out is that of its version.
-    pub family: Family,
+    pub family: Arc<Family>,
     /// What happened.
     pub event: Event,
 }

@@ -66,6 +66,7 @@ pub(super) fn decide<'a>(
             (Some(Stored::Live(family)), Ask::Rotate(request)) => {
                 let mut next = (**family).clone();
                 let step = family::rotate(&mut next, request);
+                let next = Arc::new(next);
                 if step != Step::Moved && !fresh && !chain.changed {
                     return None;
                 }
@@ -87,10 +88,16 @@ pub(super) fn decide<'a>(
 }
 
 impl Chain {
-    fn take(&mut self, issuer: &IssuerId, step: Step, next: Family, request: &RotationRequest) -> Rotation {
+    fn take(
+        &mut self,
+        issuer: &IssuerId,
+        step: Step,
+        next: Arc<Family>,
+        request: &RotationRequest,
+    ) -> Rotation {
         match step {
             Step::Moved => {
-                self.state = Some(Stored::Live(Arc::new(next.clone())));
+                self.state = Some(Stored::Live(Arc::clone(&next)));
                 self.changed = true;
                 Rotation::Rotated(next)
             }

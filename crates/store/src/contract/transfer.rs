@@ -290,7 +290,7 @@ async fn plant_families(scene: &Scene) -> (Families, Families) {
         for version in 1..=number {
             let moved = told(store.rotate(one, &id, &rotation(version, *now)).await).await;
             let Rotation::Rotated(next) = moved else { panic!("{moved:?}") };
-            family = next;
+            family = (*next).clone();
         }
         match number {
             5 => {

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -143,9 +144,9 @@ fn a_rotation_takes_the_clients_settings_and_a_tombstone_that_outlives_the_grant
 #[test]
 fn outcomes_become_answers() {
     let told = |outcome| refreshed(outcome).map(|told| told.event).map_err(|error| error.code);
-    assert_eq!(told(Rotation::Rotated(family())), Ok(Event::RefreshTokenRotated));
-    assert_eq!(told(Rotation::Retry(family())), Ok(Event::RefreshTokenRetried));
-    assert_eq!(told(Rotation::Reused(family())), Err(ErrorCode::InvalidGrant));
+    assert_eq!(told(Rotation::Rotated(Arc::new(family()))), Ok(Event::RefreshTokenRotated));
+    assert_eq!(told(Rotation::Retry(Arc::new(family()))), Ok(Event::RefreshTokenRetried));
+    assert_eq!(told(Rotation::Reused(Arc::new(family()))), Err(ErrorCode::InvalidGrant));
     assert_eq!(told(Rotation::Unknown), Err(ErrorCode::InvalidGrant));
 }
 

@@ -113,7 +113,7 @@ impl Visit<'_> {
         let params = Params::parse(encoded)?;
         let client_id = request::client_id(&params)?;
         let client = app.store.client(&issuer.id, &client_id).await?.ok_or_else(request::unknown_client)?;
-        let settings = issuer.settings.load_full();
+        let settings = issuer.settings.load();
         let request = match AuthorizationRequest::check(&params, &client, &settings) {
             Ok(request) => request,
             Err(Rejection::Page(error)) => return Err(error.into()),

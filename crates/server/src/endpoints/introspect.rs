@@ -13,7 +13,6 @@ use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::introspection::{self, INACTIVE, Inquiry, Strict};
 use symbolon_protocol::params::Params;
-use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 
@@ -46,9 +45,8 @@ async fn answer(context: &Context, headers: &HeaderMap, body: Body) -> Result<Re
         .into());
     }
     let token = form.require("token")?;
-    let settings = context.issuer.settings.load_full();
     let body = match context.app.verified.verify(&context.issuer, token) {
-        Some(verified) => access_token(context, &client, &settings, &verified, &mut durable).await?,
+        Some(verified) => access_token(context, &client, &verified, &mut durable).await?,
         None => refresh_token(context, &client, token, &mut durable).await?,
     };
     durable.wait().await?;
@@ -66,8 +64,7 @@ async fn user_of(context: &Context, user: Option<UserId>) -> Result<Option<Arc<U
 
 async fn access_token(
     context: &Context,
-    client: &Arc<Client>,
-    settings: &IssuerSettings,
+    client: &Client,
     verified: &VerifiedToken,
     durable: &mut Durable,
 ) -> Result<Vec<u8>, Failure> {
@@ -76,6 +73,7 @@ async fn access_token(
     if app.revoked(issuer, verified, durable).await? {
         return Ok(INACTIVE.to_json());
     }
+    let settings = issuer.settings.load();
     let strict = if settings.introspection_strict {
         let audience = settings.introspection_audience.as_deref().unwrap_or(&issuer.url);
         let client_exists = app.store.client(&issuer.id, &claims.client_id).await?.is_some();

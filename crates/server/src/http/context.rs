@@ -18,6 +18,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use tower::Service;
 
+use super::Lent;
 use crate::app::App;
 use crate::audit::{Actor, AuditEntry};
 use crate::issuer::{self, IssuerState};
@@ -27,9 +28,9 @@ use crate::telemetry::{Current, RequestFacts, RequestId};
 #[derive(Clone)]
 pub struct Context {
     /// Everything that handlers work with.
-    pub app: Arc<App>,
+    pub app: Lent<App>,
     /// Whom the request is for.
-    pub issuer: Arc<IssuerState>,
+    pub issuer: Lent<IssuerState>,
     /// Who sends it: the peer, or what a trusted proxy says.
     pub remote: IpAddr,
     /// Its id.
@@ -69,25 +70,27 @@ impl<S: Send + Sync> FromRequestParts<S> for Context {
 /// Finds the issuer of each request, takes its prefix off the path, and hands the request on.
 #[derive(Clone)]
 pub struct IssuerService<S> {
-    app: Arc<App>,
+    app: Lent<App>,
+    /// The issuer of the request before: mostly that of the next one too.
+    issuer: Option<Lent<IssuerState>>,
     inner: S,
     locates: bool,
 }
 
 impl<S> IssuerService<S> {
-    /// Puts itself around the routes.
-    pub fn new(app: Arc<App>, inner: S) -> Self {
-        Self { app, inner, locates: true }
+    /// Puts itself around the routes of one worker.
+    pub fn new(app: &Arc<App>, inner: S) -> Self {
+        Self { app: Lent::new(app), issuer: None, inner, locates: true }
     }
 
     /// For the management listener, which belongs to the installation and not to an issuer: neither the name that it
     /// is called by nor an issuer's path prefix is of any meaning there.
-    pub fn management(app: Arc<App>, inner: S) -> Self {
-        Self { app, inner, locates: false }
+    pub fn management(app: &Arc<App>, inner: S) -> Self {
+        Self { app: Lent::new(app), issuer: None, inner, locates: false }
     }
 
     /// The request with its [`Context`]; none where nobody is meant.
-    fn located(&self, mut request: Request<Body>) -> Option<(Option<Context>, Request<Body>)> {
+    fn located(&mut self, mut request: Request<Body>) -> Option<(Option<Context>, Request<Body>)> {
         match self.context(&request) {
             Some((context, path)) => {
                 if let Some(path) = path {
@@ -102,12 +105,13 @@ impl<S> IssuerService<S> {
     }
 
     /// What a request is about, and its path inside the issuer where that is another one.
-    fn context(&self, request: &Request<Body>) -> Option<(Context, Option<String>)> {
-        let config = self.app.config.load();
+    fn context(&mut self, request: &Request<Body>) -> Option<(Context, Option<String>)> {
+        let app = self.app.clone();
+        let config = app.config.load();
         let arrival = Current::arrival()?;
         let peer = arrival.remote?;
         let trusted = is_trusted(&config.security.trusted_proxies, peer);
-        let issuers = self.app.issuers.load();
+        let issuers = app.issuers.load();
         let found = if self.locates {
             issuers.locate(host(request, trusted), request.uri().path())?
         } else {
@@ -118,9 +122,8 @@ impl<S> IssuerService<S> {
         if found.path.as_deref().is_some_and(|path| path.starts_with("/api/")) {
             return None;
         }
-        let (app, issuer) = (Arc::clone(&self.app), Arc::clone(found.issuer));
-        let context = Context { app, issuer, remote, id: arrival.id };
-        Some((context, found.path))
+        let issuer = lent(&mut self.issuer, found.issuer);
+        Some((Context { app, issuer, remote, id: arrival.id }, found.path))
     }
 }
 
@@ -178,6 +181,14 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
             }
             LocatedProjection::Nowhere => Poll::Ready(Ok(StatusCode::NOT_FOUND.into_response())),
         }
+    }
+}
+
+/// The issuer as the connection has it: lent anew where the request before was for another, or it has changed since.
+fn lent(known: &mut Option<Lent<IssuerState>>, issuer: &Arc<IssuerState>) -> Lent<IssuerState> {
+    match known {
+        Some(known) if Arc::ptr_eq(known.shared(), issuer) => known.clone(),
+        _ => known.insert(Lent::new(issuer)).clone(),
     }
 }
 

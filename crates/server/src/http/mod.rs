@@ -5,6 +5,7 @@ mod cookie;
 pub mod csrf;
 mod failure;
 mod form;
+mod lent;
 mod response;
 
 pub use context::{Context, IssuerService};
@@ -17,4 +18,5 @@ pub use failure::Failure;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use failure::prefers_html;
 pub use form::{BodyLimits, read_body, read_form};
+pub use lent::Lent;
 pub use response::{Policy, html, json, no_store, redirect, script_safe_origin, strict_transport_security};

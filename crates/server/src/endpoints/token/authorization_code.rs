@@ -1,6 +1,5 @@
 //! The authorization code grant (RFC 6749 4.1.3).
 
-use axum::response::Response;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
@@ -13,13 +12,13 @@ use symbolon_store::Durable;
 use symbolon_store::port::Redemption;
 use symbolon_store::shard::Kind;
 
-use super::Granting;
+use super::{Granted, Granting};
 use crate::audit::Actor;
 use crate::http::Failure;
 
 const UNKNOWN: OAuthError = OAuthError::invalid_grant("the code is unknown, expired or used");
 
-pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Response, Failure> {
+pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Granted, Failure> {
     let (context, form) = (granting.context, granting.form);
     let (app, issuer) = (&context.app, &context.issuer);
     let code = AuthorizationCode::new(form.require("code")?);
@@ -47,7 +46,7 @@ async fn redeemed(
     granting: &Granting<'_>,
     code: &CodeGrant,
     mut durable: Durable,
-) -> Result<Response, Failure> {
+) -> Result<Granted, Failure> {
     let (app, issuer) = (&granting.context.app, &granting.context.issuer);
     let IssuePlan { access, id, family } = rule::issue(&granting.rules(), code, code.session_expires_at);
     let refresh_token = match family {

@@ -1,15 +1,14 @@
 //! The client credentials grant (RFC 6749 4.4).
 
-use axum::response::Response;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::client_credentials as rule;
 use symbolon_store::Durable;
 
-use super::Granting;
+use super::{Granted, Granting};
 use crate::http::Failure;
 
-pub(super) async fn grant(granting: &Granting<'_>, durable: Durable) -> Result<Response, Failure> {
+pub(super) async fn grant(granting: &Granting<'_>, durable: Durable) -> Result<Granted, Failure> {
     let audience: Vec<&str> = granting.form.get_all("audience").collect();
     let access = rule::issue(&granting.rules(), granting.form.get("scope")?, &audience)?;
     granting.context.app.audit.count(Event::ClientCredentialsGranted);

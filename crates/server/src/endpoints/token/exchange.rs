@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use http::StatusCode;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
@@ -10,11 +9,11 @@ use symbolon_protocol::token::response::{BEARER, TokenResponse};
 use symbolon_protocol::token::token_exchange::{self as rule, ACCESS_TOKEN_TYPE, ExchangeRequest};
 use symbolon_store::Durable;
 
-use super::Granting;
+use super::{Granted, Granting};
 use crate::http::{Failure, json, no_store};
 use crate::verified::VerifiedToken;
 
-pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Response, Failure> {
+pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Granted, Failure> {
     let form = granting.form;
     let audience: Vec<&str> = form.get_all("audience").collect();
     let resource: Vec<&str> = form.get_all("resource").collect();
@@ -47,9 +46,7 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
         id_token: None,
         scope: &claims.scope,
     };
-    let body = body.to_json();
-    durable.wait().await?;
-    Ok(no_store(json(StatusCode::OK, body)))
+    Ok(Granted { response: no_store(json(StatusCode::OK, body.to_json())), durable })
 }
 
 /// A presented token whose signature is good and that is not revoked; expiry is the rule's to check.

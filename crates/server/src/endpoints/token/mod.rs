@@ -89,23 +89,33 @@ async fn grant(
     let mut durable = Durable::already();
     let client = authenticate(context, headers, &form, EndpointClass::Token, &mut durable).await?;
     asking.client = Some(Arc::clone(&client));
-    let settings = context.issuer.settings.load_full();
+    let settings = context.issuer.settings.load();
     let granting =
         Granting { context, form: &form, client: &client, settings: &settings, now: context.app.now() };
     // Boxed apart from the rest: two small allocations cost less than one beyond the allocator's fast path.
-    match grant_type {
+    let granted = match grant_type {
         Some(GrantType::AuthorizationCode) => Box::pin(authorization_code::grant(&granting, durable)).await,
         Some(GrantType::RefreshToken) => Box::pin(refresh_token::grant(&granting, durable)).await,
         Some(GrantType::ClientCredentials) => Box::pin(client_credentials::grant(&granting, durable)).await,
         Some(GrantType::TokenExchange) => Box::pin(exchange::grant(&granting, durable)).await,
         None => Err(unsupported(&form)?.into()),
-    }
+    }?;
+    // A thread has room for a few borrowed settings only, and many requests may wait for the same commit.
+    drop(settings);
+    granted.durable.wait().await?;
+    Ok(granted.response)
 }
 
 /// RFC 6749 5.2: a missing grant type is `invalid_request`, an unknown one `unsupported_grant_type`.
 fn unsupported(form: &Params<'_>) -> Result<OAuthError, OAuthError> {
     form.require("grant_type")?;
     Ok(OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant_type is not supported"))
+}
+
+/// What a grant gives, to be sent once it is durable.
+struct Granted {
+    response: Response,
+    durable: Durable,
 }
 
 /// A grant request of an authenticated client.
@@ -132,8 +142,10 @@ impl Granting<'_> {
     /// Signs a payload with the issuer's active key for an algorithm.
     async fn sign(&self, algorithm: Algorithm, typ: TokenType, payload: &[u8]) -> Result<String, Failure> {
         let Context { app, issuer, .. } = self.context;
-        let key = issuer.keys.load().signing(algorithm).cloned();
-        let key = key.ok_or_else(|| Failure::Internal(format!("no active signing key for {algorithm}")))?;
+        let keys = issuer.keys.load();
+        let key = keys
+            .signing(algorithm)
+            .ok_or_else(|| Failure::Internal(format!("no active signing key for {algorithm}")))?;
         app.signatures.increment(algorithm as usize);
         let signed = sign_compact(&*app.signer, &key.key, key.header(typ), payload).await;
         signed.map_err(|error| Failure::Internal(error.to_string()))
@@ -149,13 +161,13 @@ impl Granting<'_> {
         self.sign(algorithm, TokenType::IdToken, &claims.to_json()).await
     }
 
-    /// Signs what a grant gives while its commit is under way, and answers when that is durable.
+    /// Signs what a grant gives, while its commit is under way.
     async fn respond(
         &self,
         plan: IssuePlan,
         refresh_token: Option<&str>,
         durable: Durable,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Granted, Failure> {
         let IssuePlan { access, id, .. } = plan;
         let access_token = self.sign_access_token(&access).await?;
         let id_token = match id {
@@ -171,8 +183,6 @@ impl Granting<'_> {
             id_token: id_token.as_deref(),
             scope: &access.scope,
         };
-        let body = body.to_json();
-        durable.wait().await?;
-        Ok(no_store(json(StatusCode::OK, body)))
+        Ok(Granted { response: no_store(json(StatusCode::OK, body.to_json())), durable })
     }
 }

@@ -1,17 +1,16 @@
 //! The refresh grant (RFC 6749 6).
 
-use axum::response::Response;
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{FamilyId, Rotation};
 use symbolon_protocol::token::refresh_token::{self as rule, Presented, RegisteredToken};
 use symbolon_store::Durable;
 
-use super::Granting;
+use super::{Granted, Granting};
 use crate::audit::Actor;
 use crate::http::{Context, Failure};
 
-pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Response, Failure> {
+pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Granted, Failure> {
     let (context, form) = (granting.context, granting.form);
     let (app, issuer) = (&context.app, &context.issuer);
     let text = form.require("refresh_token")?;

@@ -3,9 +3,9 @@
 //! A shard is a lock domain. Ids of ours carry generation and shard; everything else is found under one of the
 //! 1,024 constant slots, which share the locks of generation 0.
 
+use std::cell::Cell;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -67,7 +67,20 @@ pub(crate) struct Sharded<T> {
     figures: Arc<StoreFigures>,
     hashed: Box<[Mutex<T>]>,
     generations: ArcSwap<Vec<Shards<T>>>,
-    next: AtomicU32,
+}
+
+thread_local! {
+    /// Whose turn it is, by kind. Each thread takes the shards in turn by itself: a turn that all of them took would be
+    /// one more cache line that moves from core to core with each request.
+    static TURNS: [Cell<u32>; Kind::ALL.len()] = const { [const { Cell::new(0) }; Kind::ALL.len()] };
+}
+
+/// The next turn of a kind, on this thread.
+fn turn(kind: Kind) -> u32 {
+    TURNS.with(|turns| {
+        let Some(next) = turns.get(kind as usize) else { return 0 };
+        next.replace(next.get().wrapping_add(1))
+    })
 }
 
 impl<T: Default> Sharded<T> {
@@ -79,7 +92,6 @@ impl<T: Default> Sharded<T> {
             figures,
             hashed,
             generations: ArcSwap::from_pointee(generations.iter().copied().map(Shards::new).collect()),
-            next: AtomicU32::new(0),
         };
         sharded.figures().set_shards(generations.last().map_or(1, |current| current.shards));
         sharded
@@ -100,10 +112,9 @@ impl<T: Default> Sharded<T> {
     pub(crate) fn place(&self) -> Route {
         let generations = self.generations.load();
         let Some(current) = generations.last() else { return Route { generation: 0, shard: 0 } };
-        let turn = self.next.fetch_add(1, Ordering::Relaxed);
         Route {
             generation: current.generation.generation,
-            shard: turn.checked_rem(current.generation.shards).unwrap_or(0),
+            shard: turn(self.kind).checked_rem(current.generation.shards).unwrap_or(0),
         }
     }
 
@@ -202,7 +213,7 @@ impl<T: Default> Sharded<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use symbolon_protocol::time::Timestamp;
 

@@ -8,6 +8,8 @@
 //! reader brings it. Where that time is long, the write [holds](RecordCache::hold) the entry from before its commit: it
 //! is dropped, and nothing is put. So nobody who has seen the newer record is answered from memory with the older one.
 
+mod copies;
+
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use smol_str::SmolStr;
 use symbolon_protocol::id::IssuerId;
 
 use crate::figures::CacheFigures;
+use copies::Copies;
 
 /// Epochs that all entries share. A drop in vain costs one reader one entry.
 const EPOCHS: usize = 64;
@@ -69,6 +72,7 @@ impl Drop for Held<'_> {
 /// Records of one kind, by issuer and id.
 pub struct RecordCache<T> {
     entries: Cache<Name, Arc<T>>,
+    copies: Option<Copies<T>>,
     slots: [Mutex<Slot>; EPOCHS],
     hasher: std::hash::RandomState,
     figures: Arc<CacheFigures>,
@@ -79,14 +83,15 @@ impl<T> RecordCache<T> {
     pub fn new(capacity: usize, figures: Arc<CacheFigures>) -> Self {
         Self {
             entries: Cache::new(capacity),
+            copies: None,
             slots: std::array::from_fn(|_| Mutex::default()),
             hasher: std::hash::RandomState::new(),
             figures,
         }
     }
 
-    /// The record, or the epoch under which to put it once it has been read.
-    pub fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Epoch> {
+    /// The record of all threads.
+    fn shared(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Epoch> {
         let probe = Probe { issuer, id };
         if let Some(record) = self.entries.get(&probe) {
             self.figures.hit();
@@ -110,6 +115,7 @@ impl<T> RecordCache<T> {
         let probe = Probe { issuer, id };
         let held = Self::held(std::slice::from_ref(self.slot(&probe)));
         self.entries.remove(&probe);
+        self.forget_copies();
         held
     }
 
@@ -117,6 +123,7 @@ impl<T> RecordCache<T> {
     pub fn hold_issuer(&self, issuer: &IssuerId) -> Held<'_> {
         let held = Self::held(&self.slots);
         self.entries.retain(|name, _| name.issuer != *issuer);
+        self.forget_copies();
         held
     }
 
@@ -133,18 +140,27 @@ impl<T> RecordCache<T> {
         let mut slot = self.slot(&probe).lock();
         slot.epoch += 1;
         self.entries.remove(&probe);
+        self.forget_copies();
     }
 
     /// Drops everything, and whatever is being read.
     pub fn drop_all(&self) {
         self.move_epochs_on();
         self.entries.clear();
+        self.forget_copies();
     }
 
     /// Drops every entry of an issuer, and whatever is being read.
     pub fn drop_issuer(&self, issuer: &IssuerId) {
         self.move_epochs_on();
         self.entries.retain(|name, _| name.issuer != *issuer);
+        self.forget_copies();
+    }
+
+    fn forget_copies(&self) {
+        if let Some(copies) = &self.copies {
+            copies.forget();
+        }
     }
 
     /// Before entries go: what is put from now on was read from now on.
@@ -159,6 +175,26 @@ impl<T> RecordCache<T> {
         // There are EPOCHS of them.
         #[allow(clippy::indexing_slicing, reason = "the remainder is below the length, a constant above 0")]
         &self.slots[index]
+    }
+}
+
+impl<T: Clone> RecordCache<T> {
+    /// With copies for each thread: for records of which a few are asked for all the time.
+    #[must_use]
+    pub fn with_copies(self) -> Self {
+        Self { copies: Some(Copies::new()), ..self }
+    }
+
+    /// The record, or the epoch under which to put it once it has been read.
+    pub fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Epoch> {
+        let Some(copies) = &self.copies else { return self.shared(issuer, id) };
+        match copies.get(issuer, id) {
+            Ok(record) => {
+                self.figures.hit();
+                Ok(record)
+            }
+            Err(changes) => self.shared(issuer, id).map(|record| copies.put(issuer, id, &record, changes)),
+        }
     }
 }
 
@@ -232,6 +268,45 @@ mod tests {
             assert!(cache.get(&issuer, "a").is_err(), "what is there goes");
             drop(held);
         }
+    }
+
+    #[test]
+    fn a_copy_is_given_out_until_anything_changes() {
+        let (cache, figures, issuer) = cache();
+        let cache = cache.with_copies();
+        let put = |record| {
+            let epoch = cache.get(&issuer, "a").unwrap_err();
+            cache.put(&issuer, "a", Arc::new(record), epoch);
+        };
+        put("first");
+        let copy = cache.get(&issuer, "a").unwrap();
+        assert!(Arc::ptr_eq(&copy, &cache.get(&issuer, "a").unwrap()));
+        assert!(!Arc::ptr_eq(&copy, &cache.shared(&issuer, "a").unwrap()));
+        let changes: [&dyn Fn(); 5] = [
+            &|| cache.drop_entry(&issuer, "a"),
+            &|| cache.drop_issuer(&issuer),
+            &|| cache.drop_all(),
+            &|| drop(cache.hold(&issuer, "a")),
+            &|| drop(cache.hold_issuer(&issuer)),
+        ];
+        for change in changes {
+            assert_eq!(*cache.get(&issuer, "a").unwrap(), "first");
+            change();
+            assert!(cache.get(&issuer, "a").is_err());
+            put("first");
+        }
+        // What was asked for before a change makes no copy that outlives it.
+        let copies = cache.copies.as_ref().unwrap();
+        cache.drop_entry(&issuer, "b");
+        let Err(before) = copies.get(&issuer, "a") else { panic!("a copy outlived a change") };
+        cache.drop_entry(&issuer, "a");
+        copies.put(&issuer, "a", &"older", before);
+        assert!(cache.get(&issuer, "a").is_err());
+        put("newer");
+        assert_eq!(*cache.get(&issuer, "a").unwrap(), "newer");
+        assert!(cache.get(&IssuerId::parse("other").unwrap(), "a").is_err(), "another issuer's");
+        let seen = figures.snapshot().caches[0];
+        assert_eq!(seen.hits, 9);
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Records {
         gate: &Arc<Gate>,
     ) -> Arc<Self> {
         let caches = Arc::new(Caches {
-            clients: RecordCache::new(CLIENTS_CACHED, figures.cache("client")),
+            clients: RecordCache::new(CLIENTS_CACHED, figures.cache("client")).with_copies(),
             users: RecordCache::new(USERS_CACHED, figures.cache("user")),
             consents: RecordCache::new(CONSENTS_CACHED, figures.cache("consent")),
         });

@@ -83,7 +83,7 @@ impl Records {
             database,
             journal,
             figures: Arc::clone(figures),
-            clients: RecordCache::new(CLIENTS_CACHED, figures.cache("client")),
+            clients: RecordCache::new(CLIENTS_CACHED, figures.cache("client")).with_copies(),
             users: RecordCache::new(USERS_CACHED, figures.cache("user")),
             consents: RecordCache::new(CONSENTS_CACHED, figures.cache("consent")),
             listeners: RwLock::default(),

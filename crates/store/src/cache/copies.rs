@@ -1,0 +1,98 @@
+//! Copies of the records that are asked for most, one set for each thread, or for a few.
+//!
+//! A record that every request needs, such as the one client of a busy application, is used by all cores at once: the
+//! cache's lock and the count of its references then move from core to core with each request. A copy is a record of
+//! its own, which only its threads touch.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use smol_str::SmolStr;
+use symbolon_protocol::id::IssuerId;
+
+use crate::figures::thread_stripe;
+
+/// Copies in one set.
+const PLACES: usize = 64;
+
+/// Sets at most: threads beyond share.
+const SETS: usize = 16;
+
+struct Copy<T> {
+    issuer: IssuerId,
+    id: SmolStr,
+    record: Arc<T>,
+    /// The number of changes when the record was asked for.
+    changes: u64,
+}
+
+/// On cache lines of its own.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+type Set<T> = Apart<Mutex<Vec<Option<Copy<T>>>>>;
+
+/// The number of changes that a copy must be younger than.
+#[derive(Clone, Copy)]
+pub(super) struct Changes(u64);
+
+pub(super) struct Copies<T> {
+    sets: [Set<T>; SETS],
+    /// Whatever changes, every copy made before is of no use any more: changes are rare.
+    changes: Apart<AtomicU64>,
+}
+
+impl<T: Clone> Copies<T> {
+    pub(super) fn new() -> Self {
+        let sets = std::array::from_fn(|_| Apart(Mutex::default()));
+        Self { sets, changes: Apart(AtomicU64::new(0)) }
+    }
+
+    /// The copy, or under which number to [put](Self::put) one of what the cache says from now on.
+    pub(super) fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Changes> {
+        // Before the cache is asked: what it drops after this makes the copy useless.
+        let changes = self.changes.0.load(Ordering::Acquire);
+        let set = self.set().lock();
+        let known = set.get(place(id)).and_then(Option::as_ref);
+        known
+            .filter(|copy| copy.changes == changes && copy.id == id && copy.issuer == *issuer)
+            .map(|copy| Arc::clone(&copy.record))
+            .ok_or(Changes(changes))
+    }
+
+    /// Copies what the cache said, in place of another record.
+    pub(super) fn put(&self, issuer: &IssuerId, id: &str, record: &T, changes: Changes) -> Arc<T> {
+        let record = Arc::new(record.clone());
+        let (issuer, id) = (issuer.clone(), SmolStr::new(id));
+        let place = place(&id);
+        let mut set = self.set().lock();
+        if set.is_empty() {
+            set.resize_with(PLACES, || None);
+        }
+        if let Some(copy) = set.get_mut(place) {
+            *copy = Some(Copy { issuer, id, record: Arc::clone(&record), changes: changes.0 });
+        }
+        record
+    }
+
+    fn set(&self) -> &Mutex<Vec<Option<Copy<T>>>> {
+        // There are SETS of them.
+        #[allow(clippy::indexing_slicing, reason = "the remainder is below the length, a constant above 0")]
+        &self.sets[thread_stripe() % SETS].0
+    }
+}
+
+impl<T> Copies<T> {
+    /// No copy made until now is given out any more. After the cache has dropped what changed.
+    pub(super) fn forget(&self) {
+        self.changes.0.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// By the end of an id, which differs most.
+fn place(id: &str) -> usize {
+    let end = id.bytes().rev().take(8).fold(0_u64, |end, byte| end << 8 | u64::from(byte));
+    // Fibonacci hashing.
+    (end.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % PLACES
+}

@@ -23,6 +23,7 @@ use tower::{Layer, Service};
 
 use super::Routes;
 use super::tls::TlsSlot;
+use super::unless::unless;
 use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
 use crate::app::App;
 use crate::http::IssuerService;
@@ -172,10 +173,10 @@ impl Serving {
         // One service for all requests of the connection: a clone for each would count references that all cores share.
         let (service, requests) = (RefCell::new(self.service.with_remote(remote)), Arc::clone(&activity));
         let handler = service_fn(move |request: Request<Incoming>| {
-            let (reading, answering) = requests.request(request.version() == Version::HTTP_2);
+            let answering = requests.request(request.version() == Version::HTTP_2);
             let answer = service.borrow_mut().call(request.map(|body| match body.is_end_stream() {
                 true => Body::empty(),
-                false => Body::new(Held::new(body, reading)),
+                false => Body::new(Held::new(body, requests.body())),
             }));
             async move {
                 let _answering = answering;
@@ -184,11 +185,8 @@ impl Serving {
         });
         let stream = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
         let connection = watcher.watch(self.builder.serve_connection(stream, handler).into_owned());
-        tokio::select! {
-            // How a connection ends is the client's business: nothing is lost with it.
-            ended = connection => drop(ended),
-            () = watchdog::watch(activity, self.patience) => {}
-        }
+        // How a connection ends is the client's business: nothing is lost with it.
+        unless(connection, watchdog::watch(activity, self.patience)).await;
     }
 }
 

@@ -51,17 +51,23 @@ impl Activity {
         }
     }
 
-    /// A request's head is there. The request lasts until both guards are dropped: one goes with its body, which may
-    /// be read long after the answer began, one with its answer.
-    pub(super) fn request(self: &Arc<Self>, http2: bool) -> (InFlight, InFlight) {
-        if self.started.fetch_add(2, Ordering::Relaxed) == 0 {
+    /// A request's head is there. The request lasts until the guard is dropped that goes with its answer, and that of
+    /// its [body](Self::body), where it has one.
+    pub(super) fn request(self: &Arc<Self>, http2: bool) -> InFlight {
+        if self.started.fetch_add(1, Ordering::Relaxed) == 0 {
             self.newcomers.fetch_sub(1, Ordering::Relaxed);
         }
         self.left.store(false, Ordering::Relaxed);
         if http2 {
             self.http2.store(true, Ordering::Relaxed);
         }
-        (InFlight(Arc::clone(self)), InFlight(Arc::clone(self)))
+        InFlight(Arc::clone(self))
+    }
+
+    /// The request has a body, which may be read long after the answer began.
+    pub(super) fn body(self: &Arc<Self>) -> InFlight {
+        self.started.fetch_add(1, Ordering::Relaxed);
+        InFlight(Arc::clone(self))
     }
 
     /// Whether the client may still be sending what nobody will read: a head that was refused, or the rest of a body.
@@ -175,9 +181,14 @@ impl<S> Watched<S> {
     }
 }
 
+/// Adds to what the connection alone counts, which is cheaper than what several may.
+fn add(counter: &AtomicU64, bytes: usize) {
+    counter.store(counter.load(Ordering::Relaxed) + bytes as u64, Ordering::Relaxed);
+}
+
 fn count(activity: &Activity, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
     if let Poll::Ready(Ok(bytes)) = &written {
-        activity.sent.fetch_add(*bytes as u64, Ordering::Relaxed);
+        add(&activity.sent, *bytes);
     }
     written
 }
@@ -240,7 +251,7 @@ impl<S: AsyncRead> AsyncRead for Watched<S> {
         let polled = this.stream.poll_read(context, buf);
         let received = buf.filled().len() - before;
         if received > 0 {
-            this.activity.received.fetch_add(received as u64, Ordering::Relaxed);
+            add(&this.activity.received, received);
         }
         polled
     }

@@ -1,0 +1,115 @@
+//! Work that something else may end.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Does `work` to its end, or until `end` resolves.
+///
+/// `end` is polled when it was woken itself, and not whenever the work has something to do: a timer that each request
+/// asks for the time costs as much as one that it sets.
+pub(super) async fn unless(work: impl Future, end: impl Future<Output = ()>) {
+    let (mut work, mut end) = (pin!(work), pin!(end));
+    let mut bell: Option<(Arc<Bell>, Waker)> = None;
+    poll_fn(|context| {
+        let known = bell.take().filter(|(bell, _)| bell.task.will_wake(context.waker()));
+        let (bell, waker) = bell.insert(known.unwrap_or_else(|| Bell::of(context.waker())));
+        if bell.has_rung() && end.as_mut().poll(&mut Context::from_waker(waker)).is_ready() {
+            return Poll::Ready(());
+        }
+        work.as_mut().poll(context).map(drop)
+    })
+    .await;
+}
+
+/// Wakes the task, and remembers why.
+struct Bell {
+    rung: AtomicBool,
+    task: Waker,
+}
+
+impl Bell {
+    /// One that has rung: so that whoever waits for it is polled for the first time.
+    fn of(task: &Waker) -> (Arc<Self>, Waker) {
+        let bell = Arc::new(Self { rung: AtomicBool::new(true), task: task.clone() });
+        (Arc::clone(&bell), Waker::from(bell))
+    }
+
+    /// Whether it has rung since it was asked last.
+    fn has_rung(&self) -> bool {
+        self.rung.load(Ordering::Relaxed) && self.rung.swap(false, Ordering::AcqRel)
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.rung.store(true, Ordering::Release);
+        self.task.wake_by_ref();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Counts how often a future is polled.
+    async fn counted<F: Future>(polls: &Cell<u32>, future: F) -> F::Output {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            polls.set(polls.get() + 1);
+            future.as_mut().poll(context)
+        })
+        .await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_is_asked_when_its_time_has_come_and_not_with_each_piece_of_work() {
+        let (began, polls, done) = (Instant::now(), Cell::new(0), Cell::new(0));
+        let work = async {
+            loop {
+                sleep(SECOND / 10).await;
+                done.set(done.get() + 1);
+            }
+        };
+        let end = async {
+            sleep(SECOND).await;
+            sleep(SECOND).await;
+        };
+        unless(work, counted(&polls, end)).await;
+        assert_eq!(began.elapsed(), 2 * SECOND);
+        assert_eq!(polls.get(), 3);
+        assert!(done.get() >= 18, "{}", done.get());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_is_done_waits_for_no_end() {
+        let began = Instant::now();
+        unless(sleep(SECOND), sleep(60 * SECOND)).await;
+        assert_eq!(began.elapsed(), SECOND);
+        unless(async {}, std::future::pending()).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_others_poll_too_hears_the_bell() {
+        let began = Instant::now();
+        let mut both = pin!(unless(std::future::pending::<()>(), sleep(SECOND)));
+        // Polled with another waker first.
+        let first = both.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(first.is_pending());
+        both.await;
+        assert_eq!(began.elapsed(), SECOND);
+    }
+}

@@ -93,7 +93,6 @@ pub(crate) fn repeated(name: &str) -> OAuthError {
 
 /// Decodes one name or value; none where an escape is broken or the bytes are not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
-    let escape = |bytes: &[u8]| memchr::memchr2(b'%', b'+', bytes);
     let mut rest = text.as_bytes();
     let Some(mut plain) = escape(rest) else { return Some(Cow::Borrowed(text)) };
     let mut decoded = Vec::with_capacity(text.len());
@@ -115,6 +114,14 @@ pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
         plain = escape(rest).unwrap_or(rest.len());
     }
     String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+/// Where the first escape is. Most names and values are too short for a search that compares many bytes at once.
+fn escape(bytes: &[u8]) -> Option<usize> {
+    if bytes.len() > 32 {
+        return memchr::memchr2(b'%', b'+', bytes);
+    }
+    bytes.iter().position(|byte| matches!(byte, b'%' | b'+'))
 }
 
 fn hex(digit: u8) -> Option<u8> {

@@ -1,8 +1,10 @@
 //! Tombstones: all live ones are in memory, so a look-up that misses never reads the disk.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use async_trait::async_trait;
 use hashbrown::{Equivalent, HashMap};
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockReadGuard};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use symbolon_protocol::grant::Lineage;
@@ -109,7 +111,26 @@ impl Tombstones {
 }
 
 /// The tombstones of clients and issuers, which concern every slot and are few.
-pub(crate) type Everywhere = RwLock<Tombstones>;
+#[derive(Default)]
+pub(crate) struct Everywhere {
+    tombstones: RwLock<Tombstones>,
+    /// Whether there is any. Every request asks, and mostly there is none: then no core waits for another's lock.
+    any: AtomicBool,
+}
+
+impl Everywhere {
+    fn change<R>(&self, work: impl FnOnce(&mut Tombstones) -> R) -> R {
+        let mut tombstones = self.tombstones.write();
+        let result = work(&mut tombstones);
+        // Before the lock is let go, and so before anybody is told of the change.
+        self.any.store(!tombstones.marks.is_empty(), Ordering::Release);
+        result
+    }
+
+    fn read(&self) -> Option<RwLockReadGuard<'_, Tombstones>> {
+        self.any.load(Ordering::Acquire).then(|| self.tombstones.read())
+    }
+}
 
 fn concerns_every_slot(target: &Target) -> bool {
     matches!(target, Target::Client(_) | Target::Issuer)
@@ -155,7 +176,7 @@ impl EmbeddedStore {
     /// Runs `work` on the tombstones among which this one lives, under their lock.
     fn with_tombstones<R>(&self, tombstone: &Tombstone, work: impl FnOnce(&mut Tombstones) -> R) -> R {
         if concerns_every_slot(&tombstone.target) {
-            work(&mut self.everywhere.write())
+            self.everywhere.change(work)
         } else {
             let route = Route { generation: 0, shard: u32::from(tombstone.slot) };
             self.revocations.with(route, work)
@@ -178,7 +199,7 @@ impl EmbeddedStore {
     }
 
     pub(crate) async fn sweep_tombstones(&self, now: Timestamp) -> u64 {
-        let everywhere = self.everywhere.write().sweep(now);
+        let everywhere = self.everywhere.change(|all| all.sweep(now));
         everywhere + self.revocations.each(|shard| shard.sweep(now)).await
     }
 
@@ -201,10 +222,7 @@ impl EmbeddedStore {
     }
 
     fn ended_everywhere(&self, issuer: &IssuerId, lineage: &Lineage) -> Option<CommitNumber> {
-        let everywhere = self.everywhere.read();
-        if everywhere.marks.is_empty() {
-            return None;
-        }
+        let everywhere = self.everywhere.read()?;
         let client = lineage.client.as_ref();
         client
             .and_then(|client| everywhere.find(TargetKind::Client, issuer, client.as_str(), lineage.born))

@@ -100,6 +100,8 @@ impl EmbeddedStore {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use symbolon_protocol::id::{ClientId, IssuerId, UserId};
     use symbolon_store::Store;
     use symbolon_store::port::{Audit, Consents};
@@ -120,7 +122,7 @@ mod tests {
         let (issuer, user) = (IssuerId::default_issuer(), UserId::parse("ann").unwrap());
         let withdrawn = store.withdraw(&issuer, &user, &ClientId::parse("app").unwrap()).await;
         assert!(matches!(withdrawn, Err(StoreError::Unavailable(_))));
-        store.write_audit(Vec::new()).await.unwrap();
+        store.write_audit(Arc::default()).await.unwrap();
         store.ready().await.unwrap();
         store.close().await.unwrap();
         drop(store);

@@ -430,8 +430,8 @@ pub struct AuditFilter {
 /// The audit log.
 #[async_trait]
 pub trait Audit: Send + Sync {
-    /// Writes records in one batch.
-    async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError>;
+    /// Writes records in one batch. Whoever may have to try again keeps them.
+    async fn write_audit(&self, records: Arc<[(IssuerId, AuditRecord)]>) -> Result<(), StoreError>;
     /// Searches, newest first.
     async fn search_audit(
         &self,

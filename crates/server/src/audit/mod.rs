@@ -87,19 +87,19 @@ struct Queued {
 }
 
 impl Queued {
-    fn record(&self) -> (IssuerId, AuditRecord) {
-        let entry = &self.entry;
+    fn into_record(self) -> (IssuerId, AuditRecord) {
+        let AuditEntry { event, user, client, actor, address, request, detail } = self.entry;
         let record = AuditRecord {
             at: self.at,
-            event: entry.event,
-            user: entry.user.clone(),
-            client: entry.client.clone(),
-            actor: entry.actor.name().to_owned(),
-            address: entry.address.map(|address| address.to_canonical().to_string()),
-            request: entry.request.as_ref().map(ToString::to_string),
-            detail: entry.detail.clone(),
+            event,
+            user,
+            client,
+            actor: actor.name().to_owned(),
+            address: address.map(|address| address.to_canonical().to_string()),
+            request: request.as_ref().map(ToString::to_string),
+            detail,
         };
-        (self.issuer.clone(), record)
+        (self.issuer, record)
     }
 }
 

@@ -19,11 +19,11 @@ struct Written {
 
 #[async_trait]
 impl Audit for Written {
-    async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
+    async fn write_audit(&self, records: Arc<[(IssuerId, AuditRecord)]>) -> Result<(), StoreError> {
         if let Some(error) = self.answers.lock().pop_front() {
             return Err(error);
         }
-        self.batches.lock().push(records);
+        self.batches.lock().push(records.to_vec());
         Ok(())
     }
 

@@ -1,7 +1,10 @@
 //! The one task that writes audit records.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use symbolon_protocol::event::AuditRecord;
+use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
 use symbolon_store::port::Audit;
 use tokio::sync::watch;
@@ -45,8 +48,7 @@ impl<'a> Writer<'a> {
             if batch.is_empty() {
                 return;
             }
-            self.write(&batch, &mut closing).await;
-            batch.clear();
+            self.write(batch.drain(..).map(Queued::into_record).collect(), &mut closing).await;
         }
     }
 
@@ -81,11 +83,11 @@ impl<'a> Writer<'a> {
         self.queue.take(batch);
     }
 
-    async fn write(&self, batch: &[Queued], closing: &mut watch::Receiver<bool>) {
+    async fn write(&self, batch: Arc<[(IssuerId, AuditRecord)]>, closing: &mut watch::Receiver<bool>) {
         let mut wait = FIRST_RETRY;
         let mut last_attempts = 0;
         loop {
-            let error = match self.store.write_audit(batch.iter().map(Queued::record).collect()).await {
+            let error = match self.store.write_audit(Arc::clone(&batch)).await {
                 Ok(()) => return self.figures.wrote(batch.len()),
                 Err(error) => error,
             };

@@ -119,7 +119,7 @@ struct Trimmed {
 
 #[async_trait]
 impl Audit for Trimmed {
-    async fn write_audit(&self, _: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
+    async fn write_audit(&self, _: Arc<[(IssuerId, AuditRecord)]>) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -73,10 +73,9 @@ async fn write(rows: Arc<Vec<Row>>, connection: Connection) -> Written<()> {
 
 impl Records {
     /// Writes records in their order, behind those that are there.
-    pub(super) async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
-        let mut records = records.into_iter().peekable();
-        while records.peek().is_some() {
-            let rows = records.by_ref().take(ROWS_PER_WRITE).map(Row::of).collect::<Result<Vec<_>, _>>()?;
+    pub(super) async fn write_audit(&self, records: &[(IssuerId, AuditRecord)]) -> Result<(), StoreError> {
+        for some in records.chunks(ROWS_PER_WRITE) {
+            let rows = some.iter().cloned().map(Row::of).collect::<Result<Vec<_>, _>>()?;
             let rows = Arc::new(rows);
             self.write(StoreKind::Audit, |connection| write(Arc::clone(&rows), connection)).await?;
         }
@@ -86,8 +85,8 @@ impl Records {
 
 #[async_trait]
 impl Audit for ClusterStore {
-    async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
-        self.records.write_audit(records).await
+    async fn write_audit(&self, records: Arc<[(IssuerId, AuditRecord)]>) -> Result<(), StoreError> {
+        self.records.write_audit(&records).await
     }
 
     async fn search_audit(

@@ -43,7 +43,7 @@ impl Records {
             self.import_users(&issuer, users).await?;
         }
         self.import_consents(&consents).await?;
-        if audit.is_empty() { Ok(()) } else { self.write_audit(audit).await }
+        self.write_audit(&audit).await
     }
 
     async fn import_clients(&self, issuer: &IssuerId, clients: Vec<Client>) -> Result<(), StoreError> {

@@ -1,5 +1,7 @@
 //! The audit log.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use rusqlite::params;
 use symbolon_protocol::event::AuditRecord;
@@ -12,51 +14,47 @@ use symbolon_store::port::{Audit, AuditFilter, Page, PageRequest};
 use super::audit_size::{count_new, delete_oldest, excess, forget};
 use super::listing::{Listing, page_of};
 use super::statement::Statements;
-use super::{Written, millis, to_document};
-use crate::EmbeddedStore;
+use super::{Written, millis};
+use crate::database::WriteError;
+use crate::{EmbeddedStore, failed};
 
 /// Records that one closure writes: the pages of the indexes are written once for all of them.
 const ROWS_WRITTEN: usize = 20_000;
 
-/// Writes a record, whose document is given, after all others.
-pub(super) fn insert(
-    issuer: &IssuerId,
-    record: &AuditRecord,
-    document: &str,
-    statements: &Statements<'_>,
-) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO audit (issuer, at, event, user, client, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let (user, client) = (record.user.as_ref(), record.client.as_ref());
-    statements.change(
-        sql,
-        params![
+/// Bytes that nearly every document has room in.
+const USUAL_DOCUMENT: usize = 512;
+
+/// Writes records after all others.
+pub(super) fn insert(records: &[(IssuerId, AuditRecord)], statements: &Statements<'_>) -> Written<()> {
+    let mut insert = statements.repeated(
+        "INSERT INTO audit (issuer, at, event, user, client, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    // One for all: memory that is taken and given back for each record would cost as much as the record.
+    let mut document = Vec::with_capacity(USUAL_DOCUMENT);
+    for (issuer, record) in records {
+        document.clear();
+        serde_json::to_writer(&mut document, record).map_err(|error| WriteError::Rejected(failed(error)))?;
+        let (user, client) = (record.user.as_ref(), record.client.as_ref());
+        insert.change(params![
             issuer.as_str(),
             millis(record.at),
             record.event.name(),
             user.map(|user| user.as_str()),
             client.map(|client| client.as_str()),
-            document
-        ],
-    )?;
+            str::from_utf8(&document).map_err(|error| WriteError::Rejected(failed(error)))?,
+        ])?;
+    }
     Ok(())
 }
 
 #[async_trait]
 impl Audit for EmbeddedStore {
-    async fn write_audit(&self, records: Vec<(IssuerId, AuditRecord)>) -> Result<(), StoreError> {
-        let mut records = records.into_iter().peekable();
-        while records.peek().is_some() {
-            let row = |(issuer, record): (IssuerId, AuditRecord)| {
-                let document = to_document(&record)?;
-                Ok((issuer, record, document))
-            };
-            let rows =
-                records.by_ref().take(ROWS_WRITTEN).map(row).collect::<Result<Vec<_>, StoreError>>()?;
+    async fn write_audit(&self, records: Arc<[(IssuerId, AuditRecord)]>) -> Result<(), StoreError> {
+        for begin in (0..records.len()).step_by(ROWS_WRITTEN) {
+            let records = Arc::clone(&records);
             let write = move |statements: &Statements<'_>| {
-                for (issuer, record, document) in &rows {
-                    insert(issuer, record, document, statements)?;
-                }
-                Ok(())
+                let end = records.len().min(begin + ROWS_WRITTEN);
+                insert(records.get(begin..end).unwrap_or_default(), statements)
             };
             self.records.write(StoreKind::Audit, write).await?;
         }

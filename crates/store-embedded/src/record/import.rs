@@ -57,8 +57,8 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
             })
         }
         Record::Audit(issuer, record) => {
-            let document = to_document(&record)?;
-            Box::new(move |statements| Ok(audit::insert(&issuer, &record, &document, statements)?))
+            let record = [(issuer, *record)];
+            Box::new(move |statements| audit::insert(&record, statements))
         }
         _ => return Ok(None),
     }))

@@ -1,6 +1,6 @@
 //! Prepared statements, counted.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 use symbolon_store::figures::DatabaseFigures;
 
 /// A connection whose statements are prepared once and counted each time.
@@ -42,6 +42,26 @@ impl<'a> Statements<'a> {
     /// Changes rows; how many.
     pub(super) fn change(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
         let changed = self.connection.prepare_cached(sql)?.execute(params)?;
+        self.figures.write(changed as u64);
+        Ok(changed)
+    }
+
+    /// A statement that changes rows again and again.
+    pub(super) fn repeated(&self, sql: &str) -> rusqlite::Result<Repeated<'_>> {
+        Ok(Repeated { statement: self.connection.prepare_cached(sql)?, figures: self.figures })
+    }
+}
+
+/// A statement that is looked up once and run for many rows.
+pub(super) struct Repeated<'a> {
+    statement: CachedStatement<'a>,
+    figures: &'a DatabaseFigures,
+}
+
+impl Repeated<'_> {
+    /// Changes rows; how many.
+    pub(super) fn change(&mut self, params: impl Params) -> rusqlite::Result<usize> {
+        let changed = self.statement.execute(params)?;
         self.figures.write(changed as u64);
         Ok(changed)
     }

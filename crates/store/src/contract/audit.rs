@@ -1,5 +1,6 @@
 //! The audit log.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use symbolon_protocol::event::{AuditRecord, Event};
@@ -34,9 +35,10 @@ pub async fn all(back_end: &dyn BackEnd) {
             (issuer.clone(), record(event, &format!("user-{}", n % 3), client, at))
         })
         .collect();
-    store.write_audit(records.clone()).await.unwrap();
-    store.write_audit(vec![(other.clone(), record(Event::SignedIn, "user-0", None, *now))]).await.unwrap();
-    store.write_audit(Vec::new()).await.unwrap();
+    store.write_audit(records.clone().into()).await.unwrap();
+    let foreign = (other.clone(), record(Event::SignedIn, "user-0", None, *now));
+    store.write_audit(Arc::new([foreign])).await.unwrap();
+    store.write_audit(Arc::default()).await.unwrap();
     let all = AuditFilter::default();
     let found = store.search_audit(issuer, &all, &page(1, 10)).await.unwrap();
     assert_eq!((found.total, found.items.len()), (1_200, 10));

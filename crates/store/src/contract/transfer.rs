@@ -1,5 +1,7 @@
 //! A store that moves to another back-end and back is the same store.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::json;
 use symbolon_protocol::client::Client;
@@ -250,7 +252,7 @@ async fn plant_records(scene: &Scene) -> (Vec<(User, Option<PasswordHash>)>, Cli
             request: Some(number.to_string()),
             detail: json!({ "number": number }),
         };
-        store.write_audit(vec![(one.clone(), record)]).await.unwrap();
+        store.write_audit(Arc::new([(one.clone(), record)])).await.unwrap();
     }
     (users, app, consent)
 }

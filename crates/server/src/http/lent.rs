@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 /// A reference to something that everybody uses, whose clones are counted apart from everybody else's.
 ///
-/// The count of an [`Arc`] that requests on several cores clone and drop moves from core to core each time, which takes
-/// longer than most of what they do with it. A worker, and each of its connections, stays on one core: it has a count of
-/// its own.
-#[allow(clippy::redundant_allocation, reason = "it is for the second count")]
+/// The count of an [`Arc`] that requests on several cores clone and drop moves from core to core each time
+/// (docs/topics/speed.md). A worker has one thread for all its connections, and so a count of its own.
+#[allow(clippy::redundant_allocation, reason = "the outer count is the one that clones share")]
 pub struct Lent<T>(Arc<Arc<T>>);
 
 impl<T> Lent<T> {

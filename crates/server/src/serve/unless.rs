@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Does `work` to its end, or until `end` resolves.
 ///
-/// `end` is polled when it was woken itself, and not whenever the work has something to do: a timer that each request
-/// asks for the time costs as much as one that it sets.
+/// `end` is polled when it was woken itself, and not whenever the work has something to do: requests need not ask a
+/// timer that looks at their connection once in seconds.
 pub(super) async fn unless(work: impl Future, end: impl Future<Output = ()>) {
     let (mut work, mut end) = (pin!(work), pin!(end));
     let mut bell: Option<(Arc<Bell>, Waker)> = None;

@@ -66,11 +66,10 @@ pub(super) fn decide<'a>(
             (Some(Stored::Live(family)), Ask::Rotate(request)) => {
                 let mut next = (**family).clone();
                 let step = family::rotate(&mut next, request);
-                let next = Arc::new(next);
                 if step != Step::Moved && !fresh && !chain.changed {
                     return None;
                 }
-                Answer::Rotation(chain.take(issuer, step, next, request))
+                Answer::Rotation(chain.take(issuer, step, Arc::new(next), request))
             }
             (Some(Stored::Live(family)), Ask::End(tombstone)) => {
                 let family = Arc::clone(family);

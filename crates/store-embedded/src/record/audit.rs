@@ -29,7 +29,7 @@ pub(super) fn insert(records: &[(IssuerId, AuditRecord)], statements: &Statement
     let mut insert = statements.repeated(
         "INSERT INTO audit (issuer, at, event, user, client, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
-    // One for all: memory that is taken and given back for each record would cost as much as the record.
+    // One for all records.
     let mut document = Vec::with_capacity(USUAL_DOCUMENT);
     for (issuer, record) in records {
         document.clear();

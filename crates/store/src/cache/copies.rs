@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use smol_str::SmolStr;
 use symbolon_protocol::id::IssuerId;
 
-use crate::figures::thread_stripe;
+use crate::figures::{Padded, thread_stripe};
 
 /// Copies in one set.
 const PLACES: usize = 64;
@@ -27,11 +27,7 @@ struct Copy<T> {
     changes: u64,
 }
 
-/// On cache lines of its own.
-#[repr(align(128))]
-struct Apart<T>(T);
-
-type Set<T> = Apart<Mutex<Vec<Option<Copy<T>>>>>;
+type Set<T> = Padded<Mutex<Vec<Option<Copy<T>>>>>;
 
 /// The number of changes that a copy must be younger than.
 #[derive(Clone, Copy)]
@@ -40,13 +36,13 @@ pub(super) struct Changes(u64);
 pub(super) struct Copies<T> {
     sets: [Set<T>; SETS],
     /// Whatever changes, every copy made before is of no use any more: changes are rare.
-    changes: Apart<AtomicU64>,
+    changes: Padded<AtomicU64>,
 }
 
 impl<T: Clone> Copies<T> {
     pub(super) fn new() -> Self {
-        let sets = std::array::from_fn(|_| Apart(Mutex::default()));
-        Self { sets, changes: Apart(AtomicU64::new(0)) }
+        let sets = std::array::from_fn(|_| Padded::default());
+        Self { sets, changes: Padded::default() }
     }
 
     /// The copy, or under which number to [put](Self::put) one of what the cache says from now on.

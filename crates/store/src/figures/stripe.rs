@@ -40,7 +40,7 @@ pub fn thread_stripe() -> usize {
 /// A value on cache lines of its own (two lines: processors fetch neighbours in pairs).
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(super) struct Padded<T>(pub(super) T);
+pub(crate) struct Padded<T>(pub(crate) T);
 
 #[cfg(test)]
 mod tests {

@@ -23,6 +23,7 @@ use tower::{Layer, Service};
 
 use super::Routes;
 use super::tls::TlsSlot;
+use super::turn::turn;
 use super::unless::unless;
 use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
 use crate::app::App;
@@ -180,7 +181,12 @@ impl Serving {
             }));
             async move {
                 let _answering = answering;
-                answer.await
+                let answer = answer.await;
+                // An answer wakes whoever waits for it, on this core or another. So the requests at hand are handled
+                // first, and their answers go out together: clients are woken less often, and more of what they ask
+                // next comes at once (measured in docs/topics/speed.md).
+                turn().await;
+                answer
             }
         });
         let stream = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));

@@ -5,6 +5,7 @@ mod lingering;
 mod listener;
 mod routes;
 mod tls;
+mod turn;
 mod unless;
 mod watchdog;
 

@@ -18,8 +18,8 @@ use super::queue::Queue;
 pub(super) const BATCH: usize = 20_000;
 /// How long the first record of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(250);
-/// How long it waits where many come. Users are all over their index, whose pages are written once for a batch
-/// (measured in docs/topics/speed.md).
+/// How long it waits where many come. Users are all over their index, whose pages are written once for a batch, and the
+/// embedded store has one place there for all of a user's records in it.
 const GATHER_MANY: Duration = Duration::from_secs(1);
 /// What many are, of [`GATHER`].
 pub(super) const MANY: usize = 500;

@@ -16,17 +16,25 @@ type Insert = Box<dyn Fn(&Statements<'_>) -> Written<()> + Send>;
 impl Records {
     /// Writes those records that live in the database, in their order, all of them or none.
     pub(crate) async fn import(&self, records: Vec<Record>) -> Result<(), StoreError> {
-        let rows = records.into_iter().filter_map(|record| row(record).transpose());
-        let rows = rows.collect::<Result<Vec<Insert>, StoreError>>()?;
-        if rows.is_empty() {
+        let (mut rows, mut audited) = (Vec::<Insert>::new(), Vec::new());
+        for record in records {
+            match record {
+                Record::Audit(issuer, record) => audited.push((issuer, *record)),
+                record => rows.extend(row(record)?),
+            }
+        }
+        if rows.is_empty() && audited.is_empty() {
             return Ok(());
         }
-        self.write(StoreKind::Setting, move |statements| rows.iter().try_for_each(|row| row(statements)))
-            .await
+        let write = move |statements: &Statements<'_>| {
+            rows.iter().try_for_each(|row| row(statements))?;
+            audit::insert(&audited, statements)
+        };
+        self.write(StoreKind::Setting, write).await
     }
 }
 
-/// The row of a record; none for one that lives in the journal.
+/// The row of a record; none for one that lives in the journal, or in the audit log.
 fn row(record: Record) -> Result<Option<Insert>, StoreError> {
     Ok(Some(match record {
         Record::Issuer(whole) => {
@@ -55,10 +63,6 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
                 statements.change(sql, params![issuer.as_str(), user.as_str(), client.as_str(), document])?;
                 Ok(())
             })
-        }
-        Record::Audit(issuer, record) => {
-            let record = [(issuer, *record)];
-            Box::new(move |statements| audit::insert(&record, statements))
         }
         _ => return Ok(None),
     }))

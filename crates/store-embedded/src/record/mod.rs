@@ -4,7 +4,6 @@
 //! consents are read through [caches](symbolon_store::cache) that a write drops after its commit.
 
 mod audit;
-mod audit_size;
 mod client;
 mod consent;
 mod import;
@@ -17,6 +16,7 @@ mod user;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use audit::each_document as each_audit_document;
 pub(crate) use issuer::{issuers, keys_and_settings};
 
 use std::future::Future;
@@ -43,6 +43,7 @@ use statement::Statements;
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, sql: include_str!("../../migrations/0001_init.sql") },
     Migration { number: 2, sql: include_str!("../../migrations/0002_audit_sizes.sql") },
+    Migration { number: 3, sql: include_str!("../../migrations/0003_audit_blocks.sql") },
 ];
 
 /// Rows that one closure of a bulk creation writes: every other write stands behind it.

@@ -39,6 +39,31 @@ impl<'a> Statements<'a> {
         Ok(found)
     }
 
+    /// Gives every row to `take`, one after another.
+    pub(super) fn each(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        let mut found = 0;
+        while let Some(row) = rows.next()? {
+            found += 1;
+            take(row)?;
+        }
+        self.figures.read(found);
+        Ok(())
+    }
+
+    /// Inserts a row; its number.
+    pub(super) fn insert(&self, sql: &str, params: impl Params) -> rusqlite::Result<i64> {
+        let number = self.connection.prepare_cached(sql)?.insert(params)?;
+        self.figures.write(1);
+        Ok(number)
+    }
+
     /// Changes rows; how many.
     pub(super) fn change(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
         let changed = self.connection.prepare_cached(sql)?.execute(params)?;

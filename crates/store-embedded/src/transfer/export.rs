@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use crate::backup::{self, BackupFailure};
 use crate::database::DatabaseSnapshot;
 use crate::journal::{JournalSnapshot, Table, split_value};
-use crate::record::{from_document, issuers, keys_and_settings};
+use crate::record::{each_audit_document, from_document, issuers, keys_and_settings};
 use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, session};
 
 /// Takes a record of the journal: its table, key and value.
@@ -220,11 +220,9 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
         let consent = from_document(&text(row, 3)?)?;
         out.give(Record::Consent(issuer, user, ClientId::trusted(text(row, 2)?), consent))
     })?;
-    each_row(connection, "SELECT issuer, document FROM audit ORDER BY sequence", (), |row| {
-        let record = from_document(&text(row, 1)?)?;
-        out.give(Record::Audit(IssuerId::trusted(text(row, 0)?), Box::new(record)))
-    })?;
-    Ok(())
+    each_audit_document(connection, |issuer, document| {
+        out.give(Record::Audit(issuer, Box::new(from_document(document)?)))
+    })
 }
 
 fn text(row: &Row<'_>, column: usize) -> Result<String, StoreError> {

@@ -1,0 +1,166 @@
+//! A block: records of one issuer as documents, each on a line.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row, params};
+use serde::Deserialize;
+use smol_str::SmolStr;
+use symbolon_protocol::event::{AuditRecord, Event};
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+
+use crate::database::WriteError;
+use crate::failed;
+use crate::record::statement::Statements;
+use crate::record::{Written, millis};
+
+/// Bytes at which a block is full: a search reads whole blocks.
+const FULL: usize = 2 << 20;
+
+/// Bytes around a block's content and around each of its users: columns, places in the indexes, and what SQLite puts
+/// around them.
+const AROUND_BLOCK: usize = 120;
+const AROUND_USER: usize = 16;
+
+/// What is looked at of a record's document.
+#[derive(Deserialize)]
+pub(super) struct Columns {
+    pub at: Timestamp,
+    pub event: Event,
+    pub user: Option<SmolStr>,
+    pub client: Option<SmolStr>,
+}
+
+impl Columns {
+    pub(super) fn of(line: &[u8]) -> rusqlite::Result<Self> {
+        serde_json::from_slice(line)
+            .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, Box::new(error)))
+    }
+}
+
+/// The documents of a block, in the order in which they were written.
+pub(super) fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
+    content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+/// Writes records after all others.
+pub(in crate::record) fn insert(
+    records: &[(IssuerId, AuditRecord)],
+    statements: &Statements<'_>,
+) -> Written<()> {
+    let mut blocks = IndexMap::<&IssuerId, Block>::new();
+    for (issuer, record) in records {
+        let block = blocks.entry(issuer).or_default();
+        block.push(record)?;
+        if block.content.len() >= FULL {
+            std::mem::take(block).store(None, issuer, statements)?;
+        }
+    }
+    for (issuer, block) in blocks.iter().filter(|(_, block)| block.records > 0) {
+        block.store(None, issuer, statements)?;
+    }
+    Ok(())
+}
+
+/// A block in the making.
+#[derive(Default)]
+pub(super) struct Block {
+    times: Option<(i64, i64)>,
+    records: i64,
+    users: HashSet<SmolStr>,
+    content: Vec<u8>,
+}
+
+impl Block {
+    fn push(&mut self, record: &AuditRecord) -> Written<()> {
+        serde_json::to_writer(&mut self.content, record)
+            .map_err(|error| WriteError::Rejected(failed(error)))?;
+        self.content.push(b'\n');
+        self.count(record.at, record.user.as_ref().map(|user| user.as_str()));
+        Ok(())
+    }
+
+    /// Takes a line of another block over.
+    pub(super) fn push_line(&mut self, line: &[u8], columns: &Columns) {
+        self.content.extend_from_slice(line);
+        self.content.push(b'\n');
+        self.count(columns.at, columns.user.as_deref());
+    }
+
+    fn count(&mut self, at: Timestamp, user: Option<&str>) {
+        let at = millis(at);
+        let (oldest, newest) = self.times.unwrap_or((at, at));
+        self.times = Some((oldest.min(at), newest.max(at)));
+        self.records += 1;
+        if let Some(user) = user.filter(|user| !self.users.contains(*user)) {
+            self.users.insert(user.into());
+        }
+    }
+
+    /// What it takes, in bytes.
+    fn bytes(&self, issuer: &IssuerId) -> i64 {
+        let issuer = issuer.as_str().len();
+        let users: usize = self.users.iter().map(|user| issuer + user.len() + AROUND_USER).sum();
+        i64::try_from(self.content.len() + 3 * issuer + AROUND_BLOCK + users).unwrap_or(i64::MAX)
+    }
+
+    /// Writes it, under its number if it has one, and what it takes.
+    pub(super) fn store(
+        &self,
+        number: Option<i64>,
+        issuer: &IssuerId,
+        statements: &Statements<'_>,
+    ) -> rusqlite::Result<i64> {
+        let (oldest, newest) = self.times.unwrap_or_default();
+        let bytes = self.bytes(issuer);
+        let number = statements.insert(
+            "INSERT INTO audit_blocks (number, issuer, oldest, newest, records, bytes, content)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![number, issuer.as_str(), oldest, newest, self.records, bytes, self.content],
+        )?;
+        let mut of_user =
+            statements.repeated("INSERT INTO audit_users (issuer, user, block) VALUES (?1, ?2, ?3)")?;
+        let mut users: Vec<&str> = self.users.iter().map(SmolStr::as_str).collect();
+        // In the order of the index, so that those of a page come together.
+        users.sort_unstable();
+        for user in users {
+            of_user.change(params![issuer.as_str(), user, number])?;
+        }
+        statements.change(
+            "INSERT INTO audit_sizes VALUES (?1, ?2)
+             ON CONFLICT (issuer) DO UPDATE SET bytes = bytes + excluded.bytes",
+            params![issuer.as_str(), bytes],
+        )?;
+        Ok(bytes)
+    }
+}
+
+/// Gives every record of a database as a document, oldest blocks first; also of a backup from before the blocks.
+pub(crate) fn each_document(
+    connection: &Connection,
+    mut take: impl FnMut(IssuerId, &str) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let blocks = "SELECT count(*) FROM sqlite_schema WHERE name = 'audit_blocks'";
+    let in_blocks = connection.query_row(blocks, (), |row| row.get::<_, i64>(0)).map_err(failed)? > 0;
+    let sql = if in_blocks {
+        "SELECT issuer, content FROM audit_blocks ORDER BY number"
+    } else {
+        "SELECT issuer, CAST(document AS BLOB) FROM audit ORDER BY sequence"
+    };
+    let mut statement = connection.prepare(sql).map_err(failed)?;
+    let mut rows = statement.query(()).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let (issuer, content) = block(row).map_err(failed)?;
+        for line in lines(&content) {
+            take(IssuerId::trusted(issuer.clone()), str::from_utf8(line).map_err(failed)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn block(row: &Row<'_>) -> rusqlite::Result<(String, Vec<u8>)> {
+    Ok((row.get(0)?, row.get(1)?))
+}

@@ -1,0 +1,218 @@
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use rusqlite::{Connection, params};
+use symbolon_protocol::event::{AuditRecord, Event};
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::port::{Audit, AuditFilter, PageRequest};
+
+use crate::EmbeddedStore;
+use crate::open::tests::options;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+const EVENTS: [Event; 2] = [Event::SignedIn, Event::GrantBegun];
+
+/// A record and, as `detail`, its place among all.
+fn record(at: u64, event: Event, user: Option<u8>, client: Option<u8>, place: usize) -> AuditRecord {
+    AuditRecord {
+        at: NOW + Duration::from_millis(at),
+        event,
+        user: user.map(|user| UserId::parse(&format!("user-{user}")).unwrap()),
+        client: client.map(|client| ClientId::parse(&format!("user-{client}")).unwrap()),
+        actor: "user".to_owned(),
+        address: None,
+        request: None,
+        // As if it were a column, to be told from one.
+        detail: serde_json::json!({ "place": place, "user": "user-1", "event": "grant.begun" }),
+    }
+}
+
+fn page(number: u32, limit: u32, search: Option<&str>) -> PageRequest {
+    PageRequest { page: number, limit, search: search.map(str::to_owned) }
+}
+
+fn open(directory: &Path) -> EmbeddedStore {
+    EmbeddedStore::open(options(directory)).unwrap()
+}
+
+/// What is done with the log.
+#[derive(Clone, Debug)]
+enum Step {
+    Write(Vec<(u64, Event, Option<u8>, Option<u8>)>),
+    Trim(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let somebody = || proptest::option::of(0..3_u8);
+    let record = (0..60_u64, select(&EVENTS), somebody(), somebody());
+    prop_oneof![
+        6 => proptest::collection::vec(record, 1..12).prop_map(Step::Write),
+        1 => (0..60_u64).prop_map(Step::Trim),
+    ]
+}
+
+fn filter() -> impl Strategy<Value = AuditFilter> {
+    let at = || proptest::option::of((0..60_u64).prop_map(|at| NOW + Duration::from_millis(at)));
+    let id = || proptest::option::weighted(0.3, (0..3_u8).prop_map(|id| format!("user-{id}")));
+    (proptest::option::weighted(0.3, select(&EVENTS)), id(), id(), at(), at()).prop_map(
+        |(event, user, client, from, to)| AuditFilter {
+            event,
+            user: user.map(|user| UserId::parse(&user).unwrap()),
+            client: client.map(|client| ClientId::parse(&client).unwrap()),
+            from,
+            to,
+        },
+    )
+}
+
+fn wanted(filter: &AuditFilter, record: &AuditRecord) -> bool {
+    let AuditFilter { event, user, client, from, to } = filter;
+    event.is_none_or(|event| event == record.event)
+        && user.as_ref().is_none_or(|user| Some(user) == record.user.as_ref())
+        && client.as_ref().is_none_or(|client| Some(client) == record.client.as_ref())
+        && from.is_none_or(|from| record.at >= from)
+        && to.is_none_or(|to| record.at < to)
+}
+
+async fn finds_what_a_list_would(steps: Vec<Step>, filter: AuditFilter, request: PageRequest) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let issuer = IssuerId::default_issuer();
+    let mut list = Vec::<AuditRecord>::new();
+    let mut places = 0..;
+    for step in steps {
+        match step {
+            Step::Write(records) => {
+                let records: Vec<_> = records
+                    .into_iter()
+                    .map(|(at, event, user, client)| record(at, event, user, client, places.next().unwrap()))
+                    .collect();
+                list.extend(records.iter().cloned());
+                let records = records.into_iter().map(|record| (issuer.clone(), record));
+                store.write_audit(records.collect()).await.unwrap();
+            }
+            Step::Trim(at) => {
+                let before = NOW + Duration::from_millis(at);
+                let all = list.len();
+                list.retain(|record| record.at >= before);
+                let trimmed = store.trim_audit(&issuer, before).await.unwrap();
+                assert_eq!(trimmed, (all - list.len()) as u64);
+            }
+        }
+    }
+    let text = request.search.as_deref().unwrap_or("");
+    list.retain(|record| wanted(&filter, record));
+    list.retain(|record| serde_json::to_string(record).unwrap().contains(text));
+    // Of those of the same time the later written comes first.
+    list.reverse();
+    list.sort_by_key(|record| std::cmp::Reverse(record.at));
+    let found = store.search_audit(&issuer, &filter, &request).await.unwrap();
+    let skipped = ((request.page - 1) * request.limit) as usize;
+    let expected: Vec<_> = list.iter().skip(skipped).take(request.limit as usize).cloned().collect();
+    assert_eq!((found.items, found.total), (expected, list.len() as u64));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_search_finds_what_a_list_would(
+        steps in proptest::collection::vec(step(), 1..14),
+        filter in filter(),
+        number in 1..4_u32,
+        limit in 1..30_u32,
+        text in proptest::option::weighted(0.2, select(&["user-1", "\"place\":1", "nothing"][..])),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(finds_what_a_list_would(steps, filter, page(number, limit, text)));
+    }
+}
+
+#[tokio::test]
+async fn a_write_beyond_a_block_is_read_back_in_its_order() {
+    const RECORDS: usize = 30_000;
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let issuers = [IssuerId::default_issuer(), IssuerId::parse("other").unwrap()];
+    let records = (0..RECORDS).map(|n| {
+        let record = record(n as u64, EVENTS[n % 2], Some((n % 7) as u8), None, n);
+        (issuers[usize::from(n % 3 == 0)].clone(), record)
+    });
+    let records: Arc<[_]> = records.collect();
+    store.write_audit(Arc::clone(&records)).await.unwrap();
+    let all = AuditFilter::default();
+    for issuer in &issuers {
+        let mut expected = records.iter().rev().filter(|(of, _)| of == issuer).map(|(_, record)| record);
+        for number in 1.. {
+            let found = store.search_audit(issuer, &all, &page(number, 1_000, None)).await.unwrap();
+            if found.items.is_empty() {
+                break;
+            }
+            assert!(found.items.iter().eq(expected.by_ref().take(found.items.len())), "page {number}");
+        }
+        assert_eq!(expected.next(), None);
+    }
+}
+
+/// The audit log as it was before its blocks.
+const EARLIER: &str = "
+    DROP TABLE audit_blocks; DROP TABLE audit_users; DELETE FROM audit_sizes;
+    CREATE TABLE audit (
+        sequence INTEGER PRIMARY KEY, issuer TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL,
+        user TEXT, client TEXT, document TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX audit_by_time ON audit (issuer, at);
+    CREATE INDEX audit_by_user ON audit (issuer, user, at) WHERE user IS NOT NULL;
+    CREATE TABLE audit_counted (through INTEGER NOT NULL) STRICT;
+    INSERT INTO audit_counted VALUES (0);
+    PRAGMA user_version = 2;";
+
+#[tokio::test]
+async fn a_log_from_before_the_blocks_is_taken_over() {
+    const RECORDS: usize = 4_000;
+    let directory = tempfile::tempdir().unwrap();
+    drop(open(directory.path()));
+    let issuers = [IssuerId::default_issuer(), IssuerId::parse("other").unwrap()];
+    let records: Vec<_> = (0..RECORDS)
+        .map(|n| {
+            let user = (n % 5 > 0).then_some((n % 5) as u8);
+            let record = record(n as u64 / 3, EVENTS[n % 2], user, Some((n % 3) as u8), n);
+            (issuers[usize::from(n % 4 == 0)].clone(), record)
+        })
+        .collect();
+    let mut earlier = Connection::open(directory.path().join("symbolon.db")).unwrap();
+    earlier.execute_batch(EARLIER).unwrap();
+    let transaction = earlier.transaction().unwrap();
+    for (issuer, record) in &records {
+        let (user, client) = (record.user.as_ref(), record.client.as_ref());
+        let insert =
+            "INSERT INTO audit (issuer, at, event, user, client, document) VALUES (?, ?, ?, ?, ?, ?)";
+        let at = record.at.millis() as i64;
+        let document = serde_json::to_string(record).unwrap();
+        let (user, client) = (user.map(|user| user.as_str()), client.map(|client| client.as_str()));
+        transaction
+            .execute(insert, params![issuer.as_str(), at, record.event.name(), user, client, document])
+            .unwrap();
+    }
+    transaction.commit().unwrap();
+    drop(earlier);
+
+    let store = open(directory.path());
+    let ann = UserId::parse("user-1").unwrap();
+    for issuer in &issuers {
+        for filter in
+            [AuditFilter::default(), AuditFilter { user: Some(ann.clone()), ..AuditFilter::default() }]
+        {
+            let of_issuer = records.iter().rev().filter(|(of, _)| of == issuer).map(|(_, record)| record);
+            let expected: Vec<_> = of_issuer.filter(|record| wanted(&filter, record)).cloned().collect();
+            let found = store.search_audit(issuer, &filter, &page(2, 100, None)).await.unwrap();
+            assert_eq!(found.total, expected.len() as u64);
+            assert_eq!(found.items, expected[100..200]);
+        }
+    }
+    assert_eq!(store.trim_audit_to(0).await.unwrap(), RECORDS as u64);
+}

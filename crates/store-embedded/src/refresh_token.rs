@@ -65,7 +65,7 @@ impl EmbeddedStore {
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
-        family: &Family,
+        family: &Arc<Family>,
         absent: Option<u64>,
     ) -> Result<Begun, StoreError> {
         let (route, key) = self.family_route(issuer, id);
@@ -81,7 +81,7 @@ impl EmbeddedStore {
             }
             shard.make_room(MOST_PER_SHARD, |commit| self.journal.durable(commit));
             let commit = self.journal.append([op]);
-            shard.put(key, Arc::new(family.clone()), commit, family.rotated_at);
+            shard.put(key, Arc::clone(family), commit, family.rotated_at);
             Begun::Now(commit)
         }))
     }
@@ -91,12 +91,13 @@ impl EmbeddedStore {
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
-        family: &Family,
+        family: Family,
     ) -> Result<(Created, CommitNumber), StoreError> {
         let (route, key) = self.family_route(issuer, id);
+        let family = Arc::new(family);
         let mut absent = None;
         loop {
-            match self.begin(issuer, id, family, absent)? {
+            match self.begin(issuer, id, &family, absent)? {
                 Begun::Now(commit) => return Ok((Created::Created, commit)),
                 Begun::Taken(commit) => return Ok((Created::Exists, commit)),
                 Begun::AskDisk(epoch) if self.load_family(route, key, epoch).await? => {}
@@ -161,7 +162,7 @@ impl RefreshTokens for EmbeddedStore {
         family: Family,
     ) -> Result<Outcome<Created>, StoreError> {
         self.check_writable()?;
-        let (created, commit) = self.begin_anywhere(issuer, id, &family).await?;
+        let (created, commit) = self.begin_anywhere(issuer, id, family).await?;
         Ok(self.outcome(created, commit))
     }
 
@@ -173,7 +174,7 @@ impl RefreshTokens for EmbeddedStore {
         self.check_writable()?;
         let mut last = CommitNumber::LOADED;
         for (id, family) in families {
-            let (_, commit) = self.begin_anywhere(issuer, &id, &family).await?;
+            let (_, commit) = self.begin_anywhere(issuer, &id, family).await?;
             last = last.max(commit);
         }
         Ok(self.outcome((), last))

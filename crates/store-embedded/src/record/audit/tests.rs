@@ -10,6 +10,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::{Audit, AuditFilter, PageRequest};
 
+use super::each_document;
 use crate::EmbeddedStore;
 use crate::open::tests::options;
 
@@ -199,6 +200,14 @@ async fn a_log_from_before_the_blocks_is_taken_over() {
             .unwrap();
     }
     transaction.commit().unwrap();
+    // As a backup of that time gives them.
+    let mut given = Vec::new();
+    each_document(&earlier, |issuer, document| {
+        given.push((issuer, serde_json::from_str::<AuditRecord>(document).unwrap()));
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(given, records);
     drop(earlier);
 
     let store = open(directory.path());

@@ -24,7 +24,7 @@ CREATE TABLE audit_users (
 ) STRICT, WITHOUT ROWID;
 
 -- What there is, a thousand records to a block.
-CREATE TEMPORARY TABLE moved AS
+CREATE TABLE moved AS
 SELECT sequence, dense_rank() OVER (ORDER BY issuer, part) AS block
 FROM (SELECT sequence, issuer, (row_number() OVER (PARTITION BY issuer ORDER BY at, sequence) - 1) / 1000 AS part
       FROM audit);

@@ -7,7 +7,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 use serde::Deserialize;
 use smol_str::SmolStr;
-use symbolon_protocol::event::{AuditRecord, Event};
+use symbolon_protocol::event::AuditRecord;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
@@ -25,11 +25,11 @@ const FULL: usize = 2 << 20;
 const AROUND_BLOCK: usize = 120;
 const AROUND_USER: usize = 16;
 
-/// What is looked at of a record's document.
+/// What is looked at of a record's document. The event as text: what a later program wrote must be trimmed too.
 #[derive(Deserialize)]
 pub(super) struct Columns {
     pub at: Timestamp,
-    pub event: Event,
+    pub event: SmolStr,
     pub user: Option<SmolStr>,
     pub client: Option<SmolStr>,
 }

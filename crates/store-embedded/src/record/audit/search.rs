@@ -140,7 +140,7 @@ impl Search {
         }
         let record = Columns::of(line)?;
         let AuditFilter { event, user, client, from, to } = &self.filter;
-        let wanted = event.is_none_or(|event| event == record.event)
+        let wanted = event.is_none_or(|event| event.name() == record.event)
             && user.as_ref().is_none_or(|user| Some(user.as_str()) == record.user.as_deref())
             && client.as_ref().is_none_or(|client| Some(client.as_str()) == record.client.as_deref())
             && from.is_none_or(|from| from <= record.at)

@@ -28,6 +28,23 @@ pub struct PageRequest {
     pub search: Option<String>,
 }
 
+impl PageRequest {
+    /// Records on the page, within bounds whatever was asked for.
+    pub fn limit(&self) -> u32 {
+        self.limit.clamp(1, 1_000)
+    }
+
+    /// Records before the page.
+    pub fn skipped(&self) -> u64 {
+        u64::from(self.page.max(1) - 1) * u64::from(self.limit())
+    }
+
+    /// The text searched for; none where it is empty.
+    pub fn text(&self) -> Option<&str> {
+        self.search.as_deref().map(str::trim).filter(|text| !text.is_empty())
+    }
+}
+
 /// A session as it is listed.
 #[derive(Clone, Debug)]
 pub struct ListedSession {

@@ -41,7 +41,7 @@ impl Listing {
 
     /// Only those where what `condition` looks through, kept in lower case, contains the text searched for.
     pub(super) fn searched(self, condition: &'static str, page: &PageRequest) -> Self {
-        match page.search.as_deref().map(str::trim).filter(|search| !search.is_empty()) {
+        match page.text() {
             Some(search) => self.only(condition, searched(search)),
             None => self,
         }
@@ -80,9 +80,8 @@ impl Listing {
     ) -> Result<Page<U>, StoreError> {
         let Self { table, order, conditions, .. } = &self;
         let count = format!("SELECT count(*) FROM {table} WHERE {conditions}");
-        let limit = page.limit.clamp(1, 1_000);
-        let skipped = i64::from(page.page.max(1) - 1) * i64::from(limit);
-        let limit = i64::from(limit);
+        let limit = i64::from(page.limit());
+        let skipped = page.skipped().cast_signed();
         let mut values = self.values();
         let places = values.len();
         let select = format!(

@@ -197,10 +197,8 @@ impl ClusterStore {
         let mut live: Vec<_> = self.sessions_at(issuer, &places).await?;
         live.retain(|(_, found)| found.session.expires_at > now);
         live.sort_by_key(|(_, found)| std::cmp::Reverse(found.session.created_at));
-        let limit = page.limit.clamp(1, 1_000) as usize;
-        let skipped = (page.page.max(1) as usize - 1).saturating_mul(limit);
         let total = live.len() as u64;
-        let items = live.into_iter().skip(skipped).take(limit);
+        let items = live.into_iter().skip(page.skipped() as usize).take(page.limit() as usize);
         Ok(Page { items: items.map(|(place, found)| self.listed(place, found)).collect(), total })
     }
 

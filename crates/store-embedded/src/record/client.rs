@@ -141,11 +141,9 @@ impl Clients for EmbeddedStore {
     ) -> Result<Page<Arc<Client>>, StoreError> {
         let listing = Listing::of("clients", "created_at DESC, rowid DESC", issuer)
             .searched("instr(search, ?) > 0", page);
-        let (number, limit) = (page.page, page.limit);
-        let documents = self
-            .records
-            .read(StoreKind::Client, move |statements| listing.read(statements, number, limit))
-            .await?;
+        let page = page.clone();
+        let documents =
+            self.records.read(StoreKind::Client, move |statements| listing.read(statements, &page)).await?;
         page_of(documents, Arc::new)
     }
 

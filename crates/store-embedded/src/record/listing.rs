@@ -40,7 +40,7 @@ impl Listing {
 
     /// Only those whose `column`, kept in lower case, contains the text searched for.
     pub(super) fn searched(self, condition: &'static str, page: &PageRequest) -> Self {
-        match page.search.as_deref().map(str::trim).filter(|search| !search.is_empty()) {
+        match page.text() {
             Some(search) => self.only(condition, search.to_lowercase()),
             None => self,
         }
@@ -69,14 +69,12 @@ impl Listing {
     pub(super) fn read(
         &self,
         statements: &Statements<'_>,
-        page: u32,
-        limit: u32,
+        page: &PageRequest,
     ) -> rusqlite::Result<Documents> {
         let Self { table, order, conditions, values } = self;
         let count = format!("SELECT count(*) FROM {table} WHERE {conditions}");
         let total: Option<i64> = statements.first(&count, params_from_iter(values), |row| row.get(0))?;
-        let limit = limit.clamp(1, 1_000);
-        let skipped = i64::from(page.max(1) - 1) * i64::from(limit);
+        let (limit, skipped) = (page.limit(), page.skipped());
         let select = format!(
             "SELECT document FROM {table} WHERE {conditions} ORDER BY {order} LIMIT {limit} OFFSET {skipped}"
         );

@@ -291,11 +291,9 @@ impl Users for EmbeddedStore {
     ) -> Result<Page<Arc<User>>, StoreError> {
         let listing = filtered(filter, Listing::of("users", "created_at DESC, rowid DESC", issuer));
         let listing = listing.searched("instr(search, ?) > 0", page);
-        let (number, limit) = (page.page, page.limit);
-        let documents = self
-            .records
-            .read(StoreKind::User, move |statements| listing.read(statements, number, limit))
-            .await?;
+        let page = page.clone();
+        let documents =
+            self.records.read(StoreKind::User, move |statements| listing.read(statements, &page)).await?;
         page_of(documents, Arc::new)
     }
 

@@ -73,8 +73,8 @@ impl EmbeddedStore {
             b.session.created_at.cmp(&a.session.created_at).then_with(|| a.session.sid.cmp(&b.session.sid))
         });
         let total = live.len() as u64;
-        let first = (page.page.max(1) as usize - 1).saturating_mul(page.limit as usize);
-        let items = live.into_iter().skip(first).take(page.limit as usize).map(Stored::listed).collect();
+        let items = live.into_iter().skip(page.skipped() as usize).take(page.limit() as usize);
+        let items = items.map(Stored::listed).collect();
         Ok(Page { items, total })
     }
 

@@ -50,8 +50,6 @@ impl Outline {
 
 impl Search {
     pub(super) fn new(issuer: &IssuerId, filter: &AuditFilter, page: &PageRequest) -> Self {
-        let limit = page.limit.clamp(1, 1_000);
-        let text = page.search.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let values = [
             filter.event.map(|event| event.name()),
             filter.user.as_ref().map(|user| user.as_str()),
@@ -65,10 +63,10 @@ impl Search {
         Self {
             issuer: issuer.clone(),
             filter: filter.clone(),
-            text: text.map(str::to_lowercase),
+            text: page.text().map(str::to_lowercase),
             marks: values.into_iter().flatten().map(mark).collect(),
-            skipped: u64::from(page.page.max(1) - 1) * u64::from(limit),
-            limit: limit as usize,
+            skipped: page.skipped(),
+            limit: page.limit() as usize,
         }
     }
 

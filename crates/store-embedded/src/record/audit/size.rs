@@ -7,7 +7,7 @@ use super::block::{Block, Columns, lines};
 use crate::record::statement::Statements;
 use crate::record::{Written, millis};
 
-/// Records that one closure deletes, and those of one block: every other write stands behind it.
+/// Records after which a closure begins no other block: every other write stands behind it.
 const PIECE: u64 = 2_000;
 
 /// The issuer whose records take most, and by how many bytes all together exceed `most`. None: they do not.

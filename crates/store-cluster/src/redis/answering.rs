@@ -1,16 +1,26 @@
-//! A connection whose answers say which process gave them.
+//! A connection whose answers say which process gave them, and count only while it [shows that it lives](super::life).
 
+use std::io;
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::cluster_async::Connect;
 use redis::{
-    Arg, AsyncConnectionConfig, Cmd, ErrorKind, IntoConnectionInfo, Pipeline, RedisError, RedisFuture, Value,
+    Arg, AsyncConnectionConfig, Cmd, ErrorKind, IntoConnectionInfo, Pipeline, RedisError, RedisFuture,
+    RedisResult, Value,
 };
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::life::{BEAT, Life, SETTLING};
 
 /// A multiplexed connection to one process.
 #[derive(Clone)]
 pub(super) struct Answering {
-    pub(super) connection: MultiplexedConnection,
-    pub(super) run: i64,
+    connection: MultiplexedConnection,
+    run: i64,
+    life: Arc<Mutex<Life>>,
+    settled_at: Instant,
 }
 
 impl Connect for Answering {
@@ -21,8 +31,59 @@ impl Connect for Answering {
         Box::pin(async move {
             let mut connection = MultiplexedConnection::connect_with_config(info, config).await?;
             let run = run_of(&mut connection).await?;
-            Ok(Self { connection, run })
+            let now = Instant::now();
+            let life = Arc::new(Mutex::new(Life::begin(now)));
+            tokio::spawn(beat(connection.clone(), Arc::downgrade(&life)));
+            Ok(Self { connection, run, life, settled_at: now + SETTLING })
         })
+    }
+}
+
+/// Asks for signs of life, until nobody holds the connection any more or it is lost.
+async fn beat(mut connection: MultiplexedConnection, life: Weak<Mutex<Life>>) {
+    loop {
+        sleep(BEAT).await;
+        if life.strong_count() == 0 {
+            return;
+        }
+        let asked = Instant::now();
+        let answered = connection.send_packed_command(&redis::cmd("PING")).await;
+        let Some(life) = life.upgrade() else { return };
+        match answered {
+            Ok(_) if !life.lock().hear(asked, Instant::now()) => return,
+            Err(error) if error.is_unrecoverable_error() => return,
+            // An error is a sign too, but not one to rely on.
+            _ => {}
+        }
+    }
+}
+
+impl Answering {
+    /// Sends several commands at once; the answers, not yet signed.
+    pub(super) async fn send(&mut self, pipeline: &Pipeline, count: usize) -> RedisResult<Vec<Value>> {
+        sleep_until(self.settled_at).await;
+        let asked = Instant::now();
+        let answers = self.connection.send_packed_commands(pipeline, 0, count).await?;
+        self.hear(asked)?;
+        Ok(answers)
+    }
+
+    /// An answer together with who gave it; an error stays what it is.
+    pub(super) fn signed(&self, value: Value) -> Value {
+        match value {
+            Value::ServerError(_) => value,
+            value => Value::Array(vec![Value::Int(self.run), value]),
+        }
+    }
+
+    /// An answer has come: whether it may be believed.
+    fn hear(&self, asked: Instant) -> RedisResult<()> {
+        if self.life.lock().hear(asked, Instant::now()) {
+            return Ok(());
+        }
+        // To whoever uses it the connection is lost, and another one has to be made.
+        let silent = "the process was silent for too long to be believed";
+        Err(io::Error::new(io::ErrorKind::BrokenPipe, silent).into())
     }
 }
 
@@ -49,19 +110,17 @@ pub(super) fn is_ours(cmd: &Cmd) -> bool {
     OURS.contains(&name)
 }
 
-/// An answer together with who gave it; an error stays what it is.
-pub(super) fn signed(run: i64, value: Value) -> Value {
-    match value {
-        Value::ServerError(_) => value,
-        value => Value::Array(vec![Value::Int(run), value]),
-    }
-}
-
 impl ConnectionLike for Answering {
     fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
         Box::pin(async move {
+            let is_ours = is_ours(cmd);
+            if is_ours {
+                sleep_until(self.settled_at).await;
+            }
+            let asked = Instant::now();
             let value = self.connection.send_packed_command(cmd).await?;
-            Ok(if is_ours(cmd) { signed(self.run, value) } else { value })
+            self.hear(asked)?;
+            Ok(if is_ours { self.signed(value) } else { value })
         })
     }
 

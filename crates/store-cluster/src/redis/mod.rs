@@ -2,11 +2,12 @@
 //! primary, for what must not be told before a replica has it, and a [short way](short_way) of each worker's own.
 //!
 //! Routing, redirections, failover and reconnecting are the `redis` crate's. What is ours sits in the connections that
-//! it makes: every answer says [which process gave it](Primary), and durable writes are gathered, with one `WAIT` for
-//! each batch.
+//! it makes: every answer says [which process gave it](Primary) and counts only while that [lives](life), and durable
+//! writes are gathered, with one `WAIT` for each batch.
 
 mod answering;
 mod durable;
+mod life;
 mod link;
 mod members;
 mod pipe;
@@ -15,6 +16,7 @@ mod script;
 mod short_way;
 mod tag;
 
+pub(crate) use life::SILENCE;
 pub(crate) use members::{Member, members};
 pub(crate) use script::{Script, ScriptCall};
 pub(crate) use tag::{Key, Tag, Tags};
@@ -87,7 +89,7 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
-    /// Takes apart what [`answering::signed`] put together.
+    /// Takes apart what [`Answering::signed`] put together.
     fn of(value: Value) -> Result<Self, StoreError> {
         let unsigned = || StoreError::Failed("an answer of Redis does not say who gave it".into());
         let Value::Array(parts) = value else { return Err(unsigned()) };

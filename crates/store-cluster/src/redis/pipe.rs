@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
+use super::life::{BEAT, Life};
 use super::resp::{Reply, reply};
 
 /// Commands that may wait for their answers.
@@ -57,7 +58,6 @@ pub(super) enum NotTaken {
     Lost,
 }
 
-#[derive(Default)]
 struct State {
     /// What is to be written.
     out: Vec<u8>,
@@ -69,6 +69,7 @@ struct State {
     answered: usize,
     /// Writes what is to be written.
     driver: Option<Waker>,
+    life: Life,
     is_lost: bool,
 }
 
@@ -87,6 +88,18 @@ enum Command {
 }
 
 impl State {
+    fn new() -> Self {
+        Self {
+            out: Vec::new(),
+            commands: VecDeque::new(),
+            first: 0,
+            answered: 0,
+            driver: None,
+            life: Life::begin(Instant::now()),
+            is_lost: false,
+        }
+    }
+
     fn command(&mut self, number: u64) -> Option<&mut Command> {
         self.commands.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
@@ -100,9 +113,13 @@ impl State {
         }
     }
 
-    /// Gives the oldest command without an answer its answer. False: nothing was asked.
-    fn answer(&mut self, reply: Reply) -> bool {
-        let Some(command) = self.commands.get_mut(self.answered) else { return false };
+    /// Gives the oldest command without an answer its answer, which came `now`.
+    fn answer(&mut self, reply: Reply, now: Instant) -> io::Result<()> {
+        let asked = self.oldest().ok_or_else(malformed)?;
+        if !self.life.hear(asked, now) {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it was silent for too long to be believed"));
+        }
+        let command = self.commands.get_mut(self.answered).ok_or_else(malformed)?;
         self.answered += 1;
         match std::mem::replace(command, Command::Done) {
             Command::Waiting { waker, .. } => {
@@ -113,7 +130,13 @@ impl State {
             }
             _ => self.tidy(),
         }
-        true
+        Ok(())
+    }
+
+    /// Asks for a sign of life, which nobody waits for.
+    fn beat(&mut self) {
+        redis::cmd("PING").write_packed_command(&mut self.out);
+        self.commands.push_back(Command::Abandoned { asked: Instant::now() });
     }
 
     /// When the oldest command without an answer was asked.
@@ -142,8 +165,8 @@ impl Pipe {
     /// Goes on with a stream, on the runtime of the caller. Where an answer takes longer than `timeout`, and up to a
     /// quarter more, the connection is given up.
     pub(super) fn new(stream: Box<dyn Stream>, timeout: Duration) -> Self {
-        let shared = Arc::new(Mutex::new(State::default()));
-        let mut look = interval((timeout / 4).max(Duration::from_millis(1)));
+        let shared = Arc::new(Mutex::new(State::new()));
+        let mut look = interval((timeout / 4).clamp(Duration::from_millis(1), BEAT));
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut driver = Driver {
             stream,
@@ -253,7 +276,7 @@ struct Driver {
 impl Driver {
     /// Ready when the connection is lost.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        let moved = self.read(cx).and_then(|()| self.write(cx)).and_then(|()| self.look(cx));
+        let moved = self.read(cx).and_then(|()| self.look(cx)).and_then(|()| self.write(cx));
         moved.map_or_else(Poll::Ready, |()| Poll::Pending)
     }
 
@@ -280,14 +303,11 @@ impl Driver {
 
     /// Gives everybody their answers, as far as they have come.
     fn answer(&mut self) -> io::Result<()> {
-        let malformed = || io::Error::new(io::ErrorKind::InvalidData, "not an answer of Redis");
         let received = self.incoming.get(..self.received).unwrap_or_default();
-        let (mut state, mut at) = (self.shared.lock(), 0);
+        let (mut state, mut at, now) = (self.shared.lock(), 0, Instant::now());
         while let Some(rest) = received.get(at..).filter(|rest| !rest.is_empty()) {
             let Some((reply, length)) = reply(rest).map_err(|_| malformed())? else { break };
-            if !state.answer(reply) {
-                return Err(malformed());
-            }
+            state.answer(reply, now)?;
             at += length;
         }
         drop(state);
@@ -325,16 +345,22 @@ impl Driver {
         }
     }
 
-    /// Now and then, whether somebody has waited too long.
+    /// Now and then, whether somebody has waited too long; and where nobody waits, whether the process lives.
     fn look(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         while self.look.poll_tick(cx).is_ready() {
-            let oldest = self.shared.lock().oldest();
-            if oldest.is_some_and(|asked| asked.elapsed() >= self.timeout) {
-                return Err(io::ErrorKind::TimedOut.into());
+            let mut state = self.shared.lock();
+            match state.oldest() {
+                Some(asked) if asked.elapsed() >= self.timeout => return Err(io::ErrorKind::TimedOut.into()),
+                Some(_) => {}
+                None => state.beat(),
             }
         }
         Ok(())
     }
+}
+
+fn malformed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "not an answer of Redis")
 }
 
 #[cfg(test)]
@@ -343,6 +369,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
     use super::*;
+    use crate::redis::life::SILENCE;
 
     const TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -430,6 +457,40 @@ mod tests {
         received(&mut server).await;
         assert_eq!((waiting.at(), waiting.await), (began, Err(Lost)));
         assert!((TIMEOUT..=TIMEOUT * 5 / 4).contains(&began.elapsed()), "{:?}", began.elapsed());
+    }
+
+    const PING: &str = "*1\r\n$4\r\nPING\r\n";
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_asked_nothing_is_asked_for_a_sign_of_life() {
+        let (pipe, mut server) = pipe();
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(10) {
+            assert_eq!(received(&mut server).await, PING);
+            server.write_all(b"+PONG\r\n").await.unwrap();
+        }
+        let asked = pipe.ask(&get("a")).unwrap();
+        received(&mut server).await;
+        server.write_all(b":1\r\n").await.unwrap();
+        assert_eq!(asked.await, Ok(Ok(Value::Int(1))));
+        assert!(pipe.shared.lock().commands.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_was_silent_for_too_long_is_not_believed() {
+        for (silence, believed) in [(SILENCE / 2, true), (SILENCE * 2, false)] {
+            let (ours, mut server) = duplex(1 << 20);
+            let pipe = Arc::new(Pipe::new(Box::new(ours), 10 * SILENCE));
+            let beat = received(&mut server).await;
+            assert_eq!(beat, PING);
+            tokio::time::advance(silence).await;
+            // Asked just before it goes on: the answer is young.
+            let asked = pipe.ask(&get("a")).unwrap();
+            received(&mut server).await;
+            server.write_all(b"+PONG\r\n:1\r\n").await.unwrap();
+            assert_eq!(asked.await.is_ok(), believed);
+            assert_eq!(pipe.ask(&get("b")).is_ok(), believed);
+        }
     }
 
     #[tokio::test(start_paused = true)]

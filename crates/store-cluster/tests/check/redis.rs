@@ -40,8 +40,8 @@ async fn a_cluster_with_replicas_is_fine() {
         for node in nodes {
             let name = format!("Redis at 127.0.0.1:{}", node.port);
             the(&findings, Level::Fine, &[&name, "Redis 7."]);
-            let settings = "appendfsync = everysec, appendonly = yes, maxmemory-policy = noeviction, \
-                            min-replicas-to-write = 0";
+            let settings = "appendfsync = everysec, appendonly = yes, cluster-node-timeout = 2000, \
+                            maxmemory-policy = noeviction, min-replicas-to-write = 0";
             the(&findings, Level::Fine, &[&name, settings]);
             the(&findings, Level::Fine, &[&name, "cluster_state:ok"]);
             the(&findings, Level::Fine, &["the clock of this node agrees", &name]);
@@ -105,6 +105,7 @@ async fn settings_that_forget_are_refused_until_mended() {
         ("maxmemory-policy", "allkeys-lru", Level::Refused),
         ("appendonly", "no", Level::Refused),
         ("appendfsync", "no", Level::Warning),
+        ("cluster-node-timeout", "1999", Level::Refused),
     ] {
         server.cli(&["CONFIG", "SET", key, value]);
         let findings = check(&of_redis(&server.url())).await;

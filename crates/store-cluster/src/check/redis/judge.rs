@@ -11,7 +11,7 @@ use super::super::{SLOW, TIMES, latency};
 use super::node::{Facts, Node};
 use super::{Finding, Level, ReplicaPolicy, without};
 use crate::ClusterOptions;
-use crate::redis::Member;
+use crate::redis::{Member, SILENCE};
 
 /// What a command should take at most.
 const LATENCY: Duration = Duration::from_millis(5);
@@ -19,6 +19,11 @@ const LATENCY: Duration = Duration::from_millis(5);
 /// The oldest versions that have what the store uses.
 const OLDEST_REDIS: u32 = 7;
 const OLDEST_VALKEY: u32 = 8;
+
+/// What the nodes of a cluster must wait at least before they replace one: a third longer than one may be
+/// [silent](crate::redis::SILENCE).
+const NODE_TIMEOUT: Duration = Duration::from_millis(2_000);
+const _: () = assert!(SILENCE.as_millis() * 4 <= NODE_TIMEOUT.as_millis() * 3, "the silence leaves a margin");
 
 /// The slots of a cluster.
 const SLOTS: &str = "16384";
@@ -136,7 +141,8 @@ impl Answers {
 }
 
 /// The settings that are looked at.
-const SETTINGS: [&str; 4] = ["maxmemory-policy", "appendonly", "appendfsync", "min-replicas-to-write"];
+const SETTINGS: [&str; 5] =
+    ["maxmemory-policy", "appendonly", "appendfsync", "min-replicas-to-write", "cluster-node-timeout"];
 
 /// What INFO tells of the settings, where CONFIG may not be asked.
 fn told_by_info(facts: &Facts) -> Settings {
@@ -167,6 +173,11 @@ fn setting(name: &str, key: &str, value: &str) -> Option<Finding> {
             "everysec",
             "a crash of the machine loses what its system had not written, often 30 s",
         ),
+        ("cluster-node-timeout", millis)
+            if millis.parse().is_ok_and(|millis| Duration::from_millis(millis) < NODE_TIMEOUT) =>
+        {
+            (Level::Refused, "2000", "a primary that stood still could be believed though another took over")
+        }
         _ => return None,
     };
     let mend =

@@ -7,17 +7,18 @@ use std::time::Duration;
 use redis::{Cmd, ConnectionAddr, ConnectionInfo, Value};
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::super::answering::run_in;
+use super::super::life::SETTLING;
 use super::super::pipe::{Pipe, Stream};
 use super::{Open, Primary};
 use crate::postgres::tls;
 
-/// Connects, and asks which process it is.
+/// Connects, asks which process it is, and lets it settle.
 pub(super) async fn connect(to: &ConnectionInfo, within: Duration) -> io::Result<Open> {
-    timeout(within, async {
+    let open = timeout(within, async {
         let pipe = Arc::new(Pipe::new(stream(to.addr()).await?, within));
         let user = to.redis_settings();
         if let Some(password) = user.password() {
@@ -33,9 +34,11 @@ pub(super) async fn connect(to: &ConnectionInfo, within: Duration) -> io::Result
             _ => None,
         };
         let run = run.ok_or_else(|| io::Error::other("INFO server has no run_id"))?;
-        Ok(Open { pipe, primary: Primary(run.cast_unsigned()) })
+        io::Result::Ok(Open { pipe, primary: Primary(run.cast_unsigned()) })
     })
-    .await?
+    .await??;
+    sleep(SETTLING).await;
+    Ok(open)
 }
 
 async fn ask(pipe: &Arc<Pipe>, cmd: &Cmd) -> io::Result<Value> {

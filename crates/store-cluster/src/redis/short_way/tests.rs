@@ -5,6 +5,9 @@ use std::time::Duration;
 use symbolon_crypto::SecretString;
 use symbolon_protocol::grant::Slot;
 
+use redis::AsyncConnectionConfig;
+use redis::cluster_async::Connect;
+
 use super::*;
 use crate::engines::{self, RedisCluster, RedisServerOptions};
 use crate::redis::{Key, Redis, ReplicaPolicy};
@@ -117,4 +120,52 @@ async fn a_failover_is_followed() {
     }
     until_short(&redis, &key).await;
     assert_eq!(get(&redis, &key).await.unwrap().read::<String>().unwrap(), "after");
+}
+
+/// A primary stands still until another has taken over, and goes on with a question before it that was asked just now:
+/// it answers from what it had, before it hears that it is none any more.
+#[tokio::test]
+async fn a_primary_that_stood_still_is_not_believed() {
+    let cluster = tokio::task::spawn_blocking(|| RedisCluster::start(RedisServerOptions::default()));
+    let cluster = Arc::new(cluster.await.unwrap());
+    let redis = connect(&cluster, "silence").await;
+    let key = key(&redis, 1);
+    set(&redis, &key, "before").await.unwrap();
+    let text = String::from_utf8(key.as_bytes().to_vec()).unwrap();
+    let old = cluster.primary_of(&text);
+    let info = cluster.urls().split(',').nth(old).unwrap().into_connection_info().unwrap();
+    let patient = Duration::from_secs(60);
+    let cmd = redis::cmd("GET").arg(key.as_bytes()).to_owned();
+    let short = super::connect(&info, patient).await.unwrap().pipe;
+    let config = AsyncConnectionConfig::new().set_response_timeout(Some(patient));
+    let mut long = Answering::connect_with_config(info, config).await.unwrap();
+    assert_eq!(short.ask(&cmd).unwrap().await, Ok(Ok(redis::Value::BulkString("before".into()))));
+    long.req_packed_command(&cmd).await.unwrap();
+
+    cluster.pause(old);
+    let (of_cluster, of_key) = (Arc::clone(&cluster), text.clone());
+    let new = tokio::task::spawn_blocking(move || of_cluster.primary_of(&of_key)).await.unwrap();
+    assert_ne!(new, old);
+    cluster.cli(new, &["SET", &text, "after"]);
+    let by_short = short.ask(&cmd).unwrap();
+    let by_long = tokio::spawn(async move { (long.req_packed_command(&cmd).await, cmd, long) });
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    cluster.resume(old);
+    assert_eq!(by_short.await, Err(Lost));
+    let (answered, cmd, mut long) = by_long.await.unwrap();
+    // Both are over: whoever asks has to connect anew.
+    for answered in [answered, long.req_packed_command(&cmd).await] {
+        assert!(answered.is_err_and(|error| error.is_connection_dropped()));
+    }
+    loop {
+        match get(&redis, &key).await {
+            Ok(answered) => break assert_eq!(answered.read::<String>().unwrap(), "after"),
+            Err(symbolon_store::StoreError::Unavailable(_)) => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
 }

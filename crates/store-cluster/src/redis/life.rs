@@ -1,0 +1,72 @@
+//! How long a process of Redis may have been silent before it is believed no more.
+//!
+//! A primary that stood still for longer than the others wait for it (`cluster-node-timeout`) has a successor, and does
+//! not know: when it goes on, it answers what was sent to it meanwhile from what it has, before it hears of that. Such an
+//! answer lacks what its successor acknowledged: a session, a revocation. Nothing in the answer tells; only its time does.
+//! So an answer counts only where the process was heard shortly before: then nobody can have taken over yet. Where
+//! nothing is asked, a beat is, so that a process which runs is never silent; and one that was silent for too long is
+//! connected to anew, and asked a moment after that, when it knows what it is.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// More than this between two proofs of life, and the connection is over. A successor is chosen after
+/// `cluster-node-timeout` at the earliest, of which the [check](crate::check) wants more.
+pub(crate) const SILENCE: Duration = Duration::from_millis(1_500);
+
+/// How often a connection on which nothing is asked is tried.
+pub(super) const BEAT: Duration = Duration::from_millis(400);
+
+/// After a connection was made, how long nothing is asked that matters: what the cluster's other nodes told a process
+/// while it stood still waits for it, and is read within milliseconds once it goes on.
+pub(super) const SETTLING: Duration = Duration::from_millis(100);
+
+/// What is known of the life of a process, by one connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Life {
+    /// It ran then, or later.
+    proved: Instant,
+    is_over: bool,
+}
+
+impl Life {
+    /// The process has just answered for the first time.
+    pub(super) fn begin(now: Instant) -> Self {
+        Self { proved: now, is_over: false }
+    }
+
+    /// Whether an answer that came `now` to what was `asked` then may be believed. Once it may not, no later one may.
+    pub(super) fn hear(&mut self, asked: Instant, now: Instant) -> bool {
+        self.is_over |= now.saturating_duration_since(self.proved) > SILENCE;
+        // It ran at some time between question and answer, and nobody knows when.
+        self.proved = self.proved.max(asked);
+        !self.is_over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_was_silent_for_too_long_is_not_believed_again() {
+        let began = Instant::now();
+        let after = |millis| began + Duration::from_millis(millis);
+        let mut life = Life::begin(began);
+        assert!(life.hear(after(10), after(1_500)));
+        // It may have stood still since it was asked.
+        assert!(!life.hear(after(1_500), after(1_511)));
+        assert!(!life.hear(after(1_511), after(1_512)));
+    }
+
+    #[test]
+    fn answers_out_of_their_order_take_nothing_back() {
+        let began = Instant::now();
+        let after = |millis| began + Duration::from_millis(millis);
+        let mut life = Life::begin(began);
+        assert!(life.hear(after(1_000), after(1_001)));
+        assert!(life.hear(after(900), after(1_002)));
+        assert!(life.hear(after(2_400), after(2_500)));
+    }
+}

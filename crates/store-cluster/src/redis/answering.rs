@@ -59,13 +59,14 @@ async fn beat(mut connection: MultiplexedConnection, life: Weak<Mutex<Life>>) {
 }
 
 impl Answering {
-    /// Sends several commands at once; the answers, not yet signed.
-    pub(super) async fn send(&mut self, pipeline: &Pipeline, count: usize) -> RedisResult<Vec<Value>> {
-        sleep_until(self.settled_at).await;
-        let asked = Instant::now();
-        let answers = self.connection.send_packed_commands(pipeline, 0, count).await?;
-        self.hear(asked)?;
-        Ok(answers)
+    /// Begins to ask; when that is. Where it is about what matters, the connection has settled by then. A process that
+    /// hangs ends no connection: only here it is found out, and the client looks for whoever took over.
+    async fn begin(&self, matters: bool) -> RedisResult<Instant> {
+        if matters && Instant::now() < self.settled_at {
+            sleep_until(self.settled_at).await;
+        }
+        let now = Instant::now();
+        if self.life.lock().goes_on(now) { Ok(now) } else { Err(silent()) }
     }
 
     /// An answer together with who gave it; an error stays what it is.
@@ -78,13 +79,14 @@ impl Answering {
 
     /// An answer has come: whether it may be believed.
     fn hear(&self, asked: Instant) -> RedisResult<()> {
-        if self.life.lock().hear(asked, Instant::now()) {
-            return Ok(());
-        }
-        // To whoever uses it the connection is lost, and another one has to be made.
-        let silent = "the process was silent for too long to be believed";
-        Err(io::Error::new(io::ErrorKind::BrokenPipe, silent).into())
+        if self.life.lock().hear(asked, Instant::now()) { Ok(()) } else { Err(silent()) }
     }
+}
+
+/// To the client the connection is lost, and another one has to be made.
+fn silent() -> RedisError {
+    let silent = "the process was silent for too long to be believed";
+    io::Error::new(io::ErrorKind::BrokenPipe, silent).into()
 }
 
 /// Asks a process for its run id, which it draws when it starts.
@@ -114,10 +116,7 @@ impl ConnectionLike for Answering {
     fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
         Box::pin(async move {
             let is_ours = is_ours(cmd);
-            if is_ours {
-                sleep_until(self.settled_at).await;
-            }
-            let asked = Instant::now();
+            let asked = self.begin(is_ours).await?;
             let value = self.connection.send_packed_command(cmd).await?;
             self.hear(asked)?;
             Ok(if is_ours { self.signed(value) } else { value })
@@ -130,7 +129,12 @@ impl ConnectionLike for Answering {
         offset: usize,
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
-        self.connection.req_packed_commands(pipeline, offset, count)
+        Box::pin(async move {
+            let asked = self.begin(true).await?;
+            let answers = self.connection.send_packed_commands(pipeline, offset, count).await?;
+            self.hear(asked)?;
+            Ok(answers)
+        })
     }
 
     fn get_db(&self) -> i64 {

@@ -113,7 +113,7 @@ async fn write(inner: &mut Answering, batch: &[Job]) -> RedisResult<Vec<Value>> 
     }
     let within = u64::try_from(REPLICAS_WITHIN.as_millis()).unwrap_or(u64::MAX);
     pipeline.cmd("WAIT").arg(REPLICAS).arg(within);
-    let mut answers = inner.send(&pipeline, batch.len() + 1).await?;
+    let mut answers = inner.req_packed_commands(&pipeline, 0, batch.len() + 1).await?;
     match answers.pop() {
         Some(Value::Int(replicas)) if replicas >= i64::from(REPLICAS) => {}
         // A node that is no primary any more refuses the writes themselves, by errors that the client follows.

@@ -5,7 +5,7 @@
 //! answer lacks what its successor acknowledged: a session, a revocation. Nothing in the answer tells; only its time does.
 //! So an answer counts only where the process was heard shortly before: then nobody can have taken over yet. Where
 //! nothing is asked, a beat is, so that a process which runs is never silent; and one that was silent for too long is
-//! connected to anew, and asked a moment after that, when it knows what it is.
+//! connected to anew, and asked a moment after that, when it knows what it is (docs/decisions/023-silence.md).
 
 use std::time::Duration;
 
@@ -36,12 +36,18 @@ impl Life {
         Self { proved: now, is_over: false }
     }
 
-    /// Whether an answer that came `now` to what was `asked` then may be believed. Once it may not, no later one may.
-    pub(super) fn hear(&mut self, asked: Instant, now: Instant) -> bool {
+    /// Whether it has not been silent for too long, up to `now`. Once it was, it stays so.
+    pub(super) fn goes_on(&mut self, now: Instant) -> bool {
         self.is_over |= now.saturating_duration_since(self.proved) > SILENCE;
+        !self.is_over
+    }
+
+    /// Whether an answer that came `now` to what was `asked` then may be believed.
+    pub(super) fn hear(&mut self, asked: Instant, now: Instant) -> bool {
+        let believed = self.goes_on(now);
         // It ran at some time between question and answer, and nobody knows when.
         self.proved = self.proved.max(asked);
-        !self.is_over
+        believed
     }
 }
 

@@ -41,6 +41,21 @@ async fn until_short(redis: &Redis, key: &Key) {
     }
 }
 
+/// Again and again while it is unavailable; fails when that is for good.
+async fn until_done(again: impl AsyncFn() -> Result<Answered, symbolon_store::StoreError>) -> Answered {
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        match again().await {
+            Ok(answered) => return answered,
+            Err(symbolon_store::StoreError::Unavailable(text)) => {
+                assert!(Instant::now() < patience, "{text}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_short_way_says_what_the_long_way_says() {
     let engines = tokio::task::spawn_blocking(engines::shared).await.unwrap();
@@ -106,18 +121,7 @@ async fn a_failover_is_followed() {
     }
     // And without agreement: the connection is lost.
     cluster.kill(replica);
-    loop {
-        match set(&redis, &key, "after").await {
-            Ok(answered) => {
-                assert_ne!(answered.primary, primary);
-                break;
-            }
-            Err(symbolon_store::StoreError::Unavailable(_)) => {
-                tokio::time::sleep(Duration::from_millis(20)).await
-            }
-            Err(error) => panic!("{error}"),
-        }
-    }
+    assert_ne!(until_done(async || set(&redis, &key, "after").await).await.primary, primary);
     until_short(&redis, &key).await;
     assert_eq!(get(&redis, &key).await.unwrap().read::<String>().unwrap(), "after");
 }
@@ -146,6 +150,17 @@ async fn a_primary_that_stood_still_is_not_believed() {
     let (of_cluster, of_key) = (Arc::clone(&cluster), text.clone());
     let new = tokio::task::spawn_blocking(move || of_cluster.primary_of(&of_key)).await.unwrap();
     assert_ne!(new, old);
+    // Though the old one hangs, and ends no connection, its successor is found, by all ways.
+    until_done(async || set(&redis, &key, "meanwhile").await).await;
+    let durably = redis::cmd("SET").arg(key.as_bytes()).arg("durably").to_owned();
+    // It has nobody now who could be its replica, and says so.
+    let missing = async || match redis.write_durably(&durably).await {
+        Err(symbolon_store::StoreError::Unavailable(text)) if text.contains("NOREPLICAS") => {
+            get(&redis, &key).await
+        }
+        other => other,
+    };
+    assert_eq!(until_done(missing).await.read::<String>().unwrap(), "durably");
     cluster.cli(new, &["SET", &text, "after"]);
     let by_short = short.ask(&cmd).unwrap();
     let by_long = tokio::spawn(async move { (long.req_packed_command(&cmd).await, cmd, long) });
@@ -159,13 +174,6 @@ async fn a_primary_that_stood_still_is_not_believed() {
     for answered in [answered, long.req_packed_command(&cmd).await] {
         assert!(answered.is_err_and(|error| error.is_connection_dropped()));
     }
-    loop {
-        match get(&redis, &key).await {
-            Ok(answered) => break assert_eq!(answered.read::<String>().unwrap(), "after"),
-            Err(symbolon_store::StoreError::Unavailable(_)) => {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            Err(error) => panic!("{error}"),
-        }
-    }
+    let answered = until_done(async || get(&redis, &key).await).await;
+    assert_eq!(answered.read::<String>().unwrap(), "after");
 }

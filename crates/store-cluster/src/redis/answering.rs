@@ -1,6 +1,5 @@
 //! A connection whose answers say which process gave them, and count only while it [shows that it lives](super::life).
 
-use std::io;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -50,7 +49,7 @@ async fn beat(mut connection: MultiplexedConnection, life: Weak<Mutex<Life>>) {
         let answered = connection.send_packed_command(&redis::cmd("PING")).await;
         let Some(life) = life.upgrade() else { return };
         match answered {
-            Ok(_) if !life.lock().hear(asked, Instant::now()) => return,
+            Ok(_) if life.lock().hear(asked, Instant::now()).is_err() => return,
             Err(error) if error.is_unrecoverable_error() => return,
             // An error is a sign too, but not one to rely on.
             _ => {}
@@ -62,11 +61,13 @@ impl Answering {
     /// Begins to ask; when that is. Where it is about what matters, the connection has settled by then. A process that
     /// hangs ends no connection: only here it is found out, and the client looks for whoever took over.
     async fn begin(&self, matters: bool) -> RedisResult<Instant> {
-        if matters && Instant::now() < self.settled_at {
+        let mut now = Instant::now();
+        if matters && now < self.settled_at {
             sleep_until(self.settled_at).await;
+            now = Instant::now();
         }
-        let now = Instant::now();
-        if self.life.lock().goes_on(now) { Ok(now) } else { Err(silent()) }
+        self.life.lock().goes_on(now)?;
+        Ok(now)
     }
 
     /// An answer together with who gave it; an error stays what it is.
@@ -79,14 +80,8 @@ impl Answering {
 
     /// An answer has come: whether it may be believed.
     fn hear(&self, asked: Instant) -> RedisResult<()> {
-        if self.life.lock().hear(asked, Instant::now()) { Ok(()) } else { Err(silent()) }
+        Ok(self.life.lock().hear(asked, Instant::now())?)
     }
-}
-
-/// To the client the connection is lost, and another one has to be made.
-fn silent() -> RedisError {
-    let silent = "the process was silent for too long to be believed";
-    io::Error::new(io::ErrorKind::BrokenPipe, silent).into()
 }
 
 /// Asks a process for its run id, which it draws when it starts.

@@ -7,6 +7,7 @@
 //! nothing is asked, a beat is, so that a process which runs is never silent; and one that was silent for too long is
 //! connected to anew, and asked a moment after that, when it knows what it is (docs/decisions/023-silence.md).
 
+use std::io;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -15,7 +16,7 @@ use tokio::time::Instant;
 /// `cluster-node-timeout` at the earliest, of which the [check](crate::check) wants more.
 pub(crate) const SILENCE: Duration = Duration::from_millis(1_500);
 
-/// How often a connection on which nothing is asked is tried.
+/// How often, at least, a connection on which nothing is asked is tried.
 pub(super) const BEAT: Duration = Duration::from_millis(400);
 
 /// After a connection was made, how long nothing is asked that matters: what the cluster's other nodes told a process
@@ -36,18 +37,28 @@ impl Life {
         Self { proved: now, is_over: false }
     }
 
-    /// Whether it has not been silent for too long, up to `now`. Once it was, it stays so.
-    pub(super) fn goes_on(&mut self, now: Instant) -> bool {
+    /// Nothing to say against it, up to `now`.
+    ///
+    /// # Errors
+    /// It was silent for too long. Once it was, it stays so: the connection is as good as lost, and says so.
+    pub(super) fn goes_on(&mut self, now: Instant) -> io::Result<()> {
         self.is_over |= now.saturating_duration_since(self.proved) > SILENCE;
-        !self.is_over
+        if self.is_over {
+            let silent = "the process was silent for too long to be believed";
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, silent));
+        }
+        Ok(())
     }
 
-    /// Whether an answer that came `now` to what was `asked` then may be believed.
-    pub(super) fn hear(&mut self, asked: Instant, now: Instant) -> bool {
-        let believed = self.goes_on(now);
+    /// An answer came `now` to what was `asked` then.
+    ///
+    /// # Errors
+    /// It may not be believed, as [`goes_on`](Self::goes_on) says.
+    pub(super) fn hear(&mut self, asked: Instant, now: Instant) -> io::Result<()> {
+        self.goes_on(now)?;
         // It ran at some time between question and answer, and nobody knows when.
         self.proved = self.proved.max(asked);
-        believed
+        Ok(())
     }
 }
 
@@ -60,10 +71,10 @@ mod tests {
         let began = Instant::now();
         let after = |millis| began + Duration::from_millis(millis);
         let mut life = Life::begin(began);
-        assert!(life.hear(after(10), after(1_500)));
+        assert!(life.hear(after(10), after(1_500)).is_ok());
         // It may have stood still since it was asked.
-        assert!(!life.hear(after(1_500), after(1_511)));
-        assert!(!life.hear(after(1_511), after(1_512)));
+        assert!(life.hear(after(1_500), after(1_511)).is_err());
+        assert!(life.hear(after(1_511), after(1_512)).is_err());
     }
 
     #[test]
@@ -71,8 +82,8 @@ mod tests {
         let began = Instant::now();
         let after = |millis| began + Duration::from_millis(millis);
         let mut life = Life::begin(began);
-        assert!(life.hear(after(1_000), after(1_001)));
-        assert!(life.hear(after(900), after(1_002)));
-        assert!(life.hear(after(2_400), after(2_500)));
+        assert!(life.hear(after(1_000), after(1_001)).is_ok());
+        assert!(life.hear(after(900), after(1_002)).is_ok());
+        assert!(life.hear(after(2_400), after(2_500)).is_ok());
     }
 }

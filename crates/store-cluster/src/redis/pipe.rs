@@ -115,11 +115,11 @@ impl State {
 
     /// Gives the oldest command without an answer its answer, which came `now`.
     fn answer(&mut self, reply: Reply, now: Instant) -> io::Result<()> {
-        let asked = self.oldest().ok_or_else(malformed)?;
-        if !self.life.hear(asked, now) {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "it was silent for too long to be believed"));
-        }
         let command = self.commands.get_mut(self.answered).ok_or_else(malformed)?;
+        let (Command::Waiting { asked, .. } | Command::Abandoned { asked }) = command else {
+            return Err(malformed());
+        };
+        self.life.hear(*asked, now)?;
         self.answered += 1;
         match std::mem::replace(command, Command::Done) {
             Command::Waiting { waker, .. } => {

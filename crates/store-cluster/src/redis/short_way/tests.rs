@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use symbolon_crypto::SecretString;
-use symbolon_protocol::grant::Slot;
-
 use redis::AsyncConnectionConfig;
 use redis::cluster_async::Connect;
+use symbolon_crypto::SecretString;
+use symbolon_protocol::grant::Slot;
 
 use super::*;
 use crate::engines::{self, RedisCluster, RedisServerOptions};
@@ -142,11 +141,13 @@ async fn a_primary_that_stood_still_is_not_believed() {
     let cmd = redis::cmd("GET").arg(key.as_bytes()).to_owned();
     let short = super::connect(&info, patient).await.unwrap().pipe;
     let config = AsyncConnectionConfig::new().set_response_timeout(Some(patient));
-    let mut long = Answering::connect_with_config(info, config).await.unwrap();
+    let mut long = Answering::connect_with_config(info.clone(), config).await.unwrap();
     assert_eq!(short.ask(&cmd).unwrap().await, Ok(Ok(redis::Value::BulkString("before".into()))));
     long.req_packed_command(&cmd).await.unwrap();
 
     cluster.pause(old);
+    // Asked while it may still be believed.
+    let by_long = tokio::spawn(async move { (long.req_packed_command(&cmd).await, cmd, long) });
     let (of_cluster, of_key) = (Arc::clone(&cluster), text.clone());
     let new = tokio::task::spawn_blocking(move || of_cluster.primary_of(&of_key)).await.unwrap();
     assert_ne!(new, old);
@@ -162,8 +163,9 @@ async fn a_primary_that_stood_still_is_not_believed() {
     };
     assert_eq!(until_done(missing).await.read::<String>().unwrap(), "durably");
     cluster.cli(new, &["SET", &text, "after"]);
+    let cmd = redis::cmd("GET").arg(key.as_bytes()).to_owned();
     let by_short = short.ask(&cmd).unwrap();
-    let by_long = tokio::spawn(async move { (long.req_packed_command(&cmd).await, cmd, long) });
+    let anew = tokio::spawn(async move { super::connect(&info, patient).await });
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -174,6 +176,9 @@ async fn a_primary_that_stood_still_is_not_believed() {
     for answered in [answered, long.req_packed_command(&cmd).await] {
         assert!(answered.is_err_and(|error| error.is_connection_dropped()));
     }
+    // Who connects to it in that moment is told that it is none any more.
+    let anew = anew.await.unwrap().unwrap().pipe;
+    assert!(matches!(anew.ask(&cmd).unwrap().await, Ok(Err(moved)) if moved.contains("MOVED")));
     let answered = until_done(async || get(&redis, &key).await).await;
     assert_eq!(answered.read::<String>().unwrap(), "after");
 }

@@ -11,6 +11,8 @@ pub mod refresh_token;
 pub mod response;
 pub mod token_exchange;
 
+use std::sync::Arc;
+
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::Random;
 
@@ -63,7 +65,7 @@ pub struct IssuePlan {
     /// signed.
     pub id: Option<Box<IdToken>>,
     /// The refresh-token family to begin, at version 1; none on a refresh, whose family lives on.
-    pub family: Option<Family>,
+    pub family: Option<Arc<Family>>,
 }
 
 #[cfg(test)]

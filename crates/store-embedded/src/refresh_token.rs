@@ -59,22 +59,21 @@ impl EmbeddedStore {
         Ok(true)
     }
 
-    /// Begins a family that memory does not know. `absent`: the epoch under which the disk was found not to know it;
-    /// none for a name that was drawn, which cannot be on the disk already.
+    /// Begins a family that memory does not know. `drawn`: its name was, and cannot be on the disk already. `absent`: the
+    /// epoch under which the disk was found not to know it.
     fn begin(
         &self,
-        issuer: &IssuerId,
-        id: &FamilyId,
+        (route, key): (Route, Key),
+        drawn: bool,
         family: &Arc<Family>,
         absent: Option<u64>,
     ) -> Result<Begun, StoreError> {
-        let (route, key) = self.family_route(issuer, id);
         let op = put(&key, family)?;
         Ok(self.families.with(route, |shard| {
             match shard.get(&key) {
                 Known::Live(entry) => return Begun::Taken(entry.commit),
                 Known::Ended(commit) => return Begun::Taken(commit),
-                Known::Absent(epoch) if id.generation == 0 && absent != Some(epoch) => {
+                Known::Absent(epoch) if !drawn && absent != Some(epoch) => {
                     return Begun::AskDisk(epoch);
                 }
                 Known::Absent(_) => {}
@@ -91,13 +90,12 @@ impl EmbeddedStore {
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
-        family: Family,
+        family: Arc<Family>,
     ) -> Result<(Created, CommitNumber), StoreError> {
         let (route, key) = self.family_route(issuer, id);
-        let family = Arc::new(family);
         let mut absent = None;
         loop {
-            match self.begin(issuer, id, &family, absent)? {
+            match self.begin((route, key), id.generation != 0, &family, absent)? {
                 Begun::Now(commit) => return Ok((Created::Created, commit)),
                 Begun::Taken(commit) => return Ok((Created::Exists, commit)),
                 Begun::AskDisk(epoch) if self.load_family(route, key, epoch).await? => {}
@@ -159,7 +157,7 @@ impl RefreshTokens for EmbeddedStore {
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
-        family: Family,
+        family: Arc<Family>,
     ) -> Result<Outcome<Created>, StoreError> {
         self.check_writable()?;
         let (created, commit) = self.begin_anywhere(issuer, id, family).await?;
@@ -174,7 +172,7 @@ impl RefreshTokens for EmbeddedStore {
         self.check_writable()?;
         let mut last = CommitNumber::LOADED;
         for (id, family) in families {
-            let (_, commit) = self.begin_anywhere(issuer, &id, family).await?;
+            let (_, commit) = self.begin_anywhere(issuer, &id, Arc::new(family)).await?;
             last = last.max(commit);
         }
         Ok(self.outcome((), last))

@@ -172,7 +172,7 @@ pub trait RefreshTokens: Send + Sync {
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
-        family: Family,
+        family: Arc<Family>,
     ) -> Result<Outcome<Created>, StoreError>;
     /// Begins many at once, for bulk creation.
     async fn begin_families(

@@ -1,5 +1,7 @@
 //! The authorization code grant (RFC 6749 4.1.3, RFC 7636 4.5, OpenID Connect Core 3.1.3).
 
+use std::sync::Arc;
+
 use super::access_token::AccessToken;
 use super::id_token::{Authentication, IdToken};
 use super::{Context, IssuePlan};
@@ -87,7 +89,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
         let Context { client, now, .. } = *context;
         let lifetimes = context.lifetimes();
         let absolute = now + lifetimes.refresh_token_absolute;
-        Family {
+        Arc::new(Family {
             grant: code.grant.clone(),
             client: client.client_id.clone(),
             user: code.user.clone(),
@@ -101,7 +103,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             rotated_at: now,
             idle_expires_at: now + lifetimes.refresh_token_idle,
             binding: None,
-        }
+        })
     });
     IssuePlan { access: Box::new(access), id, family }
 }

@@ -122,7 +122,7 @@ async fn token(call: Call, payload: Payload) -> Answer {
     let concerns = (family.user.clone(), family.client.clone());
     let id = family_of_registered(call.id(), &registered.jti);
     let mut durable = Durable::already();
-    let begun = call.app.store.begin_family(call.id(), &id, family).await?.take(&mut durable);
+    let begun = call.app.store.begin_family(call.id(), &id, family.into()).await?.take(&mut durable);
     durable.wait().await?;
     if begun == Created::Exists {
         return Err(AdminError::conflict("a token of this jti is registered already"));

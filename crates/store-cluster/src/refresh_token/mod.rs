@@ -184,11 +184,11 @@ impl RefreshTokens for ClusterStore {
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
-        family: Family,
+        family: Arc<Family>,
     ) -> Result<Outcome<Created>, StoreError> {
         let _pass = self.gate.enter()?;
         let timer = self.family_timer(id);
-        let begin = (record_key(issuer, &id.name), Arc::new(family));
+        let begin = (record_key(issuer, &id.name), family);
         let created = self.families.begins.submit(begin).await;
         timer.finish(created.is_ok());
         created.map(Outcome::settled)

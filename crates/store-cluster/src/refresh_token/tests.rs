@@ -215,7 +215,7 @@ async fn an_end_that_redis_was_not_told_is_told_by_whoever_finds_it() {
         let (id, begun) = (draw(&random), family(&random));
         let lineage = lineage(&begun.grant);
         let tombstone = Tombstone::grant(begun.grant.clone(), NOW + HOUR);
-        node.begin_family(&issuer(), &id, begun).await.unwrap();
+        node.begin_family(&issuer(), &id, begun.into()).await.unwrap();
         // The slot is confirmed from here on.
         assert!(!node.revoked(&issuer(), &lineage).await.unwrap().value);
         assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_some());
@@ -231,7 +231,7 @@ async fn an_end_that_redis_was_not_told_is_told_by_whoever_finds_it() {
             }
             2 => assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_none()),
             _ => {
-                let begun = node.begin_family(&issuer(), &id, family(&random)).await.unwrap().value;
+                let begun = node.begin_family(&issuer(), &id, family(&random).into()).await.unwrap().value;
                 assert_eq!(begun, Created::Exists, "an ended family does not begin again");
                 continue;
             }
@@ -292,7 +292,7 @@ async fn a_row_says_what_it_is() {
     let place = Place::new("families-as-documents");
     let (node, random) = (place.open().await, SeededRandom::new(6));
     let (id, begun) = (draw(&random), family(&random));
-    node.begin_family(&issuer(), &id, begun.clone()).await.unwrap();
+    node.begin_family(&issuer(), &id, begun.clone().into()).await.unwrap();
     let document = || place.psql("SELECT document FROM families");
     let live: serde_json::Value = serde_json::from_str(&document()).unwrap();
     assert_eq!(live["live"]["grant"], begun.grant.as_str());

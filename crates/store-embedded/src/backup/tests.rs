@@ -245,7 +245,7 @@ async fn a_restore_begins_an_epoch_that_ends_sessions_and_access_tokens_but_not_
     let grant = GrantId::draw(&issuer(), "ann", NOW, &random);
     let route: Route = symbolon_store::port::Shards::place(&store, Kind::Refresh);
     let id: FamilyId = route.draw_family(&random);
-    let begun = store.begin_family(&issuer(), &id, family(grant.clone())).await.unwrap();
+    let begun = store.begin_family(&issuer(), &id, family(grant.clone()).into()).await.unwrap();
     begun.durable.wait().await.unwrap();
     let target = root.path().join("second");
     store.backup(&target, NOW).await.unwrap();

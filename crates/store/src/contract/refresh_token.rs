@@ -44,9 +44,9 @@ async fn moves_on_version_by_version(back_end: &dyn BackEnd) {
         let unknown = told(store.rotate(issuer, &id, &rotation(1, *now)).await).await;
         assert_eq!(unknown, Rotation::Unknown);
         let begun = family(&scene, "user");
-        assert_eq!(told(store.begin_family(issuer, &id, begun.clone()).await).await, Created::Created);
+        assert_eq!(told(store.begin_family(issuer, &id, begun.clone().into()).await).await, Created::Created);
         let second = family(&scene, "somebody-else");
-        assert_eq!(told(store.begin_family(issuer, &id, second).await).await, Created::Exists);
+        assert_eq!(told(store.begin_family(issuer, &id, second.into()).await).await, Created::Exists);
         assert_eq!(told(store.family(issuer, &id).await).await.as_deref(), Some(&begun));
 
         let later = *now + MINUTE;
@@ -96,7 +96,7 @@ async fn ends_with_its_grant_when_reused(back_end: &dyn BackEnd) {
     // An old version, however old, and the one before the live one when its window is over.
     for (presented, after) in [(1, Duration::from_secs(1)), (2, Duration::from_secs(11))] {
         let (id, begun) = (draw(&scene), family(&scene, "user"));
-        told(store.begin_family(issuer, &id, begun.clone()).await).await;
+        told(store.begin_family(issuer, &id, begun.clone().into()).await).await;
         for version in 1..=2 {
             let moved = told(store.rotate(issuer, &id, &rotation(version, *now)).await).await;
             assert!(matches!(moved, Rotation::Rotated(_)));
@@ -116,7 +116,7 @@ async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "family-issuers").await;
     let Scene { store, issuer, other, now, .. } = &scene;
     for id in [draw(&scene), registered(&scene, "registered")] {
-        told(store.begin_family(issuer, &id, family(&scene, "user")).await).await;
+        told(store.begin_family(issuer, &id, family(&scene, "user").into()).await).await;
         assert!(told(store.family(other, &id).await).await.is_none());
         assert_eq!(told(store.rotate(other, &id, &rotation(1, *now)).await).await, Rotation::Unknown);
         let begun = told(store.family(issuer, &id).await).await.expect("live");
@@ -124,7 +124,7 @@ async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {
         assert!(told(store.end_family(other, &id, &ended).await).await.is_none());
         assert!(!told(store.revoked(issuer, &lineage_of(&begun.grant)).await).await);
         let own = family(&scene, "another");
-        assert_eq!(told(store.begin_family(other, &id, own.clone()).await).await, Created::Created);
+        assert_eq!(told(store.begin_family(other, &id, own.clone().into()).await).await, Created::Created);
         assert_eq!(told(store.family(other, &id).await).await.as_deref(), Some(&own));
         let moved = told(store.rotate(issuer, &id, &rotation(1, *now)).await).await;
         assert!(matches!(moved, Rotation::Rotated(_)));
@@ -142,7 +142,7 @@ async fn begins_for_one_racer(back_end: &dyn BackEnd) {
     race_for_one("begin_family", |round, _| {
         let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), ids[round].clone());
         let begun = begun.clone();
-        async move { told(store.begin_family(&issuer, &id, begun).await).await == Created::Created }
+        async move { told(store.begin_family(&issuer, &id, begun.into()).await).await == Created::Created }
     })
     .await;
 }

@@ -57,7 +57,7 @@ async fn make(scene: &Scene) -> Made {
     };
     store.keep_code(issuer, &made.code, code_grant(scene, "user"), *now).await.unwrap();
     told(store.open_session(issuer, &made.session, session(issuer, &made.session, "user", *now)).await).await;
-    told(store.begin_family(issuer, &made.family, family(scene, "user")).await).await;
+    told(store.begin_family(issuer, &made.family, family(scene, "user").into()).await).await;
     made
 }
 

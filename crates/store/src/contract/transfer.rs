@@ -288,7 +288,7 @@ async fn plant_families(scene: &Scene) -> (Families, Families) {
     for number in 0..12_u32 {
         let id = store.place(Kind::Refresh).draw_family(&scene.random);
         let mut family = family(scene, "ann");
-        assert_eq!(told(store.begin_family(one, &id, family.clone()).await).await, Created::Created);
+        assert_eq!(told(store.begin_family(one, &id, family.clone().into()).await).await, Created::Created);
         for version in 1..=number {
             let moved = told(store.rotate(one, &id, &rotation(version, *now)).await).await;
             let Rotation::Rotated(next) = moved else { panic!("{moved:?}") };

@@ -43,6 +43,16 @@ pub fn encode_into(out: &mut String, bytes: &[u8]) {
     LONG.encode_string(bytes, out);
 }
 
+/// Appends the encoded form to `out`, for what is assembled as bytes.
+pub fn append_to(out: &mut Vec<u8>, bytes: &[u8]) {
+    let begin = out.len();
+    out.resize(begin + encoded_len(bytes.len()), 0);
+    if let Some(room) = out.get_mut(begin..) {
+        // It fits: the room was made to measure.
+        let _ = LONG.encode_slice(bytes, room);
+    }
+}
+
 /// Encodes into the beginning of `out` and returns the text.
 ///
 /// # Errors
@@ -119,6 +129,9 @@ mod tests {
             let mut appended = String::from("x.");
             encode_into(&mut appended, &bytes);
             prop_assert_eq!(&appended[2..], &text);
+            let mut appended = b"x.".to_vec();
+            append_to(&mut appended, &bytes);
+            prop_assert_eq!(&appended[2..], text.as_bytes());
             let mut decoded = vec![1];
             decode_into(&mut decoded, &text).unwrap();
             prop_assert_eq!(&decoded[1..], &bytes);

@@ -59,13 +59,16 @@ pub enum JwsError {
 /// The signing input `BASE64URL(header) . BASE64URL(payload)` (RFC 7515 5.1), with room for a signature.
 /// `header_prefix_b64` is the encoded header without its dot: [`EncodedHeader::as_str`].
 pub fn signing_input(header_prefix_b64: &str, payload_json: &[u8]) -> String {
-    // An RSA-2048 signature takes 342 characters; one growth for larger keys is no loss.
-    let room = header_prefix_b64.len() + encoding::encoded_len(payload_json.len()) + 2 + 342;
-    let mut token = String::with_capacity(room);
+    let mut token = String::with_capacity(room(header_prefix_b64, payload_json));
     token.push_str(header_prefix_b64);
     token.push('.');
     encoding::encode_into(&mut token, payload_json);
     token
+}
+
+/// An RSA-2048 signature takes 342 characters; one growth for larger keys is no loss.
+fn room(header_prefix_b64: &str, payload_json: &[u8]) -> usize {
+    header_prefix_b64.len() + encoding::encoded_len(payload_json.len()) + 2 + 342
 }
 
 /// Appends the signature: the finished token (RFC 7515 7.1).
@@ -78,17 +81,41 @@ pub fn finish(mut signing_input: String, signature: &Signature) -> String {
 /// A whole token: assembles, signs through the port, and finishes.
 ///
 /// # Errors
-/// [`SignError::HeaderMismatch`] when the header was encoded for another key or algorithm, else the signer's.
+/// As [`append_compact`].
 pub async fn sign_compact(
     signer: &dyn Signer,
     key: &SigningKey,
     header: &EncodedHeader,
     payload_json: &[u8],
 ) -> Result<String, SignError> {
+    let mut token = Vec::with_capacity(room(header.as_str(), payload_json));
+    append_compact(&mut token, signer, key, header, payload_json).await?;
+    // A header that is base64url, and what was encoded here.
+    String::from_utf8(token).map_err(|_| SignError::HeaderMismatch)
+}
+
+/// Appends a whole token to `out`: where it is to stand in an answer, it is never copied.
+///
+/// # Errors
+/// [`SignError::HeaderMismatch`] when the header was encoded for another key or algorithm, else the signer's. `out` may
+/// have been extended then.
+pub async fn append_compact(
+    out: &mut Vec<u8>,
+    signer: &dyn Signer,
+    key: &SigningKey,
+    header: &EncodedHeader,
+    payload_json: &[u8],
+) -> Result<(), SignError> {
     if header.algorithm() != key.algorithm() || header.kid() != key.kid() {
         return Err(SignError::HeaderMismatch);
     }
-    let input = signing_input(header.as_str(), payload_json);
-    let signature = signer.sign(key, input.as_bytes()).await?;
-    Ok(finish(input, &signature))
+    let begin = out.len();
+    out.extend_from_slice(header.as_str().as_bytes());
+    out.push(b'.');
+    encoding::append_to(out, payload_json);
+    let input = out.get(begin..).unwrap_or_default();
+    let signature = signer.sign(key, input).await?;
+    out.push(b'.');
+    encoding::append_to(out, signature.as_bytes());
+    Ok(())
 }

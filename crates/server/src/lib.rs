@@ -20,5 +20,6 @@ pub mod passwords;
 pub mod rate_limit;
 pub mod serve;
 pub mod telemetry;
+mod turn;
 pub mod verified;
 pub mod verified_hint;

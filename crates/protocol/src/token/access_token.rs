@@ -1,6 +1,6 @@
 //! Access tokens: JWTs by RFC 9068, with the lineage by which they can be ended.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use smol_str::{SmolStr, format_smolstr};
 use symbolon_crypto::jws::Header;
 use symbolon_crypto::random::Random;
@@ -10,6 +10,7 @@ use super::claim::{Actor, Audience, MayAct, OneOrMany, amr, numeric_date};
 use crate::grant::{GrantId, Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId};
 use crate::id_text::IdText;
+use crate::json::Object;
 use crate::scope::Scope;
 use crate::session::Amr;
 use crate::time::Timestamp;
@@ -26,7 +27,7 @@ pub fn client_subject(client: &ClientId) -> SmolStr {
 }
 
 /// The claims of an access token (RFC 9068 2.2), in the order in which they are written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct AccessToken {
     /// The issuer's URL.
     pub iss: String,
@@ -37,7 +38,7 @@ pub struct AccessToken {
     /// Whom it was issued to.
     pub client_id: ClientId,
     /// What it allows.
-    #[serde(default, skip_serializing_if = "Scope::is_empty")]
+    #[serde(default)]
     pub scope: Scope,
     /// When it was issued, in seconds. A token that a script signed may end before this.
     #[serde(deserialize_with = "numeric_date::required")]
@@ -46,47 +47,43 @@ pub struct AccessToken {
     #[serde(deserialize_with = "numeric_date::required")]
     pub exp: u64,
     /// When it begins, in seconds; never in tokens of ours.
-    #[serde(default, deserialize_with = "numeric_date::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "numeric_date::optional")]
     pub nbf: Option<u64>,
     /// Its own name.
     pub jti: Jti,
     /// When the user last proved who they are, in seconds (RFC 9068 2.2.1).
-    #[serde(default, deserialize_with = "numeric_date::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "numeric_date::optional")]
     pub auth_time: Option<u64>,
     /// The authentication context class (RFC 9068 2.2.1).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub acr: Option<SmolStr>,
     /// How the user proved it (RFC 9068 2.2.1).
-    #[serde(default, with = "amr", skip_serializing_if = "no_method")]
+    #[serde(default, deserialize_with = "amr::deserialize")]
     pub amr: Amr,
     /// Lineage: the grant; none in a token that something else signed with our key, or was exchanged from such a one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub gid: Option<GrantId>,
     /// Lineage: the session, unless the grant outlives it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub sid: Option<Sid>,
     /// Lineage: the tokens it was exchanged from, the first one first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub anc: Vec<Jti>,
     /// Lineage: the client whose grant it is, where token exchange gave it to another.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub gcl: Option<ClientId>,
     /// Lineage: when the first token of a lineage without grant was issued, in seconds.
-    #[serde(default, deserialize_with = "numeric_date::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "numeric_date::optional")]
     pub gat: Option<u64>,
     /// Who acts for the subject (RFC 8693 4.1).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub act: Option<Actor>,
     /// Who may (RFC 8693 4.4).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub may_act: Option<MayAct>,
     /// The resources that token exchange named.
-    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    #[serde(default)]
     pub resource: OneOrMany,
-}
-
-fn no_method(amr: &Amr) -> bool {
-    amr.is_empty()
 }
 
 /// Why a signed text is no access token.
@@ -147,10 +144,32 @@ impl AccessToken {
 
     /// The JWS payload.
     pub fn to_json(&self) -> Vec<u8> {
-        let mut json = Vec::with_capacity(768);
-        // Writing text and numbers into memory cannot fail; a payload cut short would be refused by every reader.
-        let _ = serde_json::to_writer(&mut json, self);
-        json
+        let mut json = Object::with_capacity(768);
+        json.text("iss", &self.iss);
+        json.text("sub", &self.sub);
+        self.aud.write(&mut json, "aud");
+        json.text("client_id", self.client_id.as_str());
+        json.optional_text("scope", Some(self.scope.as_str()).filter(|scope| !scope.is_empty()));
+        json.number("iat", self.iat);
+        json.number("exp", self.exp);
+        json.optional_number("nbf", self.nbf);
+        json.text("jti", self.jti.as_str());
+        json.optional_number("auth_time", self.auth_time);
+        json.optional_text("acr", self.acr.as_deref());
+        amr::write(self.amr, &mut json);
+        json.optional_text("gid", self.gid.as_ref().map(GrantId::as_str));
+        json.optional_text("sid", self.sid.as_ref().map(Sid::as_str));
+        if !self.anc.is_empty() {
+            json.texts("anc", self.anc.iter().map(Jti::as_str));
+        }
+        json.optional_text("gcl", self.gcl.as_ref().map(ClientId::as_str));
+        json.optional_number("gat", self.gat);
+        json.optional_value("act", self.act.as_ref());
+        json.optional_value("may_act", self.may_act.as_ref());
+        if !self.resource.is_empty() {
+            self.resource.write(&mut json, "resource");
+        }
+        json.end()
     }
 
     /// Reads the payload of a JWS whose signature by a key of this issuer was checked.

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use serde::de::{self, SeqAccess, Visitor};
-use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
+use crate::json::Object;
 use crate::session::{Amr, AuthenticationMethod};
 
 /// One text or several: a string on the wire if one, an array if more (`aud`, RFC 7519 4.1.3).
@@ -47,6 +47,14 @@ impl OneOrMany {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Writes the claim.
+    pub(crate) fn write(&self, object: &mut Object, name: &'static str) {
+        match self.0.as_slice() {
+            [one] => object.text(name, one),
+            many => object.texts(name, many.iter().map(SmolStr::as_str)),
+        }
     }
 }
 
@@ -195,14 +203,13 @@ impl MayAct {
 
 /// `amr` as an array of names (OpenID Connect Core 2); names that are not ours are passed over.
 pub(crate) mod amr {
-    use super::{Amr, AuthenticationMethod, Deserialize, Deserializer, SerializeSeq, Serializer, SmolStr};
+    use super::{Amr, AuthenticationMethod, Deserialize, Deserializer, Object, SmolStr};
 
-    pub(crate) fn serialize<S: Serializer>(amr: &Amr, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seq = serializer.serialize_seq(Some(amr.iter().count()))?;
-        for method in amr.iter() {
-            seq.serialize_element(method.as_str())?;
+    /// Left out where there is none.
+    pub(crate) fn write(amr: Amr, object: &mut Object) {
+        if !amr.is_empty() {
+            object.texts("amr", amr.iter().map(AuthenticationMethod::as_str));
         }
-        seq.end()
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amr, D::Error> {

@@ -1,7 +1,6 @@
 //! ID tokens (OpenID Connect Core 2). Claims about the user come from UserInfo alone, as Core 5.4 says where an access
 //! token is issued too.
 
-use serde::Serialize;
 use smol_str::SmolStr;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::{digest, encoding};
@@ -9,6 +8,7 @@ use symbolon_crypto::{digest, encoding};
 use super::Context;
 use super::claim::amr;
 use crate::id::{ClientId, Sid, UserId};
+use crate::json::Object;
 use crate::session::Amr;
 use crate::time::Timestamp;
 
@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 pub const TYP: &str = "JWT";
 
 /// The claims of an ID token, in the order in which they are written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdToken {
     /// The issuer's URL.
     pub iss: String,
@@ -31,21 +31,13 @@ pub struct IdToken {
     /// When the user last proved who they are, in seconds.
     pub auth_time: u64,
     /// From the authorization request.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
     /// Binds the access token: [`Self::bind`].
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub at_hash: Option<SmolStr>,
     /// The session (OpenID Connect Front-Channel Logout 3).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sid: Option<Sid>,
     /// How the user proved it.
-    #[serde(with = "amr", skip_serializing_if = "no_method")]
     pub amr: Amr,
-}
-
-fn no_method(amr: &Amr) -> bool {
-    amr.is_empty()
 }
 
 /// Who signed in, and how.
@@ -82,31 +74,38 @@ impl IdToken {
     }
 
     /// Binds the signed access token (OpenID Connect Core 3.1.3.6). `algorithm` signs this ID token.
-    pub fn bind(&mut self, access_token: &str, algorithm: Algorithm) {
+    pub fn bind(&mut self, access_token: &[u8], algorithm: Algorithm) {
         self.at_hash = Some(at_hash(access_token, algorithm));
     }
 
     /// The JWS payload.
     pub fn to_json(&self) -> Vec<u8> {
-        let mut json = Vec::with_capacity(512);
-        // Writing text and numbers into memory cannot fail.
-        let _ = serde_json::to_writer(&mut json, self);
-        json
+        let mut json = Object::with_capacity(512);
+        json.text("iss", &self.iss);
+        json.text("sub", self.sub.as_str());
+        json.text("aud", self.aud.as_str());
+        json.number("exp", self.exp);
+        json.number("iat", self.iat);
+        json.number("auth_time", self.auth_time);
+        json.optional_text("nonce", self.nonce.as_deref());
+        json.optional_text("at_hash", self.at_hash.as_deref());
+        json.optional_text("sid", self.sid.as_ref().map(Sid::as_str));
+        amr::write(self.amr, &mut json);
+        json.end()
     }
 }
 
 /// The left half of the access token's digest, by the hash of the ID token's algorithm (OpenID Connect Core 3.1.3.6).
 /// Ed25519 hashes with SHA-512 (RFC 8032 5.1).
-pub fn at_hash(access_token: &str, algorithm: Algorithm) -> SmolStr {
-    let token = access_token.as_bytes();
+pub fn at_hash(access_token: &[u8], algorithm: Algorithm) -> SmolStr {
     let mut text = [0; 43];
     let half = match algorithm {
         Algorithm::Rs256 | Algorithm::Ps256 | Algorithm::Es256 => {
-            let digest = digest::sha256(&[token]);
+            let digest = digest::sha256(&[access_token]);
             digest.first_chunk::<16>().map(|half| encoding::encode_to_slice(half, &mut text))
         }
         Algorithm::EdDsa => {
-            let digest = digest::sha512(token);
+            let digest = digest::sha512(access_token);
             digest.first_chunk::<32>().map(|half| encoding::encode_to_slice(half, &mut text))
         }
     };

@@ -39,6 +39,11 @@ const MAX_LEN: usize = 3 + 3 * 11 + NAME_LEN + 1 + TAG_LEN;
 pub struct RefreshToken(SmolStr);
 
 impl RefreshToken {
+    /// The token that a client came with, where it stays the live one.
+    pub fn presented(text: &str) -> Self {
+        Self(SmolStr::new(text))
+    }
+
     /// The text, for the answer.
     pub fn expose(&self) -> &str {
         &self.0

@@ -23,12 +23,12 @@ use tower::{Layer, Service};
 
 use super::Routes;
 use super::tls::TlsSlot;
-use super::turn::turn;
 use super::unless::unless;
 use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
 use crate::app::App;
 use crate::http::IssuerService;
 use crate::telemetry::{Telemetry, TelemetryService};
+use crate::turn::last_turn;
 
 /// When the server stops: whoever the kernel has let in by then comes within this time of the one before.
 const LAST_COMERS: Duration = Duration::from_millis(5);
@@ -185,7 +185,7 @@ impl Serving {
                 // An answer wakes whoever waits for it, on this core or another. So the requests at hand are handled
                 // first, and their answers go out together: clients are woken less often, and more of what they ask
                 // next comes at once (measured in docs/topics/speed.md).
-                turn().await;
+                last_turn().await;
                 answer
             }
         });

@@ -5,7 +5,6 @@ mod lingering;
 mod listener;
 mod routes;
 mod tls;
-mod turn;
 mod unless;
 mod watchdog;
 

@@ -40,6 +40,25 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
+fn every_claim_is_written_under_its_name() {
+    let full = json!({
+        "iss": URL, "sub": "u-1", "aud": [URL, "api"], "client_id": "app", "scope": "openid email",
+        "iat": 1_700_000_000, "exp": 1_702_592_000, "nbf": 1_700_000_001, "jti": "at_7_x", "auth_time": 1_699_999_999,
+        "acr": "\"gold\"", "amr": ["pwd", "otp"], "gid": "gr_7_1700000000123_0123456789abcdefghijkl", "sid": "1_0_s",
+        "anc": ["at_7_y", "at_7_z"], "gcl": "other", "gat": 1_699_999_998, "act": { "sub": "client:a" },
+        "may_act": { "sub": "client:b" }, "resource": ["https://a.example", "https://b.example"],
+    });
+    let token = parse(TYP, &full).unwrap();
+    let written = token.to_json();
+    assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), full);
+    let AccessToken { nbf, acr, gid, sid, gcl, gat, act, may_act, .. } = token;
+    assert!(
+        nbf.is_some() && acr.is_some() && gid.is_some() && sid.is_some() && gcl.is_some() && gat.is_some()
+    );
+    assert!(act.is_some() && may_act.is_some());
+}
+
+#[test]
 fn every_audience_is_kept() {
     let mut world = World::new();
     world.client.access_token_audiences = vec!["https://api.example.com".to_owned(), URL.to_owned()];

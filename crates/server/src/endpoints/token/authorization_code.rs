@@ -66,8 +66,7 @@ async fn redeemed(
         None => None,
     };
     app.audit.count(Event::CodeRedeemed);
-    let plan = IssuePlan { access, id, family: None };
-    granting.respond(plan, refresh_token.as_ref().map(|token| token.expose()), durable).await
+    Ok(Granted { access, id, refresh_token, issued_token_type: None, durable })
 }
 
 /// RFC 6749 4.1.2, RFC 9700 4.2.4: a code that comes twice ends everything that was issued for it.

@@ -1,7 +1,6 @@
 //! The client credentials grant (RFC 6749 4.4).
 
 use symbolon_protocol::event::Event;
-use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::client_credentials as rule;
 use symbolon_store::Durable;
 
@@ -12,5 +11,5 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: Durable) -> Result<G
     let audience: Vec<&str> = granting.form.get_all("audience").collect();
     let access = rule::issue(&granting.rules(), granting.form.get("scope")?, &audience)?;
     granting.context.app.audit.count(Event::ClientCredentialsGranted);
-    granting.respond(IssuePlan { access: Box::new(access), id: None, family: None }, None, durable).await
+    Ok(Granted { access: Box::new(access), id: None, refresh_token: None, issued_token_type: None, durable })
 }

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::token::response::{BEARER, TokenResponse};
 use symbolon_protocol::token::token_exchange::{self as rule, ACCESS_TOKEN_TYPE, ExchangeRequest};
 use symbolon_store::Durable;
 
 use super::{Granted, Granting};
-use crate::http::{Failure, json, no_store};
+use crate::http::Failure;
 use crate::verified::VerifiedToken;
 
 pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Granted, Failure> {
@@ -35,18 +33,14 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
         None => None,
     };
     let claims = exchange.issue(&rules, &subject.claims, actor.as_ref().map(|actor| &actor.claims))?;
-    let access_token = granting.sign_access_token(&claims).await?;
     granting.context.app.audit.count(Event::TokenExchanged);
-    let body = TokenResponse {
-        access_token: &access_token,
-        token_type: BEARER,
-        expires_in: claims.exp.saturating_sub(granting.now.seconds()),
-        issued_token_type: Some(ACCESS_TOKEN_TYPE),
+    Ok(Granted {
+        access: Box::new(claims),
+        id: None,
         refresh_token: None,
-        id_token: None,
-        scope: &claims.scope,
-    };
-    Ok(Granted { response: no_store(json(StatusCode::OK, body.to_json())), durable })
+        issued_token_type: Some(ACCESS_TOKEN_TYPE),
+        durable,
+    })
 }
 
 /// A presented token whose signature is good and that is not revoked; expiry is the rule's to check.

@@ -4,6 +4,7 @@ mod authorization_code;
 mod client_credentials;
 mod exchange;
 mod refresh_token;
+mod signing;
 
 pub(super) use refresh_token::family_of;
 
@@ -13,27 +14,24 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use http::HeaderMap;
 use http::request::Parts;
-use http::{HeaderMap, StatusCode};
-use symbolon_crypto::algorithm::Algorithm;
-use symbolon_crypto::jws::sign_compact;
 use symbolon_protocol::client::{Client, GrantType};
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
-use symbolon_protocol::token::access_token::AccessToken;
-use symbolon_protocol::token::id_token::IdToken;
-use symbolon_protocol::token::response::{BEARER, TokenResponse};
-use symbolon_protocol::token::{self, IssuePlan};
+use symbolon_protocol::token;
 use symbolon_store::Durable;
+
+use signing::{Granted, Signing};
 
 use super::client::authenticate;
 use super::cors;
-use crate::http::{Context, Failure, json, no_store, read_form};
-use crate::issuer::TokenType;
+use crate::http::{Context, Failure, read_form};
 use crate::rate_limit::EndpointClass;
 use crate::telemetry::{Endpoint, RequestFacts};
+use crate::turn::{self, turn};
 
 /// `POST /token`.
 pub fn token(context: Context, request: Request) -> impl Future<Output = Response> + Send {
@@ -66,16 +64,36 @@ async fn answer(
     asking: &mut Asking,
 ) -> Result<Response, Failure> {
     context.app.store.check_lease()?;
-    let form = read_form(headers, body, context.body_limits()).await?;
-    grant(context, headers, &form, asking).await
+    let (granted, signing) = {
+        let form = read_form(headers, body, context.body_limits()).await?;
+        grant(context, headers, &form, asking).await?
+    };
+    deliver(granted, signing).await
 }
 
-async fn grant(
-    context: &Context,
+/// Signs what was granted, and answers once it is durable.
+async fn deliver(mut granted: Granted, signing: Signing<'_>) -> Result<Response, Failure> {
+    if granted.durable.is_already() {
+        return signing.answer(&mut granted).await;
+    }
+    // Whoever else is at hand commits first: then all of it goes to disk together, and while it does, all of it is
+    // signed. So most commits are waited for no more.
+    turn().await;
+    let response = signing.answer(&mut granted).await?;
+    turn().await;
+    granted.durable.wait().await?;
+    turn::taken();
+    Ok(response)
+}
+
+/// What an authenticated client is granted, and what signs it. It holds no settings any more: a thread has room for a
+/// few borrowed ones only, and many requests may wait for the same commit.
+async fn grant<'a>(
+    context: &'a Context,
     headers: &HeaderMap,
     form: &[u8],
     asking: &mut Asking,
-) -> Result<Response, Failure> {
+) -> Result<(Granted, Signing<'a>), Failure> {
     let form = Params::parse(form)?;
     let grant_type = form.get("grant_type")?.and_then(GrantType::parse);
     asking.endpoint = match grant_type {
@@ -100,22 +118,13 @@ async fn grant(
         Some(GrantType::TokenExchange) => Box::pin(exchange::grant(&granting, durable)).await,
         None => Err(unsupported(&form)?.into()),
     }?;
-    // A thread has room for a few borrowed settings only, and many requests may wait for the same commit.
-    drop(settings);
-    granted.durable.wait().await?;
-    Ok(granted.response)
+    Ok((granted, Signing::of(context, &granting.rules())))
 }
 
 /// RFC 6749 5.2: a missing grant type is `invalid_request`, an unknown one `unsupported_grant_type`.
 fn unsupported(form: &Params<'_>) -> Result<OAuthError, OAuthError> {
     form.require("grant_type")?;
     Ok(OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant_type is not supported"))
-}
-
-/// What a grant gives, to be sent once it is durable.
-struct Granted {
-    response: Response,
-    durable: Durable,
 }
 
 /// A grant request of an authenticated client.
@@ -137,52 +146,5 @@ impl Granting<'_> {
             now: self.now,
             random: &*self.context.app.random,
         }
-    }
-
-    /// Signs a payload with the issuer's active key for an algorithm.
-    async fn sign(&self, algorithm: Algorithm, typ: TokenType, payload: &[u8]) -> Result<String, Failure> {
-        let Context { app, issuer, .. } = self.context;
-        let keys = issuer.keys.load();
-        let key = keys
-            .signing(algorithm)
-            .ok_or_else(|| Failure::Internal(format!("no active signing key for {algorithm}")))?;
-        app.signatures.increment(algorithm as usize);
-        let signed = sign_compact(&*app.signer, &key.key, key.header(typ), payload).await;
-        signed.map_err(|error| Failure::Internal(error.to_string()))
-    }
-
-    async fn sign_access_token(&self, claims: &AccessToken) -> Result<String, Failure> {
-        self.sign(self.rules().access_token_algorithm(), TokenType::AccessToken, &claims.to_json()).await
-    }
-
-    async fn sign_id_token(&self, mut claims: Box<IdToken>, access_token: &str) -> Result<String, Failure> {
-        let algorithm = self.rules().id_token_algorithm();
-        claims.bind(access_token, algorithm);
-        self.sign(algorithm, TokenType::IdToken, &claims.to_json()).await
-    }
-
-    /// Signs what a grant gives, while its commit is under way.
-    async fn respond(
-        &self,
-        plan: IssuePlan,
-        refresh_token: Option<&str>,
-        durable: Durable,
-    ) -> Result<Granted, Failure> {
-        let IssuePlan { access, id, .. } = plan;
-        let access_token = self.sign_access_token(&access).await?;
-        let id_token = match id {
-            Some(claims) => Some(self.sign_id_token(claims, &access_token).await?),
-            None => None,
-        };
-        let body = TokenResponse {
-            access_token: &access_token,
-            token_type: BEARER,
-            expires_in: access.exp.saturating_sub(self.now.seconds()),
-            issued_token_type: None,
-            refresh_token,
-            id_token: id_token.as_deref(),
-            scope: &access.scope,
-        };
-        Ok(Granted { response: no_store(json(StatusCode::OK, body.to_json())), durable })
     }
 }

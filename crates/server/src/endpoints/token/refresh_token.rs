@@ -3,7 +3,8 @@
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{FamilyId, Rotation};
-use symbolon_protocol::token::refresh_token::{self as rule, Presented, RegisteredToken};
+use symbolon_protocol::token::IssuePlan;
+use symbolon_protocol::token::refresh_token::{self as rule, Presented, RefreshToken, RegisteredToken};
 use symbolon_store::Durable;
 
 use super::{Granted, Granting};
@@ -37,11 +38,13 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     app.audit.count(refreshed.event);
     let plan = rule::issue(&granting.rules(), &refreshed.family, scope);
     // Where the version did not move (rotation off), the presented token stays the live one, registered ones too.
-    if refreshed.family.version == version {
-        return granting.respond(plan, Some(text), durable).await;
-    }
-    let live = rule::mint(&issuer.id, &id, refreshed.family.version, &issuer.refresh_token_key);
-    granting.respond(plan, Some(live.expose()), durable).await
+    let live = if refreshed.family.version == version {
+        RefreshToken::presented(text)
+    } else {
+        rule::mint(&issuer.id, &id, refreshed.family.version, &issuer.refresh_token_key)
+    };
+    let IssuePlan { access, id, .. } = plan;
+    Ok(Granted { access, id, refresh_token: Some(live), issued_token_type: None, durable })
 }
 
 /// The family and version that a text is authentic for: a token of ours, or a registered JWT.

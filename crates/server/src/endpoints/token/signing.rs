@@ -1,0 +1,82 @@
+//! Signs what a grant gives, and answers with it.
+
+use axum::response::Response;
+use http::StatusCode;
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::jws::append_compact;
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::token;
+use symbolon_protocol::token::access_token::AccessToken;
+use symbolon_protocol::token::id_token::IdToken;
+use symbolon_protocol::token::refresh_token::RefreshToken;
+use symbolon_protocol::token::response::{Issued, TokenResponse};
+use symbolon_store::Durable;
+
+use crate::http::{Context, Failure, json, no_store};
+use crate::issuer::TokenType;
+
+/// What a grant gives, to be sent once it is durable.
+pub(super) struct Granted {
+    pub(super) access: Box<AccessToken>,
+    pub(super) id: Option<Box<IdToken>>,
+    pub(super) refresh_token: Option<RefreshToken>,
+    /// Only token exchange says it (RFC 8693 2.2.1).
+    pub(super) issued_token_type: Option<&'static str>,
+    pub(super) durable: Durable,
+}
+
+/// What signing needs to know of a request, once the rules have been asked.
+pub(super) struct Signing<'a> {
+    context: &'a Context,
+    access_token: Algorithm,
+    id_token: Algorithm,
+    now: Timestamp,
+}
+
+impl<'a> Signing<'a> {
+    pub(super) fn of(context: &'a Context, rules: &token::Context<'_>) -> Self {
+        Self {
+            context,
+            access_token: rules.access_token_algorithm(),
+            id_token: rules.id_token_algorithm(),
+            now: rules.now,
+        }
+    }
+
+    /// The answer, which may not leave before it is durable.
+    pub(super) async fn answer(&self, granted: &mut Granted) -> Result<Response, Failure> {
+        let Granted { access, id, refresh_token, issued_token_type, .. } = granted;
+        let mut answer = TokenResponse::new();
+        self.sign(&mut answer, self.access_token, TokenType::AccessToken, &access.to_json()).await?;
+        answer.issued(Issued {
+            expires_in: access.exp.saturating_sub(self.now.seconds()),
+            issued_token_type: *issued_token_type,
+            refresh_token: refresh_token.as_ref().map(RefreshToken::expose),
+        });
+        if let Some(claims) = id {
+            claims.bind(answer.access_token(), self.id_token);
+            answer.open_id_token();
+            self.sign(&mut answer, self.id_token, TokenType::IdToken, &claims.to_json()).await?;
+            answer.close_id_token();
+        }
+        Ok(no_store(json(StatusCode::OK, answer.to_json(&access.scope))))
+    }
+
+    /// Signs a payload with the issuer's active key for an algorithm, and appends the token to the answer.
+    async fn sign(
+        &self,
+        answer: &mut TokenResponse,
+        algorithm: Algorithm,
+        typ: TokenType,
+        payload: &[u8],
+    ) -> Result<(), Failure> {
+        let Context { app, issuer, .. } = self.context;
+        let keys = issuer.keys.load();
+        let key = keys
+            .signing(algorithm)
+            .ok_or_else(|| Failure::Internal(format!("no active signing key for {algorithm}")))?;
+        app.signatures.increment(algorithm as usize);
+        let signed = append_compact(answer.token(), &*app.signer, &key.key, key.header(typ), payload).await;
+        signed.map_err(|error| Failure::Internal(error.to_string()))
+    }
+}

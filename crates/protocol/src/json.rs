@@ -79,7 +79,12 @@ impl Object {
         }
     }
 
-    /// What has been written so far, to write a value by other means.
+    /// What has been written so far.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.json
+    }
+
+    /// The same, to write a value by other means.
     pub(crate) fn raw(&mut self) -> &mut Vec<u8> {
         &mut self.json
     }

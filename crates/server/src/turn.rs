@@ -1,13 +1,7 @@
 //! Letting the others go first.
 
-use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::Poll;
-
-thread_local! {
-    /// Whether the request whose future is being polled has let the others go first before its end.
-    static TAKEN: Cell<bool> = const { Cell::new(false) };
-}
 
 /// Ends when every other task that is ready on this worker has had its turn.
 ///
@@ -27,22 +21,8 @@ pub(crate) async fn turn() {
     .await;
 }
 
-/// Says that the request which ends now has let the others go first, once its work was done.
-pub(crate) fn taken() {
-    TAKEN.set(true);
-}
-
-/// [`turn`], between a request's end and its answer, unless it was [`taken`]. To be called when the request ends, in
-/// the same poll.
-pub(crate) async fn last_turn() {
-    if !TAKEN.take() {
-        turn().await;
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::future::Future;
     use std::sync::Arc;
 
     use parking_lot::Mutex;
@@ -56,7 +36,7 @@ mod tests {
             let steps = Arc::clone(&steps);
             tokio::spawn(async move {
                 steps.lock().push((name, "handled"));
-                last_turn().await;
+                turn().await;
                 steps.lock().push((name, "answered"));
             })
         });
@@ -66,25 +46,5 @@ mod tests {
         let expected =
             ["handled", "answered"].map(|step| ["first", "second", "third"].map(|name| (name, step)));
         assert_eq!(*steps.lock(), expected.concat());
-    }
-
-    #[tokio::test]
-    async fn a_turn_that_was_taken_is_not_taken_again() {
-        let polls = |taken_before: bool| async move {
-            let mut future = Box::pin(async move {
-                if taken_before {
-                    taken();
-                }
-                last_turn().await;
-            });
-            let mut polls = 0;
-            poll_fn(|context| {
-                polls += 1;
-                future.as_mut().poll(context)
-            })
-            .await;
-            polls
-        };
-        assert_eq!((polls(true).await, polls(false).await), (1, 2));
     }
 }

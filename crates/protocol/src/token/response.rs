@@ -31,11 +31,10 @@ pub struct Issued<'a> {
 
 impl TokenResponse {
     /// An answer that lacks its access token.
-    #[allow(clippy::new_without_default, reason = "a begun answer is no default of anything")]
-    pub fn new() -> Self {
+    pub fn begin() -> Self {
         let mut body = Object::with_capacity(ROOM);
         open_token(&mut body, "access_token");
-        let begin = body.raw().len();
+        let begin = body.as_bytes().len();
         Self { body, access_token: begin..begin }
     }
 
@@ -47,7 +46,7 @@ impl TokenResponse {
 
     /// Ends the access token, and says what there is to say of it.
     pub fn issued(&mut self, issued: Issued<'_>) {
-        self.access_token.end = self.body.raw().len();
+        self.access_token.end = self.body.as_bytes().len();
         close_token(&mut self.body);
         self.body.text("token_type", BEARER);
         self.body.number("expires_in", issued.expires_in);
@@ -56,8 +55,8 @@ impl TokenResponse {
     }
 
     /// The access token, once it is ended.
-    pub fn access_token(&mut self) -> &[u8] {
-        self.body.raw().get(self.access_token.clone()).unwrap_or_default()
+    pub fn access_token(&self) -> &[u8] {
+        self.body.as_bytes().get(self.access_token.clone()).unwrap_or_default()
     }
 
     /// Begins the ID token, to be appended to [`token`](Self::token).
@@ -95,7 +94,7 @@ mod tests {
 
     #[test]
     fn members_are_there_when_they_have_something_to_say() {
-        let mut full = TokenResponse::new();
+        let mut full = TokenResponse::begin();
         full.token().extend_from_slice(b"a.b.c");
         full.issued(Issued {
             expires_in: 3600,
@@ -114,7 +113,7 @@ mod tests {
         let body = full.to_json(&Scope::parse("openid").unwrap());
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
 
-        let mut least = TokenResponse::new();
+        let mut least = TokenResponse::begin();
         least.token().extend_from_slice(b"a.b.c");
         least.issued(Issued { expires_in: 3600, issued_token_type: None, refresh_token: None });
         let expected = json!({ "access_token": "a.b.c", "token_type": "Bearer", "expires_in": 3600 });

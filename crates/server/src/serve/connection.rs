@@ -28,7 +28,7 @@ use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
 use crate::app::App;
 use crate::http::IssuerService;
 use crate::telemetry::{Telemetry, TelemetryService};
-use crate::turn::last_turn;
+use crate::turn::turn;
 
 /// When the server stops: whoever the kernel has let in by then comes within this time of the one before.
 const LAST_COMERS: Duration = Duration::from_millis(5);
@@ -185,7 +185,7 @@ impl Serving {
                 // An answer wakes whoever waits for it, on this core or another. So the requests at hand are handled
                 // first, and their answers go out together: clients are woken less often, and more of what they ask
                 // next comes at once (measured in docs/topics/speed.md).
-                last_turn().await;
+                turn().await;
                 answer
             }
         });

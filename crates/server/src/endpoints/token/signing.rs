@@ -46,7 +46,7 @@ impl<'a> Signing<'a> {
     /// The answer, which may not leave before it is durable.
     pub(super) async fn answer(&self, granted: &mut Granted) -> Result<Response, Failure> {
         let Granted { access, id, refresh_token, issued_token_type, .. } = granted;
-        let mut answer = TokenResponse::new();
+        let mut answer = TokenResponse::begin();
         self.sign(&mut answer, self.access_token, TokenType::AccessToken, &access.to_json()).await?;
         answer.issued(Issued {
             expires_in: access.exp.saturating_sub(self.now.seconds()),

@@ -1,14 +1,16 @@
 //! A read-through cache of records that is never stale.
 //!
-//! A write drops the entry after its commit. A reader that asked the database before that commit may come with the
-//! older record after the drop: so a reader notes the epoch of its entry before it asks, a drop moves the epoch on,
-//! and a record is put only while its epoch still stands.
+//! A reader that asked the database before a write's commit may come with the older record after it: so a reader notes
+//! the epoch of its entry before it asks, a drop moves the epoch on, and a record is put only while its epoch still
+//! stands.
 //!
-//! Between a commit and its drop one reader may have the newer record while memory still has the older one, or another
-//! reader brings it. Where that time is long, the write [holds](RecordCache::hold) the entry from before its commit: it
-//! is dropped, and nothing is put. So nobody who has seen the newer record is answered from memory with the older one.
+//! Between a commit and the word of it one reader may have the newer record while memory still has the older one, or
+//! another reader brings it. So a write [holds](RecordCache::hold) the entry from before its commit: it is dropped, and
+//! nothing is put. Nobody who has seen the newer record is answered from memory with the older one. Where another
+//! process writes, all that can be done is to [drop](RecordCache::drop_entry) the entry at its word.
 
 mod copies;
+mod records;
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -21,6 +23,8 @@ use symbolon_protocol::id::IssuerId;
 
 use crate::figures::CacheFigures;
 use copies::Copies;
+
+pub use records::RecordCaches;
 
 /// Epochs that all entries share. A drop in vain costs one reader one entry.
 const EPOCHS: usize = 64;

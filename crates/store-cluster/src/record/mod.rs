@@ -1,7 +1,7 @@
 //! What lasts, in PostgreSQL: issuers, keys, settings, clients, users, consents and the audit log.
 //!
 //! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users and
-//! consents are read through [caches](symbolon_store::cache) that a write drops after its commit, here and, by
+//! consents are read through [caches](symbolon_store::cache) that a write holds until it is announced, here and, by
 //! [word](crate::changes), on the other nodes.
 
 mod audit;
@@ -21,28 +21,17 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use symbolon_protocol::client::Client;
 use symbolon_protocol::time::Timestamp;
-use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
-use symbolon_store::cache::{Held, RecordCache};
+use symbolon_store::cache::RecordCaches;
 use symbolon_store::figures::{StoreFigures, StoreKind};
-use symbolon_store::port::{Changed, Given};
+use symbolon_store::port::Changed;
 use tokio_postgres::Row;
 
 use crate::changes::Changes;
 use crate::failed;
 use crate::freeze::Gate;
 use crate::postgres::{Connection, Parameter, Postgres};
-
-/// Clients kept in memory.
-const CLIENTS_CACHED: usize = 10_000;
-
-/// Users kept in memory.
-const USERS_CACHED: usize = 100_000;
-
-/// Users whose consents are kept in memory.
-const CONSENTS_CACHED: usize = 100_000;
 
 /// How often a write is tried again that another transaction was in the way of.
 const TRIES: u32 = 5;
@@ -52,54 +41,6 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// What a write achieved; none, and nothing was written, where the record is not as it was seen.
 type Written<T> = Result<Option<T>, StoreError>;
-
-/// What this node keeps of the records in memory.
-struct Caches {
-    clients: RecordCache<Client>,
-    users: RecordCache<User>,
-    /// By the user's id.
-    consents: RecordCache<Given>,
-}
-
-impl Caches {
-    /// Drops what a change will make old, and holds it from before its commit until it is announced.
-    fn hold(&self, changed: &Changed) -> Vec<Held<'_>> {
-        match changed {
-            Changed::Client(issuer, id) => vec![self.clients.hold(issuer, id.as_str())],
-            Changed::ClientDeleted(issuer, id) => {
-                vec![self.clients.hold(issuer, id.as_str()), self.consents.hold_issuer(issuer)]
-            }
-            Changed::User(issuer, id) => {
-                vec![self.users.hold(issuer, id.as_str()), self.consents.hold(issuer, id.as_str())]
-            }
-            Changed::Consents(issuer, user) => vec![self.consents.hold(issuer, user.as_str())],
-            Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers | Changed::Everything => Vec::new(),
-        }
-    }
-
-    /// Drops what a change made old.
-    fn forget(&self, changed: &Changed) {
-        match changed {
-            Changed::Client(issuer, id) => self.clients.drop_entry(issuer, id.as_str()),
-            Changed::ClientDeleted(issuer, id) => {
-                self.clients.drop_entry(issuer, id.as_str());
-                // Nobody knows which of the cached users had allowed it.
-                self.consents.drop_issuer(issuer);
-            }
-            Changed::User(issuer, id) => {
-                self.users.drop_entry(issuer, id.as_str());
-                self.consents.drop_entry(issuer, id.as_str());
-            }
-            Changed::Consents(issuer, user) => self.consents.drop_entry(issuer, user.as_str()),
-            Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers => {}
-            Changed::Everything => {
-                self.clients.drop_all();
-                self.users.drop_all();
-                self.consents.drop_all();
-            }
-        }
-    }
-}
 
 /// Why a write has no answer.
 enum Failure {
@@ -123,7 +64,7 @@ pub(crate) struct Records {
     postgres: Arc<Postgres>,
     figures: Arc<StoreFigures>,
     changes: Arc<Changes>,
-    caches: Arc<Caches>,
+    caches: Arc<RecordCaches>,
     gate: Arc<Gate>,
 }
 
@@ -135,11 +76,7 @@ impl Records {
         changes: &Arc<Changes>,
         gate: &Arc<Gate>,
     ) -> Arc<Self> {
-        let caches = Arc::new(Caches {
-            clients: RecordCache::new(CLIENTS_CACHED, figures.cache("client")).with_copies(),
-            users: RecordCache::new(USERS_CACHED, figures.cache("user")),
-            consents: RecordCache::new(CONSENTS_CACHED, figures.cache("consent")),
-        });
+        let caches = Arc::new(RecordCaches::new(figures));
         let dropped = Arc::clone(&caches);
         changes.listen(Box::new(move |changed| {
             dropped.forget(changed);
@@ -269,55 +206,4 @@ fn millis(at: Timestamp) -> i64 {
 /// One column of many rows, for `unnest`.
 fn each<'a, R, T>(rows: &'a [R], of: impl Fn(&'a R) -> T) -> Vec<T> {
     rows.iter().map(of).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use symbolon_protocol::id::{ClientId, IssuerId, UserId};
-
-    use super::*;
-
-    /// What is left of two issuers with one record each.
-    fn left_after(changed: &Changed) -> Vec<&'static str> {
-        let figures = StoreFigures::new();
-        let caches = Caches {
-            clients: RecordCache::new(10, figures.cache("client")),
-            users: RecordCache::new(10, figures.cache("user")),
-            consents: RecordCache::new(10, figures.cache("consent")),
-        };
-        let issuers = [("mine", IssuerId::default_issuer()), ("theirs", IssuerId::parse("other").unwrap())];
-        for (_, issuer) in &issuers {
-            let epoch = caches.consents.get(issuer, "ann").unwrap_err();
-            caches.consents.put(issuer, "ann", Arc::new(Vec::new()), epoch);
-        }
-        caches.forget(changed);
-        let left = |(name, issuer): &(&'static str, IssuerId)| {
-            caches.consents.get(issuer, "ann").is_ok().then_some(*name)
-        };
-        issuers.iter().filter_map(left).collect()
-    }
-
-    #[test]
-    fn a_change_drops_what_it_made_old_and_nothing_else() {
-        let (issuer, ann) = (IssuerId::default_issuer(), UserId::parse("ann").unwrap());
-        let (bob, app) = (UserId::parse("bob").unwrap(), ClientId::parse("app").unwrap());
-        let both = ["mine", "theirs"];
-        for changed in [
-            Changed::User(issuer.clone(), ann.clone()),
-            Changed::Consents(issuer.clone(), ann),
-            Changed::ClientDeleted(issuer.clone(), app.clone()),
-        ] {
-            assert_eq!(left_after(&changed), ["theirs"], "{changed:?}");
-        }
-        for changed in [
-            Changed::User(issuer.clone(), bob),
-            Changed::Client(issuer.clone(), app),
-            Changed::Keys(issuer.clone()),
-            Changed::Settings(issuer),
-            Changed::Issuers,
-        ] {
-            assert_eq!(left_after(&changed), both, "{changed:?}");
-        }
-        assert!(left_after(&Changed::Everything).is_empty());
-    }
 }

@@ -71,7 +71,7 @@ impl Clients for EmbeddedStore {
 
     async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         let timer = self.figures.kind(StoreKind::Client).start(0);
-        let epoch = match self.records.clients.get(issuer, id.as_str()) {
+        let epoch = match self.records.caches.clients.get(issuer, id.as_str()) {
             Ok(client) => {
                 timer.finish(true);
                 return Ok(Some(client));
@@ -91,7 +91,7 @@ impl Clients for EmbeddedStore {
         });
         let Some(found) = read.await? else { return Ok(None) };
         let client = Arc::new(from_document::<Client>(&found)?);
-        self.records.clients.put(issuer, id.as_str(), Arc::clone(&client), epoch);
+        self.records.caches.clients.put(issuer, id.as_str(), Arc::clone(&client), epoch);
         Ok(Some(client))
     }
 

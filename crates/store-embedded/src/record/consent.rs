@@ -28,7 +28,7 @@ impl EmbeddedStore {
     /// What a user allowed, from memory where it is there.
     async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
         let timer = self.figures.kind(StoreKind::Consent).start(0);
-        let epoch = match self.records.consents.get(issuer, user.as_str()) {
+        let epoch = match self.records.caches.consents.get(issuer, user.as_str()) {
             Ok(given) => {
                 timer.finish(true);
                 return Ok(given);
@@ -48,7 +48,7 @@ impl EmbeddedStore {
         };
         let given = Arc::new(read.await?.into_iter().map(one).collect::<Result<Given, StoreError>>()?);
         // A user without any is worth remembering too: silent authentication asks again and again.
-        self.records.consents.put(issuer, user.as_str(), Arc::clone(&given), epoch);
+        self.records.caches.consents.put(issuer, user.as_str(), Arc::clone(&given), epoch);
         Ok(given)
     }
 }

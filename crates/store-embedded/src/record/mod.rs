@@ -1,7 +1,7 @@
 //! What lasts, in the database: issuers, keys, settings, clients, users, consents and the audit log.
 //!
 //! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users and
-//! consents are read through [caches](symbolon_store::cache) that a write drops after its commit.
+//! consents are read through [caches](symbolon_store::cache) that a write holds until it is announced.
 
 mod audit;
 mod client;
@@ -25,13 +25,11 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use symbolon_protocol::client::Client;
 use symbolon_protocol::time::Timestamp;
-use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
-use symbolon_store::cache::RecordCache;
+use symbolon_store::cache::RecordCaches;
 use symbolon_store::figures::{StoreFigures, StoreKind};
-use symbolon_store::port::{Changed, Given, Listener};
+use symbolon_store::port::{Changed, Listener};
 
 use crate::database::{Database, Migration, ReadError, WriteError};
 use crate::failed;
@@ -49,15 +47,6 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
 /// Rows that one closure of a bulk creation writes: every other write stands behind it.
 const ROWS_PER_WRITE: usize = 500;
 
-/// Clients kept in memory.
-const CLIENTS_CACHED: usize = 10_000;
-
-/// Users kept in memory.
-const USERS_CACHED: usize = 100_000;
-
-/// Users whose consents are kept in memory.
-const CONSENTS_CACHED: usize = 100_000;
-
 /// The result of a closure that writes: a refusal by the port's own error rolls its changes back.
 type Written<T> = Result<T, WriteError<StoreError>>;
 
@@ -67,10 +56,7 @@ pub(crate) struct Records {
     /// Knows how much room there is on the disk.
     journal: Arc<Journal>,
     figures: Arc<StoreFigures>,
-    clients: RecordCache<Client>,
-    users: RecordCache<User>,
-    /// By the user's id.
-    consents: RecordCache<Given>,
+    caches: RecordCaches,
     listeners: RwLock<Vec<Listener>>,
 }
 
@@ -84,9 +70,7 @@ impl Records {
             database,
             journal,
             figures: Arc::clone(figures),
-            clients: RecordCache::new(CLIENTS_CACHED, figures.cache("client")).with_copies(),
-            users: RecordCache::new(USERS_CACHED, figures.cache("user")),
-            consents: RecordCache::new(CONSENTS_CACHED, figures.cache("consent")),
+            caches: RecordCaches::new(figures),
             listeners: RwLock::default(),
         })
     }
@@ -95,22 +79,7 @@ impl Records {
         self.listeners.write().push(listener);
     }
 
-    /// Drops what is cached of a record and tells the listeners.
     fn announce(&self, changed: &Changed) {
-        match changed {
-            Changed::Client(issuer, id) => self.clients.drop_entry(issuer, id.as_str()),
-            Changed::ClientDeleted(issuer, id) => {
-                self.clients.drop_entry(issuer, id.as_str());
-                // Nobody knows which of the cached users had allowed it.
-                self.consents.drop_issuer(issuer);
-            }
-            Changed::User(issuer, id) => {
-                self.users.drop_entry(issuer, id.as_str());
-                self.consents.drop_entry(issuer, id.as_str());
-            }
-            Changed::Consents(issuer, user) => self.consents.drop_entry(issuer, user.as_str()),
-            _ => {}
-        }
         for listener in self.listeners.read().iter() {
             // Nobody else has a copy: there is nothing to wait for.
             drop(listener(changed));
@@ -167,10 +136,10 @@ impl Records {
         changed: Changed,
         work: impl FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let write = self.hand_over(kind, work);
         let records = Arc::clone(self);
         let task = tokio::spawn(async move {
-            let result = write.await;
+            let _held = records.caches.hold(&changed);
+            let result = records.hand_over(kind, work).await;
             if !matches!(result, Err(WriteError::Rejected(_))) {
                 records.announce(&changed);
             }

@@ -10,8 +10,9 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{Profile, User};
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
-use symbolon_store::port::{Audit, Consents, Created, Store, Users};
+use symbolon_store::port::{Audit, Changed, Consents, Created, Store, Users};
 
+use super::statement::Statements;
 use crate::EmbeddedStore;
 use crate::open::tests::options;
 
@@ -99,6 +100,40 @@ async fn an_abandoned_change_still_drops_the_cached_record() {
     }
     heard.notified().await;
     assert_eq!(store.user(&issuer, &ann.id).await.unwrap().as_deref(), Some(&changed));
+}
+
+/// Else somebody who has read the newer record from the database might be told the older one by memory.
+#[tokio::test]
+async fn nothing_is_cached_while_a_change_is_on_its_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(options(directory.path())).unwrap();
+    let (issuer, ann) = (IssuerId::default_issuer(), user("ann"));
+    store.create_user(&issuer, ann.clone(), None).await.unwrap();
+    store.user(&issuer, &ann.id).await.unwrap();
+    let (reach, reached) = tokio::sync::oneshot::channel();
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let (records, changed) = (Arc::clone(&store.records), Changed::User(issuer.clone(), ann.id.clone()));
+    let change = tokio::spawn(async move {
+        let held_up = move |_: &Statements<'_>| {
+            reach.send(()).unwrap_or_default();
+            wait.recv().unwrap_or_default();
+            Ok(())
+        };
+        records.change(StoreKind::User, changed, held_up).await
+    });
+    reached.await.unwrap();
+    let queries = || store.figures().snapshot().database.read_queries;
+    let before = queries();
+    for _ in 0..3 {
+        store.user(&issuer, &ann.id).await.unwrap();
+    }
+    assert_eq!(queries(), before + 3);
+    drop(go_on);
+    change.await.unwrap().unwrap();
+    for _ in 0..3 {
+        store.user(&issuer, &ann.id).await.unwrap();
+    }
+    assert_eq!(queries(), before + 4);
 }
 
 #[tokio::test]

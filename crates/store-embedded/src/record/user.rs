@@ -197,7 +197,7 @@ impl Users for EmbeddedStore {
 
     async fn user(&self, issuer: &IssuerId, id: &UserId) -> Result<Option<Arc<User>>, StoreError> {
         let timer = self.figures.kind(StoreKind::User).start(0);
-        let epoch = match self.records.users.get(issuer, id.as_str()) {
+        let epoch = match self.records.caches.users.get(issuer, id.as_str()) {
             Ok(user) => {
                 timer.finish(true);
                 return Ok(Some(user));
@@ -217,7 +217,7 @@ impl Users for EmbeddedStore {
         });
         let Some(found) = read.await? else { return Ok(None) };
         let user = Arc::new(from_document::<User>(&found)?);
-        self.records.users.put(issuer, id.as_str(), Arc::clone(&user), epoch);
+        self.records.caches.users.put(issuer, id.as_str(), Arc::clone(&user), epoch);
         Ok(Some(user))
     }
 

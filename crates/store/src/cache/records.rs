@@ -1,0 +1,125 @@
+//! The caches before a database of records.
+
+use symbolon_protocol::client::Client;
+use symbolon_protocol::user::User;
+
+use super::{Held, RecordCache};
+use crate::figures::StoreFigures;
+use crate::port::{Changed, Given};
+
+/// Clients kept in memory.
+const CLIENTS: usize = 10_000;
+
+/// Users kept in memory.
+const USERS: usize = 100_000;
+
+/// Users whose consents are kept in memory.
+const CONSENTS: usize = 100_000;
+
+/// What a store keeps in memory of the records in its database.
+pub struct RecordCaches {
+    /// Clients, by their id.
+    pub clients: RecordCache<Client>,
+    /// Users, by their id.
+    pub users: RecordCache<User>,
+    /// What users have allowed, by the user's id.
+    pub consents: RecordCache<Given>,
+}
+
+impl RecordCaches {
+    /// Nothing is kept yet. What is found and what is not is counted in `figures`.
+    pub fn new(figures: &StoreFigures) -> Self {
+        Self {
+            clients: RecordCache::new(CLIENTS, figures.cache("client")).with_copies(),
+            users: RecordCache::new(USERS, figures.cache("user")),
+            consents: RecordCache::new(CONSENTS, figures.cache("consent")),
+        }
+    }
+
+    /// Drops what a change will make old, and holds it: from before its commit until it is announced.
+    pub fn hold(&self, changed: &Changed) -> Vec<Held<'_>> {
+        match changed {
+            Changed::Client(issuer, id) => vec![self.clients.hold(issuer, id.as_str())],
+            Changed::ClientDeleted(issuer, id) => {
+                // Nobody knows which of the cached users had allowed it.
+                vec![self.clients.hold(issuer, id.as_str()), self.consents.hold_issuer(issuer)]
+            }
+            Changed::User(issuer, id) => {
+                vec![self.users.hold(issuer, id.as_str()), self.consents.hold(issuer, id.as_str())]
+            }
+            Changed::Consents(issuer, user) => vec![self.consents.hold(issuer, user.as_str())],
+            Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers | Changed::Everything => Vec::new(),
+        }
+    }
+
+    /// Drops what a change made old that another process may have written.
+    pub fn forget(&self, changed: &Changed) {
+        match changed {
+            Changed::Client(issuer, id) => self.clients.drop_entry(issuer, id.as_str()),
+            Changed::ClientDeleted(issuer, id) => {
+                self.clients.drop_entry(issuer, id.as_str());
+                self.consents.drop_issuer(issuer);
+            }
+            Changed::User(issuer, id) => {
+                self.users.drop_entry(issuer, id.as_str());
+                self.consents.drop_entry(issuer, id.as_str());
+            }
+            Changed::Consents(issuer, user) => self.consents.drop_entry(issuer, user.as_str()),
+            Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers => {}
+            Changed::Everything => {
+                self.clients.drop_all();
+                self.users.drop_all();
+                self.consents.drop_all();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+
+    use super::*;
+
+    /// What is left of two issuers with one record each.
+    fn left_after(change: impl FnOnce(&RecordCaches)) -> Vec<&'static str> {
+        let caches = RecordCaches::new(&StoreFigures::new());
+        let issuers = [("mine", IssuerId::default_issuer()), ("theirs", IssuerId::parse("other").unwrap())];
+        for (_, issuer) in &issuers {
+            let epoch = caches.consents.get(issuer, "ann").unwrap_err();
+            caches.consents.put(issuer, "ann", Arc::new(Vec::new()), epoch);
+        }
+        change(&caches);
+        let left = |(name, issuer): &(&'static str, IssuerId)| {
+            caches.consents.get(issuer, "ann").is_ok().then_some(*name)
+        };
+        issuers.iter().filter_map(left).collect()
+    }
+
+    #[test]
+    fn a_change_drops_what_it_makes_old_and_nothing_else() {
+        let (issuer, ann) = (IssuerId::default_issuer(), UserId::parse("ann").unwrap());
+        let (bob, app) = (UserId::parse("bob").unwrap(), ClientId::parse("app").unwrap());
+        let of_ann = [
+            Changed::User(issuer.clone(), ann.clone()),
+            Changed::Consents(issuer.clone(), ann),
+            Changed::ClientDeleted(issuer.clone(), app.clone()),
+        ];
+        let of_others = [
+            Changed::User(issuer.clone(), bob),
+            Changed::Client(issuer.clone(), app),
+            Changed::Keys(issuer.clone()),
+            Changed::Settings(issuer),
+            Changed::Issuers,
+        ];
+        for (changes, left) in [(&of_ann[..], &["theirs"][..]), (&of_others, &["mine", "theirs"])] {
+            for changed in changes {
+                assert_eq!(left_after(|caches| caches.forget(changed)), left, "{changed:?}");
+                assert_eq!(left_after(|caches| drop(caches.hold(changed))), left, "{changed:?}");
+            }
+        }
+        assert!(left_after(|caches| caches.forget(&Changed::Everything)).is_empty());
+    }
+}

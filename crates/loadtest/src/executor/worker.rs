@@ -12,6 +12,9 @@ use crate::tally::Tally;
 /// The pause after a failed connection, so that a dead target is not asked thousands of times a second.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 
+/// A connection that was idle for so long may have been ended by its server.
+const IDLE: Duration = Duration::from_millis(50);
+
 /// What became of one turn.
 pub(super) enum Turn {
     /// A request was sent, answered and counted.
@@ -27,6 +30,8 @@ pub(super) struct Worker {
     peer: Peer,
     pub(super) visitor: Box<dyn Visitor>,
     request: Vec<u8>,
+    /// When the connection was last used.
+    used: Instant,
 }
 
 impl Worker {
@@ -46,7 +51,8 @@ impl Worker {
                 Some(connection) => connection,
                 None => Connection::open(peer, load.timeouts).await?,
             };
-            workers.push(Self { connection, peer: peer.clone(), visitor, request: Vec::with_capacity(4096) });
+            let (peer, request) = (peer.clone(), Vec::with_capacity(4096));
+            workers.push(Self { connection, peer, visitor, request, used: clock::now() });
         }
         Ok(workers)
     }
@@ -65,6 +71,11 @@ impl Worker {
             if let Next::Exhausted = self.visitor.next_request(&mut self.request) {
                 return Turn::Exhausted;
             }
+            if clock::now().saturating_duration_since(self.used) >= IDLE {
+                // Lets the runtime look at the network: an end that came while the thread was at something else is
+                // not known before.
+                tokio::task::yield_now().await;
+            }
             if !self.connection.is_reusable()
                 && let Err(error) = self.connection.renew(&self.peer, load.timeouts).await
             {
@@ -73,9 +84,11 @@ impl Worker {
                 return Turn::Failed;
             }
             let started = *started.get_or_insert_with(clock::now);
-            match self.connection.exchange(&self.request).await {
+            let answered = self.connection.exchange(&self.request).await;
+            self.used = clock::now();
+            match answered {
                 Ok(response) => {
-                    let latency = clock::now().saturating_duration_since(started);
+                    let latency = self.used.saturating_duration_since(started);
                     let verdict = self.visitor.check(&response);
                     if verdict.is_ok() && self.visitor.goes_on() {
                         continue;

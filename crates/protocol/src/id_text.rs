@@ -18,6 +18,7 @@ impl IdText {
     }
 
     /// Appends a text.
+    #[inline]
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         self.0.extend_from_slice(text.as_bytes());
@@ -25,6 +26,7 @@ impl IdText {
     }
 
     /// Appends a number in decimal, without leading zeros.
+    #[inline]
     #[must_use]
     pub fn number(mut self, mut number: u64) -> Self {
         let begin = self.0.len();
@@ -42,6 +44,7 @@ impl IdText {
     }
 
     /// Appends bytes in base64url without padding.
+    #[inline]
     #[must_use]
     pub fn base64url<const BYTES: usize>(mut self, bytes: &[u8; BYTES]) -> Self {
         let begin = self.0.len();
@@ -60,14 +63,14 @@ impl IdText {
     }
 
     /// What has been assembled so far.
-    pub fn as_str(&self) -> &str {
-        // Only whole texts and ASCII were put in.
-        std::str::from_utf8(&self.0).unwrap_or_default()
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
     }
 
     /// The finished text.
     pub fn build(self) -> SmolStr {
-        SmolStr::new(self.as_str())
+        // Only whole texts and ASCII were put in.
+        SmolStr::new(std::str::from_utf8(&self.0).unwrap_or_default())
     }
 }
 

@@ -111,9 +111,15 @@ fn push_text(json: &mut Vec<u8>, text: &str) {
 /// Whether every byte of a text stands for itself in a JSON string (RFC 8259 7). Eight bytes at a time.
 #[inline]
 fn is_plain(text: &[u8]) -> bool {
-    let (words, rest) = text.as_chunks::<8>();
-    let special = words.iter().fold(0, |special, word| special | special_bytes(u64::from_le_bytes(*word)));
-    special == 0 && rest.iter().all(|byte| *byte >= b' ' && *byte != b'"' && *byte != b'\\')
+    let Some(last) = text.last_chunk::<8>() else {
+        return text.iter().all(|byte| *byte >= b' ' && *byte != b'"' && *byte != b'\\');
+    };
+    // The last eight overlap those before, instead of a rest that is looked at byte by byte.
+    let (words, _) = text.as_chunks::<8>();
+    let special = words.iter().fold(special_bytes(u64::from_le_bytes(*last)), |special, word| {
+        special | special_bytes(u64::from_le_bytes(*word))
+    });
+    special == 0
 }
 
 /// Not 0 if, and only if, one of the eight bytes is a control character, a quotation mark or a backslash.

@@ -60,7 +60,7 @@ impl fmt::Debug for RefreshToken {
 pub fn mint(issuer: &IssuerId, id: &FamilyId, version: u32, key: &HmacKey) -> RefreshToken {
     let route = IdText::new("rt_").number(id.generation.into()).text("_").number(id.shard.into());
     let body = route.text("_").text(&id.name).text("_").number(version.into());
-    let tag = authenticate(issuer, body.as_str(), key);
+    let tag = authenticate(issuer, body.as_bytes(), key);
     RefreshToken(body.text("_").base64url(&tag).build())
 }
 
@@ -89,8 +89,8 @@ pub fn parse_and_authenticate(issuer: &IssuerId, text: &str, key: &HmacKey) -> O
 }
 
 /// The issuer id ends at a byte that it cannot contain.
-fn authenticate(issuer: &IssuerId, body: &str, key: &HmacKey) -> [u8; 32] {
-    key.sign(&[issuer.as_str().as_bytes(), &[0], body.as_bytes()])
+fn authenticate(issuer: &IssuerId, body: &[u8], key: &HmacKey) -> [u8; 32] {
+    key.sign(&[issuer.as_str().as_bytes(), &[0], body])
 }
 
 /// A refresh token that was signed elsewhere with our key and registered: a JWT, accepted as version 1 of its family.

@@ -7,6 +7,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::client_authentication::{AuthenticationFailed, Expectation, Presented, verify};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 use symbolon_store::port::Use;
 
@@ -22,22 +23,23 @@ pub(super) async fn authenticate(
     headers: &HeaderMap,
     form: &Params<'_>,
     class: EndpointClass,
+    now: Timestamp,
     durable: &mut Durable,
 ) -> Result<Arc<Client>, Failure> {
     let Context { app, issuer, remote, .. } = context;
-    let now = app.now();
     let mut lines = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = lines.next().map(http::HeaderValue::as_bytes);
     // RFC 6749 2.3: no more than one authentication in each request.
     if lines.next().is_some() {
         return Err(OAuthError::invalid_request("more than one Authorization header").into());
     }
-    let presented = Presented::read(authorization, form).map_err(|failed| refused(context, class, failed))?;
+    let presented =
+        Presented::read(authorization, form).map_err(|failed| refused(context, class, now, failed))?;
     let client = app.store.client(&issuer.id, presented.client_id()).await?;
     let audiences = [&*issuer.url, issuer.token_endpoint.as_str()];
     let expected = Expectation { audiences: &audiences, now };
-    let verified =
-        verify(&presented, client.as_deref(), &expected).map_err(|failed| refused(context, class, failed))?;
+    let verified = verify(&presented, client.as_deref(), &expected)
+        .map_err(|failed| refused(context, class, now, failed))?;
     // `verify` refuses an unknown client.
     let Some(client) = client else { return Err(Failure::Internal("a client without a record".into())) };
     if let Some(assertion) = verified.assertion_use {
@@ -59,8 +61,8 @@ pub(super) async fn authenticate(
 }
 
 /// A failed authentication counts against the address: nobody guesses secrets at the client's expense.
-fn refused(context: &Context, class: EndpointClass, failed: AuthenticationFailed) -> Failure {
-    if let Err(limited) = context.app.rate_limits.check_address(class, context.remote, context.app.now()) {
+fn refused(context: &Context, class: EndpointClass, now: Timestamp, failed: AuthenticationFailed) -> Failure {
+    if let Err(limited) = context.app.rate_limits.check_address(class, context.remote, now) {
         return limited.into();
     }
     failed.error.into()

@@ -13,6 +13,7 @@ use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::introspection::{self, INACTIVE, Inquiry, Strict};
 use symbolon_protocol::params::Params;
+use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 
@@ -35,7 +36,8 @@ async fn answer(context: &Context, headers: &HeaderMap, body: Body) -> Result<Re
     let form = read_form(headers, body, context.body_limits()).await?;
     let form = Params::parse(&form)?;
     let mut durable = Durable::already();
-    let client = authenticate(context, headers, &form, EndpointClass::Introspect, &mut durable).await?;
+    let now = context.app.now();
+    let client = authenticate(context, headers, &form, EndpointClass::Introspect, now, &mut durable).await?;
     // RFC 7662 2.1: the endpoint MUST require authorization, so that nobody scans for tokens.
     if client.is_public() {
         return Err(OAuthError::new(
@@ -46,8 +48,8 @@ async fn answer(context: &Context, headers: &HeaderMap, body: Body) -> Result<Re
     }
     let token = form.require("token")?;
     let body = match context.app.verified.verify(&context.issuer, token) {
-        Some(verified) => access_token(context, &client, &verified, &mut durable).await?,
-        None => refresh_token(context, &client, token, &mut durable).await?,
+        Some(verified) => access_token(context, &client, &verified, now, &mut durable).await?,
+        None => refresh_token(context, &client, token, now, &mut durable).await?,
     };
     durable.wait().await?;
     let response = no_store(json(StatusCode::OK, body));
@@ -66,6 +68,7 @@ async fn access_token(
     context: &Context,
     client: &Client,
     verified: &VerifiedToken,
+    now: Timestamp,
     durable: &mut Durable,
 ) -> Result<Vec<u8>, Failure> {
     let Context { app, issuer, .. } = context;
@@ -82,7 +85,7 @@ async fn access_token(
         None
     };
     let user = user_of(context, claims.user()).await?;
-    let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now: app.now(), strict };
+    let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict };
     Ok(introspection::of_access_token(&inquiry, claims, user.as_deref()).to_json())
 }
 
@@ -90,6 +93,7 @@ async fn refresh_token(
     context: &Context,
     client: &Client,
     token: &str,
+    now: Timestamp,
     durable: &mut Durable,
 ) -> Result<Vec<u8>, Failure> {
     let Context { app, issuer, .. } = context;
@@ -102,6 +106,6 @@ async fn refresh_token(
         return Ok(INACTIVE.to_json());
     }
     let user = user_of(context, Some(family.user.clone())).await?;
-    let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now: app.now(), strict: None };
+    let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict: None };
     Ok(introspection::of_refresh_token(&inquiry, &family, version, user.as_deref()).to_json())
 }

@@ -47,7 +47,9 @@ async fn answer(
     let form = read_form(&parts.headers, body, context.body_limits()).await?;
     let form = Params::parse(&form)?;
     let mut durable = Durable::already();
-    let client = authenticate(context, &parts.headers, &form, EndpointClass::Revoke, &mut durable).await?;
+    let client =
+        authenticate(context, &parts.headers, &form, EndpointClass::Revoke, context.app.now(), &mut durable)
+            .await?;
     *asking = Some(Arc::clone(&client));
     // RFC 7009 2.1: the hint only says where to look first; a token of ours shows by its form what it is.
     let token = form.require("token")?;

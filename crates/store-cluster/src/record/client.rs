@@ -149,17 +149,15 @@ impl Clients for ClusterStore {
     }
 
     async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let timer = self.figures.kind(StoreKind::Client).start(0);
         let clients = &self.records.caches.clients;
         let epoch = match clients.get(issuer, id.as_str()) {
             Ok(client) => {
-                timer.finish(true);
+                self.figures.kind(StoreKind::Client).hit();
                 return Ok(Some(client));
             }
             // The read below counts itself.
             Err(epoch) => epoch,
         };
-        drop(timer);
         let sql = "SELECT document FROM clients WHERE issuer = $1 AND id = $2";
         let found = self.records.first(StoreKind::Client, sql, &[&issuer.as_str(), &id.as_str()]).await?;
         let Some(found) = found else { return Ok(None) };

@@ -62,17 +62,15 @@ async fn withdraw(key: Arc<Key>, connection: Connection) -> Written<bool> {
 impl ClusterStore {
     /// What a user allowed, from memory where it is there.
     async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
-        let timer = self.figures.kind(StoreKind::Consent).start(0);
         let consents = &self.records.caches.consents;
         let epoch = match consents.get(issuer, user.as_str()) {
             Ok(given) => {
-                timer.finish(true);
+                self.figures.kind(StoreKind::Consent).hit();
                 return Ok(given);
             }
             // The read below counts itself.
             Err(epoch) => epoch,
         };
-        drop(timer);
         let rows = self.records.all(StoreKind::Consent, ALL, &[&issuer.as_str(), &user.as_str()]).await?;
         let one = |row| {
             Ok((

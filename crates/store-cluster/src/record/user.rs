@@ -155,17 +155,15 @@ impl Users for ClusterStore {
     }
 
     async fn user(&self, issuer: &IssuerId, id: &UserId) -> Result<Option<Arc<User>>, StoreError> {
-        let timer = self.figures.kind(StoreKind::User).start(0);
         let users = &self.records.caches.users;
         let epoch = match users.get(issuer, id.as_str()) {
             Ok(user) => {
-                timer.finish(true);
+                self.figures.kind(StoreKind::User).hit();
                 return Ok(Some(user));
             }
             // The read below counts itself.
             Err(epoch) => epoch,
         };
-        drop(timer);
         let sql = "SELECT document FROM users WHERE issuer = $1 AND id = $2";
         let found = self.records.first(StoreKind::User, sql, &[&issuer.as_str(), &id.as_str()]).await?;
         let Some(found) = found else { return Ok(None) };

@@ -70,16 +70,14 @@ impl Clients for EmbeddedStore {
     }
 
     async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let timer = self.figures.kind(StoreKind::Client).start(0);
         let epoch = match self.records.caches.clients.get(issuer, id.as_str()) {
             Ok(client) => {
-                timer.finish(true);
+                self.figures.kind(StoreKind::Client).hit();
                 return Ok(Some(client));
             }
             // The read below counts itself.
             Err(epoch) => epoch,
         };
-        drop(timer);
         let key = (issuer.clone(), id.clone());
         let read = self.records.read(StoreKind::Client, move |statements| {
             let (issuer, id) = (key.0.as_str(), key.1.as_str());

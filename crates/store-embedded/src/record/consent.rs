@@ -27,16 +27,14 @@ fn joined(before: &Consent, now: &Consent) -> Result<Consent, StoreError> {
 impl EmbeddedStore {
     /// What a user allowed, from memory where it is there.
     async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
-        let timer = self.figures.kind(StoreKind::Consent).start(0);
         let epoch = match self.records.caches.consents.get(issuer, user.as_str()) {
             Ok(given) => {
-                timer.finish(true);
+                self.figures.kind(StoreKind::Consent).hit();
                 return Ok(given);
             }
             // The read below counts itself.
             Err(epoch) => epoch,
         };
-        drop(timer);
         let key = (issuer.clone(), user.clone());
         let read = self.records.read(StoreKind::Consent, move |statements| {
             statements.all(ALL, [key.0.as_str(), key.1.as_str()], |row| {

@@ -196,16 +196,14 @@ impl Users for EmbeddedStore {
     }
 
     async fn user(&self, issuer: &IssuerId, id: &UserId) -> Result<Option<Arc<User>>, StoreError> {
-        let timer = self.figures.kind(StoreKind::User).start(0);
         let epoch = match self.records.caches.users.get(issuer, id.as_str()) {
             Ok(user) => {
-                timer.finish(true);
+                self.figures.kind(StoreKind::User).hit();
                 return Ok(Some(user));
             }
             // The read below counts itself.
             Err(epoch) => epoch,
         };
-        drop(timer);
         let key = (issuer.clone(), id.clone());
         let read = self.records.read(StoreKind::User, move |statements| {
             let (issuer, id) = (key.0.as_str(), key.1.as_str());

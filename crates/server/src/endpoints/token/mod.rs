@@ -102,11 +102,11 @@ async fn grant<'a>(
     };
     // RFC 6749 4.1.3: the client is authenticated before code or token are touched.
     let mut durable = Durable::already();
-    let client = authenticate(context, headers, &form, EndpointClass::Token, &mut durable).await?;
+    let now = context.app.now();
+    let client = authenticate(context, headers, &form, EndpointClass::Token, now, &mut durable).await?;
     asking.client = Some(Arc::clone(&client));
     let settings = context.issuer.settings.load();
-    let granting =
-        Granting { context, form: &form, client: &client, settings: &settings, now: context.app.now() };
+    let granting = Granting { context, form: &form, client: &client, settings: &settings, now };
     // Boxed apart from the rest: two small allocations cost less than one beyond the allocator's fast path.
     let granted = match grant_type {
         Some(GrantType::AuthorizationCode) => Box::pin(authorization_code::grant(&granting, durable)).await,

@@ -107,8 +107,9 @@ impl RedisCluster {
     pub fn wait_until_in_order(&self) {
         until("the cluster is in order", || {
             let held: usize = self.nodes.iter().filter_map(itself).map(|node| node.slots_held()).sum();
-            let mut running = self.nodes.iter().filter(|node| node.is_running());
-            (held == SLOT_COUNT && running.all(is_in_order)).then_some(())
+            let all_are = || self.nodes.iter().filter(|node| node.is_running()).all(is_in_order);
+            // Twice: a replica that has its data may have been unknown to its primary when that was asked.
+            (held == SLOT_COUNT && all_are() && all_are()).then_some(())
         });
     }
 

@@ -56,9 +56,13 @@ fn ended() -> (Vec<(Lineage, Tombstone)>, Lineage) {
     (all.collect(), lineage("nobody"))
 }
 
+/// Until the store takes it: it is unavailable while no replica acknowledges in time.
 async fn revoke_all(store: &ClusterStore, ended: &[(Lineage, Tombstone)]) {
     let tombstones: Vec<_> = ended.iter().map(|(_, tombstone)| tombstone.clone()).collect();
-    let _ = store.revoke(&issuer(), &tombstones).await.unwrap();
+    while let Err(error) = store.revoke(&issuer(), &tombstones).await {
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 async fn assert_revoked(store: &ClusterStore, ended: &[(Lineage, Tombstone)], live: &Lineage) {

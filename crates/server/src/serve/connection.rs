@@ -13,7 +13,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -74,13 +74,13 @@ impl Acceptor {
             patience: Patience { head: http.header_timeout, idle: http.idle_timeout },
             newcomers: Newcomers::default(),
         };
-        let graceful = GracefulShutdown::new();
+        let (closing, _) = watch::channel(());
         loop {
             tokio::select! {
                 biased;
                 () = stopped(&mut stopping) => break,
                 accepted = self.accept(&listener) => match accepted {
-                    Ok((place, stream, peer)) => self.serve(place, (stream, peer), &serving, &graceful),
+                    Ok((place, stream, peer)) => self.serve(place, (stream, peer), &serving, &closing),
                     Err(error) => {
                         // Out of file descriptors: accepting again at once would only spin.
                         tracing::warn!(%error, "a connection could not be accepted");
@@ -89,20 +89,22 @@ impl Acceptor {
                 },
             }
         }
-        self.let_in_last(listener, &serving, &graceful).await;
-        if timeout(http.drain_timeout, graceful.shutdown()).await.is_err() {
+        self.let_in_last(listener, &serving, &closing).await;
+        closing.send_replace(());
+        // Each connection has a receiver for as long as it lives.
+        if timeout(http.drain_timeout, closing.closed()).await.is_err() {
             tracing::warn!("requests were still running at the end of the drain timeout");
         }
     }
 
     /// Accepts those that are connected already, and closes the listener. A connection that is closed before its first
     /// request was read would be reset, and nobody could tell whether that request was served.
-    async fn let_in_last(&self, listener: TcpListener, serving: &Serving, graceful: &GracefulShutdown) {
+    async fn let_in_last(&self, listener: TcpListener, serving: &Serving, closing: &watch::Sender<()>) {
         let cease = Instant::now() + CEASE;
         while Instant::now() < cease
             && let Ok(Ok((place, stream, peer))) = timeout(LAST_COMERS, self.accept(&listener)).await
         {
-            self.serve(place, (stream, peer), serving, graceful);
+            self.serve(place, (stream, peer), serving, closing);
         }
         drop(listener);
         for _ in 0..FIRST_REQUEST_LOOKS {
@@ -128,23 +130,23 @@ impl Acceptor {
         place: OwnedSemaphorePermit,
         (stream, peer): (TcpStream, SocketAddr),
         serving: &Serving,
-        graceful: &GracefulShutdown,
+        closing: &watch::Sender<()>,
     ) {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY was refused");
         }
         let remote = peer.ip().to_canonical();
-        let (serving, watcher) = (serving.clone(), graceful.watcher());
+        let (serving, closing) = (serving.clone(), closing.subscribe());
         let activity = Arc::new(Activity::new(&serving.newcomers));
         let tls = self.tls.as_ref().map(|slot| slot.load_full());
         tokio::spawn(async move {
             let _place = place;
             match tls {
-                None => serving.serve(stream, activity, remote, watcher).await,
+                None => serving.serve(stream, activity, remote, closing).await,
                 Some(config) => {
                     let handshake = TlsAcceptor::from(config).accept(stream);
                     if let Ok(Ok(stream)) = timeout(HANDSHAKE, handshake).await {
-                        serving.serve(stream, activity, remote, watcher).await;
+                        serving.serve(stream, activity, remote, closing).await;
                     }
                 }
             }
@@ -167,8 +169,14 @@ struct Serving {
 }
 
 impl Serving {
-    async fn serve<S>(self, stream: S, activity: Arc<Activity>, remote: IpAddr, watcher: Watcher)
-    where
+    /// Serves a connection to its end. Once `closing` has changed, the request that is in flight is its last.
+    async fn serve<S>(
+        self,
+        stream: S,
+        activity: Arc<Activity>,
+        remote: IpAddr,
+        mut closing: watch::Receiver<()>,
+    ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         // One service for all requests of the connection: a clone for each would count references that all cores share.
@@ -190,9 +198,11 @@ impl Serving {
             }
         });
         let stream = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
-        let connection = watcher.watch(self.builder.serve_connection(stream, handler).into_owned());
+        let connection = self.builder.serve_connection(stream, handler);
+        let closed = async move { drop(closing.changed().await) };
         // How a connection ends is the client's business: nothing is lost with it.
-        unless(connection, watchdog::watch(activity, self.patience)).await;
+        let watched = watchdog::watch(activity, self.patience);
+        unless(connection, closed, GracefulConnection::graceful_shutdown, watched).await;
     }
 }
 

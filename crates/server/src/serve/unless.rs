@@ -1,23 +1,35 @@
 //! Work that something else may end.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Does `work` to its end, or until `end` resolves.
+/// Does `work` to its end, or until `end` resolves. When `stop` resolves, `tell` lets the work know.
 ///
-/// `end` is polled when it was woken itself, and not whenever the work has something to do: requests need not ask a
-/// timer that looks at their connection once in seconds.
-pub(super) async fn unless(work: impl Future, end: impl Future<Output = ()>) {
-    let (mut work, mut end) = (pin!(work), pin!(end));
+/// Both are polled when one of them was woken, and not whenever the work has something to do: requests need not ask
+/// whether the server stops, nor a timer that looks at their connection once in seconds.
+pub(super) async fn unless<W: Future>(
+    work: W,
+    stop: impl Future<Output = ()>,
+    tell: impl FnOnce(Pin<&mut W>),
+    end: impl Future<Output = ()>,
+) {
+    let (mut work, mut stop, mut end) = (pin!(work), pin!(stop), pin!(end));
+    let mut tell = Some(tell);
     let mut bell: Option<(Arc<Bell>, Waker)> = None;
     poll_fn(|context| {
         let known = bell.take().filter(|(bell, _)| bell.task.will_wake(context.waker()));
         let (bell, waker) = bell.insert(known.unwrap_or_else(|| Bell::of(context.waker())));
-        if bell.has_rung() && end.as_mut().poll(&mut Context::from_waker(waker)).is_ready() {
-            return Poll::Ready(());
+        if bell.has_rung() {
+            let mut rung = Context::from_waker(waker);
+            if let Some(tell) = tell.take_if(|_| stop.as_mut().poll(&mut rung).is_ready()) {
+                tell(work.as_mut());
+            }
+            if end.as_mut().poll(&mut rung).is_ready() {
+                return Poll::Ready(());
+            }
         }
         work.as_mut().poll(context).map(drop)
     })
@@ -57,6 +69,7 @@ impl Wake for Bell {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::future::pending;
     use std::time::Duration;
 
     use tokio::time::{Instant, sleep};
@@ -88,28 +101,57 @@ mod tests {
             sleep(SECOND).await;
             sleep(SECOND).await;
         };
-        unless(work, counted(&polls, end)).await;
+        let stops = Cell::new(0);
+        unless(work, counted(&stops, pending()), |_| {}, counted(&polls, end)).await;
         assert_eq!(began.elapsed(), 2 * SECOND);
-        assert_eq!(polls.get(), 3);
+        assert_eq!((polls.get(), stops.get()), (3, 3));
         assert!(done.get() >= 18, "{}", done.get());
     }
 
     #[tokio::test(start_paused = true)]
     async fn work_that_is_done_waits_for_no_end() {
         let began = Instant::now();
-        unless(sleep(SECOND), sleep(60 * SECOND)).await;
+        unless(sleep(SECOND), pending(), |_| {}, sleep(60 * SECOND)).await;
         assert_eq!(began.elapsed(), SECOND);
-        unless(async {}, std::future::pending()).await;
+        unless(async {}, pending(), |_| {}, pending()).await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_task_that_others_poll_too_hears_the_bell() {
         let began = Instant::now();
-        let mut both = pin!(unless(std::future::pending::<()>(), sleep(SECOND)));
+        let mut both = pin!(unless(pending::<()>(), pending(), |_| {}, sleep(SECOND)));
         // Polled with another waker first.
         let first = both.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(first.is_pending());
         both.await;
         assert_eq!(began.elapsed(), SECOND);
+    }
+
+    /// Goes on for a second after it was told to stop.
+    #[derive(Default)]
+    struct Stoppable {
+        last: Option<Pin<Box<tokio::time::Sleep>>>,
+    }
+
+    impl Future for Stoppable {
+        type Output = ();
+
+        fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+            self.last.as_mut().map_or(Poll::Pending, |last| last.as_mut().poll(context))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_is_told_once_to_stop_and_comes_to_its_own_end() {
+        let (began, told) = (Instant::now(), Cell::new(0));
+        let tell = |mut work: Pin<&mut Stoppable>| {
+            told.set(told.get() + 1);
+            work.last = Some(Box::pin(sleep(SECOND)));
+        };
+        unless(Stoppable::default(), sleep(SECOND), tell, sleep(60 * SECOND)).await;
+        assert_eq!((began.elapsed(), told.get()), (2 * SECOND, 1));
+        // Its time is limited all the same.
+        unless(pending::<()>(), sleep(SECOND), |_| {}, sleep(3 * SECOND)).await;
+        assert_eq!(began.elapsed(), 5 * SECOND);
     }
 }

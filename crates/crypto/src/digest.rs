@@ -100,33 +100,25 @@ impl HmacKey {
 
     /// The tag of the parts, one after the other.
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
-        match parts {
-            [whole] => self.tag(whole),
-            parts => match Gathered::of(parts) {
-                Some(whole) => self.tag(whole.as_bytes()),
-                None => {
-                    let mut context = hmac::Context::with_key(&self.0);
-                    for part in parts {
-                        context.update(part);
-                    }
-                    to_array(context.sign().as_ref())
-                }
-            },
-        }
+        to_array(self.tag(parts).as_ref())
     }
 
     /// Whether `tag` is the whole tag of the parts, compared in constant time.
     pub fn verify(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
-        constant_time_eq(&self.sign(parts), tag)
+        constant_time_eq(self.tag(parts).as_ref(), tag)
     }
 
-    fn tag(&self, whole: &[u8]) -> [u8; 32] {
-        let mut tag = [0; 32];
-        if hmac::sign_to_buffer(&self.0, whole, &mut tag).is_err() {
-            // There is room for a tag of SHA-256, and nothing else can fail; a tag of zeros must not be given out.
-            std::process::abort();
+    fn tag(&self, parts: &[&[u8]]) -> hmac::Tag {
+        match parts {
+            [whole] => hmac::sign(&self.0, whole),
+            parts => {
+                let mut context = hmac::Context::with_key(&self.0);
+                for part in parts {
+                    context.update(part);
+                }
+                context.sign()
+            }
         }
-        tag
     }
 }
 

@@ -18,7 +18,6 @@ impl IdText {
     }
 
     /// Appends a text.
-    #[inline]
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         self.0.extend_from_slice(text.as_bytes());
@@ -26,7 +25,6 @@ impl IdText {
     }
 
     /// Appends a number in decimal, without leading zeros.
-    #[inline]
     #[must_use]
     pub fn number(mut self, mut number: u64) -> Self {
         let begin = self.0.len();
@@ -44,7 +42,6 @@ impl IdText {
     }
 
     /// Appends bytes in base64url without padding.
-    #[inline]
     #[must_use]
     pub fn base64url<const BYTES: usize>(mut self, bytes: &[u8; BYTES]) -> Self {
         let begin = self.0.len();

@@ -7,7 +7,7 @@
 //! Between a commit and the word of it one reader may have the newer record while memory still has the older one, or
 //! another reader brings it. So a write [holds](RecordCache::hold) the entry from before its commit: it is dropped, and
 //! nothing is put. Nobody who has seen the newer record is answered from memory with the older one. Where another
-//! process writes, all that can be done is to [drop](RecordCache::drop_entry) the entry at its word.
+//! process writes, all that can be done is to drop the entry at its word.
 
 mod copies;
 mod records;
@@ -138,39 +138,19 @@ impl<T> RecordCache<T> {
         Held(slots)
     }
 
-    /// Drops an entry, and whatever is being read for it.
-    pub fn drop_entry(&self, issuer: &IssuerId, id: &str) {
-        let probe = Probe { issuer, id };
-        let mut slot = self.slot(&probe).lock();
-        slot.epoch += 1;
-        self.entries.remove(&probe);
-        self.forget_copies();
-    }
-
     /// Drops everything, and whatever is being read.
     pub fn drop_all(&self) {
-        self.move_epochs_on();
+        // Before entries go: what is put from now on was read from now on.
+        for slot in &self.slots {
+            slot.lock().epoch += 1;
+        }
         self.entries.clear();
-        self.forget_copies();
-    }
-
-    /// Drops every entry of an issuer, and whatever is being read.
-    pub fn drop_issuer(&self, issuer: &IssuerId) {
-        self.move_epochs_on();
-        self.entries.retain(|name, _| name.issuer != *issuer);
         self.forget_copies();
     }
 
     fn forget_copies(&self) {
         if let Some(copies) = &self.copies {
             copies.forget();
-        }
-    }
-
-    /// Before entries go: what is put from now on was read from now on.
-    fn move_epochs_on(&self) {
-        for slot in &self.slots {
-            slot.lock().epoch += 1;
         }
     }
 
@@ -217,7 +197,7 @@ mod tests {
     fn a_record_read_before_a_drop_is_not_put_after_it() {
         let (cache, figures, issuer) = cache();
         let before = cache.get(&issuer, "a").unwrap_err();
-        cache.drop_entry(&issuer, "a");
+        drop(cache.hold(&issuer, "a"));
         cache.put(&issuer, "a", Arc::new("older"), before);
         let after = cache.get(&issuer, "a").unwrap_err();
         cache.put(&issuer, "a", Arc::new("newer"), after);
@@ -235,7 +215,7 @@ mod tests {
             cache.put(issuer, id, Arc::new("here"), epoch);
         }
         let before = cache.get(&issuer, "c").unwrap_err();
-        cache.drop_issuer(&issuer);
+        drop(cache.hold_issuer(&issuer));
         cache.put(&issuer, "c", Arc::new("older"), before);
         for id in ["a", "b", "c"] {
             assert!(cache.get(&issuer, id).is_err(), "{id}");
@@ -286,13 +266,8 @@ mod tests {
         let copy = cache.get(&issuer, "a").unwrap();
         assert!(Arc::ptr_eq(&copy, &cache.get(&issuer, "a").unwrap()));
         assert!(!Arc::ptr_eq(&copy, &cache.shared(&issuer, "a").unwrap()));
-        let changes: [&dyn Fn(); 5] = [
-            &|| cache.drop_entry(&issuer, "a"),
-            &|| cache.drop_issuer(&issuer),
-            &|| cache.drop_all(),
-            &|| drop(cache.hold(&issuer, "a")),
-            &|| drop(cache.hold_issuer(&issuer)),
-        ];
+        let changes: [&dyn Fn(); 3] =
+            [&|| cache.drop_all(), &|| drop(cache.hold(&issuer, "a")), &|| drop(cache.hold_issuer(&issuer))];
         for change in changes {
             assert_eq!(*cache.get(&issuer, "a").unwrap(), "first");
             change();
@@ -301,16 +276,16 @@ mod tests {
         }
         // What was asked for before a change makes no copy that outlives it.
         let copies = cache.copies.as_ref().unwrap();
-        cache.drop_entry(&issuer, "b");
+        drop(cache.hold(&issuer, "b"));
         let Err(before) = copies.get(&issuer, "a") else { panic!("a copy outlived a change") };
-        cache.drop_entry(&issuer, "a");
+        drop(cache.hold(&issuer, "a"));
         copies.put(&issuer, "a", &"older", before);
         assert!(cache.get(&issuer, "a").is_err());
         put("newer");
         assert_eq!(*cache.get(&issuer, "a").unwrap(), "newer");
         assert!(cache.get(&IssuerId::parse("other").unwrap(), "a").is_err(), "another issuer's");
         let seen = figures.snapshot().caches[0];
-        assert_eq!(seen.hits, 9);
+        assert_eq!(seen.hits, 7);
     }
 
     #[test]
@@ -320,7 +295,7 @@ mod tests {
         let epoch = cache.get(&issuer, "a").unwrap_err();
         cache.put(&issuer, "a", Arc::new("mine"), epoch);
         assert!(cache.get(&other, "a").is_err());
-        cache.drop_entry(&other, "a");
+        drop(cache.hold(&other, "a"));
         assert!(cache.get(&issuer, "a").is_ok());
     }
 }

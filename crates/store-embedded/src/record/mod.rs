@@ -79,6 +79,7 @@ impl Records {
         self.listeners.write().push(listener);
     }
 
+    /// Tells the listeners.
     fn announce(&self, changed: &Changed) {
         for listener in self.listeners.read().iter() {
             // Nobody else has a copy: there is nothing to wait for.

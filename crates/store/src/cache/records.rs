@@ -54,23 +54,11 @@ impl RecordCaches {
 
     /// Drops what a change made old that another process may have written.
     pub fn forget(&self, changed: &Changed) {
-        match changed {
-            Changed::Client(issuer, id) => self.clients.drop_entry(issuer, id.as_str()),
-            Changed::ClientDeleted(issuer, id) => {
-                self.clients.drop_entry(issuer, id.as_str());
-                self.consents.drop_issuer(issuer);
-            }
-            Changed::User(issuer, id) => {
-                self.users.drop_entry(issuer, id.as_str());
-                self.consents.drop_entry(issuer, id.as_str());
-            }
-            Changed::Consents(issuer, user) => self.consents.drop_entry(issuer, user.as_str()),
-            Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers => {}
-            Changed::Everything => {
-                self.clients.drop_all();
-                self.users.drop_all();
-                self.consents.drop_all();
-            }
+        drop(self.hold(changed));
+        if let Changed::Everything = changed {
+            self.clients.drop_all();
+            self.users.drop_all();
+            self.consents.drop_all();
         }
     }
 }

@@ -261,6 +261,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_memory_answered_is_an_operation_that_took_no_time() {
+        let figures = ShardFigures::new(StoreKind::Client, 1);
+        figures.hit();
+        let KindSnapshot { shards, queue_wait, wall, .. } = figures.snapshot();
+        assert_eq!(shards, [ShardSnapshot { operations: 1, ..ShardSnapshot::zero(0) }]);
+        assert_eq!((wall.count(), queue_wait.count()), (1, 1));
+    }
+
+    #[test]
     fn blocks_cover_every_shard_once() {
         let mut expected = 0;
         for block in 0..BLOCKS {

@@ -109,9 +109,8 @@ fn all_that_a_plan_needs_is_measured() {
         assert!(planned.nodes.busy_cores > 0.0 && planned.redis.gb > 0.0 && planned.database.tb > 0.0);
     }
     let kept = costs.footprint;
-    assert!(
-        [kept.session, kept.code, kept.tombstone, kept.user, kept.family].iter().all(|bytes| *bytes > 50.0)
-    );
+    let each = [kept.session, kept.code, kept.tombstone, kept.user, kept.family];
+    assert!(each.iter().all(|bytes| *bytes > 50.0), "{each:?}");
     assert!(costs.points.len() == 3 && costs.points.iter().all(|point| point.p50_ms > 0.0));
     assert!(
         costs.operations.values().all(|cost| cost.http_bytes > 300.0 && cost.redis_trips >= 1.0),

@@ -9,52 +9,73 @@ use symbolon_loadtest::executor::{Closed, Until, closed};
 use symbolon_loadtest::plan::Footprint;
 use symbolon_loadtest::scenario::{Mix, Scenario};
 use symbolon_loadtest::seed::{Seed, SeedOptions, plant};
-use symbolon_store_cluster::engines::Engines;
+use symbolon_store_cluster::engines::{PostgresServer, RedisCluster, RedisServerOptions};
 use tokio::runtime::Runtime;
 
 use super::node::Provider;
 
-/// Families are revoked one after the other: not more of them than this.
-const MOST_REVOKED: usize = 2_000;
+/// Families are revoked one after the other: not more of them than this. With far fewer, the first pages of the
+/// tables' partitions would be most of what a row seems to take.
+const MOST_REVOKED: usize = 10_000;
+
+/// Users who come before those who are counted: enough that each primary has seen every command.
+const WARM_UP: usize = 30;
 
 /// Tables, with those of their partitions.
 const USERS: &str = "users|emails";
 const FAMILIES: &str = "families";
 const TOMBSTONES: &str = "tombstones";
 
-/// Fills a provider with `count` users, each with a session and a family, lets as many codes be issued, revokes some
-/// families, and looks each time how the engines have grown.
+/// Fills a provider with `count` users, each with a session and a family, revokes some families, lets as many codes be
+/// issued as there are users, and looks each time how the engines have grown.
+///
+/// Redis is one of its own: elsewhere what others left would expire meanwhile. What it keeps from the first use of
+/// each command on, scripts above all, is there before the count begins.
 pub(super) fn measure(
-    (runtime, engines): (&Runtime, &Engines),
+    (runtime, postgres): (&Runtime, &PostgresServer),
     (binary, name, count): (&Path, &str, usize),
     progress: &mut (dyn Write + Send),
 ) -> Result<Footprint, LoadtestError> {
-    let provider = runtime.block_on(Provider::clustered(binary, 1, (engines, name)))?;
-    let place = Place { engines, name };
+    let redis = RedisCluster::start(RedisServerOptions::default());
+    let provider = runtime.block_on(Provider::clustered(binary, 1, (postgres, &redis, name)))?;
+    let place = Place { postgres, redis: &redis, name };
+    let mut filled = |count| {
+        runtime.block_on(async {
+            let seeding = SeedOptions { users: count, families: count, tokens: 1, ..SeedOptions::default() };
+            Ok::<_, LoadtestError>(Arc::new(plant(provider.target().await?, &seeding, progress).await?))
+        })
+    };
+    let first = filled(WARM_UP)?;
+    issue_codes(&first, WARM_UP)?;
+    revoke(&first, WARM_UP)?;
+
     let empty = (place.redis(), place.table(USERS), place.table(FAMILIES));
-    let planted = runtime.block_on(async {
-        let seeding = SeedOptions { users: count, families: count, tokens: 1, ..SeedOptions::default() };
-        plant(provider.target().await?, &seeding, progress).await
-    })?;
-    let seed = Arc::new(planted);
+    let seed = filled(count)?;
     let each = |now: f64, then: f64, number: usize| (now - then).max(0.0) / number.max(1) as f64;
     let with_sessions = place.redis();
     let session = each(with_sessions, empty.0, count);
     let user = each(place.table(USERS), empty.1, count);
     let family = each(place.table(FAMILIES), empty.2, count);
 
-    let until = Until::Requests(count as u64);
-    let visitors = Scenario::Silent.visitors(&seed, 8, Mix::Pure)?;
-    closed(&Closed { load: seed.target.load(), until }, visitors)?;
-    let with_codes = place.redis();
-    let code = each(with_codes, with_sessions, count);
-
     let (rows, revoked) = (place.table(TOMBSTONES), count.min(MOST_REVOKED));
     revoke(&seed, revoked)?;
-    let tombstone = each(place.redis(), with_codes, revoked);
+    let with_tombstones = place.redis();
+    let tombstone = each(with_tombstones, with_sessions, revoked);
     let tombstone_row = each(place.table(TOMBSTONES), rows, revoked);
+
+    // Codes come last: they expire soonest.
+    issue_codes(&seed, count)?;
+    let code = each(place.redis(), with_tombstones, count);
     runtime.block_on(provider.end());
     Ok(Footprint { session, code, tombstone, tombstone_row, user, family })
+}
+
+/// Lets so many codes be issued, which nobody redeems.
+fn issue_codes(seed: &Arc<Seed>, count: usize) -> Result<(), LoadtestError> {
+    let until = Until::Requests(count as u64);
+    let visitors = Scenario::Silent.visitors(seed, 8, Mix::Pure)?;
+    closed(&Closed { load: seed.target.load(), until }, visitors)?;
+    Ok(())
 }
 
 /// Revokes the first so many families (RFC 7009 2.1).
@@ -81,16 +102,17 @@ fn revoke(seed: &Seed, count: usize) -> Result<(), LoadtestError> {
 }
 
 struct Place<'a> {
-    engines: &'a Engines,
+    postgres: &'a PostgresServer,
+    redis: &'a RedisCluster,
     name: &'a str,
 }
 
 impl Place<'_> {
     /// Bytes that the primaries hold, without what connections and replication take.
     fn redis(&self) -> f64 {
-        let nodes = self.engines.redis.nodes();
+        let nodes = self.redis.nodes();
         let primaries = nodes.iter().filter(|node| node.replicates.is_none());
-        primaries.map(|node| held(&self.engines.redis.cli(node.index, &["INFO", "memory"]))).sum()
+        primaries.map(|node| held(&self.redis.cli(node.index, &["INFO", "memory"]))).sum()
     }
 
     /// Bytes of these tables, their partitions and their indexes, after what was written is where it belongs.
@@ -99,7 +121,7 @@ impl Place<'_> {
             "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
              WHERE relkind = 'r' AND relname ~ '^({names})(_[0-9a-z]+)?$'"
         );
-        self.engines.postgres.psql(self.name, &sql).parse().expect("a number of bytes")
+        self.postgres.psql(self.name, &sql).parse().expect("a number of bytes")
     }
 }
 

@@ -9,7 +9,7 @@ use symbolon_crypto::{SecretString, SystemRandom, random};
 use symbolon_loadtest::client::{Peer, Way};
 use symbolon_loadtest::process::Server;
 use symbolon_loadtest::{LoadtestError, Target};
-use symbolon_store_cluster::engines::Engines;
+use symbolon_store_cluster::engines::{PostgresServer, RedisCluster};
 use tempfile::TempDir;
 use url::Url;
 
@@ -47,10 +47,10 @@ impl Provider {
     pub(super) async fn clustered(
         binary: &Path,
         count: usize,
-        (engines, name): (&Engines, &str),
+        (postgres, redis, name): (&PostgresServer, &RedisCluster, &str),
     ) -> Result<Self, LoadtestError> {
-        engines.postgres.create_database(name);
-        let (postgres, redis) = (engines.postgres.url(name), engines.redis.urls());
+        postgres.create_database(name);
+        let (postgres, redis) = (postgres.url(name), redis.urls());
         let master = random::base64url::<32>(&SystemRandom);
         let mut provider = Self::empty()?;
         let environment: [(&str, &OsStr); 5] = [

@@ -62,7 +62,7 @@ pub fn measure_costs(
     let paced = right(measure(engines, &options.cost, progress)?)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let place = (options.cost.binary.as_path(), &*format!("{name}_kept"), options.kept);
-    let footprint = footprint::measure((&runtime, engines), place, progress)?;
+    let footprint = footprint::measure((&runtime, &engines.postgres), place, progress)?;
     runtime.shutdown_timeout(Duration::from_secs(1));
     let rotation = measure_rotation(engines, &options.rotation)?;
 

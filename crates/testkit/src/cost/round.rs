@@ -51,7 +51,8 @@ pub(super) fn run(
         Side::plant(provider, None, options, progress).await
     })?;
     let mut cluster = runtime.block_on(async {
-        let provider = Provider::clustered(&options.binary, most, (engines, &options.name)).await?;
+        let place = (&engines.postgres, &engines.redis, &*options.name);
+        let provider = Provider::clustered(&options.binary, most, place).await?;
         Side::plant(provider, Some(engines), options, progress).await
     })?;
     let background = Background::watch(&cluster.provider, engines, options.slice.max(IDLE))?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 use symbolon_crypto::random::Random;
 
-use crate::id::{ClientId, IssuerId, Jti, Sid, UserId, decimal};
+use crate::id::{ClientId, IssuerId, Jti, Sid, UserId, leading_number};
 use crate::id_text::IdText;
 use crate::time::Timestamp;
 
@@ -66,13 +66,17 @@ impl GrantId {
 
     /// Reads a grant id back.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.strip_prefix("gr_")?.splitn(3, '_');
-        let slot = decimal(parts.next()?).filter(|slot| *slot < SLOTS)?;
-        let at = decimal(parts.next()?)?;
-        let tail = parts.next()?;
-        let drawn =
-            tail.len() == 22 && tail.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-        drawn.then(|| Self { text: SmolStr::new(text), slot: Slot(slot), at: Timestamp::from_millis(at) })
+        Self::read(text).map(|(slot, at)| Self { text: SmolStr::new(text), slot, at })
+    }
+
+    /// What the text of a grant id says.
+    fn read(text: &str) -> Option<(Slot, Timestamp)> {
+        let (slot, rest) = leading_number(text.strip_prefix("gr_")?)?;
+        let (at, tail) = leading_number(rest)?;
+        let drawn = slot < SLOTS
+            && tail.len() == 22
+            && tail.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+        drawn.then(|| (Slot(slot), Timestamp::from_millis(at)))
     }
 
     /// The text.
@@ -106,7 +110,8 @@ impl Serialize for GrantId {
 impl<'de> Deserialize<'de> for GrantId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = SmolStr::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not a grant id"))
+        let (slot, at) = Self::read(&text).ok_or_else(|| serde::de::Error::custom("not a grant id"))?;
+        Ok(Self { text, slot, at })
     }
 }
 

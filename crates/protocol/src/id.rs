@@ -27,11 +27,21 @@ fn slug(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// A number inside an id of ours, written the one way in which we write it: no sign, no leading zeros. Two texts of one
-/// id would let what was ended under one live on under the other.
-pub fn decimal<T: std::str::FromStr>(text: &str) -> Option<T> {
-    let canonical = text == "0" || !text.starts_with('0');
-    (canonical && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
+/// The number that a part of an id of ours begins with, and what comes after the `_` behind it. It is written the one
+/// way in which we write it: no sign, no leading zeros. Two texts of one id would let what was ended under one live on
+/// under the other.
+pub fn leading_number<T: TryFrom<u64>>(text: &str) -> Option<(T, &str)> {
+    let mut number = 0_u64;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'0'..=b'9' if at == 0 || number > 0 => {
+                number = number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+            }
+            b'_' if at > 0 => return Some((T::try_from(number).ok()?, text.get(at + 1..)?)),
+            _ => return None,
+        }
+    }
+    None
 }
 
 macro_rules! identifier {
@@ -47,10 +57,14 @@ macro_rules! identifier {
             /// # Errors
             /// [`InvalidId`] when the text is empty, too long, or has a character outside its alphabet.
             pub fn parse(text: &str) -> Result<Self, InvalidId> {
+                Self::check(text).map(|()| Self(SmolStr::new(text)))
+            }
+
+            fn check(text: &str) -> Result<(), InvalidId> {
                 if text.is_empty() || text.len() > $max || !$check(text) {
                     return Err(InvalidId { kind: $kind, grammar: $grammar });
                 }
-                Ok(Self(SmolStr::new(text)))
+                Ok(())
             }
 
             /// Takes a text that this process drew itself, or that was checked when it was stored.
@@ -92,7 +106,8 @@ macro_rules! identifier {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = SmolStr::deserialize(deserializer)?;
-                Self::parse(&text).map_err(serde::de::Error::custom)
+                Self::check(&text).map_err(serde::de::Error::custom)?;
+                Ok(Self(text))
             }
         }
     };

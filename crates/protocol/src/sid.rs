@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 
@@ -122,8 +123,22 @@ impl Serialize for Sid {
 
 impl<'de> Deserialize<'de> for Sid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = SmolStr::deserialize(deserializer)?;
-        Self::parse(&text).map_err(serde::de::Error::custom)
+        deserializer.deserialize_str(Reader)
+    }
+}
+
+/// Reads a `sid` where it stands: as a [`SmolStr`] most would take an allocation.
+struct Reader;
+
+impl Visitor<'_> for Reader {
+    type Value = Sid;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sid")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Sid, E> {
+        Sid::parse(text).map_err(E::custom)
     }
 }
 

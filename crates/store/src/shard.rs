@@ -10,7 +10,7 @@ use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::{digest, encoding};
 use symbolon_protocol::family::FamilyId;
 use symbolon_protocol::grant::Slot;
-use symbolon_protocol::id::{IssuerId, Sid, decimal};
+use symbolon_protocol::id::{IssuerId, Sid, leading_number};
 use symbolon_protocol::id_text::IdText;
 use symbolon_protocol::session::SessionId;
 
@@ -85,10 +85,9 @@ impl Route {
     /// Reads the route that an id of ours carries, `<prefix><generation>_<shard>_<rest>`; none for foreign texts.
     /// Whether the generation exists, and has such a shard, is the store's to say.
     pub fn of_id(kind: Kind, id: &str) -> Option<Self> {
-        let mut parts = id.strip_prefix(kind.prefix())?.splitn(3, '_');
-        let generation = decimal(parts.next()?).filter(|generation| *generation > 0)?;
-        let shard = decimal(parts.next()?)?;
-        parts.next().map(|_| Self { generation, shard })
+        let (generation, rest) = leading_number(id.strip_prefix(kind.prefix())?)?;
+        let (shard, _) = leading_number(rest)?;
+        (generation > 0).then_some(Self { generation, shard })
     }
 
     /// Draws an id of `BYTES` random bytes that carries this route.
@@ -124,10 +123,9 @@ pub fn sid_of(issuer: &IssuerId, id: &SessionId) -> Sid {
 
 /// Reads route and record key back from a `sid` of ours.
 pub fn session_of_sid(sid: &str) -> Option<(Route, [u8; 16])> {
-    let mut parts = sid.splitn(3, '_');
-    let generation = decimal(parts.next()?)?;
-    let shard = decimal(parts.next()?)?;
-    let key = encoding::decode_array(parts.next()?).ok()?;
+    let (generation, rest) = leading_number(sid)?;
+    let (shard, key) = leading_number(rest)?;
+    let key = encoding::decode_array(key).ok()?;
     Some((Route { generation, shard }, key))
 }
 

@@ -233,11 +233,13 @@ impl Slicer<'_> {
     ) -> Result<Outcome, LoadtestError> {
         let mut warm_up = WARM_UP;
         if track.scenario == Scenario::Code {
-            // Codes are counted out; the round before the ones that count is warm-up enough.
-            warm_up = Duration::ZERO;
             let rsa = matches!(self.options.algorithm, Algorithm::Rs256 | Algorithm::Ps256);
-            let wanted = self.options.requests.and_then(|requests| usize::try_from(requests).ok());
-            harvest_codes(seed, wanted.unwrap_or(if rsa { CODES_RSA } else { CODES })).await?;
+            let counted = self.options.requests.and_then(|requests| usize::try_from(requests).ok());
+            if counted.is_some() {
+                // A code for each request that counts, and none for others.
+                warm_up = Duration::ZERO;
+            }
+            harvest_codes(seed, counted.unwrap_or(if rsa { CODES_RSA } else { CODES })).await?;
         }
         let until = self.options.requests.map_or(Until::Elapsed(self.options.slice), Until::Requests);
         let visitors = std::mem::take(&mut track.visitors);

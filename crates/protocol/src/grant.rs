@@ -166,6 +166,10 @@ mod tests {
         for head in ["gr_+1_5", "gr_01_5", "gr_1_+5", "gr_1_05", "gr_00_5", "gr_-0_5", "gr__5"] {
             assert!(GrantId::parse(&format!("{head}_{tail}")).is_none(), "{head}");
         }
+        // Beyond what a slot holds, and beyond 64 bits.
+        for head in ["gr_65537_5", "gr_1_18446744073709551616", "gr_1_99999999999999999999"] {
+            assert!(GrantId::parse(&format!("{head}_{tail}")).is_none(), "{head}");
+        }
     }
 
     #[test]

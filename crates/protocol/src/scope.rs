@@ -47,14 +47,15 @@ impl Scope {
         if text.len() <= 2048 && is_scope_text(text) { Ok(()) } else { Err(InvalidScope) }
     }
 
-    /// The set that a text means which was checked.
+    /// The set of the tokens in a text that was checked.
     fn of(text: SmolStr) -> Self {
+        let scope = Self(text);
         // The usual request has neither repeats nor stray spaces: keep its text as it came.
-        if is_a_set(&text) {
-            return Self(text);
+        if is_a_set(&scope.0) {
+            return scope;
         }
         let mut seen: Vec<&str> = Vec::new();
-        for token in text.split(' ').filter(|token| !token.is_empty()) {
+        for token in scope.iter() {
             if !seen.contains(&token) {
                 seen.push(token);
             }

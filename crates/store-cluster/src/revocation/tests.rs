@@ -56,13 +56,9 @@ fn ended() -> (Vec<(Lineage, Tombstone)>, Lineage) {
     (all.collect(), lineage("nobody"))
 }
 
-/// Until the store takes it: it is unavailable while no replica acknowledges in time.
 async fn revoke_all(store: &ClusterStore, ended: &[(Lineage, Tombstone)]) {
     let tombstones: Vec<_> = ended.iter().map(|(_, tombstone)| tombstone.clone()).collect();
-    while let Err(error) = store.revoke(&issuer(), &tombstones).await {
-        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let _ = available(async || store.revoke(&issuer(), &tombstones).await).await;
 }
 
 async fn assert_revoked(store: &ClusterStore, ended: &[(Lineage, Tombstone)], live: &Lineage) {
@@ -72,11 +68,16 @@ async fn assert_revoked(store: &ClusterStore, ended: &[(Lineage, Tombstone)], li
     assert!(!answered(store, live).await);
 }
 
-/// What the store says once it says anything: right after a failover it is unavailable.
 async fn answered(store: &ClusterStore, lineage: &Lineage) -> bool {
+    available(async || store.revoked(&issuer(), lineage).await).await.value
+}
+
+/// What the store says once it says anything: right after a failover, and while no replica acknowledges in time, it is
+/// unavailable.
+async fn available<T>(ask: impl AsyncFn() -> Result<T, StoreError>) -> T {
     loop {
-        match store.revoked(&issuer(), lineage).await {
-            Ok(outcome) => return outcome.value,
+        match ask().await {
+            Ok(answer) => return answer,
             Err(StoreError::Unavailable(_)) => tokio::time::sleep(Duration::from_millis(20)).await,
             Err(error) => panic!("{error}"),
         }

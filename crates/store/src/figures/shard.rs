@@ -173,8 +173,10 @@ const fn block_length(block: usize) -> u32 {
     if block == 0 { 1 << FIRST_BLOCK_BITS } else { first_shard(block) }
 }
 
+/// The machine's own clock, not the injected one: how long an operation took is a fact about the machine, whatever time
+/// a test lets it be, and goes into figures only.
 #[inline]
-#[allow(clippy::disallowed_methods, reason = "it measures the machine; no reading ever decides anything")]
+#[allow(clippy::disallowed_methods, reason = "no reading ever decides anything")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -11,7 +11,7 @@ use symbolon_store::figures::StoreKind;
 use symbolon_store::port::Challenges;
 use symbolon_store::shard::{Kind, record_key};
 
-use crate::one_time::Taken;
+use crate::one_time::{Standing, Taken};
 use crate::redis::Key;
 use crate::{ClusterStore, failed, key_text};
 
@@ -35,7 +35,7 @@ impl Challenges for ClusterStore {
         let _pass = self.gate.enter()?;
         let (key, shard) = self.challenge_key(issuer, id);
         let write = |out: &mut dyn Write| out.write_all(&value).map_err(failed);
-        let keep = self.keep_once(&key, write, expires_at, self.now());
+        let keep = self.keep_once(&key, write, (expires_at, self.now()), Standing::Goes);
         self.measured(StoreKind::Challenge, shard, keep).await
     }
 

@@ -12,7 +12,7 @@ use symbolon_store::figures::StoreKind;
 use symbolon_store::port::{Codes, Redemption};
 use symbolon_store::shard::{Kind, record_key};
 
-use crate::one_time::Taken;
+use crate::one_time::{Standing, Taken};
 use crate::redis::Key;
 use crate::{ClusterStore, failed, from_document, key_text};
 
@@ -36,7 +36,7 @@ impl Codes for ClusterStore {
         let _pass = self.gate.enter()?;
         let (key, shard) = self.code_key(issuer, code);
         let document = |out: &mut dyn Write| serde_json::to_writer(out, &grant).map_err(failed);
-        let keep = self.keep_once(&key, document, grant.expires_at, now);
+        let keep = self.keep_once(&key, document, (grant.expires_at, now), Standing::Stays);
         self.measured(StoreKind::Code, shard, keep).await
     }
 

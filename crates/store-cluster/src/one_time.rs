@@ -1,7 +1,8 @@
 //! Records in Redis that are used once: a look is a look, and exactly one caller takes.
 //!
 //! The client sends a command again where its answer was lost on the way. So whoever takes leaves a number of its own
-//! in the record, and finds by it that it was itself who took.
+//! in the record, and finds by it that it was itself who took. And what keeps a record that is kept only once may come
+//! late, when the record has been taken: it leaves what stands there alone.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -47,6 +48,15 @@ pub(crate) enum Taken {
     Before,
 }
 
+/// What becomes of a record that stands where another is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It stays: the other is a copy of it, or of what it was.
+    Stays,
+    /// It is replaced.
+    Goes,
+}
+
 /// A record as it is looked at.
 pub(crate) struct OneTime {
     pub(crate) used: bool,
@@ -85,11 +95,11 @@ impl ClusterStore {
         &self,
         key: &Key,
         value: impl FnOnce(&mut dyn Write) -> Result<(), StoreError>,
-        expires_at: Timestamp,
-        now: Timestamp,
+        (expires_at, now): (Timestamp, Timestamp),
+        standing: Standing,
     ) -> Result<(), StoreError> {
         let end = expires_at.millis().min(999_999_999_999_999);
-        let mut cmd = Cmd::with_capacity(5, KEEPING);
+        let mut cmd = Cmd::with_capacity(6, KEEPING);
         cmd.arg("SET").arg(key.as_bytes());
         {
             let mut record = cmd.writer_for_next_arg();
@@ -97,6 +107,9 @@ impl ClusterStore {
             value(&mut record)?;
         }
         cmd.arg("PX").arg(time_to_live(expires_at, now));
+        if standing == Standing::Stays {
+            cmd.arg("NX");
+        }
         self.redis.ask_at(key.hash_slot(), &cmd).await.map(drop)
     }
 

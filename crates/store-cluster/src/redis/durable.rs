@@ -93,7 +93,7 @@ async fn write_batches(mut inner: Answering, mut jobs: mpsc::Receiver<Job>) {
             Ok(answers) => {
                 for (job, answer) in batch.drain(..).zip(answers) {
                     // Whoever asked may have given up.
-                    let _ = job.answer.send(Ok(answer));
+                    let _ = job.answer.send(answer);
                 }
             }
             Err(error) => {
@@ -105,8 +105,9 @@ async fn write_batches(mut inner: Answering, mut jobs: mpsc::Receiver<Job>) {
     }
 }
 
-/// Writes one batch and waits for a replica: the answers, each signed.
-async fn write(inner: &mut Answering, batch: &[Job]) -> RedisResult<Vec<Value>> {
+/// Writes one batch and waits for a replica: the answers, each signed. What no replica is known to have is no success,
+/// whatever was answered in the place of their number: a primary that is demoted meanwhile has said `OK` to what it loses.
+async fn write(inner: &mut Answering, batch: &[Job]) -> RedisResult<Vec<RedisResult<Value>>> {
     let mut pipeline = Pipeline::with_capacity(batch.len() + 1);
     for job in batch {
         pipeline.add_command(job.cmd.clone());
@@ -114,17 +115,20 @@ async fn write(inner: &mut Answering, batch: &[Job]) -> RedisResult<Vec<Value>> 
     let within = u64::try_from(REPLICAS_WITHIN.as_millis()).unwrap_or(u64::MAX);
     pipeline.cmd("WAIT").arg(REPLICAS).arg(within);
     let mut answers = inner.req_packed_commands(&pipeline, 0, batch.len() + 1).await?;
-    match answers.pop() {
-        Some(Value::Int(replicas)) if replicas >= i64::from(REPLICAS) => {}
-        // A node that is no primary any more refuses the writes themselves, by errors that the client follows.
-        Some(Value::ServerError(_)) => {}
-        _ if answers.iter().all(|answer| matches!(answer, Value::ServerError(_))) => {}
-        _ => {
-            return Err(RedisError::from((
-                ErrorKind::Client,
-                "NOREPLICAS: no replica has acknowledged the write in time",
-            )));
-        }
-    }
-    Ok(answers.into_iter().map(|answer| inner.signed(answer)).collect())
+    let missing = match answers.pop() {
+        Some(Value::Int(replicas)) if replicas >= i64::from(REPLICAS) => None,
+        Some(Value::ServerError(error)) => Some(format!("WAIT: {error:?}")),
+        _ => Some(format!("not within {within} ms")),
+    };
+    let judge = |answer| match (answer, &missing) {
+        // Refused: there is nothing to wait for, and some refusals are answers that the client follows.
+        (Value::ServerError(error), _) => Ok(Value::ServerError(error)),
+        (_, Some(why)) => Err(RedisError::from((
+            ErrorKind::Client,
+            "NOREPLICAS: no replica has acknowledged the write",
+            why.clone(),
+        ))),
+        (answer, None) => Ok(inner.signed(answer)),
+    };
+    Ok(answers.into_iter().map(judge).collect())
 }

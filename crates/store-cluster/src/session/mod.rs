@@ -6,6 +6,8 @@
 
 mod list;
 mod record;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

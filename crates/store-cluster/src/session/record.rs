@@ -27,6 +27,17 @@ const USES_KEPT: usize = 100_000;
 /// Where the document begins.
 const HEADER: usize = 14;
 
+/// Puts a session down. The command may come twice, and the second time late, when the session has changed or ended: then
+/// it changes nothing, but is a write all the same, so that a replica is waited for.
+static OPEN: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local head = redis.call('GETRANGE', KEYS[1], 0, 0)
+         if head == '' then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+         else redis.call('SETRANGE', KEYS[1], 0, head) end
+         return 1",
+    )
+});
+
 /// Notes a use, where the session still lives.
 static USE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
@@ -152,11 +163,11 @@ impl ClusterStore {
         session: &Session,
         used_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let life = time_to_live(session.expires_at, self.now());
-        let mut cmd = redis::cmd("SET");
-        cmd.arg(self.session_key(place).as_bytes());
-        cmd.arg(record(issuer, session, used_at)?).arg("PX").arg(life);
-        self.redis.write_durably(&cmd).await.map(drop)
+        let life = time_to_live(session.expires_at, self.now()).to_string();
+        let record = record(issuer, session, used_at)?;
+        let call =
+            ScriptCall { keys: &[&self.session_key(place)], arguments: &[&record, life.as_bytes()] };
+        self.redis.run_durably(&OPEN, call).await.map(drop)
     }
 
     /// The session at a place, if it is one of the issuer's.

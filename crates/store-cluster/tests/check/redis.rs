@@ -155,6 +155,10 @@ async fn a_user_that_may_not_do_what_the_store_does_is_refused_until_it_may() {
     server.cli(&command.split(' ').collect::<Vec<_>>());
     assert_no_worse_than_warned(&check(&options).await);
 
+    server.cli(&["ACL", "SETUSER", "store", "-wait"]);
+    the(&check(&options).await, Level::Refused, &["user store may not do what the store does", "'wait'"]);
+    server.cli(&["ACL", "SETUSER", "store", "+wait"]);
+
     server.cli(&["ACL", "SETUSER", "store", "-config|get", "-time"]);
     server.cli(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
     let findings = check(&options).await;

@@ -250,6 +250,7 @@ fn commands(prefix: &str) -> Vec<Cmd> {
         command(&["EVAL", "return 0", "1", &key]),
         command(&["ZADD", &key, "XX", "0", "x"]),
         command(&["PUBLISH", &format!("{prefix}:check"), ""]),
+        command(&["WAIT", "0", "1"]),
     ]
 }
 

@@ -1,0 +1,99 @@
+//! What a network does to the commands that keep one-time things: they come twice, late, or to a primary without replicas.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_crypto::random::SeededRandom;
+use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
+use symbolon_protocol::grant::GrantId;
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::session::{Amr, AuthenticationMethod};
+use symbolon_store::port::{Codes, Redemption, Shards};
+use symbolon_store::shard::sid_of;
+
+use super::*;
+use crate::engines::{RedisCluster, RedisServerOptions};
+use crate::testing::{NOW, Place as TestPlace};
+
+fn session(store: &ClusterStore, number: u64) -> (SessionId, Session) {
+    let id = SessionId::new(store.place(Kind::Session).draw::<16>(Kind::Session, &SeededRandom::new(number)));
+    let session = Session {
+        user: UserId::parse("ann").unwrap(),
+        sid: sid_of(&IssuerId::default_issuer(), &id),
+        auth_time: NOW,
+        created_at: NOW,
+        expires_at: NOW + Duration::from_secs(3_600),
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        clients: Box::default(),
+        predecessors: Box::default(),
+    };
+    (id, session)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_what_opened_a_session_does_not_bring_it_back() {
+    let (store, issuer) = (TestPlace::new("late-sessions").open().await, IssuerId::default_issuer());
+    let (id, opened) = session(&store, 1);
+    store.open_session(&issuer, &id, opened.clone()).await.unwrap();
+    let client = ClientId::parse("app").unwrap();
+    store.note_client(&issuer, &id, &client).await.unwrap();
+
+    store.open_session(&issuer, &id, opened.clone()).await.unwrap();
+    let found = store.session(&issuer, &id, NOW).await.unwrap().value.unwrap();
+    assert_eq!(*found.clients, [client]);
+
+    store.end_session(&issuer, &id, &SessionEnd::Succeeded { dropped: None }).await.unwrap();
+    store.open_session(&issuer, &id, opened).await.unwrap();
+    assert!(store.session(&issuer, &id, NOW).await.unwrap().value.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_copy_of_what_kept_a_code_does_not_make_it_fresh() {
+    let (store, issuer) = (TestPlace::new("late-codes").open().await, IssuerId::default_issuer());
+    let random = SeededRandom::new(2);
+    let (_, session) = session(&store, 2);
+    let code = AuthorizationCode::new(store.place(Kind::Code).draw::<32>(Kind::Code, &random));
+    let grant = CodeGrant {
+        grant: GrantId::draw(&issuer, "ann", NOW, &random),
+        client: ClientId::parse("app").unwrap(),
+        user: session.user,
+        sid: session.sid,
+        redirect_uri: "https://app.example/callback".to_owned(),
+        scope: Scope::parse("openid").unwrap(),
+        nonce: None,
+        code_challenge: Some([7; 32]),
+        auth_time: NOW,
+        amr: session.amr,
+        session_expires_at: session.expires_at,
+        expires_at: NOW + Duration::from_secs(60),
+    };
+    store.keep_code(&issuer, &code, grant.clone(), NOW).await.unwrap();
+    assert_eq!(store.redeem_code(&issuer, &code, NOW).await.unwrap(), Redemption::Redeemed);
+    store.keep_code(&issuer, &code, grant, NOW).await.unwrap();
+    assert_eq!(store.redeem_code(&issuer, &code, NOW).await.unwrap(), Redemption::Replayed);
+}
+
+/// An error in the place of the number of replicas says nothing of replicas.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_no_replica_is_known_to_have_is_not_told() {
+    let redis = tokio::task::spawn_blocking(|| RedisCluster::start(RedisServerOptions::default()));
+    let redis = Arc::new(redis.await.unwrap());
+    let (store, issuer) = (TestPlace::on(&redis, "no-wait").open().await, IssuerId::default_issuer());
+    let (id, opened) = session(&store, 3);
+    store.open_session(&issuer, &id, opened.clone()).await.unwrap();
+    for node in 0..6 {
+        redis.cli(node, &["ACL", "SETUSER", "default", "-wait"]);
+    }
+    let (another, session) = session(&store, 4);
+    let refused = store.open_session(&issuer, &another, session.clone()).await;
+    let Err(StoreError::Unavailable(why)) = refused else { panic!("it was told") };
+    assert!(why.contains("NOREPLICAS") && why.contains("WAIT"), "{why}");
+    for node in 0..6 {
+        redis.cli(node, &["ACL", "SETUSER", "default", "+wait"]);
+    }
+    while let Err(error) = store.open_session(&issuer, &another, session.clone()).await {
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(store.session(&issuer, &another, NOW).await.unwrap().value.is_some());
+}

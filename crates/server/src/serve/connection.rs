@@ -199,7 +199,8 @@ impl Serving {
         });
         let stream = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
         let connection = self.builder.serve_connection(stream, handler);
-        let closed = async move { drop(closing.changed().await) };
+        // Borrowed: the receiver says for as long as the connection lives that there is one to wait for.
+        let closed = async { drop(closing.changed().await) };
         // How a connection ends is the client's business: nothing is lost with it.
         let watched = watchdog::watch(activity, self.patience);
         unless(connection, closed, GracefulConnection::graceful_shutdown, watched).await;

@@ -77,6 +77,7 @@ fn failed(address: SocketAddr, key: &'static str) -> impl Fn(io::Error) -> Serve
 pub struct Server {
     shutdown: watch::Sender<bool>,
     workers: Vec<JoinHandle<()>>,
+    management: tokio::task::JoinHandle<()>,
     telemetry: Arc<Telemetry>,
     /// Reads certificates again.
     pub tls: TlsReloader,
@@ -115,8 +116,8 @@ impl Server {
         let socket = listener::listen(bound.management)
             .map_err(failed(bound.management_address, "management_listen"))?;
         let socket = tokio::net::TcpListener::from_std(socket).map_err(ServeError::Runtime)?;
-        tokio::spawn(acceptor.run(socket));
-        Ok(Self { shutdown, workers, telemetry, tls })
+        let management = tokio::spawn(acceptor.run(socket));
+        Ok(Self { shutdown, workers, management, telemetry, tls })
     }
 
     /// Telemetry, to change its sampling while running.
@@ -138,7 +139,8 @@ impl Server {
                 drop(worker.join());
             }
         });
-        drop(joined.await);
+        let (joined, managed) = tokio::join!(joined, self.management);
+        drop((joined, managed));
     }
 }
 

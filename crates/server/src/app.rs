@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
+use symbolon_crypto::digest;
 use symbolon_crypto::random::Random;
 use symbolon_crypto::seal::MasterKey;
 use symbolon_crypto::signer::Signer;
@@ -66,7 +67,7 @@ pub struct App {
     /// Signatures made, by algorithm.
     pub signatures: Arc<CounterFamily>,
     /// The admin secret's digest.
-    pub admin_secret: [u8; 32],
+    pub admin_secret: ArcSwap<[u8; 32]>,
     clock: Arc<dyn Clock>,
     leaving: AtomicBool,
     /// Held from reading the store to swapping what was read in: whoever reads later swaps later.
@@ -113,7 +114,7 @@ impl App {
             master: ArcSwap::from_pointee(ports.master),
             registry,
             signatures,
-            admin_secret,
+            admin_secret: ArcSwap::from_pointee(admin_secret),
         })
     }
 
@@ -257,6 +258,10 @@ impl App {
     /// Takes over a configuration that was read again.
     pub fn reconfigure(&self, config: Config) {
         self.rate_limits.set(&config.rate_limits);
+        // Where it gives none, the one that was made at the first start stays.
+        if let Some(secret) = &config.security.admin_secret {
+            self.admin_secret.store(Arc::new(digest::sha256(&[secret.expose().as_bytes()])));
+        }
         self.config.store(Arc::new(config));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use symbolon_server::config::{Config, Sources};
-use symbolon_testkit::{Answer, Browser, Options, RelyingParty, TestServer, TokenSet};
+use symbolon_testkit::{ADMIN_SECRET, Answer, Browser, Options, RelyingParty, TestServer, TokenSet};
 
 use crate::login::Scene;
 
@@ -235,4 +235,21 @@ fn a_clock_set_back_brings_nothing_back() {
     assert!(silent.redirected("code").is_some(), "{silent:?}");
     TokenSet::of(&rp.refresh(tokens.refresh_token.as_deref().unwrap()));
     assert_eq!(server.admin("GET", &format!("/users/{user}"), None).status, 200);
+}
+
+/// A secret that leaked is of no use any more once another one is configured.
+#[test]
+fn the_admin_secret_is_changed_while_running() {
+    const NEW: &str = "another secret for tests";
+    let server = TestServer::start_with(Options::default().one_node());
+    let set = [
+        ("SYMBOLON_ISSUER", &*server.issuer),
+        ("SYMBOLON_ADMIN_SECRET", NEW),
+        ("SYMBOLON_ADMIN_ON_PUBLIC", "true"),
+        ("SYMBOLON_RATE_LIMITS", "off"),
+    ];
+    let status = |secret| server.admin_with("GET", "/users", None, secret).status;
+    assert_eq!((status(ADMIN_SECRET), status(NEW)), (200, 401));
+    server.app.reconfigure(load(&set).unwrap());
+    assert_eq!((status(ADMIN_SECRET), status(NEW)), (401, 200));
 }

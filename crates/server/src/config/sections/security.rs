@@ -154,12 +154,23 @@ fn admin_secret(reader: &mut Reader, mode: Mode) -> Option<SecretString> {
             let path = reader.secret_from("admin_secret", "admin_secret_file");
             reader.refuse(path, "holds fewer than 16 characters", MEND);
         }
+        Some(secret) if !is_presentable(secret.expose()) => {
+            let path = reader.secret_from("admin_secret", "admin_secret_file");
+            let mend = "give one line of visible ASCII characters, without blanks at its ends (head -c 32 /dev/urandom \
+                        | base64)";
+            reader.refuse(path, "holds what no Authorization header can present", mend);
+        }
         None if mode == Mode::Production && !reported => {
             reader.refuse("admin_secret", "is required outside development mode", MEND);
         }
         _ => {}
     }
     secret
+}
+
+/// Whether a header can bring it (RFC 9110 5.5), and blanks at its ends are none of it.
+fn is_presentable(secret: &str) -> bool {
+    secret.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') && secret.trim() == secret
 }
 
 fn master_key(reader: &mut Reader) -> Option<MasterKey> {

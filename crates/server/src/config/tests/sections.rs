@@ -26,9 +26,9 @@ fn admin(config: &Config) -> &str {
 #[test]
 fn a_secret_comes_from_a_file_without_its_line_break() {
     for end in ["", "\n", "\r\n"] {
-        let (_dir, path) = secret_file(&format!(" 0123456789abcdef {end}"));
+        let (_dir, path) = secret_file(&format!("01234567 89abcdef{end}"));
         let config = load(None, &[ISSUER, ("SYMBOLON_ADMIN_SECRET_FILE", &path)], &[]).unwrap();
-        assert_eq!(admin(&config), " 0123456789abcdef ");
+        assert_eq!(admin(&config), "01234567 89abcdef");
     }
 }
 
@@ -65,7 +65,15 @@ fn a_short_admin_secret_is_refused_and_not_repeated() {
     );
     assert!(!refused(&[("SYMBOLON_ADMIN_SECRET", "hunter2hunter2x")]).contains("hunter2"));
     production(&[("SYMBOLON_ADMIN_SECRET", "hunter2hunter2xy")]).unwrap();
-    for (text, problem) in [("short\n", "fewer than 16"), ("\n", "is an empty file")] {
+    production(&[("SYMBOLON_ADMIN_SECRET", "a phrase of several words")]).unwrap();
+    const USELESS: &str = "holds what no Authorization header can present";
+    for (text, problem) in [
+        ("short\n", "fewer than 16"),
+        ("\n", "is an empty file"),
+        ("sixteen-characters-and-more \n", USELESS),
+        ("sixteen-characters-and-more\nand-another-line\n", USELESS),
+        ("sechzehn-Zeichen-für-alle\n", USELESS),
+    ] {
         let (_dir, path) = secret_file(text);
         let report =
             load(None, &[ISSUER, ("SYMBOLON_ADMIN_SECRET_FILE", &path)], &[]).unwrap_err().to_string();

@@ -122,6 +122,9 @@ impl<S> IssuerService<S> {
         if found.path.as_deref().is_some_and(|path| path.starts_with("/api/")) {
             return None;
         }
+        if remote != peer {
+            RequestFacts::note_remote(remote);
+        }
         let issuer = lent(&mut self.issuer, found.issuer);
         Some((Context { app, issuer, remote, id: arrival.id }, found.path))
     }

@@ -71,13 +71,6 @@ impl RequestFacts {
         self
     }
 
-    /// The client's address where it is not the connection's (a trusted proxy forwarded it).
-    #[must_use]
-    pub const fn remote(mut self, address: IpAddr) -> Self {
-        self.remote = Some(address);
-        self
-    }
-
     /// Notes the facts of the [current](super::Current) request. What was noted before stays, unless these say
     /// otherwise: the error mapping may note the code and the handler the client, in any order.
     pub fn note(self) {
@@ -92,6 +85,11 @@ impl RequestFacts {
                 facts.issuer = Some(issuer.clone());
             }
         });
+    }
+
+    /// Notes the address of the current request's client where it is not the connection's (a trusted proxy forwarded it).
+    pub fn note_remote(address: IpAddr) {
+        super::Current::note(|facts| facts.remote = Some(address));
     }
 
     fn merge(&mut self, later: Self) {

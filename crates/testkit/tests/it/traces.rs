@@ -80,7 +80,8 @@ fn traceparent(flags: &str) -> String {
 #[test]
 fn a_login_is_told_span_by_span_and_nothing_secret_leaves() {
     let collector = Collector::start();
-    let server = TestServer::start_with(collector.options());
+    let server =
+        TestServer::start_with(collector.options().env("SYMBOLON_TRUSTED_PROXIES", "127.0.0.0/8"));
     let rp = RelyingParty::register(&server, json!({}));
     let (user, browser) = server.signed_in("person@example.com");
     let request = rp.authorization_request().with("scope", "openid email offline_access");
@@ -88,7 +89,8 @@ fn a_login_is_told_span_by_span_and_nothing_secret_leaves() {
     let code = answer.redirected("code").unwrap();
     let tokens = TokenSet::of(&rp.redeem(&code, &request.verifier));
     let bearer = format!("Bearer {}", tokens.access_token);
-    assert_eq!(server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status, 200);
+    let by_proxy = [("authorization", &*bearer), ("x-forwarded-for", "203.0.113.9")];
+    assert_eq!(server.browser().get_with("/userinfo", &by_proxy).status, 200);
     assert_eq!(server.browser().get(&format!("/nothing/{code}")).status, 404);
     assert_eq!(server.admin("GET", &format!("/users/{user}?secret={code}"), None).status, 200);
     let unsampled = [("traceparent", &*traceparent("00"))];
@@ -129,7 +131,8 @@ fn a_login_is_told_span_by_span_and_nothing_secret_leaves() {
     let token = named(&spans, "POST /token");
     assert!(token.parent_span_id.is_empty() && token.trace_id != authorize.trace_id, "a trace of its own");
     assert_eq!(attribute(&token.attributes, "symbolon.endpoint").unwrap(), "token_authorization_code");
-    named(&spans, "GET /userinfo");
+    let userinfo = named(&spans, "GET /userinfo");
+    assert_eq!(attribute(&userinfo.attributes, "client.address").unwrap(), "203.0.113.9");
     named(&spans, "GET /api/admin/users/{user_id}");
     // What was not found has no route, and so nothing of its path.
     let missing = named(&spans, "GET");

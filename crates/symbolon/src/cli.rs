@@ -9,7 +9,9 @@ pub(crate) fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("OpenID Connect provider and OAuth 2 authorization server")
         .subcommand_required(false)
-        .arg_required_else_help(false);
+        .arg_required_else_help(false)
+        // Each command has flags of its own: one before it would be of no effect.
+        .args_conflicts_with_subcommands(true);
     configured(command)
         .arg(accept_clock())
         .subcommand(

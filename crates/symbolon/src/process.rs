@@ -54,6 +54,12 @@ pub(crate) enum ProcessError {
     Demo(#[from] DemoError),
     #[error("what is stored was sealed under a master key, and there is none: put it into {} or configure it", .0.display())]
     NoMasterKey(std::path::PathBuf),
+    #[error(
+        "the data directory {} (data_dir) belongs to user {owner}, and this command runs as user {user}: a server of \
+         user {owner} could not read what it writes. Run it as that user: setpriv --reuid={owner} --clear-groups \
+         symbolon ...", path.display()
+    )]
+    ForeignDirectory { path: std::path::PathBuf, owner: u32, user: u32 },
     #[error("the cluster store needs `master_key` and `admin_secret` in the configuration")]
     NoDirectory,
     #[error("{what}: {source}")]

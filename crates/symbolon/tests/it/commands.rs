@@ -92,3 +92,32 @@ fn mistakes_of_the_caller_end_with_2_and_the_rest_with_1() {
     assert!(wrong.contains("401"), "{wrong}");
     drop(server);
 }
+
+#[test]
+fn a_flag_before_the_command_is_refused_as_it_would_be_of_no_effect() {
+    let place = Place::new();
+    for arguments in [
+        &["--data-dir", "elsewhere", "serve"][..],
+        &["--data-dir", "elsewhere", "client", "list"],
+        &["--config", "nothing.toml", "config", "check"],
+    ] {
+        let told = place.run(arguments).bad(2);
+        assert!(told.contains("cannot be used with"), "{told}");
+    }
+    assert!(!place.path("data").exists() && !place.path("elsewhere").exists());
+}
+
+/// What root wrote, the service's user could not read.
+#[test]
+fn the_data_directory_of_somebody_else_is_left_alone() {
+    let place = Place::new();
+    place.run(&["client", "list"]).good();
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    std::os::unix::fs::chown(place.path("data"), Some(65_534), None).unwrap();
+    let told = place.run(&["client", "list"]).bad(1);
+    assert!(told.contains("data_dir") && told.contains("65534") && told.contains("setpriv"), "{told}");
+    std::os::unix::fs::chown(place.path("data"), Some(0), None).unwrap();
+    place.run(&["client", "list"]).good();
+}

@@ -100,7 +100,7 @@ pub fn rotate(family: &mut Family, request: &RotationRequest) -> Step {
         return Step::Unknown;
     }
     if !rotate && presented == family.version {
-        family.rotated_at = now;
+        // Not `rotated_at`: the window in which the version before is forgiven does not begin anew.
         family.idle_expires_at = now + idle;
         return Step::Moved;
     }

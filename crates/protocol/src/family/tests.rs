@@ -63,6 +63,11 @@ fn without_rotation_the_same_token_lives_on_and_older_ones_do_not() {
     assert_eq!(rotate(&mut family, &request(3)), Step::Moved);
     assert_eq!((family.version, family.idle_expires_at), (3, after(1020)));
     assert_eq!(rotate(&mut family, &request(1)), Step::Reused);
+    // The version before is forgiven within the window after the last rotation only, and not after each use.
+    let late = |presented| RotationRequest { now: NOW + 2 * WINDOW, ..request(presented) };
+    let mut family = Family { rotated_at: NOW, ..family };
+    assert_eq!(rotate(&mut family, &late(3)), Step::Moved);
+    assert_eq!(rotate(&mut family, &late(2)), Step::Reused);
 }
 
 proptest! {

@@ -121,11 +121,12 @@ impl<'p> LogoutRequest<'p> {
     }
 }
 
-/// Whether an ID token was issued in this session. One without `sid` may be of any session of its user.
+/// Whether an ID token was issued in this session (section 2: where it "does not belong to the current OP session with
+/// the RP", the OP MUST ask). One without `sid`, of a grant that outlives its session, tells nothing of sessions.
 fn is_about(hint: LogoutHint<'_>, session: &Session) -> bool {
     match hint {
         LogoutHint::IdToken { subject, sid, .. } => {
-            session.user.as_str() == subject && sid.is_none_or(|sid| session.is_named(sid))
+            session.user.as_str() == subject && sid.is_some_and(|sid| session.is_named(sid))
         }
         LogoutHint::Absent | LogoutHint::Unverifiable => false,
     }
@@ -181,7 +182,7 @@ mod tests {
         use LogoutDecision::{Ask, EndNow};
         let table = [
             (hint("alice", Some("s1")), true, EndNow { redirect: None }),
-            (hint("alice", None), true, EndNow { redirect: None }),
+            (hint("alice", None), true, Ask { redirect: None }),
             (hint("alice", Some("s2")), true, Ask { redirect: None }),
             (hint("bob", Some("s1")), true, Ask { redirect: None }),
             (LogoutHint::Unverifiable, true, Ask { redirect: None }),
@@ -213,7 +214,8 @@ mod tests {
     fn a_client_id_that_contradicts_the_hint_is_refused() {
         let refused = decide("client_id=other", hint("alice", Some("s1")), true);
         assert!(matches!(refused, LogoutDecision::Refuse(_)));
-        assert!(matches!(decide("client_id=rp", hint("alice", None), true), LogoutDecision::EndNow { .. }));
+        let named = decide("client_id=rp", hint("alice", Some("s1")), true);
+        assert!(matches!(named, LogoutDecision::EndNow { .. }));
         let params = Params::parse(b"state=a&state=b").unwrap();
         assert!(LogoutRequest::read(&params).is_err());
     }

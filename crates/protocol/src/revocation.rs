@@ -117,6 +117,10 @@ impl SessionEnd {
     }
 }
 
+/// How long a tombstone is kept at least. What it ends may have been issued when lifetimes were longer than they are now:
+/// no issuer's access tokens live longer than this, nor do those that an administrator asks for.
+pub const KEPT_AT_LEAST: Duration = Duration::from_secs(31 * 86_400);
+
 /// The longest that anything of a session, a user, a client or the issuer may live: what their tombstones need. It looks
 /// at the issuer's settings and at what clients set differently.
 pub fn longest_life<'a>(
@@ -128,13 +132,14 @@ pub fn longest_life<'a>(
         // A family's last access token lives on behind it; a session ends families that are bound to it.
         lifetimes.refresh_token_absolute.max(lifetimes.session) + lifetimes.access_token.max(lifetimes.code)
     };
-    clients.into_iter().map(of).fold(of(&ClientOverrides::default()), Duration::max)
+    let own = of(&ClientOverrides::default()).max(KEPT_AT_LEAST);
+    clients.into_iter().map(of).fold(own, Duration::max)
 }
 
 /// Until when the tombstone of a family's grant is needed: the family itself may come back from a store that went
 /// backwards, and its access tokens live on.
 pub fn grant_needed_until(family: &Family, access_token: Duration, now: Timestamp) -> Timestamp {
-    family.expires_at.max(now) + access_token
+    (family.expires_at.max(now) + access_token).max(now + KEPT_AT_LEAST)
 }
 
 /// RFC 7009 2.1: a token is revoked by the client that it was issued to; the request is refused otherwise, the client

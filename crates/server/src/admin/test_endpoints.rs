@@ -9,6 +9,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, UserId};
+use symbolon_protocol::revocation;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::token::refresh_token::{RegisteredToken, family_of_registered};
 use symbolon_protocol::user::User;
@@ -21,14 +22,13 @@ use super::granted::{self, Lives};
 use super::operation::{Operation, reference};
 use super::signing_keys;
 use crate::http::set_cookie;
-use crate::issuer;
 
 /// Seconds that a session lives where nobody says.
 const DEFAULT_SESSION: u64 = 3600;
 /// The longest session, in seconds.
 pub(super) const MAX_TTL: u64 = 10 * 366 * 86_400;
 /// The longest token and family, in seconds: tombstones and retired keys are kept as long.
-pub(super) const MAX_TOKEN_TTL: u64 = issuer::AT_LEAST.as_secs();
+pub(super) const MAX_TOKEN_TTL: u64 = revocation::KEPT_AT_LEAST.as_secs();
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

@@ -8,8 +8,6 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_store::StoreError;
 use symbolon_store::port::Clients;
 
-/// The longest life of tokens that something else signed with our key, or that an admin asks for: those of load tests.
-pub const AT_LEAST: Duration = Duration::from_secs(31 * 86_400);
 /// Clients that are looked at together.
 const AT_ONCE: u32 = 1_000;
 
@@ -23,7 +21,7 @@ pub async fn longest_life<S: Clients + ?Sized>(
     issuer: &IssuerId,
     settings: &IssuerSettings,
 ) -> Result<Duration, StoreError> {
-    let mut longest = AT_LEAST;
+    let mut longest = revocation::KEPT_AT_LEAST;
     let mut after = None;
     loop {
         let clients = store.next_clients(issuer, after.as_ref(), AT_ONCE).await?;

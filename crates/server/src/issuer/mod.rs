@@ -8,7 +8,7 @@ mod longest_life;
 pub use directory::{Directory, Located};
 pub use key_ring::{ActiveKey, KeyRing, KeyRingError, TokenType};
 pub use keys::{IssuerError, create, new_issuer, new_key, rewrap};
-pub use longest_life::{AT_LEAST, longest_life};
+pub use longest_life::longest_life;
 
 use std::sync::Arc;
 

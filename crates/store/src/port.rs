@@ -335,6 +335,14 @@ pub trait Users: Send + Sync {
         id: &UserId,
         password: Option<PasswordHash>,
     ) -> Result<bool, StoreError>;
+    /// Replaces the hash of a password that is still `seen` by another one of the same password; whether it was.
+    async fn rehash_password(
+        &self,
+        issuer: &IssuerId,
+        id: &UserId,
+        seen: &PasswordHash,
+        password: PasswordHash,
+    ) -> Result<bool, StoreError>;
     /// Deletes a user with password and consents; whether there was one.
     async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError>;
     /// Lists users, newest first.

@@ -164,62 +164,104 @@ async fn submitted(asked: &Asked, body: Body) -> Result<Response, Failure> {
         RequestFacts::new().endpoint(Endpoint::Login).note();
         return Ok(response);
     }
-    let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
-    match check_password(&asked.context, &asker.client.client_id, username, password).await? {
-        Ok(user) => sign_in(asked, &found, &asker.client.client_id, &user).await,
-        Err(error) => page(asked, &found, &asker, typed, Some(error)),
-    }
-}
-
-/// Whose name and password these are. Unknown, without a password, inactive, or a wrong password: the same answer
-/// after the same time, so that nobody learns which accounts there are.
-async fn check_password(
-    context: &Context,
-    client: &ClientId,
-    username: &str,
-    password: SecretString,
-) -> Result<Result<Arc<User>, LoginError>, Failure> {
-    let Context { app, issuer, remote, .. } = context;
-    let found = app.store.user_by_login(&issuer.id, username).await?;
-    // An account's several names count as one; a name of nobody counts as itself.
-    let account = found.as_ref().map_or_else(|| username.to_lowercase(), |(user, _)| user.id.to_string());
-    if let Err(limited) = app.rate_limits.may_try_login(&issuer.id, &account, *remote, app.now()) {
-        let retry_after_seconds = limited.retry_after_seconds;
-        return Ok(Err(LoginError::TooManyAttempts { retry_after_seconds }));
-    }
-    let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
-    let again = hash.as_ref().is_some_and(|hash| app.passwords.needs_rehash(hash));
-    let typed = again.then(|| SecretString::new(password.expose().to_owned()));
-    let Ok(right) = app.passwords.verify(password, hash).await else { return Ok(Err(LoginError::Busy)) };
-    match found {
-        Some((user, _)) if right && user.active => {
-            if let Some(password) = typed {
-                rehash(context, &user, password).await;
+    let password = params.get("password")?.unwrap_or_default();
+    let attempt = Attempt { context: &asked.context, client: &asker.client.client_id, username, password };
+    let error = match attempt.check().await? {
+        Ok(right) => match sign_in(asked, &found, &attempt, &right).await? {
+            Some(response) => {
+                attempt.rehash(&right).await;
+                return Ok(response);
             }
-            Ok(Ok(user))
-        }
-        found => {
-            app.rate_limits.failed_login(&issuer.id, &account, *remote, app.now());
-            context.audit(Event::SignInFailed, found.as_ref().map(|(user, _)| &user.id), Some(client));
-            Ok(Err(LoginError::InvalidCredentials))
-        }
-    }
-}
-
-/// Keeps the password by today's costs. Failing at it is no reason to refuse a right password.
-async fn rehash(context: &Context, user: &User, password: SecretString) {
-    let Context { app, issuer, .. } = context;
-    let hash: PasswordHash = match app.passwords.hash(password).await {
-        Ok(hash) => hash,
-        Err(busy) => return tracing::debug!(%busy, "a password stays at its old costs"),
+            None => LoginError::InvalidCredentials,
+        },
+        Err(error) => error,
     };
-    if let Err(error) = app.store.set_password(&issuer.id, &user.id, Some(hash)).await {
-        tracing::warn!(%error, "a password stays at its old costs");
+    page(asked, &found, &asker, typed, Some(error))
+}
+
+/// A name and a password as they were typed.
+struct Attempt<'a> {
+    context: &'a Context,
+    client: &'a ClientId,
+    username: &'a str,
+    password: &'a str,
+}
+
+/// Whose they are, and the hash that they were checked against.
+struct Right {
+    user: Arc<User>,
+    hash: PasswordHash,
+}
+
+impl Attempt<'_> {
+    /// Whose name and password these are. Unknown, without a password, inactive, or a wrong password: the same answer
+    /// after the same time, so that nobody learns which accounts there are.
+    async fn check(&self) -> Result<Result<Right, LoginError>, Failure> {
+        let Context { app, issuer, remote, .. } = self.context;
+        let found = app.store.user_by_login(&issuer.id, self.username).await?;
+        // An account's several names count as one; a name of nobody counts as itself.
+        let account =
+            found.as_ref().map_or_else(|| self.username.to_lowercase(), |(user, _)| user.id.to_string());
+        if let Err(limited) = app.rate_limits.may_try_login(&issuer.id, &account, *remote, app.now()) {
+            let retry_after_seconds = limited.retry_after_seconds;
+            return Ok(Err(LoginError::TooManyAttempts { retry_after_seconds }));
+        }
+        let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
+        let Ok(right) = app.passwords.verify(self.password(), hash).await else {
+            return Ok(Err(LoginError::Busy));
+        };
+        match found {
+            Some((user, Some(hash))) if right && user.active => Ok(Ok(Right { user, hash })),
+            found => {
+                app.rate_limits.failed_login(&issuer.id, &account, *remote, app.now());
+                let user = found.as_ref().map(|(user, _)| &user.id);
+                self.context.audit(Event::SignInFailed, user, Some(self.client));
+                Ok(Err(LoginError::InvalidCredentials))
+            }
+        }
+    }
+
+    /// Whether it would still be right. A user may be deactivated or deleted, or the password changed, while it is being
+    /// checked; then all sessions are ended, but for one that is only about to begin.
+    async fn is_still(&self, right: &Right) -> Result<bool, Failure> {
+        let Context { app, issuer, .. } = self.context;
+        match app.store.user_by_login(&issuer.id, self.username).await? {
+            Some((user, Some(hash))) if user.id == right.user.id && user.active => {
+                // Another hash may be of the same password, by newer costs.
+                Ok(hash == right.hash || app.passwords.verify(self.password(), Some(hash)).await == Ok(true))
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Keeps the password by today's costs. Failing at it is no reason to refuse a right password.
+    async fn rehash(&self, right: &Right) {
+        let Context { app, issuer, .. } = self.context;
+        if !app.passwords.needs_rehash(&right.hash) {
+            return;
+        }
+        let hash: PasswordHash = match app.passwords.hash(self.password()).await {
+            Ok(hash) => hash,
+            Err(busy) => return tracing::debug!(%busy, "a password stays at its old costs"),
+        };
+        if let Err(error) = app.store.rehash_password(&issuer.id, &right.user.id, &right.hash, hash).await {
+            tracing::warn!(%error, "a password stays at its old costs");
+        }
+    }
+
+    fn password(&self) -> SecretString {
+        SecretString::new(self.password.to_owned())
     }
 }
 
-async fn sign_in(asked: &Asked, found: &Found, client: &ClientId, user: &User) -> Result<Response, Failure> {
-    let Context { app, issuer, .. } = &asked.context;
+/// Begins a session; none where the attempt is not right any more.
+async fn sign_in(
+    asked: &Asked,
+    found: &Found,
+    attempt: &Attempt<'_>,
+    right: &Right,
+) -> Result<Option<Response>, Failure> {
+    let (Context { app, issuer, .. }, client, user) = (&asked.context, attempt.client, &right.user);
     let now = app.now();
     let lives = issuer.settings.load().lifetimes.session;
     // A new id whatever the browser had: an id that somebody planted or knows is never signed in.
@@ -240,7 +282,13 @@ async fn sign_in(asked: &Asked, found: &Found, client: &ClientId, user: &User) -
         Some((_, old)) if old.user == user.id => session.succeed(old),
         _ => None,
     };
-    app.store.open_session(&issuer.id, &id, session).await?.take(&mut durable);
+    app.store.open_session(&issuer.id, &id, session.clone()).await?.take(&mut durable);
+    // Now that whoever ends the user's sessions finds it: either they see it, or this sees what they did before.
+    if !attempt.is_still(right).await? {
+        logout::end_session(app, issuer, &id, &session, &mut durable).await?;
+        durable.wait().await?;
+        return Ok(None);
+    }
     if let Some((id, old)) = old {
         replace(asked, user, (&id, &old), dropped, &mut durable).await?;
     }
@@ -253,7 +301,7 @@ async fn sign_in(asked: &Asked, found: &Found, client: &ClientId, user: &User) -
     append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
     append(response.headers_mut(), found.browser.cookie(issuer));
     RequestFacts::new().client_id(client.as_str()).note();
-    Ok(response)
+    Ok(Some(response))
 }
 
 /// Ends the session that the browser had. Another user's ends with everything that hangs on it. The same user's only

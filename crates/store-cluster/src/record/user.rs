@@ -104,6 +104,17 @@ async fn set_password(
     Ok(Some(changed == 1))
 }
 
+async fn rehash_password(
+    given: Arc<(IssuerId, UserId, PasswordHash, PasswordHash)>,
+    connection: Connection,
+) -> Written<bool> {
+    let (issuer, id, seen, password) = &*given;
+    let sql = "UPDATE users SET password = $4 WHERE issuer = $1 AND id = $2 AND password = $3";
+    let (issuer, id) = (issuer.as_str(), id.as_str());
+    let changed = connection.change(sql, &[&issuer, &id, &seen.expose(), &password.expose()]).await?;
+    Ok(Some(changed == 1))
+}
+
 /// Deletes a user with everything that hangs on it.
 async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Written<bool> {
     let (issuer, id) = (&key.0, key.1.as_str());
@@ -209,6 +220,19 @@ impl Users for ClusterStore {
         let changed = Changed::User(issuer.clone(), id.clone());
         let given = Arc::new((issuer.clone(), id.clone(), password));
         let set = move |connection| set_password(Arc::clone(&given), connection);
+        self.records.change(StoreKind::User, changed, set).await
+    }
+
+    async fn rehash_password(
+        &self,
+        issuer: &IssuerId,
+        id: &UserId,
+        seen: &PasswordHash,
+        password: PasswordHash,
+    ) -> Result<bool, StoreError> {
+        let changed = Changed::User(issuer.clone(), id.clone());
+        let given = Arc::new((issuer.clone(), id.clone(), seen.clone(), password));
+        let set = move |connection| rehash_password(Arc::clone(&given), connection);
         self.records.change(StoreKind::User, changed, set).await
     }
 

@@ -165,8 +165,7 @@ impl ClusterStore {
     ) -> Result<(), StoreError> {
         let life = time_to_live(session.expires_at, self.now()).to_string();
         let record = record(issuer, session, used_at)?;
-        let call =
-            ScriptCall { keys: &[&self.session_key(place)], arguments: &[&record, life.as_bytes()] };
+        let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &[&record, life.as_bytes()] };
         self.redis.run_durably(&OPEN, call).await.map(drop)
     }
 

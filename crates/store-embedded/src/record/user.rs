@@ -269,6 +269,23 @@ impl Users for EmbeddedStore {
         self.records.change(StoreKind::User, changed, set).await
     }
 
+    async fn rehash_password(
+        &self,
+        issuer: &IssuerId,
+        id: &UserId,
+        seen: &PasswordHash,
+        password: PasswordHash,
+    ) -> Result<bool, StoreError> {
+        let changed = Changed::User(issuer.clone(), id.clone());
+        let (issuer, id, seen) = (issuer.clone(), id.clone(), seen.clone());
+        let set = move |statements: &Statements<'_>| {
+            let sql = "UPDATE passwords SET hash = ?4 WHERE issuer = ?1 AND user = ?2 AND hash = ?3";
+            let values = [issuer.as_str(), id.as_str(), seen.expose(), password.expose()];
+            Ok(statements.change(sql, values)? == 1)
+        };
+        self.records.change(StoreKind::User, changed, set).await
+    }
+
     async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError> {
         let changed = Changed::User(issuer.clone(), id.clone());
         let (issuer, id) = (issuer.clone(), id.clone());

@@ -83,7 +83,15 @@ async fn is_found_by_login(back_end: &dyn BackEnd) {
     assert!(store.set_password(issuer, &id("ann"), Some(password("newer"))).await.unwrap());
     let (_, hash) = store.user_by_login(issuer, "änn").await.unwrap().unwrap();
     assert_eq!(hash.unwrap().expose(), "newer");
+    let rehash =
+        async |seen| store.rehash_password(issuer, &id("ann"), &password(seen), password("again")).await;
+    assert!(!rehash("secret").await.unwrap(), "it was changed meanwhile");
+    assert!(rehash("newer").await.unwrap());
+    assert!(!rehash("newer").await.unwrap());
+    let (_, hash) = store.user_by_login(issuer, "änn").await.unwrap().unwrap();
+    assert_eq!(hash.unwrap().expose(), "again");
     assert!(store.set_password(issuer, &id("ann"), None).await.unwrap());
+    assert!(!rehash("again").await.unwrap(), "it was removed meanwhile");
     assert!(store.user_by_login(issuer, "änn").await.unwrap().unwrap().1.is_none());
     assert!(!store.set_password(issuer, &id("nobody"), Some(password("x"))).await.unwrap());
 }

@@ -308,3 +308,33 @@ pub(crate) fn userinfo(scene: &Scene, tokens: &TokenSet) -> Answer {
     let bearer = format!("Bearer {}", tokens.access_token);
     scene.server.browser().get_with("/userinfo", &[("authorization", &bearer)])
 }
+
+/// Who is deleted while the password is being checked is not signed in after it.
+#[test]
+fn a_sign_in_does_not_outlive_the_end_of_its_user() {
+    let options = Options::default().one_node();
+    let options = options.env("SYMBOLON_ARGON2_THREADS", "1").env("SYMBOLON_ARGON2_MEMORY", "64MiB");
+    let scene = Scene::with(options);
+    let (server, browser) = (&scene.server, scene.server.browser());
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    // For a while at most: whatever the order turns out to be, the session must not stand in the end.
+    let waiting = |count| {
+        (0..1_000_000).take_while(|_| server.app.passwords.queue_length() != count).for_each(|_| {
+            std::thread::yield_now();
+        });
+    };
+    std::thread::scope(|threads| {
+        // One is hashed, another one waits, so that the login waits behind them.
+        for _ in 0..2 {
+            let hash = || server.app.passwords.hash(SecretString::new(PASSWORD.into()));
+            threads.spawn(move || drop(server.block_on(hash())));
+        }
+        waiting(1);
+        let login = threads.spawn(|| Scene::sign_in(&browser, &page, "other@example.com", PASSWORD));
+        waiting(2);
+        assert_eq!(server.admin("DELETE", "/users/other", None).status, 204);
+        login.join().unwrap();
+    });
+    let silent = scene.rp.authorization_request().with("prompt", "none");
+    assert_eq!(browser.get(&silent.path()).redirected("error").as_deref(), Some("login_required"));
+}

@@ -60,7 +60,10 @@ fn whoever_has_begun_is_let_finish() {
     for stream in &mut begun {
         stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
         let silent = stream.read(&mut [0; 1]);
-        assert!(silent.as_ref().is_err_and(|error| matches!(error.kind(), TimedOut | WouldBlock)), "{silent:?}");
+        assert!(
+            silent.as_ref().is_err_and(|error| matches!(error.kind(), TimedOut | WouldBlock)),
+            "{silent:?}"
+        );
         stream.set_read_timeout(None).expect("no timeout");
     }
     for (stream, user) in begun.iter_mut().zip(users) {

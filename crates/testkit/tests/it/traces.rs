@@ -80,8 +80,7 @@ fn traceparent(flags: &str) -> String {
 #[test]
 fn a_login_is_told_span_by_span_and_nothing_secret_leaves() {
     let collector = Collector::start();
-    let server =
-        TestServer::start_with(collector.options().env("SYMBOLON_TRUSTED_PROXIES", "127.0.0.0/8"));
+    let server = TestServer::start_with(collector.options().env("SYMBOLON_TRUSTED_PROXIES", "127.0.0.0/8"));
     let rp = RelyingParty::register(&server, json!({}));
     let (user, browser) = server.signed_in("person@example.com");
     let request = rp.authorization_request().with("scope", "openid email offline_access");

@@ -24,7 +24,9 @@ use super::consent::user_name;
 use super::transaction::{self, Asked, Found, Matter, issuer_name};
 use crate::app::App;
 use crate::http::csrf::{Browser, Form, Purpose};
-use crate::http::{Context, Failure, Policy, html, redirect, remove_cookie, script_safe_origin};
+use crate::http::{
+    Context, Failure, Policy, html, redirect, remove_cookie, script_safe_origin, session_cookie,
+};
 use crate::issuer::IssuerState;
 use crate::telemetry::{Endpoint, RequestFacts};
 use crate::verified_hint::{IdTokenHintClaims, id_token_hint};
@@ -231,7 +233,9 @@ fn signed_out(asked: &Asked, to: Option<String>) -> Result<Response, Failure> {
             html(StatusCode::OK, page, &Policy::default())
         }
     };
-    if let Some(cookie) = remove_cookie(issuer, &issuer.cookie) {
+    // A POST from another site brings no Lax cookie: it does not sign the browser out by taking its cookie away.
+    let brought = session_cookie(&asked.headers, issuer).is_some();
+    if let Some(cookie) = remove_cookie(issuer, &issuer.cookie).filter(|_| brought) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(response)

@@ -1,5 +1,7 @@
 //! RP-initiated logout.
 
+use symbolon_testkit::{Answer, TestServer};
+
 use crate::login::{Scene, hidden, userinfo};
 
 fn path(parameters: &[(&str, &str)]) -> String {
@@ -71,4 +73,16 @@ fn an_access_token_is_no_hint() {
         out.field("csrf_token").is_some() && browser.cookie("symbolon_session").is_some(),
         "the person is asked"
     );
+}
+
+/// Another site's form brings no Lax cookie, and its answer must not take the cookie away.
+#[test]
+fn whoever_brings_no_session_cookie_keeps_it() {
+    let server = TestServer::start();
+    let (_, browser) = server.signed_in("person@example.com");
+    let removed =
+        |answer: &Answer| answer.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=0"));
+    assert!(!removed(&server.browser().post("/logout", &[])));
+    let page = browser.get("/logout");
+    assert!(!removed(&page), "it asks first: {page:?}");
 }

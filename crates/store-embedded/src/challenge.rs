@@ -10,27 +10,58 @@ use symbolon_store::port::Challenges;
 use symbolon_store::shard::record_key;
 
 use crate::EmbeddedStore;
-use crate::sharded::KeyMap;
+use crate::sharded::{Key, KeyMap};
 
 /// Challenges that one shard keeps at most; a flood of abandoned logins pushes the soonest to end out.
 const MOST_PER_SHARD: usize = 16_384;
+
+/// Their bytes at most.
+const MOST_BYTES_PER_SHARD: usize = 8 * 1024 * 1024;
 
 /// The challenges of one shard.
 #[derive(Default)]
 pub(crate) struct ChallengeShard {
     kept: KeyMap<(Arc<[u8]>, Timestamp)>,
+    /// Of all values together.
+    bytes: usize,
 }
 
 impl ChallengeShard {
+    fn insert(&mut self, key: Key, value: Arc<[u8]>, end: Timestamp) {
+        self.make_room();
+        self.bytes += value.len();
+        if let Some((before, _)) = self.kept.insert(key, (value, end)) {
+            self.bytes -= before.len();
+        }
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<(Arc<[u8]>, Timestamp)> {
+        let removed = self.kept.remove(key)?;
+        self.bytes -= removed.0.len();
+        Some(removed)
+    }
+
+    /// Removes what ends at `cut` or before.
+    fn remove_until(&mut self, cut: Timestamp) {
+        let bytes = &mut self.bytes;
+        self.kept.retain(|_, (value, end)| {
+            let stays = *end > cut;
+            if !stays {
+                *bytes -= value.len();
+            }
+            stays
+        });
+    }
+
     fn make_room(&mut self) {
-        if self.kept.len() < MOST_PER_SHARD {
+        if self.kept.len() < MOST_PER_SHARD && self.bytes < MOST_BYTES_PER_SHARD {
             return;
         }
         let mut ends: Vec<Timestamp> = self.kept.values().map(|(_, end)| *end).collect();
         let eighth = ends.len() / 8;
         let (_, cut, _) = ends.select_nth_unstable(eighth);
         let cut = *cut;
-        self.kept.retain(|_, (_, end)| *end > cut);
+        self.remove_until(cut);
     }
 }
 
@@ -39,7 +70,7 @@ impl EmbeddedStore {
         self.challenges
             .each(|shard| {
                 let before = shard.kept.len();
-                shard.kept.retain(|_, (_, end)| *end > now);
+                shard.remove_until(now);
                 let gone = (before - shard.kept.len()) as u64;
                 if shard.kept.capacity() > 4 * shard.kept.len() + 64 {
                     shard.kept.shrink_to_fit();
@@ -61,10 +92,7 @@ impl Challenges for EmbeddedStore {
     ) -> Result<(), StoreError> {
         self.check_not_frozen()?;
         let key = record_key(issuer, id);
-        self.challenges.with(self.challenges.route(issuer, id), |shard| {
-            shard.make_room();
-            shard.kept.insert(key, (value, expires_at));
-        });
+        self.challenges.with(self.challenges.route(issuer, id), |shard| shard.insert(key, value, expires_at));
         Ok(())
     }
 
@@ -89,7 +117,31 @@ impl Challenges for EmbeddedStore {
     ) -> Result<Option<Arc<[u8]>>, StoreError> {
         self.check_not_frozen()?;
         let key = record_key(issuer, id);
-        let taken = self.challenges.with(self.challenges.route(issuer, id), |shard| shard.kept.remove(&key));
+        let taken = self.challenges.with(self.challenges.route(issuer, id), |shard| shard.remove(&key));
         Ok(taken.filter(|(_, end)| *end > now).map(|(value, _)| value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_pushes_out_what_ends_first_by_number_and_by_bytes() {
+        for (size, most) in [(10, MOST_PER_SHARD), (8 * 1024, MOST_BYTES_PER_SHARD / (8 * 1024))] {
+            let mut shard = ChallengeShard::default();
+            let value: Arc<[u8]> = vec![7; size].into();
+            for number in 0..2 * MOST_PER_SHARD as u64 {
+                let mut key = [0; 16];
+                key[..8].copy_from_slice(&number.to_be_bytes());
+                shard.insert(key, Arc::clone(&value), Timestamp::from_seconds(number));
+                assert!(shard.kept.len() <= most);
+                assert_eq!(shard.bytes, shard.kept.len() * size);
+                assert!(shard.kept.contains_key(&key));
+            }
+            assert!(shard.kept.len() > most / 2);
+            shard.remove_until(Timestamp::FOREVER);
+            assert_eq!((shard.kept.len(), shard.bytes), (0, 0));
+        }
     }
 }

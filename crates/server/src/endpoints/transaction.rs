@@ -26,6 +26,9 @@ use super::authorize::{Transaction, Visit};
 use crate::http::csrf::{Browser, INTERACTION_LIVES};
 use crate::http::{Context, Failure, read_form, redirect, session_cookie};
 
+/// The longest request that waits for a person, in bytes. Whoever sends one needs no login, and it is kept for minutes.
+const LONGEST_KEPT: usize = 8 * 1024;
+
 /// A challenge as it is stored.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Kept {
@@ -204,6 +207,10 @@ pub(super) async fn send_to(
         Some((id, transaction)) => {
             keep(visit.context, id, &browser, matter(transaction.clone())).await?;
             id.clone()
+        }
+        None if encoded.len() > LONGEST_KEPT => {
+            let error = OAuthError::invalid_request("a request that needs a login may have 8 KiB at most");
+            return refuse(visit, encoded, &error).await;
         }
         None => {
             // The parameters were read from these bytes, so they are UTF-8.

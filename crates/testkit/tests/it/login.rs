@@ -338,3 +338,19 @@ fn a_sign_in_does_not_outlive_the_end_of_its_user() {
     let silent = scene.rp.authorization_request().with("prompt", "none");
     assert_eq!(browser.get(&silent.path()).redirected("error").as_deref(), Some("login_required"));
 }
+
+/// What waits for a person waits in memory, and whoever sends it needs no login.
+#[test]
+fn a_request_that_is_too_long_to_wait_is_refused() {
+    let scene = Scene::new();
+    let request = |bytes| scene.rp.authorization_request().with("state", &"s".repeat(bytes));
+    let (short, long) = (request(7_000), request(9_000));
+    let browser = scene.server.browser();
+    assert!(browser.get(&short.path()).location().starts_with("/login?"));
+    let refused = browser.get(&long.path());
+    assert_eq!(refused.redirected("error").as_deref(), Some("invalid_request"));
+    assert_eq!(refused.redirected("state").unwrap().len(), 9_000);
+    // Where nobody has to be waited for, it is as good as any other.
+    let silent = browser.get(&long.with("prompt", "none").path());
+    assert_eq!(silent.redirected("error").as_deref(), Some("login_required"));
+}

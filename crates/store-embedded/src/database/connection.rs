@@ -1,5 +1,7 @@
 //! How connections are set up, and the migrations.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,8 +25,11 @@ const PREPARED_STATEMENTS: usize = 256;
 /// The write-ahead log is cut back to this after a checkpoint.
 const LOG_KEPT_BYTES: i64 = 16 << 20;
 
-/// Opens the one connection that writes, creating the file (mode as the directory's: 0700) if need be.
+/// Opens the one connection that writes, creating the file if need be: for its owner alone, as there are password hashes
+/// in it. SQLite gives its log the same mode.
 pub(super) fn open_writer(path: &Path, cache_bytes: u64, sync: bool) -> Result<Connection, DatabaseError> {
+    // Where it is not possible, SQLite says what is wrong.
+    drop(OpenOptions::new().create(true).append(true).mode(0o600).open(path));
     let mut connection = Connection::open(path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL syncs the log at every commit; NORMAL would lose the last ones in a power cut.

@@ -330,3 +330,17 @@ fn every_commit_is_synced_unless_that_is_switched_off() {
         assert_eq!(found.unwrap(), wanted);
     }
 }
+
+/// There are password hashes in it, and the directory may be one that others may look into.
+#[test]
+fn its_files_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(&directory);
+    names(&database);
+    for file in std::fs::read_dir(directory.path()).unwrap().flatten() {
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", file.file_name());
+    }
+}

@@ -164,6 +164,21 @@ fn a_failed_sync_is_fatal_and_its_waiters_hear_nothing() {
 }
 
 #[test]
+fn a_panic_in_the_engine_is_fatal_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let (fatal, died) = mpsc::channel();
+    let options = JournalOptions {
+        on_fatal: OnFatal::observed(move |what| fatal.send(what.to_owned()).unwrap()),
+        before_sync: Some(Arc::new(|| panic!("as an engine may"))),
+        ..options()
+    };
+    let journal = Journal::open(directory.path(), clock(), options).unwrap();
+    let commit = journal.append([put(1, b"one")]);
+    assert!(died.recv().unwrap().contains("panicked"));
+    assert!(!journal.writable() && !journal.durable(commit));
+}
+
+#[test]
 fn a_full_disk_refuses_writes_before_they_are_made_and_reads_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let free = Arc::new(AtomicU64::new(1_000));

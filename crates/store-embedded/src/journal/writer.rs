@@ -1,5 +1,6 @@
 //! The one thread that writes: a batch, one sync, the watermark.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -61,8 +62,19 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Runs until the open batch is closed and drained, or the disk fails.
-    pub(super) fn run(mut self) {
+    /// Runs until the open batch is closed and drained, or the disk fails. A panic, of the engine's perhaps, is no better
+    /// than a failure: whoever waits would wait for ever, beside a server that seems to be well.
+    pub(super) fn run(self) {
+        let (open, failed, on_fatal) =
+            (Arc::clone(&self.open), Arc::clone(&self.failed), self.on_fatal.clone());
+        if catch_unwind(AssertUnwindSafe(|| self.write_batches())).is_err() {
+            failed.store(true, Ordering::Release);
+            open.close();
+            on_fatal.call("the journal's thread panicked");
+        }
+    }
+
+    fn write_batches(mut self) {
         let mut pace = Pace::default();
         let mut spare = Vec::new();
         let mut woken = Vec::new();

@@ -19,6 +19,7 @@ use symbolon_store::transfer::Freeze;
 use super::call::{Call, Concerns, Payload, created, done, ok};
 use super::error::{AdminError, Answer};
 use super::operation::{Operation, reference};
+use crate::http::Failure;
 use crate::issuer;
 
 /// How long a store that is to be moved waits for the audit log.
@@ -150,6 +151,12 @@ async fn rewrap(call: Call, payload: Payload) -> Answer {
     let text = read(&path).await?;
     let new = MasterKey::parse(&text);
     let new = Arc::new(new.map_err(|why| AdminError::invalid(format!("{}: {why}", path.display())))?);
+    // In a task of its own: whoever asked may go away, and must not leave it half done.
+    let done = tokio::spawn(rewrapped(call, new)).await;
+    done.map_err(|error| Failure::Internal(format!("the keys were not resealed: {error}")))?
+}
+
+async fn rewrapped(call: Call, new: Arc<MasterKey>) -> Answer {
     let id = new.id();
     let old = call.app.master.load_full();
     // Before anything is written: a key that is made from here on is sealed under the new one already, and what is

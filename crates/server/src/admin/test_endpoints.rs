@@ -65,6 +65,9 @@ async fn session(call: Call, payload: Payload) -> Answer {
     allowed(&call)?;
     let mut fields = payload.fields().await?;
     let named: String = fields.require_either(["user_id", "userId"])?;
+    if named.is_empty() {
+        return Err(AdminError::invalid("user_id is empty"));
+    }
     let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?.unwrap_or(DEFAULT_SESSION);
     let user = active_user(&call, &named).await?;
     let (id, session) = granted::session(&call, user.id.clone(), Duration::from_secs(ttl));

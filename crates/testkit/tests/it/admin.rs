@@ -366,6 +366,7 @@ fn sessions_are_listed_shown_and_ended_without_their_secret() {
     assert_eq!(by_email["expires_at"], json!(server.now().millis() + 7_200_000));
     assert!(by_email["cookie_value"].as_str().unwrap().contains(by_email["session_id"].as_str().unwrap()));
     assert_eq!(server.admin("POST", "/test/sessions", Some(json!({}))).status, 400);
+    assert_eq!(server.admin("POST", "/test/sessions", Some(json!({ "user_id": "" }))).status, 400);
     assert_eq!(server.admin("POST", "/test/sessions", Some(json!({ "user_id": "nobody" }))).status, 404);
 }
 

@@ -72,6 +72,18 @@ impl<'a> Params<'a> {
             .ok_or_else(|| OAuthError::with(ErrorCode::InvalidRequest, format!("{name} is missing")))
     }
 
+    /// Refuses parameters that come more than once, whether anything reads them or not, but for those that may.
+    ///
+    /// # Errors
+    /// `invalid_request` (RFC 6749 3.2, 5.2).
+    pub fn refuse_repeated(&self, but: &[&str]) -> Result<(), OAuthError> {
+        let names = || self.list.iter().map(|(name, _)| &**name);
+        let repeated_name = names()
+            .enumerate()
+            .find(|(place, name)| !but.contains(name) && names().take(*place).any(|before| before == *name));
+        repeated_name.map_or(Ok(()), |(_, name)| Err(repeated(name)))
+    }
+
     /// Every value of a parameter that may come more than once (RFC 8693 2.1: `audience`, `resource`).
     pub fn get_all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.list.iter().filter(move |(own, _)| own == name).map(|(_, value)| &**value)
@@ -165,6 +177,10 @@ mod tests {
         let params = parse("a=1&b=2&a=1");
         assert_eq!(params.get("a").map_err(|e| e.code), Err(ErrorCode::InvalidRequest));
         assert_eq!(params.get_all("a").collect::<Vec<_>>(), ["1", "1"]);
+        assert_eq!(params.refuse_repeated(&[]).map_err(|e| e.code), Err(ErrorCode::InvalidRequest));
+        assert_eq!(params.refuse_repeated(&["b"]).map_err(|e| e.code), Err(ErrorCode::InvalidRequest));
+        assert_eq!(params.refuse_repeated(&["a"]), Ok(()));
+        assert_eq!(parse("a=1&b=1&a=").refuse_repeated(&[]), Ok(()));
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct Exchange<'a> {
     pub subject_token: &'a str,
     /// To be verified; none where the result stands for the subject alone (RFC 8693 1.1, impersonation).
     pub actor_token: Option<&'a str>,
+    /// What the result is called (RFC 8693 2.2.1): as it was asked for, else an access token.
+    pub issued_token_type: &'static str,
     scope: Option<Scope>,
     audience: &'a [&'a str],
     resource: &'a [&'a str],
@@ -93,6 +95,7 @@ pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result
     if requested.is_some_and(|requested| !is_access_token_type(requested)) {
         return Err(OAuthError::invalid_request("this requested_token_type is not issued"));
     }
+    let issued_token_type = if requested == Some(JWT_TYPE) { JWT_TYPE } else { ACCESS_TOKEN_TYPE };
     let actor_token = check_actor_parameters(request)?
         .filter(|_| client.token_exchange.delegation_mode == DelegationMode::Delegation);
     let scope = match present(request.scope) {
@@ -103,7 +106,7 @@ pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result
     };
     check_targets(client, request)?;
     let ExchangeRequest { audience, resource, .. } = *request;
-    Ok(Exchange { subject_token, actor_token, scope, audience, resource })
+    Ok(Exchange { subject_token, actor_token, issued_token_type, scope, audience, resource })
 }
 
 /// RFC 6749 3.2: a parameter without a value is as if it was omitted.

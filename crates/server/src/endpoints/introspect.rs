@@ -35,6 +35,7 @@ async fn answer(context: &Context, headers: &HeaderMap, body: Body) -> Result<Re
     context.app.store.check_lease()?;
     let form = read_form(headers, body, context.body_limits()).await?;
     let form = Params::parse(&form)?;
+    form.refuse_repeated(&[])?;
     let mut durable = Durable::already();
     let now = context.app.now();
     let client = authenticate(context, headers, &form, EndpointClass::Introspect, now, &mut durable).await?;

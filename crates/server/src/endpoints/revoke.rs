@@ -46,6 +46,7 @@ async fn answer(
 ) -> Result<(), Failure> {
     let form = read_form(&parts.headers, body, context.body_limits()).await?;
     let form = Params::parse(&form)?;
+    form.refuse_repeated(&[])?;
     let mut durable = Durable::already();
     let client =
         authenticate(context, &parts.headers, &form, EndpointClass::Revoke, context.app.now(), &mut durable)

@@ -31,6 +31,9 @@ fn a_result_names_subject_actor_and_targets_and_dies_with_its_subject() {
     );
     let tokens = TokenSet::of(&answer);
     assert_eq!(tokens.body["issued_token_type"], ACCESS_TOKEN);
+    let jwt = "urn:ietf:params:oauth:token-type:jwt";
+    let called = exchange(&service, &subject, &[("requested_token_type", jwt)]).json();
+    assert_eq!(called["issued_token_type"], jwt);
     let (_, claims) = decode_jwt(&tokens.access_token);
     assert_eq!(claims["sub"], json!(user));
     assert_eq!(claims["aud"], json!(["https://api.example", "https://api.example/users"]));

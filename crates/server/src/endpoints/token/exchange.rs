@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::token::token_exchange::{self as rule, ACCESS_TOKEN_TYPE, ExchangeRequest};
+use symbolon_protocol::token::token_exchange::{self as rule, ExchangeRequest};
 use symbolon_store::Durable;
 
 use super::{Granted, Granting};
@@ -27,6 +27,7 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     };
     let rules = granting.rules();
     let exchange = rule::check(&rules, &request)?;
+    let issued_token_type = exchange.issued_token_type;
     let subject = live(granting, exchange.subject_token, rule::invalid_subject_token(), &mut durable).await?;
     let actor = match exchange.actor_token {
         Some(token) => Some(live(granting, token, rule::invalid_actor_token(), &mut durable).await?),
@@ -38,7 +39,7 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
         access: Box::new(claims),
         id: None,
         refresh_token: None,
-        issued_token_type: Some(ACCESS_TOKEN_TYPE),
+        issued_token_type: Some(issued_token_type),
         durable,
     })
 }

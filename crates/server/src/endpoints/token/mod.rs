@@ -92,6 +92,8 @@ async fn grant<'a>(
     asking: &mut Asking,
 ) -> Result<(Granted, Signing<'a>), Failure> {
     let form = Params::parse(form)?;
+    // RFC 8693 2.1 lets these two come several times.
+    form.refuse_repeated(&["audience", "resource"])?;
     let grant_type = form.get("grant_type")?.and_then(GrantType::parse);
     asking.endpoint = match grant_type {
         Some(GrantType::AuthorizationCode) => Endpoint::TokenAuthorizationCode,

@@ -48,9 +48,9 @@ fn a_parameter_twice_is_an_invalid_request() {
     let (party, basic) = server.client();
     let headers = [("Authorization", basic.as_str()), ("Content-Type", super::FORM)];
     for (path, names) in [
-        ("/token", &["grant_type", "scope", "client_id", "client_secret"][..]),
-        ("/introspect", &["token"]),
-        ("/revoke", &["token"]),
+        ("/token", &["grant_type", "scope", "client_id", "client_secret", "code", "unknown"][..]),
+        ("/introspect", &["token", "token_type_hint"]),
+        ("/revoke", &["token", "token_type_hint"]),
     ] {
         for name in names {
             let twice = format!("grant_type=client_credentials&token=x&{name}=a&{name}=a");

@@ -151,14 +151,23 @@ impl App {
         self.load_all().await
     }
 
+    /// Requests in flight hold the issuer that they are for: one whose record is as it was stays the same, and they see
+    /// its new keys and settings.
     async fn load_all(&self) -> Result<(), IssuerError> {
-        let config = self.config.load();
-        let master = self.master.load();
+        let (config, known) = (self.config.load(), self.issuers.load_full());
+        let (store, master) = (&*self.store, self.master.load());
         let mut states = Vec::new();
-        for issuer in self.store.issuers().await? {
-            let loaded =
-                IssuerState::load(&*self.store, &issuer, &master, &config.security, self.now()).await?;
-            states.push(Arc::new(loaded));
+        for issuer in store.issuers().await? {
+            states.push(match known.by_id(&issuer.id).filter(|known| known.record == issuer) {
+                Some(known) => {
+                    known.reload_keys(store, &master, self.now()).await?;
+                    known.reload_settings(store).await?;
+                    Arc::clone(known)
+                }
+                None => {
+                    Arc::new(IssuerState::load(store, &issuer, &master, &config.security, self.now()).await?)
+                }
+            });
         }
         self.issuers.store(Arc::new(Directory::new(states)));
         Ok(())
@@ -216,7 +225,7 @@ impl App {
     /// when it was called, however many follow at once.
     ///
     /// # Errors
-    /// [`IssuerError`]: memory is as it was.
+    /// [`IssuerError`]: memory is as it was, or some of it newer.
     pub async fn follow(&self, changed: &Changed) -> Result<(), IssuerError> {
         let _ordered = self.following.lock().await;
         let issuers = self.issuers.load_full();

@@ -48,3 +48,12 @@ fn processes_with_different_urls_do_not_go_on_correcting_each_other() {
     assert_eq!(stored.first().unwrap().url, "https://moved.example");
     assert_eq!(&*default_issuer(&server.app).url, "https://moved.example");
 }
+
+/// Whatever is in flight goes on with the issuer that it holds: it must see that a key was revoked.
+#[test]
+fn an_issuer_stays_the_same_when_all_are_read_again() {
+    let server = TestServer::start();
+    let held = default_issuer(&server.app);
+    server.block_on(server.app.follow(&Changed::Everything)).unwrap();
+    assert!(Arc::ptr_eq(&held, &default_issuer(&server.app)));
+}

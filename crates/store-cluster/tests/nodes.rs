@@ -207,6 +207,13 @@ async fn a_node_without_its_lease_does_not_serve() {
     options.postgres.timeout = Duration::from_secs(2);
     let store = ClusterStore::open(options).await.unwrap();
     store.check_lease().unwrap();
+    postgres.psql(
+        "lease",
+        "CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN UPDATE control SET version = version + 1; RETURN NEW; END $$;
+         CREATE TRIGGER change BEFORE UPDATE ON leases FOR EACH ROW
+         WHEN (OLD.until < now()) EXECUTE FUNCTION change()",
+    );
     let postgres = Arc::new(postgres);
     let killed = Arc::clone(&postgres);
     tokio::task::spawn_blocking(move || killed.kill()).await.unwrap();
@@ -215,6 +222,8 @@ async fn a_node_without_its_lease_does_not_serve() {
     let restarted = Arc::clone(&postgres);
     tokio::task::spawn_blocking(move || restarted.restart()).await.unwrap();
     until("the lease is back", async || store.check_lease().is_ok()).await;
+    // What was changed after the node had looked, and before it had a lease that others wait for.
+    assert_eq!(postgres.psql("lease", "SELECT seen = control.version FROM leases, control"), "t");
 }
 
 /// A clock that jumps is no clock to judge a retry or an end by: from that moment, not from the next beat, and until it

@@ -39,18 +39,19 @@ impl Nodes {
     /// One beat. At the `start` nothing is remembered that could be out of date.
     pub(super) async fn beat(&self, start: bool) -> Result<(), StoreError> {
         let connection = self.shared.postgres.connection().await?;
-        let asked = self.passed();
-        let Some(row) = connection.first(CONTROL, &[]).await? else {
-            return Err(StoreError::Failed("the control version is missing".into()));
-        };
-        let (control, database_clock): (i64, i64) = (column(&row, 0)?, column(&row, 1)?);
-        // It was read at some moment between question and answer.
-        let read_at = i64::midpoint(asked, self.passed());
-        self.origin.store(database_clock.saturating_sub(read_at), Ordering::Relaxed);
-        if control > self.seen.load(Ordering::Acquire) {
-            self.follow(&connection, control, start).await?;
+        let mut control = self.control(&connection).await?;
+        loop {
+            if control > self.seen.load(Ordering::Acquire) {
+                self.follow(&connection, control, start).await?;
+            }
+            let asked = self.renew(&connection).await?;
+            // Where this node had no lease, whoever changed something meanwhile did not wait for it.
+            control = self.control(&connection).await?;
+            if self.holds_lease() || control <= self.seen.load(Ordering::Acquire) {
+                self.hold_lease(asked);
+                break;
+            }
         }
-        self.renew(&connection).await?;
         let rows = connection.all(OTHERS, &[&self.node]).await?;
         let lease = |row: &tokio_postgres::Row| {
             Ok(Lease {
@@ -68,6 +69,19 @@ impl Nodes {
         Ok(())
     }
 
+    /// The control version, and the database's clock by the way.
+    async fn control(&self, connection: &Connection) -> Result<i64, StoreError> {
+        let asked = self.passed();
+        let Some(row) = connection.first(CONTROL, &[]).await? else {
+            return Err(StoreError::Failed("the control version is missing".into()));
+        };
+        let (control, database_clock): (i64, i64) = (column(&row, 0)?, column(&row, 1)?);
+        // It was read at some moment between question and answer.
+        let read_at = i64::midpoint(asked, self.passed());
+        self.origin.store(database_clock.saturating_sub(read_at), Ordering::Relaxed);
+        Ok(control)
+    }
+
     /// Takes over what every node must know. A lease is only renewed by those who do.
     async fn follow(&self, connection: &Connection, control: i64, start: bool) -> Result<(), StoreError> {
         self.shared.generations.reload(connection).await?;
@@ -82,18 +96,22 @@ impl Nodes {
         Ok(())
     }
 
-    async fn renew(&self, connection: &Connection) -> Result<(), StoreError> {
-        // Counted from before the database is asked: it cannot have begun to count earlier.
+    /// Renews the lease in the database; when that was asked for.
+    async fn renew(&self, connection: &Connection) -> Result<Instant, StoreError> {
         let asked = Instant::now();
         let (told, seen) = (self.told.load(Ordering::Acquire), self.seen.load(Ordering::Acquire));
         let version = env!("CARGO_PKG_VERSION");
         connection.change(RENEW, &[&self.node, &told, &seen, &version]).await?;
+        Ok(asked)
+    }
+
+    /// Serves from now on. Counted from before the database was asked: it cannot have begun to count earlier.
+    fn hold_lease(&self, asked: Instant) {
         if *self.stopping.borrow() {
-            return Ok(());
+            return;
         }
         let until = asked.duration_since(self.began) + LEASE;
         self.lease.fetch_max(u64::try_from(until.as_millis()).unwrap_or(0), Ordering::AcqRel);
-        Ok(())
     }
 
     /// Drops everything that this node remembers.

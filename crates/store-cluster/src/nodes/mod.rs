@@ -130,10 +130,14 @@ impl Nodes {
                 return Err(wrong_clock(skew));
             }
         }
-        if self.lease.load(Ordering::Acquire) > passed.unsigned_abs() {
+        if self.holds_lease() {
             return Ok(());
         }
         Err(StoreError::Unavailable("this node could not renew its lease in PostgreSQL".into()))
+    }
+
+    fn holds_lease(&self) -> bool {
+        self.lease.load(Ordering::Acquire) > self.passed().unsigned_abs()
     }
 
     /// Milliseconds since `began`.

@@ -107,6 +107,8 @@ async fn is_found_under_foreign_names(back_end: &dyn BackEnd) {
             "{text}"
         );
         assert!(told(store.session(issuer, &id, *now).await).await.is_none(), "{text}");
+        // An id that has ended does not come back.
+        let id = SessionId::new(format!("{text}2"));
         told(store.open_session(issuer, &id, session(issuer, &id, "user", *now)).await).await;
     }
     assert_eq!(told(store.end_sessions_of(issuer, &user, &with_tokens(*now)).await).await, 4);

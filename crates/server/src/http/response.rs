@@ -94,11 +94,15 @@ impl Policy<'_> {
     }
 }
 
-/// The origin of a URI where it may stand in a policy: `https://host[:port]`, or a private-use scheme.
+/// The origin of a URI where it may stand in a policy: `https://host[:port]`, or a private-use scheme. For an IPv6 address,
+/// which a policy cannot name (CSP 3 2.3.1, host-part), the scheme alone: a native application's `http://[::1]:port` is sent
+/// its answer by the form's redirect.
 pub fn script_safe_origin(uri: &str) -> Option<String> {
     let url = Url::parse(uri).ok()?;
     match url.scheme() {
-        "https" | "http" => Some(url.origin().ascii_serialization()),
+        "https" | "http" if !matches!(url.host(), Some(Host::Ipv6(_))) => {
+            Some(url.origin().ascii_serialization())
+        }
         scheme => Some(format!("{scheme}:")),
     }
 }
@@ -128,6 +132,18 @@ pub fn html(status: StatusCode, page: String, policy: &Policy<'_>) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_policy_names_what_it_can() {
+        for (uri, source) in [
+            ("https://app.example/cb?x=1", "https://app.example"),
+            ("http://127.0.0.1:4567/cb", "http://127.0.0.1:4567"),
+            ("http://[::1]:4567/cb", "http:"),
+            ("com.example.app:/cb", "com.example.app:"),
+        ] {
+            assert_eq!(script_safe_origin(uri).as_deref(), Some(source));
+        }
+    }
 
     #[test]
     fn only_https_issuers_with_a_name_bind_their_host() {

@@ -17,7 +17,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::{Audit, Store};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::app::App;
@@ -95,16 +95,20 @@ impl Jobs {
 
 async fn joined(mut tasks: JoinSet<()>) {
     while let Some(ended) = tasks.join_next().await {
-        if let Err(error) = ended {
-            tracing::error!(target: "symbolon::jobs", %error, "a background job went down");
-        }
+        report(ended);
+    }
+}
+
+fn report(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(target: "symbolon::jobs", %error, "a background job went down");
     }
 }
 
 type Boxed = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Runs a job now and then once per period, until told to stop. One that is running is let finish.
-async fn every<F: Future<Output = ()>>(
+async fn every<F: Future<Output = ()> + Send + 'static>(
     period: Duration,
     mut stopping: watch::Receiver<bool>,
     mut job: impl FnMut() -> F,
@@ -116,7 +120,8 @@ async fn every<F: Future<Output = ()>>(
         tokio::select! {
             biased;
             () = stopped(&mut stopping) => return,
-            _ = ticks.tick() => job().await,
+            // In a task of its own: where one run panics, the next one comes all the same.
+            _ = ticks.tick() => report(tokio::spawn(job()).await),
         }
     }
 }

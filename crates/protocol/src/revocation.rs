@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::client::Client;
 use crate::error::OAuthError;
 use crate::family::Family;
 use crate::grant::{GrantId, Slot};
@@ -117,29 +118,39 @@ impl SessionEnd {
     }
 }
 
-/// How long a tombstone is kept at least. What it ends may have been issued when lifetimes were longer than they are now:
-/// no issuer's access tokens live longer than this, nor do those that an administrator asks for.
+/// How long a tombstone is kept at least: no issuer's access tokens live longer than this, nor do those that an
+/// administrator asks for.
 pub const KEPT_AT_LEAST: Duration = Duration::from_secs(31 * 86_400);
 
+/// The longest that anything may live that is issued now, to whom the issuer's settings and what a client sets differently
+/// apply.
+pub fn life_of(settings: &IssuerSettings, overrides: &ClientOverrides) -> Duration {
+    let lifetimes = settings.lifetimes_for(overrides);
+    // A family's last access token lives on behind it; a session ends families that are bound to it.
+    lifetimes.refresh_token_absolute.max(lifetimes.session) + lifetimes.access_token.max(lifetimes.code)
+}
+
 /// The longest that anything of a session, a user, a client or the issuer may live: what their tombstones need. It looks
-/// at the issuer's settings and at what clients set differently.
+/// at the issuer's settings, those of before that something outlives, and at what clients set differently.
 pub fn longest_life<'a>(
     settings: &IssuerSettings,
     clients: impl IntoIterator<Item = &'a ClientOverrides>,
 ) -> Duration {
-    let of = |overrides: &ClientOverrides| {
-        let lifetimes = settings.lifetimes_for(overrides);
-        // A family's last access token lives on behind it; a session ends families that are bound to it.
-        lifetimes.refresh_token_absolute.max(lifetimes.session) + lifetimes.access_token.max(lifetimes.code)
-    };
-    let own = of(&ClientOverrides::default()).max(KEPT_AT_LEAST);
-    clients.into_iter().map(of).fold(own, Duration::max)
+    let own = life_of(settings, &ClientOverrides::default());
+    let own = own.max(KEPT_AT_LEAST).max(settings.outlived_life());
+    clients.into_iter().map(|overrides| life_of(settings, overrides)).fold(own, Duration::max)
 }
 
 /// Until when the tombstone of a family's grant is needed: the family itself may come back from a store that went
 /// backwards, and its access tokens live on.
-pub fn grant_needed_until(family: &Family, access_token: Duration, now: Timestamp) -> Timestamp {
-    (family.expires_at.max(now) + access_token).max(now + KEPT_AT_LEAST)
+pub fn grant_needed_until(
+    family: &Family,
+    settings: &IssuerSettings,
+    overrides: &ClientOverrides,
+    now: Timestamp,
+) -> Timestamp {
+    let access_token = settings.lifetimes_for(overrides).access_token;
+    (family.expires_at.max(now) + access_token).max(now + settings.outlived_life().max(KEPT_AT_LEAST))
 }
 
 /// RFC 7009 2.1: a token is revoked by the client that it was issued to; the request is refused otherwise, the client
@@ -174,12 +185,13 @@ pub fn of_access_token(
 /// `invalid_grant` for another client's token.
 pub fn of_refresh_token(
     family: &Family,
-    caller: &ClientId,
-    access_token: Duration,
+    caller: &Client,
+    settings: &IssuerSettings,
     now: Timestamp,
 ) -> Result<Tombstone, OAuthError> {
-    check_owner(&family.client, caller)?;
-    Ok(Tombstone::grant(family.grant.clone(), grant_needed_until(family, access_token, now)))
+    check_owner(&family.client, &caller.client_id)?;
+    let until = grant_needed_until(family, settings, &caller.settings, now);
+    Ok(Tombstone::grant(family.grant.clone(), until))
 }
 
 /// What a replayed code takes: the end of its grant, the family and every access token (RFC 6749 4.1.2, RFC 9700 4.5).

@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 
+use crate::time::Timestamp;
+
 /// How long things live. In JSON: whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -72,6 +74,20 @@ pub struct IssuerSettings {
     pub introspection_audience: Option<String>,
     /// Days that the audit log is kept.
     pub audit_days: u32,
+    /// What was issued when lifetimes were longer. Nobody sets it: it follows from changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outlived: Option<Outlived>,
+}
+
+/// Settings of before, which what was issued under them outlives: tombstones and retired keys are kept for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outlived {
+    /// The longest life that they allowed.
+    #[serde(with = "seconds")]
+    pub life: Duration,
+    /// When all of it has ended.
+    pub until: Timestamp,
 }
 
 impl Default for IssuerSettings {
@@ -88,6 +104,7 @@ impl Default for IssuerSettings {
             introspection_strict: false,
             introspection_audience: None,
             audit_days: 90,
+            outlived: None,
         }
     }
 }
@@ -120,6 +137,18 @@ pub struct ClientOverrides {
 }
 
 impl IssuerSettings {
+    /// Remembers that something could live for so long until `now`, and forgets what has ended.
+    pub fn outlive(&mut self, life: Duration, now: Timestamp) {
+        let before = self.outlived.filter(|before| before.until > now);
+        let (known, until) = before.map_or((Duration::ZERO, now), |before| (before.life, before.until));
+        self.outlived = Some(Outlived { life: life.max(known), until: until.max(now + life) });
+    }
+
+    /// How long something may live that was issued under settings of before.
+    pub fn outlived_life(&self) -> Duration {
+        self.outlived.map_or(Duration::ZERO, |outlived| outlived.life)
+    }
+
     /// The lifetimes that hold for a client.
     pub fn lifetimes_for(&self, client: &ClientOverrides) -> Lifetimes {
         let pick = |own: Option<u64>, issuer: Duration| own.map_or(issuer, Duration::from_secs);

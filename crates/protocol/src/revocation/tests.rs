@@ -1,6 +1,7 @@
 use super::*;
 use crate::error::ErrorCode;
-use crate::token::fixture::{NOW, access_token, after, family};
+use crate::settings::Outlived;
+use crate::token::fixture::{self, NOW, access_token, after, family};
 
 fn issuer() -> IssuerId {
     IssuerId::default_issuer()
@@ -25,24 +26,35 @@ fn another_clients_token_is_refused_by_rfc_7009_section_2_1() {
     let token = access_token("app", "openid");
     let answer = of_access_token(&issuer(), &token, &client("other"), NOW).map_err(|error| error.code);
     assert_eq!(answer, Err(ErrorCode::InvalidGrant));
-    let hour = Duration::from_secs(3600);
-    let answer = of_refresh_token(&family(), &client("other"), hour, NOW).map_err(|error| error.code);
+    let settings = IssuerSettings::default();
+    let answer =
+        of_refresh_token(&family(), &fixture::client("other"), &settings, NOW).map_err(|error| error.code);
     assert_eq!(answer, Err(ErrorCode::InvalidGrant));
 }
 
 #[test]
 fn a_refresh_token_takes_its_grant_along() {
     let family = family();
-    let hour = Duration::from_secs(3600);
-    let stone = of_refresh_token(&family, &client("app"), hour, NOW).unwrap();
+    let settings = IssuerSettings::default();
+    let stone = of_refresh_token(&family, &fixture::client("app"), &settings, NOW).unwrap();
     assert_eq!(stone.target, Target::Grant(family.grant.clone()));
     assert_eq!(stone.slot, family.grant.slot().number());
-    // The access tokens may have been issued when they lived longer.
     assert_eq!(stone.expires_at, NOW + KEPT_AT_LEAST);
-    let ended = Family { expires_at: Timestamp::EPOCH, ..family.clone() };
-    assert_eq!(grant_needed_until(&ended, hour, NOW), NOW + KEPT_AT_LEAST);
-    let long = Family { expires_at: NOW + 2 * KEPT_AT_LEAST, ..family };
-    assert_eq!(grant_needed_until(&long, hour, NOW), long.expires_at + hour);
+    let until = |ends, settings| {
+        grant_needed_until(
+            &Family { expires_at: ends, ..family.clone() },
+            settings,
+            &ClientOverrides::default(),
+            NOW,
+        )
+    };
+    let (late, hour) = (NOW + 2 * KEPT_AT_LEAST, Duration::from_secs(3600));
+    assert_eq!(until(Timestamp::EPOCH, &settings), NOW + KEPT_AT_LEAST);
+    assert_eq!(until(late, &settings), late + hour);
+    // Its access tokens may have been issued when they lived longer.
+    let mut lowered = settings.clone();
+    lowered.outlive(3 * KEPT_AT_LEAST, NOW);
+    assert_eq!(until(late, &lowered), NOW + 3 * KEPT_AT_LEAST);
 }
 
 #[test]
@@ -73,4 +85,17 @@ fn the_longest_life_looks_at_clients_too() {
     let short = ClientOverrides { access_token_lifetime: Some(1), ..ClientOverrides::default() };
     assert!(longest_life(&settings, [&short, &long]) > Duration::from_secs(year));
     assert_eq!(longest_life(&settings, [&short]), own.max(KEPT_AT_LEAST));
+}
+
+#[test]
+fn what_outlives_its_settings_is_remembered_until_it_has_ended() {
+    let day = Duration::from_secs(86_400);
+    let mut settings = IssuerSettings::default();
+    settings.outlive(400 * day, NOW);
+    assert_eq!(longest_life(&settings, []), 400 * day);
+    // The longer one lasts, and what is lowered later ends later.
+    settings.outlive(100 * day, NOW + 350 * day);
+    assert_eq!(settings.outlived, Some(Outlived { life: 400 * day, until: NOW + 450 * day }));
+    settings.outlive(50 * day, NOW + 450 * day);
+    assert_eq!(settings.outlived, Some(Outlived { life: 50 * day, until: NOW + 500 * day }));
 }

@@ -223,7 +223,7 @@ pub fn rotation(context: &Context<'_>, family: &Family, presented: u32) -> Rotat
         idle: context.lifetimes().refresh_token_idle,
         // RFC 9700 2.2.2: refresh tokens of public clients MUST be sender-constrained or rotate.
         rotate: client.is_public() || own.refresh_token_rotation.unwrap_or(settings.refresh_token_rotation),
-        tombstone_until: grant_needed_until(family, context.lifetimes().access_token, now),
+        tombstone_until: grant_needed_until(family, settings, own, now),
     }
 }
 

@@ -10,13 +10,14 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata::{self, Metadata, Registration};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::ClientId;
+use symbolon_protocol::revocation::life_of;
 use symbolon_store::StoreError;
 use symbolon_store::port::Created;
 
 use super::call::{Call, Concerns, Payload, created, done, ok};
 use super::error::{AdminError, Answer};
 use super::operation::{Operation, PAGE, Parameter, page_of, wrapped};
-use super::{ending, paging, signing_keys};
+use super::{ending, paging, settings, signing_keys};
 
 pub(super) fn operations() -> Vec<Operation> {
     const ONE: &str = "/clients/{client_id}";
@@ -134,6 +135,12 @@ async fn changed(
     let before = load(call).await?;
     let registration = rule(&before)?;
     signing_keys::ensure(call, algorithms(&registration.client)).await?;
+    let of_issuer = call.issuer.settings.load_full();
+    let life = |client: &Client| life_of(&of_issuer, &client.settings);
+    if life(&before) > life(&registration.client) {
+        // Before it changes: what was issued until then outlives it, and may have to be ended.
+        settings::outlive(call, life(&before)).await?;
+    }
     match call.app.store.update_client(call.id(), registration.client.clone(), before.updated_at).await {
         Ok(true) => {}
         Ok(false) => return Err(unknown()),

@@ -89,8 +89,7 @@ async fn refresh_token(
     let Context { app, issuer, .. } = context;
     let Some((id, _)) = family_of(context, token) else { return Ok(false) };
     let Some(family) = app.store.family(&issuer.id, &id).await?.take(durable) else { return Ok(true) };
-    let lifetime = issuer.settings.load().lifetimes_for(&client.settings).access_token;
-    let tombstone = revocation::of_refresh_token(&family, &client.client_id, lifetime, app.now())?;
+    let tombstone = revocation::of_refresh_token(&family, client, &issuer.settings.load(), app.now())?;
     app.store.end_family(&issuer.id, &id, &tombstone).await?.take(durable);
     context.audit_by(Actor::Client, Event::FamilyEnded, Some(&family.user), Some(&client.client_id));
     Ok(true)

@@ -300,3 +300,31 @@ fn settings_are_each_issuers_own() {
     assert_eq!(there.token(&credentials).json()["expires_in"], 77);
     assert_eq!(Browser::new(&url).get("/.well-known/jwks.json").status, 200);
 }
+
+/// What was issued while things lived longer must stay ended for as long as it would have lived.
+#[test]
+fn an_end_outlasts_what_was_issued_under_longer_lifetimes() {
+    const DAY: u64 = 86_400;
+    let server = TestServer::start();
+    let own = json!({ "settings": { "access_token_lifetime": 365 * DAY } });
+    let rp = RelyingParty::register(&server, own);
+    let (user, browser) = server.signed_in("a@example.com");
+    let (_, other) = server.signed_in("b@example.com");
+    let (ended, lives) = (rp.sign_in(&browser).access_token, rp.sign_in(&other).access_token);
+    let path = format!("/clients/{}", rp.client_id);
+    assert_eq!(
+        server.admin("PATCH", &path, Some(json!({ "settings": { "access_token_lifetime": 3600 } }))).status,
+        200
+    );
+    assert_eq!(life(&rp.sign_in(&browser).access_token), 3600);
+    assert_eq!(server.admin("DELETE", &format!("/users/{user}"), None).status, 204);
+    server.clock.advance(seconds(60 * DAY));
+    server.block_on(server.app.store.sweep(server.now())).unwrap();
+    let active = |token: &str| rp.post("/introspect", &[("token", token)]).json()["active"] == true;
+    assert!(!active(&ended));
+    assert!(active(&lives), "else this would show nothing");
+    // It is nobody's to see or to set.
+    assert!(server.admin("GET", "/settings", None).json()["settings"]["outlived"].is_null());
+    let set = json!({ "outlived": { "life": 1, "until": 1 } });
+    assert_eq!(server.admin("PATCH", "/settings", Some(set)).status, 400);
+}

@@ -3,6 +3,8 @@
 mod named;
 pub(super) mod rule;
 
+use std::time::Duration;
+
 use http::Method;
 use serde_json::{Map, Value, json};
 use symbolon_protocol::event::Event;
@@ -14,6 +16,7 @@ use super::call::{Call, Concerns, Payload, ok};
 use super::error::{AdminError, Answer};
 use super::operation::{Operation, wrapped};
 use super::signing_keys;
+use crate::issuer::longest_life;
 
 pub(super) fn operations() -> Vec<Operation> {
     let settings = || wrapped("settings", "IssuerSettings");
@@ -41,7 +44,7 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn view(settings: &IssuerSettings) -> Value {
-    json!({ "settings": settings })
+    json!({ "settings": rule::document(settings) })
 }
 
 async fn show(call: Call) -> Answer {
@@ -72,10 +75,18 @@ async fn change(
 ) -> Result<IssuerSettings, AdminError> {
     for _ in 0..2 {
         let seen = call.app.store.settings(call.id()).await?;
-        let settings = rule(&seen)?;
+        let mut settings = IssuerSettings { outlived: seen.outlived, ..rule(&seen)? };
         rule::check(&settings)?;
         if settings == seen {
             return Ok(settings);
+        }
+        if settings.lifetimes != seen.lifetimes {
+            let (store, now) = (&*call.app.store, call.now());
+            let possible =
+                longest_life(store, call.id(), &IssuerSettings { outlived: None, ..seen.clone() }).await?;
+            if possible > longest_life(store, call.id(), &settings).await? {
+                settings.outlive(possible, now);
+            }
         }
         signing_keys::ensure(call, std::iter::once(settings.signing_algorithm)).await?;
         match call.app.store.put_settings(call.id(), &seen, settings.clone()).await {
@@ -85,6 +96,24 @@ async fn change(
                 call.audit(Event::SettingsUpdated, Concerns { detail, ..Concerns::default() });
                 return Ok(settings);
             }
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(StoreError::Conflict.into())
+}
+
+/// Remembers that something could live for so long until now, before that changes.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn outlive(call: &Call, life: Duration) -> Result<(), AdminError> {
+    for _ in 0..2 {
+        let seen = call.app.store.settings(call.id()).await?;
+        let mut settings = seen.clone();
+        settings.outlive(life, call.now());
+        match call.app.store.put_settings(call.id(), &seen, settings).await {
+            Ok(()) => return Ok(call.app.follow(&Changed::Settings(call.id().clone())).await?),
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error.into()),
         }

@@ -10,9 +10,9 @@ use super::super::error::AdminError;
 const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
 
-/// The settings as JSON.
+/// The settings as JSON: those that somebody may set.
 pub(in crate::admin) fn document(settings: &IssuerSettings) -> Map<String, Value> {
-    match serde_json::to_value(settings) {
+    match serde_json::to_value(IssuerSettings { outlived: None, ..settings.clone() }) {
         Ok(Value::Object(object)) => object,
         _ => Map::new(),
     }
@@ -27,6 +27,9 @@ pub(in crate::admin) fn read(
     named: Map<String, Value>,
 ) -> Result<IssuerSettings, AdminError> {
     let defaults = document(&IssuerSettings::default());
+    if named.contains_key("outlived") {
+        return Err(AdminError::invalid("outlived is not valid: it follows from changes"));
+    }
     for (name, value) in named {
         let value = match (onto.get(&name), value) {
             (_, Value::Null) => defaults.get(&name).cloned().unwrap_or_default(),

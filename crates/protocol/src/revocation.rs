@@ -122,8 +122,7 @@ impl SessionEnd {
 /// administrator asks for.
 pub const KEPT_AT_LEAST: Duration = Duration::from_secs(31 * 86_400);
 
-/// The longest that anything may live that is issued now, to whom the issuer's settings and what a client sets differently
-/// apply.
+/// The longest that anything may live that is issued now, by the issuer's settings and what one client sets differently.
 pub fn life_of(settings: &IssuerSettings, overrides: &ClientOverrides) -> Duration {
     let lifetimes = settings.lifetimes_for(overrides);
     // A family's last access token lives on behind it; a session ends families that are bound to it.

@@ -65,6 +65,13 @@ impl DataDirectory {
         Ok(directory)
     }
 
+    /// Whether a process holds the directory at `path`. Nothing is made there.
+    #[must_use]
+    pub fn is_held(path: &Path) -> bool {
+        let lock = OpenOptions::new().read(true).write(true).open(path.join(LOCK_FILE));
+        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
     /// The directory itself.
     #[must_use]
     pub fn path(&self) -> &Path {

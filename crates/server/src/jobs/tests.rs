@@ -42,6 +42,22 @@ async fn a_job_runs_at_once_and_once_per_period_until_it_is_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_job_that_panics_runs_again() {
+    let (stop, stopping) = watch::channel(false);
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&runs);
+    let job = tokio::spawn(every(SWEEP_EVERY, stopping, move || {
+        let run = counted.fetch_add(1, Ordering::Relaxed);
+        async move { assert!(run > 0, "the first one fails") }
+    }));
+    settle().await;
+    tokio::time::sleep(SWEEP_EVERY + Duration::from_millis(100)).await;
+    assert_eq!(runs.load(Ordering::Relaxed), 2);
+    stop.send_replace(true);
+    job.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_job_ends_with_the_server_that_is_gone() {
     let (stop, stopping) = watch::channel(false);
     let job = tokio::spawn(every(SWEEP_EVERY, stopping, || std::future::ready(())));

@@ -117,7 +117,7 @@ async fn write(inner: &mut Answering, batch: &[Job]) -> RedisResult<Vec<RedisRes
     let mut answers = inner.req_packed_commands(&pipeline, 0, batch.len() + 1).await?;
     let missing = match answers.pop() {
         Some(Value::Int(replicas)) if replicas >= i64::from(REPLICAS) => None,
-        Some(Value::ServerError(error)) => Some(format!("WAIT: {error:?}")),
+        Some(Value::ServerError(error)) => Some(format!("WAIT: {}", RedisError::from(error))),
         _ => Some(format!("not within {within} ms")),
     };
     let judge = |answer| match (answer, &missing) {

@@ -83,6 +83,8 @@ fn whoever_brings_no_session_cookie_keeps_it() {
     let removed =
         |answer: &Answer| answer.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=0"));
     assert!(!removed(&server.browser().post("/logout", &[])));
+    let brought = [("cookie", "symbolon_session=of-a-session-that-is-over")];
+    assert!(removed(&server.browser().post_with("/logout", &[], &brought)));
     let page = browser.get("/logout");
     assert!(!removed(&page), "it asks first: {page:?}");
 }

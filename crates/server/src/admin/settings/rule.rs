@@ -3,12 +3,17 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::IssuerSettings;
 
 use super::super::error::AdminError;
 
 const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
+
+/// The longest life of an issuer's access tokens, in seconds. Tombstones are kept for as long at least.
+const LONGEST_ACCESS_TOKEN: u64 = 30 * DAY;
+const _: () = assert!(LONGEST_ACCESS_TOKEN <= KEPT_AT_LEAST.as_secs());
 
 /// The settings as JSON: those that somebody may set.
 pub(in crate::admin) fn document(settings: &IssuerSettings) -> Map<String, Value> {
@@ -61,7 +66,7 @@ pub(in crate::admin) fn check(settings: &IssuerSettings) -> Result<(), AdminErro
     let spans = [
         // RFC 6749 4.1.2: a code lives ten minutes at most.
         ("lifetimes.code", settings.lifetimes.code, 1, 600),
-        ("lifetimes.access_token", settings.lifetimes.access_token, 1, 30 * DAY),
+        ("lifetimes.access_token", settings.lifetimes.access_token, 1, LONGEST_ACCESS_TOKEN),
         ("lifetimes.id_token", settings.lifetimes.id_token, 1, 30 * DAY),
         ("lifetimes.refresh_token_idle", settings.lifetimes.refresh_token_idle, 60, 10 * YEAR),
         ("lifetimes.refresh_token_absolute", settings.lifetimes.refresh_token_absolute, 60, 10 * YEAR),

@@ -16,7 +16,7 @@ use symbolon_server::clock::SystemClock;
 use symbolon_server::config::Config;
 use symbolon_server::jobs::{self, Jobs};
 use symbolon_store_embedded::EmbeddedError;
-use symbolon_store_embedded::directory::DataDirectory;
+use symbolon_store_embedded::directory::{DataDirectory, OpenError};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -73,8 +73,9 @@ fn check_owner(directory: &Path) -> Result<(), ProcessError> {
     if owner == user {
         return Ok(());
     }
-    if directory.join("lock").exists() {
-        drop(DataDirectory::open(directory).map_err(EmbeddedError::from)?);
+    let path = directory.to_owned();
+    if DataDirectory::is_held(directory) {
+        return Err(EmbeddedError::from(OpenError::Locked(path)).into());
     }
-    Err(ProcessError::ForeignDirectory { path: directory.to_owned(), owner, user })
+    Err(ProcessError::ForeignDirectory { path, owner, user })
 }

@@ -108,7 +108,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Bytes that the primaries hold, without what connections and replication take.
+    /// Bytes that the primaries hold, without what connections, the cluster's links and replication take.
     fn redis(&self) -> f64 {
         let nodes = self.redis.nodes();
         let primaries = nodes.iter().filter(|node| node.replicates.is_none());
@@ -131,7 +131,13 @@ fn held(info: &str) -> f64 {
         let value = info.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
         value.and_then(|value| value.parse::<f64>().ok()).unwrap_or(0.0)
     };
-    let others = ["mem_clients_normal", "mem_clients_slaves", "mem_replication_backlog", "mem_aof_buffer"];
+    let others = [
+        "mem_clients_normal",
+        "mem_clients_slaves",
+        "mem_cluster_links",
+        "mem_replication_backlog",
+        "mem_aof_buffer",
+    ];
     figure("used_memory") - others.map(figure).iter().sum::<f64>()
 }
 

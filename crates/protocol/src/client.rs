@@ -142,6 +142,10 @@ pub struct Client {
     /// Its keys, for `private_key_jwt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks: Option<JwkSet>,
+    /// The only algorithm by which it signs to authenticate itself; any that its keys are meant for where absent
+    /// (OpenID Connect Registration 2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_endpoint_auth_signing_alg: Option<Algorithm>,
     /// Signs its ID tokens; the issuer's where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id_token_signed_response_alg: Option<Algorithm>,

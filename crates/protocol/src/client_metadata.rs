@@ -34,6 +34,23 @@ const MAX_KEYS: usize = 32;
 const MAX_LIFETIME: u64 = 10 * 366 * 86_400;
 /// The longest life of a code, in seconds (RFC 6749 4.1.2: a maximum of 10 minutes is recommended).
 const MAX_CODE_LIFETIME: u64 = 600;
+/// Members that ask for what is not done (proof of possession, pushed and signed requests, encryption, logout tokens):
+/// nobody may rely on it in vain.
+const UNSUPPORTED: [&str; 13] = [
+    "dpop_bound_access_tokens",
+    "tls_client_certificate_bound_access_tokens",
+    "require_pushed_authorization_requests",
+    "require_signed_request_object",
+    "request_object_signing_alg",
+    "authorization_signed_response_alg",
+    "id_token_encrypted_response_alg",
+    "userinfo_signed_response_alg",
+    "userinfo_encrypted_response_alg",
+    "introspection_signed_response_alg",
+    "introspection_encrypted_response_alg",
+    "backchannel_logout_uri",
+    "frontchannel_logout_uri",
+];
 /// Members that are kept and shown, and mean nothing to the rules.
 const DISPLAY_URIS: [&str; 4] = ["logo_uri", "client_uri", "policy_uri", "tos_uri"];
 const DISPLAY_OTHERS: [&str; 6] = [
@@ -148,6 +165,7 @@ pub fn view(client: &Client) -> Metadata {
     }
     for (name, value) in [
         ("jwks", json!(client.jwks)),
+        ("token_endpoint_auth_signing_alg", json!(client.token_endpoint_auth_signing_alg)),
         ("id_token_signed_response_alg", json!(client.id_token_signed_response_alg)),
         ("access_token_signed_response_alg", json!(client.access_token_signed_response_alg)),
         ("default_max_age", json!(client.default_max_age)),
@@ -197,6 +215,7 @@ fn build(
         scope: scope(doc)?,
         token_endpoint_auth_method: method,
         jwks: jwks(doc, method)?,
+        token_endpoint_auth_signing_alg: take(doc, "token_endpoint_auth_signing_alg")?,
         id_token_signed_response_alg: take(doc, "id_token_signed_response_alg")?,
         access_token_signed_response_alg: take(doc, "access_token_signed_response_alg")?,
         is_trusted: take(doc, "is_trusted")?.unwrap_or_default(),
@@ -255,6 +274,13 @@ fn refuse_unsupported(doc: &mut Metadata) -> Result<(), OAuthError> {
     }
     if list(doc, "response_types")?.iter().any(|kind| kind != "code") {
         return Err(invalid("response_types", "must be [code]"));
+    }
+    for name in UNSUPPORTED {
+        let asked =
+            doc.get(name).is_some_and(|value| !value.is_null() && *value != false && *value != "none");
+        if asked {
+            return Err(invalid(name, "is not supported: leave it out"));
+        }
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 
 use crate::time::Timestamp;
+use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 
 /// How long things live. In JSON: whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +66,8 @@ pub struct IssuerSettings {
     pub key_rotation_days: u32,
     /// Whether token exchange is on (RFC 8693).
     pub token_exchange: bool,
+    /// As what a subject token may be presented.
+    pub token_exchange_subject_token_types: SubjectTokenTypes,
     /// How many `audience` and how many `resource` parameters an exchange may carry.
     pub token_exchange_max_targets: u16,
     /// Introspection calls a token active only if its `aud` names the issuer (or `introspection_audience`) and its
@@ -77,6 +80,55 @@ pub struct IssuerSettings {
     /// What was issued when lifetimes were longer. Nobody sets it: it follows from changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlived: Option<Outlived>,
+}
+
+/// The names by which a subject token may be presented (RFC 8693 3): never none of them. In JSON: a list of URNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<SubjectTokenType>", into = "Vec<SubjectTokenType>")]
+pub struct SubjectTokenTypes {
+    access_token: bool,
+    jwt: bool,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum SubjectTokenType {
+    #[serde(rename = "urn:ietf:params:oauth:token-type:access_token")]
+    AccessToken,
+    #[serde(rename = "urn:ietf:params:oauth:token-type:jwt")]
+    Jwt,
+}
+
+impl SubjectTokenTypes {
+    /// Whether a token may be presented as this.
+    pub fn include(&self, name: &str) -> bool {
+        (self.access_token && name == ACCESS_TOKEN_TYPE) || (self.jwt && name == JWT_TYPE)
+    }
+}
+
+impl Default for SubjectTokenTypes {
+    fn default() -> Self {
+        Self { access_token: true, jwt: true }
+    }
+}
+
+impl TryFrom<Vec<SubjectTokenType>> for SubjectTokenTypes {
+    type Error = &'static str;
+
+    fn try_from(types: Vec<SubjectTokenType>) -> Result<Self, Self::Error> {
+        if types.is_empty() {
+            return Err("name one at least, or turn token exchange off");
+        }
+        let named = |kind| types.contains(&kind);
+        Ok(Self { access_token: named(SubjectTokenType::AccessToken), jwt: named(SubjectTokenType::Jwt) })
+    }
+}
+
+impl From<SubjectTokenTypes> for Vec<SubjectTokenType> {
+    fn from(types: SubjectTokenTypes) -> Self {
+        let all = [(types.access_token, SubjectTokenType::AccessToken), (types.jwt, SubjectTokenType::Jwt)];
+        all.into_iter().filter(|(named, _)| *named).map(|(_, kind)| kind).collect()
+    }
 }
 
 /// Settings of before, which what was issued under them outlives: tombstones and retired keys are kept for it.
@@ -100,6 +152,7 @@ impl Default for IssuerSettings {
             signing_algorithm: Algorithm::Rs256,
             key_rotation_days: 90,
             token_exchange: true,
+            token_exchange_subject_token_types: SubjectTokenTypes::default(),
             token_exchange_max_targets: 10,
             introspection_strict: false,
             introspection_audience: None,

@@ -185,6 +185,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         scope: Scope::parse(scope).unwrap_or_default(),
         token_endpoint_auth_method: TokenEndpointAuthMethod::default(),
         jwks: None,
+        token_endpoint_auth_signing_alg: None,
         id_token_signed_response_alg: None,
         access_token_signed_response_alg: None,
         is_trusted: false,

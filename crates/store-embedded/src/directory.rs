@@ -15,7 +15,10 @@ const FORMAT_FILE: &str = "format";
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it open.
-    #[error("the data directory {} is in use by another process", .0.display())]
+    #[error(
+        "the data directory {} is in use by another process: stop that one, or name another directory by data_dir",
+        .0.display()
+    )]
     Locked(PathBuf),
     /// A newer program has written it.
     #[error(

@@ -158,7 +158,10 @@ impl<'p> AuthorizationRequest<'p> {
             response_mode: sent.response_mode.value().and_then(ResponseMode::parse).unwrap_or_default(),
             state: sent.state.value(),
         };
-        Self::check_trusted(&sent, return_to, client, settings)
+        // RFC 6749 3.1: parameters MUST NOT be included more than once; RFC 8707 2.1 allows it for resources.
+        params
+            .refuse_repeated(&["resource"])
+            .and_then(|()| Self::check_trusted(&sent, return_to, client, settings))
             .map_err(|error| Rejection::Redirect(return_to, error))
     }
 
@@ -169,7 +172,6 @@ impl<'p> AuthorizationRequest<'p> {
         client: &Client,
         settings: &IssuerSettings,
     ) -> Result<Self, OAuthError> {
-        no_parameter_twice(sent)?;
         known_response_mode(sent)?;
         no_request_object(sent)?;
         response_type_code(sent)?;
@@ -223,24 +225,19 @@ macro_rules! recognised {
         #[derive(Default)]
         struct Sent<'p> {
             $($name: Given<'p>,)*
-            /// The first parameter that came more than once.
-            repeated: Option<&'static str>,
         }
 
         impl<'p> Sent<'p> {
             fn read(params: &'p Params<'_>) -> Self {
                 let mut sent = Self::default();
                 for (name, value) in params.iter() {
-                    let (slot, name) = match name {
-                        $(stringify!($name) => (&mut sent.$name, stringify!($name)),)*
+                    let slot = match name {
+                        $(stringify!($name) => &mut sent.$name,)*
                         _ => continue,
                     };
                     *slot = match *slot {
                         Given::Absent => Given::Once(value),
-                        Given::Once(first) | Given::Repeated(first) => {
-                            sent.repeated.get_or_insert(name);
-                            Given::Repeated(first)
-                        }
+                        Given::Once(first) | Given::Repeated(first) => Given::Repeated(first),
                     };
                 }
                 sent
@@ -269,11 +266,6 @@ fn redirect_uri<'p>(sent: &Sent<'p>, client: &Client) -> Result<&'p str, OAuthEr
         return Err(OAuthError::invalid_request("redirect_uri is not registered for this client"));
     }
     Ok(uri)
-}
-
-/// RFC 6749 3.1: parameters MUST NOT be included more than once.
-fn no_parameter_twice(sent: &Sent<'_>) -> Result<(), OAuthError> {
-    sent.repeated.map_or(Ok(()), |name| Err(params::repeated(name)))
 }
 
 fn known_response_mode(sent: &Sent<'_>) -> Result<(), OAuthError> {

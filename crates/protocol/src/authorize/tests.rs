@@ -94,7 +94,8 @@ fn requests_and_where_their_errors_go() {
         (&[("nonce", ""), ("state", "")], Good),
         (&[("scope", "profile")], Good),
         (&[("redirect_uri", "http://127.0.0.1:49152/cb")], Good),
-        (&[("unknown", "1"), ("unknown", "2"), ("claims", "{}"), ("acr_values", "1")], Good),
+        (&[("unknown", "1"), ("claims", "{}"), ("acr_values", "1")], Good),
+        (&[("resource", "https://a.example"), ("resource", "https://b.example")], Good),
         (&[("prompt", "login consent"), ("max_age", "0"), ("response_mode", "form_post")], Good),
         (&[("redirect_uri", "")], Page(InvalidRequest)),
         (&[("redirect_uri", "https://rp.example/cb/")], Page(InvalidRequest)),
@@ -108,6 +109,8 @@ fn requests_and_where_their_errors_go() {
         ),
         (&[("response_mode", "jwt")], Redirect(InvalidRequest, Query)),
         (&[("state", "a"), ("state", "b")], Redirect(InvalidRequest, Query)),
+        (&[("acr_values", "1"), ("acr_values", "2")], Redirect(InvalidRequest, Query)),
+        (&[("unknown", "1"), ("unknown", "2")], Redirect(InvalidRequest, Query)),
         (
             &[("scope", "openid"), ("scope", "email"), ("response_mode", "form_post")],
             Redirect(InvalidRequest, FormPost),

@@ -99,6 +99,10 @@ impl<'a> Assertion<'a> {
 
     fn is_signed_by(&self, client: &Client) -> bool {
         let Header { alg, kid, .. } = self.token.header();
+        // OpenID Connect Registration 2: MUST be rejected, if not signed with the algorithm that is registered.
+        if client.token_endpoint_auth_signing_alg.is_some_and(|only| only != *alg) {
+            return false;
+        }
         let keys = client.jwks.iter().flat_map(|set| &set.keys);
         keys.filter(|key| kid.is_none() || key.kid == *kid)
             // The algorithm must be one that the key is meant for (RFC 8725 3.1): others make no verifying key.

@@ -273,6 +273,17 @@ fn a_key_for_another_algorithm_does_not_verify() {
     assert!(signer.authenticate(&assertion).is_err(), "RFC 8725 3.1");
 }
 
+#[test]
+fn only_the_registered_algorithm_authenticates() {
+    let mut signer = signer(Algorithm::Rs256);
+    let assertion = signer.sign(&claims());
+    for (registered, good) in [(None, true), (Some(Algorithm::Rs256), true), (Some(Algorithm::Ps256), false)]
+    {
+        signer.client.token_endpoint_auth_signing_alg = registered;
+        assert_eq!(signer.authenticate(&assertion).is_ok(), good, "{registered:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_header_and_form_never_panic(header: Option<Vec<u8>>, body in "[a-z_=&%+:.0-9]{0,80}") {

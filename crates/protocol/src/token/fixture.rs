@@ -78,6 +78,7 @@ pub(crate) fn client(id: &str) -> Client {
         scope: scope("openid profile email address phone offline_access api"),
         token_endpoint_auth_method: TokenEndpointAuthMethod::ClientSecretBasic,
         jwks: None,
+        token_endpoint_auth_signing_alg: None,
         id_token_signed_response_alg: None,
         access_token_signed_response_alg: None,
         is_trusted: false,

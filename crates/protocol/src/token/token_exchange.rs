@@ -86,7 +86,7 @@ pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result
         present(request.subject_token).ok_or(OAuthError::invalid_request("subject_token is missing"))?;
     let subject_type = present(request.subject_token_type)
         .ok_or(OAuthError::invalid_request("subject_token_type is missing"))?;
-    if !is_access_token_type(subject_type) {
+    if !settings.token_exchange_subject_token_types.include(subject_type) {
         return Err(OAuthError::invalid_request("this subject_token_type is not exchanged"));
     }
     check_client(client)?;

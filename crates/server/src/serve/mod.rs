@@ -33,7 +33,7 @@ const MANAGEMENT_CONNECTIONS: usize = 1024;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum ServeError {
-    #[error("cannot listen on {address} ({key}): {source}")]
+    #[error("cannot listen on {address} ({key}): {source}; {}", listen_mend(source))]
     Listen { address: SocketAddr, key: &'static str, source: io::Error },
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -66,6 +66,18 @@ pub fn bind(public: SocketAddr, management: SocketAddr, workers: usize) -> Resul
     let socket = listener::bind(management, false).map_err(failed(management, "management_listen"))?;
     let management_address = listener::address(&socket).map_err(failed(management, "management_listen"))?;
     Ok(Bound { public: sockets, management: socket, public_address, management_address })
+}
+
+/// What to do about it.
+fn listen_mend(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "stop what listens there, or choose another port",
+        io::ErrorKind::AddrNotAvailable => "choose an address of this machine",
+        io::ErrorKind::PermissionDenied => {
+            "choose a port above 1023, or let the process have CAP_NET_BIND_SERVICE"
+        }
+        _ => "choose another address",
+    }
 }
 
 /// What is said of an address where it is not possible to listen.

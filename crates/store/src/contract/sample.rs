@@ -44,6 +44,7 @@ pub fn client(id: &str, now: Timestamp) -> Client {
         scope: Scope::parse("openid profile").unwrap(),
         token_endpoint_auth_method: TokenEndpointAuthMethod::None,
         jwks: None,
+        token_endpoint_auth_signing_alg: None,
         id_token_signed_response_alg: None,
         access_token_signed_response_alg: None,
         is_trusted: false,

@@ -280,8 +280,16 @@ fn token_exchange_can_be_switched_off() {
     assert_eq!((refused.status, refused.error()), (400, "unsupported_grant_type".to_owned()));
     assert!(refused.json()["error_description"].as_str().unwrap().contains("not enabled"), "{refused:?}");
     assert!(!advertised());
-    assert_eq!(server.admin("PUT", "/settings/token-exchange", Some(json!({ "enabled": true }))).status, 200);
+    let set = |body| server.admin("PUT", "/settings/token-exchange", Some(body));
+    assert_eq!(set(json!({ "enabled": true })).status, 200);
     assert_eq!(exchange().status, 200);
+    let jwt_alone = json!(["urn:ietf:params:oauth:token-type:jwt"]);
+    let narrowed = set(json!({ "allowedSubjectTokenTypes": jwt_alone }));
+    assert_eq!((narrowed.status, &narrowed.json()["allowedSubjectTokenTypes"]), (200, &jwt_alone));
+    assert_eq!(exchange().error(), "invalid_request");
+    for bad in [json!([]), json!(["urn:ietf:params:oauth:token-type:refresh_token"])] {
+        assert_eq!(set(json!({ "allowedSubjectTokenTypes": bad })).status, 400);
+    }
 }
 
 /// A change of one issuer's settings is no other's.

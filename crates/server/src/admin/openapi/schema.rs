@@ -1,6 +1,7 @@
 //! The schemas of the document, by name. Tests hold them against what handlers read and show.
 
 use serde_json::{Map, Value, json};
+use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::userinfo::PROFILE_CLAIMS;
 
 /// An object of members, some of which are required.
@@ -64,6 +65,10 @@ fn list(item: Value) -> Value {
 
 fn algorithm() -> Value {
     json!({ "type": "string", "enum": ["RS256", "PS256", "ES256", "EdDSA"] })
+}
+
+fn subject_token_types() -> Value {
+    json!({ "type": "array", "minItems": 1, "items": { "type": "string", "enum": [ACCESS_TOKEN_TYPE, JWT_TYPE] } })
 }
 
 /// Every schema.
@@ -144,6 +149,7 @@ fn clients() -> Schemas {
             ("token_endpoint_auth_method", method),
             ("jwks", json!({ "type": "object" })),
             ("subject_type", json!({ "type": "string", "enum": ["public"] })),
+            ("token_endpoint_auth_signing_alg", algorithm()),
             ("id_token_signed_response_alg", algorithm()),
             ("access_token_signed_response_alg", algorithm()),
             ("is_trusted", flag()),
@@ -252,6 +258,7 @@ fn settings() -> Schemas {
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),
             ("token_exchange", flag()),
+            ("token_exchange_subject_token_types", subject_token_types()),
             ("token_exchange_max_targets", number()),
             ("introspection_strict", flag()),
             ("introspection_audience", optional(&text())),
@@ -261,7 +268,7 @@ fn settings() -> Schemas {
     let introspection = [("strictValidation", flag()), ("expectedAudience", optional(&text()))];
     let exchange = [
         ("enabled", flag()),
-        ("allowedSubjectTokenTypes", texts()),
+        ("allowedSubjectTokenTypes", subject_token_types()),
         ("maxResourceParams", number()),
         ("maxAudienceParams", number()),
         ("idJag", object(&[], &[("enabled", flag())])),

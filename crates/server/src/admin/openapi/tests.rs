@@ -86,7 +86,8 @@ fn assert_described(schema: &str, shown: &Value) {
 fn schemas_name_every_member_that_is_shown() {
     let Value::Object(metadata) = json!({
         "client_name": "x", "redirect_uris": ["https://rp.example/cb"], "logo_uri": "https://rp.example/logo",
-        "contacts": ["a@rp.example"], "default_max_age": 5, "id_token_signed_response_alg": "ES256",
+        "contacts": ["a@rp.example"], "default_max_age": 5,
+        "token_endpoint_auth_signing_alg": "ES256", "id_token_signed_response_alg": "ES256",
         "access_token_signed_response_alg": "ES256", "allowed_token_exchange_resources": ["https://api.example"],
         "allowed_subject_token_clients": ["a"], "settings": { "code_lifetime": 5 },
     }) else {

@@ -2,16 +2,12 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::settings::{IssuerSettings, SubjectTokenTypes};
 
 use super::super::call::{Call, Payload, ok};
 use super::super::error::{AdminError, Answer};
 use super::super::operation::{Operation, reference};
 use super::change;
-
-/// What token exchange takes as a subject token.
-const SUBJECT_TOKEN_TYPES: [&str; 2] =
-    ["urn:ietf:params:oauth:token-type:access_token", "urn:ietf:params:oauth:token-type:jwt"];
 
 pub(super) fn operations() -> Vec<Operation> {
     const INTROSPECTION: &str = "/settings/introspection-validation";
@@ -80,7 +76,7 @@ async fn reset_introspection_validation(call: Call) -> Answer {
 fn exchange_view(settings: &IssuerSettings) -> Value {
     json!({
         "enabled": settings.token_exchange,
-        "allowedSubjectTokenTypes": SUBJECT_TOKEN_TYPES,
+        "allowedSubjectTokenTypes": settings.token_exchange_subject_token_types,
         "maxResourceParams": settings.token_exchange_max_targets,
         "maxAudienceParams": settings.token_exchange_max_targets,
         "idJag": { "enabled": false },
@@ -94,10 +90,7 @@ async fn token_exchange(call: Call) -> Answer {
 async fn set_token_exchange(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.fields().await?;
     let enabled: Option<bool> = fields.take("enabled")?;
-    let types: Vec<String> = fields.take("allowedSubjectTokenTypes")?.unwrap_or_default();
-    if types.iter().any(|asked| !SUBJECT_TOKEN_TYPES.contains(&asked.as_str())) {
-        return Err(AdminError::invalid("allowedSubjectTokenTypes must be access_token and jwt"));
-    }
+    let types: Option<SubjectTokenTypes> = fields.take("allowedSubjectTokenTypes")?;
     let cross_domain: Option<Value> = fields.take("idJag")?;
     if cross_domain.is_some_and(|options| options.get("enabled") == Some(&Value::Bool(true))) {
         return Err(AdminError::invalid("idJag is not supported"));
@@ -109,7 +102,13 @@ async fn set_token_exchange(call: Call, payload: Payload) -> Answer {
     let settings = change(&call, |current| {
         let token_exchange = enabled.unwrap_or(current.token_exchange);
         let token_exchange_max_targets = targets.unwrap_or(current.token_exchange_max_targets);
-        Ok(IssuerSettings { token_exchange, token_exchange_max_targets, ..current.clone() })
+        let token_exchange_subject_token_types = types.unwrap_or(current.token_exchange_subject_token_types);
+        Ok(IssuerSettings {
+            token_exchange,
+            token_exchange_max_targets,
+            token_exchange_subject_token_types,
+            ..current.clone()
+        })
     });
     Ok(ok(&exchange_view(&settings.await?)))
 }

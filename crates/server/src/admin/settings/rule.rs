@@ -148,6 +148,9 @@ mod tests {
         assert_eq!(told(json!({ "lifetimes": { "code": 0 } })), "lifetimes.code must be 1 to 600");
         assert_eq!(told(json!({ "audit_days": 0 })), "audit_days must be 1 to 3650");
         assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
+        assert!(
+            told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")
+        );
     }
 
     proptest! {

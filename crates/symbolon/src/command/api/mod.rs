@@ -48,7 +48,7 @@ pub(crate) enum ApiError {
     Ca { path: PathBuf, reason: String },
     #[error("cannot reach the server at {address}: {reason}")]
     Unreachable { address: String, reason: String },
-    #[error("the server answered {status}: {text}")]
+    #[error("refused with {status}: {text}{}", refusal_mend(*status))]
     Refused { status: StatusCode, text: String },
     #[error("the server's answer is not what was expected: {0}")]
     Answer(String),
@@ -218,6 +218,17 @@ fn known_secret(config: &Config) -> Result<SecretString, CommandError> {
     }
 }
 
+/// What to do about a refusal, where its own words do not say it.
+const fn refusal_mend(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            "; give the secret of the server that runs: --admin-secret-file, SYMBOLON_ADMIN_SECRET or its \
+             configuration file by --config"
+        }
+        _ => "",
+    }
+}
+
 fn answer(status: StatusCode, bytes: &Bytes) -> Result<Value, ApiError> {
     if !status.is_success() {
         let parsed = serde_json::from_slice::<Value>(bytes).unwrap_or_default();
@@ -240,8 +251,10 @@ mod tests {
     fn a_refusal_is_told_in_the_servers_words() {
         let body = Bytes::from_static(br#"{"error":"conflict","error_description":"there is one already"}"#);
         let refused = answer(StatusCode::CONFLICT, &body).unwrap_err();
-        assert_eq!(refused.to_string(), "the server answered 409 Conflict: there is one already");
+        assert_eq!(refused.to_string(), "refused with 409 Conflict: there is one already");
         assert!(!refused.is_usage());
+        let stranger = answer(StatusCode::UNAUTHORIZED, &body).unwrap_err().to_string();
+        assert!(stranger.contains("SYMBOLON_ADMIN_SECRET"), "{stranger}");
         let html = answer(StatusCode::BAD_REQUEST, &Bytes::from_static(b"<p>no")).unwrap_err();
         assert_eq!((html.to_string().ends_with("<p>no"), html.is_usage()), (true, true));
     }

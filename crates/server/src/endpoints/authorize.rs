@@ -25,7 +25,9 @@ use symbolon_store::Durable;
 use symbolon_store::shard::Kind;
 
 use super::{consent, login};
-use crate::http::{Context, Failure, Policy, html, read_form, redirect, script_safe_origin, session_cookie};
+use crate::http::{
+    Context, Failure, Framing, Policy, html, read_form, redirect, script_safe_origin, session_cookie,
+};
 use crate::rate_limit::EndpointClass;
 use crate::telemetry::{Endpoint, RequestFacts};
 use crate::verified::id_token_subject;
@@ -223,6 +225,7 @@ fn form_post(action: String, fields: Vec<(&'static str, String)>) -> Result<Resp
     let parameters = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let page = FormPostPage { language: Language::English, action, parameters };
     let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
-    let policy = Policy { form_action: vec![&target], ..Policy::default() };
+    // A silent answer arrives in a frame of the client's page, like one by redirect.
+    let policy = Policy { form_action: vec![&target], framed_by: Framing::Everybody, ..Policy::default() };
     Ok(html(StatusCode::OK, page, &policy))
 }

@@ -17,7 +17,7 @@ use super::token;
 use super::transaction::{Asked, issuer_name};
 use crate::config::Mode;
 use crate::demo::{self, Demo};
-use crate::http::{Context, Failure, Policy, html};
+use crate::http::{Context, Failure, Framing, Policy, html};
 use crate::telemetry::{Endpoint, RequestFacts};
 
 const EXCHANGE: &str = "/demo/token-exchange";
@@ -140,8 +140,9 @@ async fn callback(context: Context, request: Request) -> Response {
 async fn silent_callback(context: Context, request: Request) -> Response {
     let (asked, _) = Asked::take(context, request);
     let answered = match demo_of(&asked.context).await {
-        Ok(Some(_)) => rendered(SilentCallbackPage { language: Language::English }.render())
-            .map(|page| html(StatusCode::OK, page, &Policy { framed_by_self: true, ..Policy::default() })),
+        Ok(Some(_)) => rendered(SilentCallbackPage { language: Language::English }.render()).map(|page| {
+            html(StatusCode::OK, page, &Policy { framed_by: Framing::Ourselves, ..Policy::default() })
+        }),
         Ok(None) => Err(Failure::NotFound),
         Err(failure) => Err(failure),
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use url::{Host, Url};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -71,14 +71,30 @@ pub struct Policy<'a> {
     pub connect: Vec<&'a str>,
     /// Origins that it may put into frames.
     pub frame: Vec<&'a str>,
-    /// Whether our own pages may frame it.
-    pub framed_by_self: bool,
+    /// Who may put it into a frame.
+    pub framed_by: Framing,
+}
+
+/// Who may put a page into a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Framing {
+    /// Nobody, so that no click on it is led astray (RFC 9700 4.16).
+    #[default]
+    Nobody,
+    /// Our own pages.
+    Ourselves,
+    /// Everybody: there is nothing to click that would do more than the page does by itself.
+    Everybody,
 }
 
 impl Policy<'_> {
     fn header(&self) -> String {
         let sources = |list: &[&str]| list.iter().map(|origin| format!(" {origin}")).collect::<String>();
-        let ancestors = if self.framed_by_self { "'self'" } else { "'none'" };
+        let ancestors = match self.framed_by {
+            Framing::Nobody => "'none'",
+            Framing::Ourselves => "'self'",
+            Framing::Everybody => "*",
+        };
         let mut policy = format!(
             "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data: https:; base-uri 'none'; \
              frame-ancestors {ancestors}; form-action 'self'{}",
@@ -108,6 +124,9 @@ pub fn script_safe_origin(uri: &str) -> Option<String> {
 }
 
 /// A page, with the headers that keep it from being framed, sniffed, cached or leaked.
+///
+/// There is no `Cross-Origin-Opener-Policy`: a client that signs people in in a popup waits for the answer of the window
+/// that it opened, and the policy would part the two.
 pub fn html(status: StatusCode, page: String, policy: &Policy<'_>) -> Response {
     let mut response = empty(status, Body::from(page));
     let headers = response.headers_mut();
@@ -119,11 +138,7 @@ pub fn html(status: StatusCode, page: String, policy: &Policy<'_>) -> Response {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // `no-referrer` would make browsers send `Origin: null` with our own forms.
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("strict-origin"));
-    headers.insert(
-        HeaderName::from_static("cross-origin-opener-policy"),
-        HeaderValue::from_static("same-origin"),
-    );
-    if !matches!(policy, Policy { framed_by_self: true, .. }) {
+    if policy.framed_by == Framing::Nobody {
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     }
     response

@@ -159,7 +159,11 @@ fn form_post_answers_with_a_form() {
     let answer = browser.get(&rp.authorization_request().with("response_mode", "form_post").path());
     assert_eq!(answer.status, 200);
     assert!(answer.field("code").unwrap().starts_with("ac_"), "{answer:?}");
+    let policy = answer.header("content-security-policy").unwrap();
+    assert!(policy.contains("form-action 'self' https://rp.example"), "{policy}");
+    // Silent authentication happens in a frame of the client's page.
     assert!(
-        answer.header("content-security-policy").unwrap().contains("form-action 'self' https://rp.example")
+        policy.contains("frame-ancestors *;") && answer.header("x-frame-options").is_none(),
+        "{answer:?}"
     );
 }

@@ -1,7 +1,7 @@
 //! The data directory: one process at a time, one format version.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ pub enum OpenError {
         found: u32,
     },
     /// The `format` file is not a number, so this may not be our directory at all.
-    #[error("{} does not hold a format version", .0.display())]
+    #[error("{} does not hold a format version: name another directory by data_dir, or restore a backup", .0.display())]
     BadFormat(PathBuf),
     /// The operating system refused.
     #[error("{}: {source}", path.display())]
@@ -61,11 +61,38 @@ impl DataDirectory {
         let path = path.into();
         create_directory(&path)?;
         let lock = take_lock(&path)?;
-        check_format(&path)?;
+        if !Self::is_known(&path)? {
+            write_format(&path)?;
+        }
         let directory = Self { path, _lock: lock };
         create_directory(&directory.journal())?;
         sync_directory(&directory.path)?;
         Ok(directory)
+    }
+
+    /// Whether the directory at `path` has a format that this program reads; not, where nothing was written there yet.
+    /// Nothing is made or locked.
+    ///
+    /// # Errors
+    /// [`OpenError::NewerFormat`] and [`OpenError::BadFormat`] for what this program does not read,
+    /// [`OpenError::Io`] for the rest.
+    pub fn is_known(path: &Path) -> Result<bool, OpenError> {
+        let file = path.join(FORMAT_FILE);
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(source) if source.kind() == io::ErrorKind::InvalidData => {
+                return Err(OpenError::BadFormat(file));
+            }
+            Err(source) => return Err(io_error(&file, source)),
+        };
+        match text.trim().parse::<u32>() {
+            Ok(found) if found > FORMAT_VERSION => {
+                Err(OpenError::NewerFormat { path: path.to_owned(), found })
+            }
+            Ok(1..) => Ok(true),
+            Ok(0) | Err(_) => Err(OpenError::BadFormat(file)),
+        }
     }
 
     /// Whether a process holds the directory at `path`. Nothing is made there.
@@ -140,25 +167,9 @@ fn take_lock(directory: &Path) -> Result<File, OpenError> {
     }
 }
 
-fn check_format(directory: &Path) -> Result<(), OpenError> {
-    let path = directory.join(FORMAT_FILE);
-    let mut text = String::new();
-    match File::open(&path) {
-        Err(source) if source.kind() == io::ErrorKind::NotFound => return write_format(directory, &path),
-        Err(source) => return Err(io_error(&path, source)),
-        Ok(mut file) => file.read_to_string(&mut text).map_err(|source| io_error(&path, source))?,
-    };
-    match text.trim().parse::<u32>() {
-        Ok(found) if found > FORMAT_VERSION => {
-            Err(OpenError::NewerFormat { path: directory.to_owned(), found })
-        }
-        Ok(1..) => Ok(()),
-        Ok(0) | Err(_) => Err(OpenError::BadFormat(path)),
-    }
-}
-
 /// Written aside and renamed, so that a power cut leaves either no version or the whole one.
-fn write_format(directory: &Path, path: &Path) -> Result<(), OpenError> {
+fn write_format(directory: &Path) -> Result<(), OpenError> {
+    let path = &directory.join(FORMAT_FILE);
     let aside = path.with_extension("new");
     let written = || -> io::Result<()> {
         let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;
@@ -216,7 +227,7 @@ mod tests {
     #[test]
     fn a_foreign_format_file_is_refused() {
         let temporary = tempfile::tempdir().unwrap();
-        for text in ["", "0", "hello"] {
+        for text in [&b""[..], b"0", b"hello", b"\xff"] {
             fs::write(temporary.path().join(FORMAT_FILE), text).unwrap();
             assert!(matches!(DataDirectory::open(temporary.path()), Err(OpenError::BadFormat(_))));
         }

@@ -63,7 +63,8 @@ pub(crate) fn about_an_issuer(command: Command) -> Command {
 
 /// Adds what every command of administration takes: how to find the server or the data, and the output's form.
 pub(crate) fn administration(command: Command) -> Command {
-    let server = Arg::new("server").long("server").value_name("URL").help_heading(SHARED);
+    let server = Arg::new("server").long("server").env("SYMBOLON_MANAGEMENT_URL").value_name("URL");
+    let server = server.hide_env_values(true).help_heading(SHARED);
     let ca = Arg::new("ca").long("ca").value_name("FILE").help_heading(SHARED);
     at_home(command)
         .arg(server.help("Ask the server at this URL, whatever data directory there is"))

@@ -50,13 +50,24 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Given>, Box<ConfigErr
         key: "config".to_owned(),
         value: None,
         source: error.span().map(|span| Source::File { path: path.clone(), line: lines.at(span.start) }),
-        problem: format!("the file is not TOML: {}", error.message()),
+        problem: format!("the file is not TOML: {}{}", error.message(), repeated_key(text, &error)),
         mend: "write `key = value` lines and `[table]` headings, text in double quotes".to_owned(),
     })?;
     let mut given = Vec::new();
     let mut flatten = Flatten { path, lines, given: &mut given };
     flatten.table("", table.get_ref());
     Ok(given)
+}
+
+/// Which key came twice, where that is the mistake: a name, which is no secret.
+fn repeated_key(text: &str, error: &toml::de::Error) -> String {
+    let is_name =
+        |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    let name = error.span().and_then(|span| text.get(span)).filter(is_name);
+    match (error.message(), name) {
+        ("duplicate key", Some(name)) => format!(" {name}"),
+        _ => String::new(),
+    }
 }
 
 struct Flatten<'a> {

@@ -33,7 +33,8 @@ pub(super) fn get(matches: &ArgMatches, prompt: &str) -> Result<Option<SecretStr
         Some("-") => required(from_input()?).map(Some),
         Some(path) => {
             let text = fs::read_to_string(path).map(SecretString::new);
-            let text = text.map_err(|source| CommandError::File { path: path.to_owned(), source })?;
+            let text = text
+                .map_err(|source| CommandError::File { path: format!("--password-file {path}"), source })?;
             required(first_line(text.expose())).map(Some)
         }
     }

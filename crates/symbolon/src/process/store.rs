@@ -9,8 +9,9 @@ use symbolon_server::config::{Cluster, Config};
 use symbolon_store::port::Store;
 use symbolon_store_cluster::{ClusterOptions, ClusterStore, PostgresOptions, RedisOptions, ReplicaPolicy};
 use symbolon_store_embedded::database::DatabaseOptions;
+use symbolon_store_embedded::directory::DataDirectory;
 use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
-use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
+use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore};
 use tokio::runtime::Runtime;
 use tokio::task::JoinError;
 
@@ -82,12 +83,14 @@ pub(crate) async fn open(
     Ok(Opened { store: Arc::new(opened), directory: None, _io: Some(io) })
 }
 
-/// Whether the URLs can be read by the engines' clients, beyond what the configuration checks itself. Nothing is
-/// connected.
+/// Whether the URLs can be read by the engines' clients, and the data directory by this program, beyond what the
+/// configuration checks itself. Nothing is connected or made.
 pub(crate) fn check(config: &Config) -> Result<(), ProcessError> {
     match &config.storage.cluster {
         Some(cluster) => Ok(postgres(cluster).check()?),
-        None => Ok(()),
+        None => {
+            Ok(DataDirectory::is_known(&config.storage.data_dir).map(drop).map_err(EmbeddedError::from)?)
+        }
     }
 }
 

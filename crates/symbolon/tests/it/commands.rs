@@ -84,6 +84,8 @@ fn mistakes_of_the_caller_end_with_2_and_the_rest_with_1() {
     assert!(
         place.run_with(&["keys", "list"], &[("SYMBOLON_LISTEN", "nonsense")], "").bad(2).contains("listen")
     );
+    let named = [("SYMBOLON_MANAGEMENT_URL", "ftp://x")];
+    assert!(place.run_with(&["keys", "list"], &named, "").bad(2).contains("ftp://x"));
     let unreachable = place.run(&["keys", "list", "--server", "http://127.0.0.1:1"]).bad(1);
     assert!(unreachable.contains("127.0.0.1:1"), "{unreachable}");
     let server = place.serve(&[]);
@@ -105,6 +107,17 @@ fn a_flag_before_the_command_is_refused_as_it_would_be_of_no_effect() {
         assert!(told.contains("cannot be used with"), "{told}");
     }
     assert!(!place.path("data").exists() && !place.path("elsewhere").exists());
+}
+
+#[test]
+fn a_data_directory_of_a_newer_program_is_told_by_the_check_too() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("data")).unwrap();
+    std::fs::write(place.path("data/format"), "99\n").unwrap();
+    for arguments in [&["config", "check"][..], &["serve"]] {
+        let told = place.run(arguments).bad(1);
+        assert!(told.contains("format 99"), "{told}");
+    }
 }
 
 /// What root wrote, the service's user could not read.

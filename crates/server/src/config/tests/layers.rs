@@ -176,6 +176,9 @@ fn broken_toml_is_refused_by_line_and_never_quoted() {
     let report = load(Some(file), &[], &[]).unwrap_err().to_string();
     assert!(report.starts_with("1 mistake") && report.contains("symbolon.toml:2"), "{report}");
     assert!(report.contains("not TOML") && !report.contains("hunter2"), "{report}");
+    let twice = "admin_secret = \"hunter2\"\nadmin_secret = \"hunter3\"\n";
+    let report = load(Some(twice), &[], &[]).unwrap_err().to_string();
+    assert!(report.contains("duplicate key admin_secret") && !report.contains("hunter"), "{report}");
 }
 
 #[test]

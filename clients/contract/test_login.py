@@ -142,7 +142,7 @@ def test_consent_is_asked_for_once(person):
 def test_pages_are_guarded():
     page = Browser().get(Authorization(create_client().client_id, prompt=None).path)
     policy = page.headers["content-security-policy"]
-    for directive in ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"):
+    for directive in ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"):
         assert directive in policy
     assert "unsafe" not in policy
     assert page.headers["x-content-type-options"] == "nosniff"
@@ -170,7 +170,8 @@ def test_form_post_escapes_the_state(client, user):
     assert answer.status == 200
     assert "<script>alert" not in answer.text
     assert f'action="{REDIRECT_URI}"' in answer.text
-    assert "https://localhost:3000" in answer.headers["content-security-policy"]
+    # Or browsers would hold it against the client's own redirects.
+    assert "form-action" not in answer.headers["content-security-policy"]
 
 
 def test_cors_is_for_the_clients_own_pages(client, user):

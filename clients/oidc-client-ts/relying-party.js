@@ -15,16 +15,20 @@ const PAGES = {
   "/callback": `new oidc.UserManager(settings).signinRedirectCallback().then(() => location.replace("/"));`,
   "/popup": `new oidc.UserManager(settings).signinPopupCallback();`,
   "/silent": `new oidc.UserManager(settings).signinSilentCallback();`,
+  "/landed": ``,
   "/signed-out": `new oidc.UserManager(settings).signoutPopupCallback();`,
 };
 
 /** Serves the application; answers with where it is and how it is stopped. */
 export async function serve() {
   let settings;
+  let elsewhere;
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://relying.party");
     if (pathname === "/oidc-client-ts.js") return response.setHeader("content-type", "text/javascript").end(LIBRARY);
     if (pathname === "/posted") return posted(request, response);
+    // A callback that goes on to another origin, as many do.
+    if (pathname === "/hop") return response.writeHead(302, { location: `${elsewhere}/landed` }).end();
     const script = PAGES[pathname];
     if (script === undefined) return response.writeHead(404).end();
     response.setHeader("content-type", "text/html");
@@ -32,6 +36,7 @@ export async function serve() {
   });
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
   const origin = `http://127.0.0.1:${server.address().port}`;
+  elsewhere = origin.replace("127.0.0.1", "localhost");
   const client = await register(origin);
   settings = {
     authority: fixtures.issuer,
@@ -44,7 +49,7 @@ export async function serve() {
     loadUserInfo: true,
     automaticSilentRenew: false,
   };
-  return { origin, client, close: () => server.close() };
+  return { origin, elsewhere, client, close: () => server.close() };
 }
 
 /** An answer by form_post, handed to the page around the frame. */
@@ -64,7 +69,7 @@ async function register(origin) {
       client_name: "Single page",
       token_endpoint_auth_method: "none",
       grant_types: ["authorization_code", "refresh_token"],
-      redirect_uris: ["callback", "popup", "silent", "posted"].map((path) => `${origin}/${path}`),
+      redirect_uris: ["callback", "popup", "silent", "posted", "hop"].map((path) => `${origin}/${path}`),
       post_logout_redirect_uris: [`${origin}/signed-out`],
       scope: "openid profile email offline_access",
       skip_consent: true,

@@ -66,6 +66,21 @@ test("by redirect, with UserInfo", () =>
     assert.equal(user.token_type, "Bearer");
   }));
 
+test("by a callback that goes on to another origin", () =>
+  visiting(async (page) => {
+    const query = new URLSearchParams({
+      response_type: "code",
+      client_id: site.client.client_id,
+      redirect_uri: `${site.origin}/hop`,
+      scope: "openid",
+      code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+      code_challenge_method: "S256",
+    });
+    await page.goto(`${fixtures.base_url}/authorize?${query}`);
+    await signInAt(page);
+    await page.waitForURL(`${site.elsewhere}/landed`);
+  }));
+
 test("by a popup, which the page hears of", () =>
   visiting(async (page) => {
     const user = await signInByPopup(page);

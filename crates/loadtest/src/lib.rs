@@ -35,7 +35,7 @@ pub mod target;
 
 pub use error::LoadtestError;
 pub use measure::{MeasureOptions, Report, measure};
-pub use provider::{ProviderOptions, RunningTarget};
+pub use provider::{ProviderOptions, RunningTarget, free_address, free_pair};
 pub use run::{RunOptions, run};
 pub use tally::Tally;
 pub use target::Target;

@@ -1,7 +1,9 @@
 //! The provider under load: given, or started here.
 
 use std::ffi::OsStr;
-use std::net::{SocketAddr, TcpListener};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use symbolon_crypto::{SecretString, SystemRandom, random};
@@ -83,7 +85,7 @@ impl Provider {
     async fn start(options: &ProviderOptions, shards: Option<u32>) -> Result<Self, LoadtestError> {
         let data = data_directory(&options.data_parent)?;
         let secret = SecretString::new(random::base64url::<32>(&SystemRandom));
-        let (listen, management) = (free_address()?, free_address()?);
+        let (listen, management) = free_pair()?;
         let url = format!("http://{listen}");
         let metrics = format!("http://{management}/metrics");
         let (listen, management) = (listen.to_string(), management.to_string());
@@ -147,7 +149,35 @@ fn data_directory(parent: &Path) -> Result<TempDir, LoadtestError> {
     })
 }
 
-/// A port that was free a moment ago: the issuer must name it before the server has it.
-fn free_address() -> Result<SocketAddr, LoadtestError> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
+/// Below the ports that Linux gives to outgoing connections: one of those may be gone the next moment.
+const PORTS: Range<u16> = 22_000..32_768;
+
+/// An address of loopback that was free a moment ago: an issuer must name its port before the server has it.
+///
+/// # Errors
+/// None is free.
+pub fn free_address() -> io::Result<SocketAddr> {
+    free_listener()?.local_addr()
+}
+
+/// Two of them, which are not the same.
+///
+/// # Errors
+/// As of [`free_address`].
+pub fn free_pair() -> io::Result<(SocketAddr, SocketAddr)> {
+    let (one, two) = (free_listener()?, free_listener()?);
+    Ok((one.local_addr()?, two.local_addr()?))
+}
+
+fn free_listener() -> io::Result<TcpListener> {
+    let start = u16::from_le_bytes(random::bytes(&SystemRandom)) % PORTS.end.abs_diff(PORTS.start);
+    let ports = (PORTS.start + start..PORTS.end).chain(PORTS.start..PORTS.start + start);
+    let mut refused = io::Error::from(io::ErrorKind::AddrInUse);
+    for port in ports {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
 }

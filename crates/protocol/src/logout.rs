@@ -101,10 +101,12 @@ impl<'p> LogoutRequest<'p> {
             return LogoutDecision::Refuse(error);
         }
         let redirect = client.and_then(|client| self.redirect(client));
+        let goes_astray = self.post_logout_redirect_uri.is_some() && redirect.is_none();
         match session {
             // Nothing to end: nobody can be harmed, and the person should get back to where they came from.
             None => LogoutDecision::EndNow { redirect },
-            Some(session) if is_about(hint, session) => LogoutDecision::EndNow { redirect },
+            // Who expects to get back, and cannot, is asked rather than left standing.
+            Some(session) if is_about(hint, session) && !goes_astray => LogoutDecision::EndNow { redirect },
             // Section 6: without a hint about this very session, anybody could sign the person out.
             Some(_) => LogoutDecision::Ask { redirect },
         }
@@ -208,6 +210,8 @@ mod tests {
         assert_eq!(to(uri, LogoutHint::Absent), None, "no client");
         assert_eq!(to(&format!("{uri}&client_id=other"), LogoutHint::Absent), None, "an unknown client");
         assert_eq!(to(&format!("{uri}%26y"), good), None, "not exactly registered");
+        let asked = LogoutDecision::Ask { redirect: None };
+        assert_eq!(decide(&format!("{uri}%26y"), good, true), asked, "whoever cannot get back is asked");
     }
 
     #[test]

@@ -111,6 +111,16 @@ fn loopback(uri: &str) -> Option<(&str, &str)> {
     (rest.is_empty() || rest.starts_with(['/', '?'])).then_some((address, rest))
 }
 
+/// Whether a page of this origin may be where a URI leads: of the URI's own origin, or of the same loopback address with
+/// another port, as for the URI itself ([`matches()`]).
+pub fn is_at(uri: &str, page: &str) -> bool {
+    let same_address = || {
+        let ((address, rest), (own, _)) = (loopback(page)?, loopback(uri)?);
+        Some(rest.is_empty() && address == own)
+    };
+    origin(uri).as_deref() == Some(page) || same_address() == Some(true)
+}
+
 /// The origin (RFC 6454 6.2) of an http or https URI, as browsers send it.
 pub fn origin(uri: &str) -> Option<String> {
     let url = Url::parse(uri).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
@@ -190,6 +200,24 @@ mod tests {
         ];
         for (uri, expected) in table {
             assert_eq!(check_registration(uri), expected, "{uri}");
+        }
+    }
+
+    #[test]
+    fn pages_of_a_uri() {
+        for (uri, page, at) in [
+            ("https://rp.example/cb", "https://rp.example", true),
+            ("https://rp.example:8443/cb", "https://rp.example", false),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:5173", true),
+            ("http://127.0.0.1:1/cb", "http://127.0.0.1", true),
+            ("http://[::1]/cb", "http://[::1]:5173", true),
+            ("http://127.0.0.1/cb", "http://[::1]:5173", false),
+            ("http://127.0.0.1/cb", "https://127.0.0.1:5173", false),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:5173/cb", false),
+            ("http://localhost/cb", "http://localhost:5173", false),
+            ("com.example.app:/cb", "null", false),
+        ] {
+            assert_eq!(is_at(uri, page), at, "{uri} {page}");
         }
     }
 

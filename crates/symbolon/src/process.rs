@@ -57,7 +57,7 @@ pub(crate) enum ProcessError {
     #[error(
         "the data directory {} (data_dir) belongs to user {owner}, and this command runs as user {user}: a server of \
          user {owner} could not read what it writes. Run it as that user: setpriv --reuid={owner} --clear-groups \
-         symbolon ...", path.display()
+         symbolon ... (docs/setup/systemd.md has the way for a unit with DynamicUser)", path.display()
     )]
     ForeignDirectory { path: std::path::PathBuf, owner: u32, user: u32 },
     #[error("the cluster store needs `master_key` and `admin_secret` in the configuration")]
@@ -230,6 +230,9 @@ fn take_over(app: &Arc<App>, server: &Server, logging: &Logging, mut new: Config
     let diff = Config::reloadable_diff(&old, &new);
     if !diff.restart.is_empty() {
         tracing::warn!(keys = ?diff.restart, "these keys need a restart");
+    }
+    for warning in new.warnings().iter().filter(|warning| diff.live.contains(&warning.key)) {
+        tracing::warn!(key = warning.key, "{}", warning.text);
     }
     if let Err(error) = logging.set_level(new.telemetry.log_level.as_str()) {
         tracing::error!(%error, "the log level stays as it is");

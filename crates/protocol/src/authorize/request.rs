@@ -155,7 +155,7 @@ impl<'p> AuthorizationRequest<'p> {
         let redirect_uri = redirect_uri(&sent, client).map_err(Rejection::Page)?;
         let return_to = ReturnTo {
             redirect_uri,
-            response_mode: sent.response_mode.value().and_then(ResponseMode::parse).unwrap_or_default(),
+            response_mode: response_mode(&sent, redirect_uri).unwrap_or_default(),
             state: sent.state.value(),
         };
         // RFC 6749 3.1: parameters MUST NOT be included more than once; RFC 8707 2.1 allows it for resources.
@@ -172,7 +172,7 @@ impl<'p> AuthorizationRequest<'p> {
         client: &Client,
         settings: &IssuerSettings,
     ) -> Result<Self, OAuthError> {
-        known_response_mode(sent)?;
+        response_mode(sent, return_to.redirect_uri)?;
         no_request_object(sent)?;
         response_type_code(sent)?;
         may_use_codes(client)?;
@@ -268,10 +268,15 @@ fn redirect_uri<'p>(sent: &Sent<'p>, client: &Client) -> Result<&'p str, OAuthEr
     Ok(uri)
 }
 
-fn known_response_mode(sent: &Sent<'_>) -> Result<(), OAuthError> {
+/// The mode that was asked for. A form can be posted to a web server only (OAuth 2.0 Form Post Response Mode 2).
+fn response_mode(sent: &Sent<'_>, redirect_uri: &str) -> Result<ResponseMode, OAuthError> {
     match sent.response_mode.value().map(ResponseMode::parse) {
+        None => Ok(ResponseMode::default()),
+        Some(Some(ResponseMode::FormPost)) if redirect_uri::origin(redirect_uri).is_none() => {
+            Err(OAuthError::invalid_request("response_mode=form_post needs a redirect_uri of http or https"))
+        }
+        Some(Some(mode)) => Ok(mode),
         Some(None) => Err(OAuthError::invalid_request("response_mode must be query, fragment or form_post")),
-        _ => Ok(()),
     }
 }
 

@@ -136,6 +136,23 @@ fn requests_and_where_their_errors_go() {
 }
 
 #[test]
+fn a_form_is_posted_to_web_servers_only() {
+    let native = Client { redirect_uris: vec!["com.example.app:/cb".into()], ..client() };
+    for (mode, good) in [("query", true), ("fragment", true), ("form_post", false)] {
+        let text = query(&[("redirect_uri", "com.example.app:/cb"), ("response_mode", mode)]);
+        let params = Params::parse(text.as_bytes()).unwrap();
+        match AuthorizationRequest::check(&params, &native, &IssuerSettings::default()) {
+            Ok(request) => assert!(good && request.return_to.response_mode.as_str() == mode),
+            Err(Rejection::Redirect(to, error)) => {
+                assert_eq!((good, error.code), (false, ErrorCode::InvalidRequest));
+                assert_eq!(to.response_mode, ResponseMode::Query, "nor can the error be");
+            }
+            Err(Rejection::Page(error)) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
 fn a_client_without_the_grant_type_is_told() {
     let client = Client { grant_types: vec![GrantType::ClientCredentials], ..client() };
     let found = outcome(&query(&[]), &client, &IssuerSettings::default());

@@ -42,7 +42,9 @@ pub(super) fn read(header: &[u8]) -> Option<Credentials> {
     }
     let decoded = SecretBytes::new(BASE64.decode(encoded.trim_matches(' ')).ok()?);
     let (id, secret) = std::str::from_utf8(decoded.expose()).ok()?.split_once(':')?;
-    let client_id = ClientId::parse(&params::decode(id)?).ok()?;
+    // As RFC 6749 2.3.1 writes it, or as it stands, where that makes no id.
+    let written = params::decode(id).and_then(|id| ClientId::parse(&id).ok());
+    let client_id = written.or_else(|| ClientId::parse(id).ok())?;
     let verbatim = secret_digest(secret);
     let Some(Cow::Owned(form)) = params::decode(secret) else {
         return Some(Credentials { client_id, digest: verbatim, verbatim: None });

@@ -55,7 +55,7 @@ impl From<AuthenticationFailed> for OAuthError {
 /// What an assertion is held against.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation<'a> {
-    /// Values of `aud` that mean us: the issuer, the token endpoint, and the endpoint that was called.
+    /// Values of `aud` that mean us: the issuer and the token endpoint (OpenID Connect Core 9).
     pub audiences: &'a [&'a str],
     /// The clock.
     pub now: Timestamp,

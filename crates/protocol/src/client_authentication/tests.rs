@@ -13,6 +13,7 @@ use symbolon_crypto::random::SeededRandom;
 use super::*;
 use crate::client_metadata;
 use crate::error::ErrorCode;
+use crate::id::ClientId;
 use crate::params::Params;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -129,6 +130,20 @@ fn basic_is_read_encoded_and_as_it_stands() {
     assert!(authenticate(Some(&basic(&format!("rp:{secret}"))), "", &registered).is_ok(), "not encoded");
     let unpadded = format!("bAsIc  {}", STANDARD_NO_PAD.encode(format!("rp:{secret}")));
     assert!(authenticate(Some(&unpadded), "", &registered).is_ok());
+}
+
+#[test]
+fn an_id_in_basic_is_read_as_it_stands_where_decoding_makes_none() {
+    for id in ["team+app", "50%off", "a%41"] {
+        let id = ClientId::parse(id).unwrap();
+        let registered =
+            Client { client_id: id.clone(), ..client(TokenEndpointAuthMethod::ClientSecretBasic, &[SECRET]) };
+        let encoded = form_urlencoded::byte_serialize(id.as_str().as_bytes()).collect::<String>();
+        let good =
+            |written: &str| authenticate(Some(&basic(&format!("{written}:{SECRET}"))), "", &registered);
+        assert!(good(&encoded).is_ok(), "{id:?} by RFC 6749 2.3.1");
+        assert_eq!(good(id.as_str()).is_ok(), id.as_str() != "a%41", "{id:?} as it stands");
+    }
 }
 
 struct Signer {

@@ -25,9 +25,7 @@ use symbolon_store::Durable;
 use symbolon_store::shard::Kind;
 
 use super::{consent, login};
-use crate::http::{
-    Context, Failure, Framing, Policy, html, read_form, redirect, script_safe_origin, session_cookie,
-};
+use crate::http::{Context, Failure, Framing, Policy, html, read_form, redirect, session_cookie};
 use crate::rate_limit::EndpointClass;
 use crate::telemetry::{Endpoint, RequestFacts};
 use crate::verified::id_token_subject;
@@ -221,11 +219,10 @@ impl Visit<'_> {
 
 /// OAuth 2.0 Form Post Response Mode 2.
 fn form_post(action: String, fields: Vec<(&'static str, String)>) -> Result<Response, Failure> {
-    let target = script_safe_origin(&action).unwrap_or_default();
     let parameters = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let page = FormPostPage { language: Language::English, action, parameters };
     let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
     // A silent answer arrives in a frame of the client's page, like one by redirect.
-    let policy = Policy { form_action: vec![&target], framed_by: Framing::Everybody, ..Policy::default() };
+    let policy = Policy { leads_to_client: true, framed_by: Framing::Everybody, ..Policy::default() };
     Ok(html(StatusCode::OK, page, &policy))
 }

@@ -20,7 +20,7 @@ use url::Url;
 use super::authorize::Visit;
 use super::transaction::{Asked, Asker, Authorization, Found, expired, go_on, issuer_name, refuse, send_to};
 use crate::http::csrf::{Form, Purpose};
-use crate::http::{Context, Failure, Policy, html, script_safe_origin};
+use crate::http::{Context, Failure, Policy, html};
 use crate::telemetry::{Endpoint, RequestFacts};
 
 const PATH: &str = "/consent";
@@ -77,9 +77,7 @@ async fn page(asked: &Asked) -> Result<Response, Failure> {
     };
     let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
     durable.wait().await?;
-    let target = script_safe_origin(&asker.redirect_uri).unwrap_or_default();
-    let mut response =
-        html(StatusCode::OK, page, &Policy { form_action: vec![&target], ..Policy::default() });
+    let mut response = html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
     if let Some(cookie) = found.browser.cookie(&asked.context.issuer) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }

@@ -40,11 +40,14 @@ pub fn allow(request: &HeaderMap, client: Option<&Client>, response: &mut Respon
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
     if allowed {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("www-authenticate"));
+        headers.insert(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("www-authenticate, retry-after"),
+        );
     }
 }
 
 fn is_of(client: &Client, origin: &str) -> bool {
     client.allowed_redirect_origins.iter().any(|own| own == origin)
-        || client.redirect_uris.iter().any(|uri| redirect_uri::origin(uri).as_deref() == Some(origin))
+        || client.redirect_uris.iter().any(|uri| redirect_uri::is_at(uri, origin))
 }

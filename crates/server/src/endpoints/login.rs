@@ -25,7 +25,7 @@ use super::authorize::Visit;
 use super::logout;
 use super::transaction::{self, Asked, Asker, Found, go_on, issuer_name, refuse, send_to};
 use crate::http::csrf::{Form, Purpose};
-use crate::http::{Context, Failure, Policy, html, script_safe_origin, set_cookie};
+use crate::http::{Context, Failure, Policy, html, set_cookie};
 use crate::telemetry::{Endpoint, RequestFacts};
 
 const PATH: &str = "/login";
@@ -105,9 +105,7 @@ fn page(
         error,
     };
     let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
-    let target = script_safe_origin(&asker.redirect_uri).unwrap_or_default();
-    let policy = Policy { form_action: vec![&target], ..Policy::default() };
-    let mut response = html(status(error), page, &policy);
+    let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
     if let Some(seconds) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }

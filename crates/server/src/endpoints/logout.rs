@@ -24,9 +24,7 @@ use super::consent::user_name;
 use super::transaction::{self, Asked, Found, Matter, issuer_name};
 use crate::app::App;
 use crate::http::csrf::{Browser, Form, Purpose};
-use crate::http::{
-    Context, Failure, Policy, html, redirect, remove_cookie, script_safe_origin, session_cookie,
-};
+use crate::http::{Context, Failure, Policy, html, redirect, remove_cookie, session_cookie};
 use crate::issuer::IssuerState;
 use crate::telemetry::{Endpoint, RequestFacts};
 use crate::verified_hint::{IdTokenHintClaims, id_token_hint};
@@ -109,7 +107,6 @@ async fn ask(
 ) -> Result<Response, Failure> {
     let Context { app, issuer, .. } = &asked.context;
     let browser = Browser::of_or_new(&asked.headers, issuer, &*app.random);
-    let target = redirect.as_deref().and_then(script_safe_origin);
     let waiting = transaction::Logout { sid: session.sid.clone(), redirect };
     let id = transaction::begin(&asked.context, &browser, Matter::Logout(waiting)).await?;
     let form = Form { purpose: Purpose::Logout, transaction: &id, sid: session.sid.as_str() };
@@ -123,8 +120,7 @@ async fn ask(
         transaction: id.clone(),
     };
     let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
-    let policy = Policy { form_action: target.as_deref().into_iter().collect(), ..Policy::default() };
-    let mut response = html(StatusCode::OK, page, &policy);
+    let mut response = html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
     if let Some(cookie) = browser.cookie(issuer) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }

@@ -13,9 +13,10 @@ pub fn cookies<'h>(headers: &'h HeaderMap, name: &'h str) -> impl Iterator<Item 
     headers
         .get_all(header::COOKIE)
         .iter()
-        .filter_map(|line| line.to_str().ok())
-        .flat_map(|line| line.split(';'))
-        .filter_map(move |pair| pair.trim_start().strip_prefix(name)?.strip_prefix('='))
+        // As bytes: what other applications of the domain keep need not be ASCII.
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b';'))
+        .filter_map(move |pair| pair.trim_ascii_start().strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+        .filter_map(|value| std::str::from_utf8(value).ok())
         .map(|value| value.trim_end().trim_matches('"'))
 }
 
@@ -63,5 +64,13 @@ mod tests {
     fn only_the_whole_name_counts() {
         let headers = headers(&["xsid=no; sid=one", "sid=\"two\";sid=", "other=sid=no"]);
         assert_eq!(cookies(&headers, "sid").collect::<Vec<_>>(), ["one", "two", ""]);
+    }
+
+    #[test]
+    fn cookies_of_others_may_be_anything() {
+        let line = HeaderValue::from_bytes("name=Jörg; sid=one".as_bytes()).unwrap();
+        let broken = HeaderValue::from_bytes(b"name=\xff\xfe; sid=\xff; sid=two").unwrap();
+        let headers: HeaderMap = [line, broken].into_iter().map(|line| (header::COOKIE, line)).collect();
+        assert_eq!(cookies(&headers, "sid").collect::<Vec<_>>(), ["one", "two"]);
     }
 }

@@ -19,6 +19,4 @@ pub use failure::Failure;
 pub(crate) use failure::prefers_html;
 pub use form::{BodyLimits, read_body, read_form};
 pub use lent::Lent;
-pub use response::{
-    Framing, Policy, html, json, no_store, redirect, script_safe_origin, strict_transport_security,
-};
+pub use response::{Framing, Policy, html, json, no_store, redirect, strict_transport_security};

@@ -105,7 +105,11 @@ impl Server {
         let random = symbolon_crypto::random::bytes::<12>(&*app.random);
         let log = RequestLog::new(config.telemetry.log_sample);
         let telemetry = Telemetry::new(Arc::clone(&app.registry), random, log, app.tracer.clone());
-        let tls = TlsReloader::new(config.listen.tls.as_ref(), config.listen.management_tls.as_ref())?;
+        let tls = TlsReloader::new(
+            config.listen.tls.as_ref(),
+            config.listen.management_tls.as_ref(),
+            config.http.http2,
+        )?;
         let (shutdown, stopping) = watch::channel(false);
         let places = Arc::new(Semaphore::new(config.http.max_connections.min(Semaphore::MAX_PERMITS)));
         let public = public_router(app);

@@ -18,19 +18,24 @@ pub(super) type TlsSlot = Option<Arc<ArcSwap<ServerConfig>>>;
 pub struct TlsReloader {
     public: TlsSlot,
     management: TlsSlot,
+    http2: bool,
 }
 
-fn slot(files: Option<&TlsFiles>) -> Result<TlsSlot, TlsError> {
-    files.map(|files| Ok(Arc::new(ArcSwap::from(load(files)?)))).transpose()
+fn slot(files: Option<&TlsFiles>, http2: bool) -> Result<TlsSlot, TlsError> {
+    files.map(|files| Ok(Arc::new(ArcSwap::from(load(files, http2)?)))).transpose()
 }
 
 impl TlsReloader {
-    /// Reads the certificates of both listeners.
+    /// Reads the certificates of both listeners. HTTP/2 is offered where it is spoken.
     ///
     /// # Errors
     /// [`TlsError`] naming the file.
-    pub fn new(public: Option<&TlsFiles>, management: Option<&TlsFiles>) -> Result<Self, TlsError> {
-        Ok(Self { public: slot(public)?, management: slot(management)? })
+    pub fn new(
+        public: Option<&TlsFiles>,
+        management: Option<&TlsFiles>,
+        http2: bool,
+    ) -> Result<Self, TlsError> {
+        Ok(Self { public: slot(public, http2)?, management: slot(management, http2)?, http2 })
     }
 
     /// Reads the files again; new connections use what they say. On an error the old certificates of both listeners
@@ -42,7 +47,7 @@ impl TlsReloader {
         let mut read = Vec::new();
         for (slot, files) in [(&self.public, public), (&self.management, management)] {
             match (slot, files) {
-                (Some(slot), Some(files)) => read.push((slot, load(files)?)),
+                (Some(slot), Some(files)) => read.push((slot, load(files, self.http2)?)),
                 (None, None) => {}
                 _ => return Err(TlsError::Switched),
             }
@@ -62,7 +67,7 @@ impl TlsReloader {
     }
 }
 
-fn load(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
+fn load(files: &TlsFiles, http2: bool) -> Result<Arc<ServerConfig>, TlsError> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let certified = files.read(&provider)?;
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -70,6 +75,8 @@ fn load(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
         .map_err(TlsError::Library)?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // RFC 7301 3.2: a client that is offered a protocol speaks it.
+    let offered: &[&[u8]] = if http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
+    config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
     Ok(Arc::new(config))
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use symbolon_crypto::random::{self, SystemRandom};
@@ -103,10 +103,16 @@ pub(crate) fn read_master_key(path: &Path) -> Result<Option<MasterKey>, ProcessE
     }
 }
 
-/// Writes a key beside the one that is in use, durably, to take its place by [`take_over`].
+/// Writes a key beside the one that is in use, durably, to take its place by [`take_over`]. It belongs to whoever owns the
+/// one in use: a server that runs as another user than this command must be able to read it.
 pub(crate) fn write_aside(path: &Path, text: &str) -> Result<PathBuf, ProcessError> {
     let aside = path.with_extension("key.new");
-    write_secret(&aside, text.trim()).map_err(failed("cannot write the new master key to", &aside))?;
+    let write = || {
+        let owner = fs::metadata(path)?;
+        write_secret(&aside, text.trim())?;
+        std::os::unix::fs::chown(&aside, Some(owner.uid()), Some(owner.gid()))
+    };
+    write().map_err(failed("cannot write the new master key to", &aside))?;
     Ok(aside)
 }
 
@@ -137,6 +143,25 @@ mod tests {
         assert_eq!(keep(&path).unwrap(), ("made".into(), true));
         assert_eq!(keep(&path).unwrap(), ("made".into(), false));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_new_master_key_belongs_to_the_owner_of_the_old_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("master.key");
+        fs::write(&path, "old").unwrap();
+        // Only root can give a file away; anybody else is the owner of both.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&path, Some(4_321), Some(4_322)).unwrap();
+        }
+        let owner = fs::metadata(&path).unwrap();
+        take_over(&write_aside(&path, "new").unwrap(), &path).unwrap();
+        let new = fs::metadata(&path).unwrap();
+        assert_eq!((new.uid(), new.gid()), (owner.uid(), owner.gid()));
+        assert_eq!(
+            (new.permissions().mode() & 0o777, fs::read_to_string(&path).unwrap()),
+            (0o600, "new".into())
+        );
     }
 
     #[test]

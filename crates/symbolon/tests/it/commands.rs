@@ -138,3 +138,15 @@ fn the_data_directory_of_somebody_else_is_left_alone() {
     std::os::unix::fs::chown(place.path("data"), Some(0), None).unwrap();
     place.run(&["client", "list"]).good();
 }
+
+#[test]
+fn what_weakens_is_said_when_the_configuration_is_taken_over_too() {
+    let place = Place::new();
+    let file = place.path("symbolon.toml");
+    std::fs::write(&file, "test_endpoints = false\n").unwrap();
+    let server = place.serve(&[("SYMBOLON_CONFIG", file.to_str().unwrap())]);
+    std::fs::write(&file, "test_endpoints = true\n").unwrap();
+    server.hang_up();
+    server.wait_for_log("The test endpoints make sessions and tokens without a login");
+    server.wait_for_log("the configuration was taken over");
+}

@@ -127,6 +127,23 @@ impl Client {
     }
 }
 
+#[test]
+fn http2_is_offered_only_where_it_is_spoken() {
+    for (switch, negotiated) in [("true", &b"h2"[..]), ("false", b"http/1.1")] {
+        let place = Place::new();
+        let own = certificate(&place, "own", NAME);
+        let [certificate, key] = public(&own);
+        let _server = place.serve(&[certificate, key, ("SYMBOLON_HTTP_HTTP2", switch)]);
+        let mut client = Client::believing(&own.0);
+        Arc::make_mut(&mut client.0).alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let name = ServerName::try_from(NAME).unwrap();
+        let connection = ClientConnection::new(client.0, name).unwrap();
+        let mut stream = StreamOwned::new(connection, TcpStream::connect(place.listen()).unwrap());
+        stream.conn.complete_io(&mut stream.sock).unwrap();
+        assert_eq!(stream.conn.alpn_protocol(), Some(negotiated));
+    }
+}
+
 /// One request on a connection that stays open.
 fn ask(stream: &mut Stream) {
     stream.write_all(b"GET /assets/nothing HTTP/1.1\r\nhost: login.test\r\n\r\n").unwrap();

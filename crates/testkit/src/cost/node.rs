@@ -1,14 +1,13 @@
 //! The providers that are measured.
 
 use std::ffi::OsStr;
-use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
 use symbolon_crypto::{SecretString, SystemRandom, random};
 use symbolon_loadtest::client::{Peer, Way};
 use symbolon_loadtest::process::Server;
-use symbolon_loadtest::{LoadtestError, Target};
+use symbolon_loadtest::{LoadtestError, Target, free_pair};
 use symbolon_store_cluster::engines::{PostgresServer, RedisCluster};
 use tempfile::TempDir;
 use url::Url;
@@ -75,13 +74,15 @@ impl Provider {
         count: usize,
         store: &[(&str, &OsStr)],
     ) -> Result<(), LoadtestError> {
-        let addresses = (0..2 * count).map(|_| free_address()).collect::<Result<Vec<_>, _>>()?;
-        let issuer = format!("http://{}", addresses.first().map_or("", String::as_str));
-        for (number, pair) in addresses.chunks_exact(2).enumerate() {
+        let mut issuer = None;
+        for number in 0..count {
+            let (listen, management) = free_pair()?;
+            let (listen, management) = (listen.to_string(), management.to_string());
+            let issuer = issuer.get_or_insert_with(|| format!("http://{listen}"));
             let mut environment: Vec<(&str, &OsStr)> = vec![
-                ("SYMBOLON_ISSUER", issuer.as_ref()),
-                ("SYMBOLON_LISTEN", pair[0].as_ref()),
-                ("SYMBOLON_MANAGEMENT_LISTEN", pair[1].as_ref()),
+                ("SYMBOLON_ISSUER", issuer.as_str().as_ref()),
+                ("SYMBOLON_LISTEN", listen.as_ref()),
+                ("SYMBOLON_MANAGEMENT_LISTEN", management.as_ref()),
                 ("SYMBOLON_ADMIN_SECRET", self.secret.as_ref()),
                 ("SYMBOLON_ADMIN_ON_PUBLIC", "true".as_ref()),
                 ("SYMBOLON_TEST_ENDPOINTS", "true".as_ref()),
@@ -91,7 +92,7 @@ impl Provider {
             environment.extend(store);
             let log = self.directory.path().join(format!("log-{number}"));
             let server = Server::start(binary, ["serve"], &environment, Some(&log)).await?;
-            let node = Node { server, management: format!("http://{}", pair[1]) };
+            let node = Node { server, management: format!("http://{management}") };
             node.wait_until_ready(binary).await?;
             self.nodes.push(node);
         }
@@ -145,9 +146,4 @@ impl Node {
         let mut answer = ureq::get(format!("{}/metrics", self.management)).call().map_err(failed)?;
         answer.body_mut().read_to_string().map_err(failed)
     }
-}
-
-/// An address that was free a moment ago.
-fn free_address() -> Result<String, LoadtestError> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }

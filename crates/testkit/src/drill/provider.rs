@@ -2,13 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
-use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use symbolon_loadtest::free_pair;
 
 use super::Wire;
 
@@ -220,8 +221,8 @@ fn child_of(pid: u32) -> Option<u32> {
 }
 
 fn free_ports() -> [u16; 2] {
-    let [one, two] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-    [one, two].map(|listener| listener.local_addr().expect("its address").port())
+    let (one, two) = free_pair().expect("free ports");
+    [one, two].map(|address| address.port())
 }
 
 /// True as soon as the process says that it listens. Its output is read to the end either way, so that it never

@@ -148,12 +148,14 @@ pub fn basic_header(data: &[u8]) {
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let pair = format!("{}:{}", encoded(id), encoded(secret));
     let header = format!("Basic {}", base64(pair.as_bytes()));
+    // What is no id may be read as another one that was not encoded.
+    let valid = symbolon_protocol::id::ClientId::parse(id).is_ok();
     if let Ok(Presented::Secret { client_id, digest, .. }) = Presented::read(Some(header.as_bytes()), &empty)
     {
-        assert!(client_id.as_str() == id && digest == secret_digest(secret), "read otherwise than written");
+        let same = client_id.as_str() == id || !valid;
+        assert!(same && digest == secret_digest(secret), "read otherwise than written");
     } else {
-        let valid = symbolon_protocol::id::ClientId::parse(id).is_ok() && header.len() <= 8192;
-        assert!(!valid, "a good header was refused");
+        assert!(!valid || header.len() > 8192, "a good header was refused");
     }
 }
 

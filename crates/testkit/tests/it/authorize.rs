@@ -160,10 +160,13 @@ fn form_post_answers_with_a_form() {
     assert_eq!(answer.status, 200);
     assert!(answer.field("code").unwrap().starts_with("ac_"), "{answer:?}");
     let policy = answer.header("content-security-policy").unwrap();
-    assert!(policy.contains("form-action 'self' https://rp.example"), "{policy}");
+    assert!(
+        !policy.contains("form-action"),
+        "browsers would hold it against the client's own redirects: {policy}"
+    );
     // Silent authentication happens in a frame of the client's page.
     assert!(
-        policy.contains("frame-ancestors *;") && answer.header("x-frame-options").is_none(),
+        policy.ends_with("frame-ancestors *") && answer.header("x-frame-options").is_none(),
         "{answer:?}"
     );
 }

@@ -58,7 +58,11 @@ fn nobody_is_sent_where_the_client_did_not_register() {
     let out = browser
         .get(&path(&[("id_token_hint", &hint), ("post_logout_redirect_uri", "https://evil.example/")]));
     assert_eq!(out.status, 200);
-    assert!(out.header("location").is_none() && browser.cookie("symbolon_session").is_none());
+    assert!(out.header("location").is_none());
+    assert!(
+        out.field("csrf_token").is_some() && browser.cookie("symbolon_session").is_some(),
+        "they are asked"
+    );
     let refused = browser.get(&path(&[("id_token_hint", &hint), ("client_id", "demo-service")]));
     assert_eq!(refused.status, 400);
 }

@@ -69,6 +69,7 @@ pub(crate) const SECTION: Section = Section {
             Kind::Size { min: 16 << 10, max: 64 * MIB },
         )
         .default("1MiB")
+        .live()
         .doc("Largest request body; a larger one is answered 413. The bulk streams of the admin API have no limit."),
         Key::new(
             "http.max_header_size",
@@ -96,7 +97,8 @@ pub(crate) const SECTION: Section = Section {
             Kind::seconds(1, 600),
         )
         .default("30s")
-        .doc("How long a request may take, its body included. Bulk streams of the admin API are exempt."),
+        .live()
+        .doc("How long the body of a request may take to come; then it is answered 408. Bulk streams of the admin API are exempt."),
         Key::new("http.idle_timeout", "SYMBOLON_HTTP_IDLE_TIMEOUT", "--http-idle-timeout", Kind::seconds(1, 3600))
             .default("75s")
             .doc("How long a connection without a request is kept open."),
@@ -105,6 +107,7 @@ pub(crate) const SECTION: Section = Section {
             .doc("How long requests in flight may go on when the server stops."),
         Key::new("http.drain_delay", "SYMBOLON_HTTP_DRAIN_DELAY", "--http-drain-delay", Kind::seconds(0, 600))
             .default("0")
+            .live()
             .doc(
                 "How long the server goes on as before when it is told to stop, while `/readyz` answers 503: time for a \
                  balancer to send new requests elsewhere. Then `http.drain_timeout` begins. A second signal ends it.",
@@ -167,7 +170,7 @@ pub struct Http {
     pub max_headers: usize,
     /// Time to send the head of a request.
     pub header_timeout: Duration,
-    /// Time for a whole request.
+    /// Time for the body of a request.
     pub request_timeout: Duration,
     /// Time that an idle connection is kept.
     pub idle_timeout: Duration,

@@ -42,6 +42,7 @@ pub(crate) const SECTION: Section = Section {
             .doc("File with the master key."),
         Key::new("test_endpoints", "SYMBOLON_TEST_ENDPOINTS", "--test-endpoints", Kind::Switch)
             .default("false")
+            .live()
             .doc("Serves `/api/admin/test/*`, which makes sessions, codes and tokens without a login.")
             .weakens(is_on, "The test endpoints make sessions and tokens without a login; never in production."),
         Key::new("trusted_proxies", "SYMBOLON_TRUSTED_PROXIES", "--trusted-proxies", Kind::Networks)

@@ -187,6 +187,9 @@ pub struct ClientOverrides {
     /// Seconds for which a lost refresh answer is given again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_retry_window: Option<u64>,
+    /// Whether it must use PKCE; of no effect for public clients, which always must (RFC 9700 2.1.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub require_pkce: Option<bool>,
 }
 
 impl IssuerSettings {

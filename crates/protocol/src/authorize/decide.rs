@@ -77,7 +77,7 @@ pub fn decide(
     if !signed_in_now && must_sign_in_again(request, session, now) {
         return ask_or(silent, Decision::Login { reauthenticate: true }, ErrorCode::LoginRequired);
     }
-    let scope = grantable(request, client);
+    let scope = grantable(request, client, consent);
     if scope.is_empty() {
         return error(ErrorCode::InvalidScope, "scope names nothing that can be granted here");
     }
@@ -122,10 +122,12 @@ fn must_sign_in_again(request: &AuthorizationRequest<'_>, session: &Session, now
         || request.max_age.is_some_and(|age| now.since(session.auth_time) > Duration::from_secs(age))
 }
 
-/// OpenID Connect Core 11: `offline_access` is ignored unless the client can refresh, and the person is asked
-/// (`prompt=consent`) or need not be.
-fn grantable(request: &AuthorizationRequest<'_>, client: &Client) -> Scope {
-    let stays = client.may_use(GrantType::RefreshToken) && (request.prompt.consent || client.skip_consent);
+/// OpenID Connect Core 11: `offline_access` is ignored unless the client can refresh, and the person is asked, was asked,
+/// or need not be. Where no page may be shown, what they were never asked for is left out rather than refused.
+fn grantable(request: &AuthorizationRequest<'_>, client: &Client, consent: Option<&Consent>) -> Scope {
+    let answered =
+        client.skip_consent || consent.is_some_and(|consent| consent.scope.contains(OFFLINE_ACCESS));
+    let stays = client.may_use(GrantType::RefreshToken) && (answered || !request.prompt.none);
     if stays || !request.scope.contains(OFFLINE_ACCESS) {
         return request.scope.clone();
     }

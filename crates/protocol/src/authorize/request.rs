@@ -184,7 +184,7 @@ impl<'p> AuthorizationRequest<'p> {
             sent.code_challenge.value(),
             sent.code_challenge_method.value(),
             // RFC 9700 2.1.1: public clients MUST use PKCE.
-            client.is_public() || settings.require_pkce,
+            client.is_public() || client.settings.require_pkce.unwrap_or(settings.require_pkce),
         )?;
         Ok(Self {
             return_to,

@@ -13,7 +13,7 @@ use crate::id::{ClientId, IssuerId, Sid, UserId};
 use crate::params::Params;
 use crate::scope::Scope;
 use crate::session::{Amr, AuthenticationMethod, Session};
-use crate::settings::IssuerSettings;
+use crate::settings::{ClientOverrides, IssuerSettings};
 use crate::time::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -160,13 +160,21 @@ fn a_client_without_the_grant_type_is_told() {
 }
 
 #[test]
-fn pkce_may_be_left_out_by_confidential_clients_only_where_the_issuer_says_so() {
+fn pkce_may_be_left_out_by_confidential_clients_only_where_issuer_or_client_says_so() {
     let lax = IssuerSettings { require_pkce: false, ..IssuerSettings::default() };
     let text = query(&[("code_challenge", ""), ("code_challenge_method", "")]);
     assert_eq!(outcome(&text, &client(), &lax), Outcome::Good);
     let public = Client { token_endpoint_auth_method: TokenEndpointAuthMethod::None, ..client() };
     let refused = Outcome::Redirect(ErrorCode::InvalidRequest, ResponseMode::Query);
     assert_eq!(outcome(&text, &public, &lax), refused);
+    let own = |client: Client, require_pkce| {
+        let settings = ClientOverrides { require_pkce, ..client.settings.clone() };
+        Client { settings, ..client }
+    };
+    let strict = IssuerSettings::default();
+    assert_eq!(outcome(&text, &own(client(), Some(false)), &strict), Outcome::Good);
+    assert_eq!(outcome(&text, &own(client(), Some(true)), &lax), refused);
+    assert_eq!(outcome(&text, &own(public, Some(false)), &lax), refused);
 }
 
 #[test]
@@ -330,14 +338,21 @@ fn prompt_consent_forces_one_page_but_not_for_clients_that_skip_it() {
 #[test]
 fn offline_access_needs_refresh_tokens_and_consent() {
     let asked = ("scope", "openid offline_access");
-    Case::new(&[asked]).issues("openid");
+    let never_asked = |case: &mut Case| {
+        case.consent = Some(Consent { scope: scope("openid profile"), granted_at: NOW });
+    };
+    Case::new(&[asked]).issues("openid offline_access");
+    Case::new(&[asked, NONE]).issues("openid offline_access");
+    Case::new(&[asked]).with(never_asked).asks_consent("openid offline_access");
+    Case::new(&[asked]).with(never_asked).with(|case| case.allowed = alice("openid")).issues("openid");
+    Case::new(&[asked, NONE]).with(never_asked).issues("openid");
     Case::new(&[asked, ("prompt", "consent")]).asks_consent("openid offline_access");
     Case::new(&[asked]).with(|case| case.client.skip_consent = true).issues("openid offline_access");
     Case::new(&[asked])
         .with(|case| case.client.skip_consent = true)
         .with(|case| case.client.grant_types = vec![GrantType::AuthorizationCode])
         .issues("openid");
-    Case::new(&[("scope", "offline_access")]).fails(ErrorCode::InvalidScope);
+    Case::new(&[("scope", "offline_access"), NONE]).with(never_asked).fails(ErrorCode::InvalidScope);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 
 /// The value of `client_assertion_type` (RFC 7523 2.2).
 pub const CLIENT_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-/// How far ahead `exp` may lie: the mark of its use is kept so long.
+/// How long an assertion is accepted, by its `iat`, or else by its `exp`: the mark of its use is kept so long.
 pub const MAX_ASSERTION_LIFE: Duration = Duration::from_secs(5 * 60);
 /// How far the client's clock may be off.
 const LEEWAY: Duration = Duration::from_secs(30);
@@ -124,11 +124,13 @@ impl<'a> Assertion<'a> {
         require(about_itself, "the assertion's iss and sub must be the client_id")?;
         // Item 3: the authorization server must be named as an audience.
         require(aud.names_one_of(expected.audiences), "the assertion's aud must name this issuer")?;
-        // Item 4: not used after its end; and not from so far ahead that its mark had to be kept for long.
-        require(now < exp + LEEWAY, "the assertion has expired")?;
+        // Item 4: not used after its end. One that says when it was issued ends 5 minutes later at the latest, so that
+        // its mark need not be kept for long; of others the end must not be further ahead.
+        let end = iat.map_or(exp, |iat| exp.min(iat.0 + MAX_ASSERTION_LIFE));
+        require(now < end + LEEWAY, "the assertion has expired, or was issued more than 5 minutes ago")?;
         require(
-            exp <= now + MAX_ASSERTION_LIFE + LEEWAY,
-            "the assertion's exp is more than 5 minutes ahead",
+            end <= now + MAX_ASSERTION_LIFE + LEEWAY,
+            "the assertion's exp is more than 5 minutes ahead, and it has no iat",
         )?;
         // Items 5 and 6.
         require(nbf.is_none_or(|nbf| nbf.0 <= now + LEEWAY), "the assertion's nbf is in the future")?;
@@ -137,7 +139,7 @@ impl<'a> Assertion<'a> {
         let jti = jti.as_deref().and_then(|jti| Jti::parse(jti).ok());
         let jti =
             jti.ok_or_else(|| invalid("the assertion needs a jti of at most 512 visible characters"))?;
-        Ok(AssertionUse { jti, expires_at: exp + LEEWAY })
+        Ok(AssertionUse { jti, expires_at: end + LEEWAY })
     }
 }
 

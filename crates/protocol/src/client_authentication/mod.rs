@@ -108,6 +108,12 @@ pub fn verify(
         }
         // RFC 6749 3.2.1: only a public client identifies itself without proof.
         (Presented::Public { .. }, Method::None) => Ok(Verified::default()),
+        // RFC 6749 2.3.1: an empty secret may be left out; some libraries send it with the id of a public client.
+        (Presented::Secret { digest, transport: Transport::Basic, .. }, Method::None)
+            if *digest == secret_digest("") =>
+        {
+            Ok(Verified::default())
+        }
         _ => Err(refused()),
     }
 }

@@ -119,6 +119,11 @@ fn only_public_clients_come_without_proof() {
     assert!(authenticate(None, "client_id=rp", &client(TokenEndpointAuthMethod::None, &[])).is_ok());
     let confidential = client(TokenEndpointAuthMethod::ClientSecretBasic, &[SECRET]);
     assert!(authenticate(None, "client_id=rp", &confidential).is_err());
+    // An empty secret beside the id is none.
+    let empty = basic("rp:");
+    assert!(authenticate(Some(&empty), "", &client(TokenEndpointAuthMethod::None, &[])).is_ok());
+    assert!(authenticate(Some(&basic("rp:x")), "", &client(TokenEndpointAuthMethod::None, &[])).is_err());
+    assert!(authenticate(Some(&empty), "", &confidential).is_err_and(|failed| failed.basic_challenge));
 }
 
 #[test]
@@ -210,7 +215,9 @@ fn claims_of_rfc_7523() {
         &[("aud", json!([TOKEN_ENDPOINT, "https://other.example"]))],
         &[("iat", Value::Null)],
         &[("exp", json!(seconds as f64 + 59.5))],
-        &[("exp", json!(seconds + 300))],
+        &[("exp", json!(seconds + 300)), ("iat", Value::Null)],
+        &[("exp", json!(seconds + 3_600))],
+        &[("exp", json!(1e300)), ("iat", json!(seconds - 300))],
         &[("nbf", json!(seconds))],
         &[("extra", json!({"a": 1}))],
     ];
@@ -227,8 +234,10 @@ fn claims_of_rfc_7523() {
         &[("exp", json!("60"))],
         &[("exp", json!(seconds - 31))],
         &[("exp", json!(-5))],
-        &[("exp", json!(seconds + 331))],
-        &[("exp", json!(1e300))],
+        &[("exp", json!(seconds + 331)), ("iat", Value::Null)],
+        &[("exp", json!(1e300)), ("iat", Value::Null)],
+        &[("exp", json!(seconds + 3_600)), ("iat", json!(seconds - 331))],
+        &[("exp", json!(seconds + 3_600)), ("iat", json!(1e300))],
         &[("nbf", json!(seconds + 31))],
         &[("iat", json!(seconds + 31))],
         &[("jti", Value::Null)],

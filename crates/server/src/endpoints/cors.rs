@@ -20,7 +20,8 @@ pub async fn preflight(headers: HeaderMap) -> Response {
     answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
     answer.insert(
         header::ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("authorization, content-type, dpop"),
+        // The last is what scripts of an older kind add by themselves.
+        HeaderValue::from_static("authorization, content-type, dpop, x-requested-with"),
     );
     answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
     response

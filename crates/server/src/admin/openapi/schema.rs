@@ -130,6 +130,7 @@ fn clients() -> Schemas {
             ("refresh_token_absolute_lifetime", seconds()),
             ("refresh_token_rotation", flag()),
             ("refresh_retry_window", seconds()),
+            ("require_pkce", flag()),
         ],
     );
     let method = json!({

@@ -34,6 +34,20 @@ async function visiting(run) {
   }
 }
 
+/** Where the browser is sent for a code that nobody will redeem. */
+function authorizationUrl(path, more = {}) {
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id: site.client.client_id,
+    redirect_uri: `${site.origin}/${path}`,
+    scope: "openid",
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    code_challenge_method: "S256",
+    ...more,
+  });
+  return `${fixtures.base_url}/authorize?${query}`;
+}
+
 /** Fills in the provider's login form. */
 async function signInAt(page) {
   await page.waitForSelector("form#login");
@@ -68,15 +82,7 @@ test("by redirect, with UserInfo", () =>
 
 test("by a callback that goes on to another origin", () =>
   visiting(async (page) => {
-    const query = new URLSearchParams({
-      response_type: "code",
-      client_id: site.client.client_id,
-      redirect_uri: `${site.origin}/hop`,
-      scope: "openid",
-      code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
-      code_challenge_method: "S256",
-    });
-    await page.goto(`${fixtures.base_url}/authorize?${query}`);
+    await page.goto(authorizationUrl("hop"));
     await signInAt(page);
     await page.waitForURL(`${site.elsewhere}/landed`);
   }));
@@ -104,24 +110,14 @@ test("silently without a session says so", () =>
 test("a silent answer by form_post arrives in a frame", () =>
   visiting(async (page) => {
     await signInByPopup(page);
-    const query = new URLSearchParams({
-      response_type: "code",
-      response_mode: "form_post",
-      prompt: "none",
-      client_id: site.client.client_id,
-      redirect_uri: `${site.origin}/posted`,
-      scope: "openid",
-      state: "framed",
-      code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
-      code_challenge_method: "S256",
-    });
+    const silently = { response_mode: "form_post", prompt: "none", state: "framed" };
     const answer = await page.evaluate(async (source) => {
       const frame = document.createElement("iframe");
       const answered = new Promise((heard) => addEventListener("message", (event) => heard(event.data)));
       frame.src = source;
       document.body.append(frame);
       return Promise.race([answered, new Promise((gone) => setTimeout(gone, 10_000, "nothing"))]);
-    }, `${fixtures.base_url}/authorize?${query}`);
+    }, authorizationUrl("posted", silently));
     assert.equal(answer.state, "framed");
     assert.equal(answer.iss, fixtures.issuer);
     assert.ok(answer.code);

@@ -35,7 +35,10 @@ fn preflights_are_answered_where_pages_call() {
     for path in ["/token", "/userinfo", "/revoke"] {
         let answer = ask(path);
         assert_eq!((answer.status, allowed(&answer)), (204, Some("https://spa.example")), "{path}");
-        assert!(answer.header("access-control-allow-headers").unwrap().contains("authorization"), "{path}");
+        let allowed_headers = answer.header("access-control-allow-headers").unwrap();
+        for name in ["authorization", "content-type", "x-requested-with"] {
+            assert!(allowed_headers.contains(name), "{path}: {name}");
+        }
         assert!(answer.header("vary").unwrap().eq_ignore_ascii_case("origin"), "{path}");
     }
     for path in ["/authorize", "/introspect", "/login", "/logout", "/api/admin/users"] {
@@ -69,6 +72,8 @@ fn answers_are_for_the_pages_of_the_client() {
         let answer =
             server.browser().get_with("/userinfo", &[("authorization", &bearer), ("origin", origin)]);
         assert_eq!((answer.status, allowed(&answer)), (200, expected), "{origin}");
+        let exposed = answer.header("access-control-expose-headers");
+        assert_eq!(exposed, may.then_some("www-authenticate, retry-after"), "{origin}");
         assert!(answer.header("vary").unwrap().eq_ignore_ascii_case("origin"), "{origin}");
         let request = spa.authorization_request();
         let code = browser.get(&request.path()).redirected("code").unwrap();

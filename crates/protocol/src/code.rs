@@ -11,7 +11,7 @@ use crate::scope::Scope;
 use crate::session::Amr;
 use crate::time::Timestamp;
 
-/// An authorization code: `ac_<generation>_<shard>_<43 random characters>`. Stored only as a digest.
+/// An authorization code: `ac_<generation>_<shard>_<random characters>`. Stored only as a digest.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct AuthorizationCode(SmolStr);
 

@@ -4,12 +4,13 @@ use std::io::Write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_crypto::random::Random;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
-use symbolon_store::port::{Codes, Redemption};
+use symbolon_store::port::{Codes, Redemption, Shards};
 use symbolon_store::shard::{Kind, record_key};
 
 use crate::one_time::{Standing, Taken};
@@ -22,6 +23,20 @@ impl ClusterStore {
         let id = key_text(&record_key(issuer, code.expose()));
         (self.redis.tags().shard(Kind::Code, route).key('c', id.as_bytes()), route.shard)
     }
+
+    /// Keeps a code that was drawn. Said twice, it is kept once.
+    pub(crate) async fn keep_drawn_code(
+        &self,
+        issuer: &IssuerId,
+        code: &AuthorizationCode,
+        grant: &CodeGrant,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (key, shard) = self.code_key(issuer, code);
+        let document = |out: &mut dyn Write| serde_json::to_writer(out, grant).map_err(failed);
+        let keep = self.keep_once(&key, document, (grant.expires_at, now), Standing::Stays);
+        self.measured(StoreKind::Code, shard, keep).await
+    }
 }
 
 #[async_trait]
@@ -29,15 +44,14 @@ impl Codes for ClusterStore {
     async fn keep_code(
         &self,
         issuer: &IssuerId,
-        code: &AuthorizationCode,
         grant: CodeGrant,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+        random: &dyn Random,
+    ) -> Result<AuthorizationCode, StoreError> {
         let _pass = self.gate.enter()?;
-        let (key, shard) = self.code_key(issuer, code);
-        let document = |out: &mut dyn Write| serde_json::to_writer(out, &grant).map_err(failed);
-        let keep = self.keep_once(&key, document, (grant.expires_at, now), Standing::Stays);
-        self.measured(StoreKind::Code, shard, keep).await
+        let code = AuthorizationCode::new(self.place(Kind::Code).draw::<32>(Kind::Code, random));
+        self.keep_drawn_code(issuer, &code, &grant, now).await?;
+        Ok(code)
     }
 
     async fn code(

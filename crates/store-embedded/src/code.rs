@@ -5,80 +5,64 @@ mod log;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_crypto::random::{self, Random, SystemRandom};
+use symbolon_crypto::{digest, encoding};
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
-use symbolon_store::port::{Codes, Redemption};
-use symbolon_store::shard::record_key;
+use symbolon_store::port::{Codes, Redemption, Shards};
+use symbolon_store::shard::{Kind, Route};
 
 use crate::sharded::{Key, KeyMap};
 use crate::{EmbeddedStore, failed, serialized};
-use log::{Log, Place};
+use log::{Entry, Log, Place};
 
 /// Codes that one insertion may clear away: more than one, so that the shard shrinks while it is in use.
 const SWEPT_PER_INSERT: usize = 3;
 
-/// Where a code is kept, and whether it was used. A busy minute leaves millions of codes, most of them never redeemed,
-/// so that this is one word.
-#[derive(Clone, Copy)]
-struct Kept(u64);
+/// Bytes of a code that nobody can guess.
+const SECRET: usize = 32;
 
-impl Kept {
-    const USED: u64 = 1 << 63;
-    const AGED: u64 = 1 << 62;
-
-    fn fresh(place: Place) -> Self {
-        Self(place.number())
-    }
-
-    fn aged(place: Place) -> Self {
-        Self(place.number() | Self::USED | Self::AGED)
-    }
-
-    fn is_used(self) -> bool {
-        self.0 & Self::USED != 0
-    }
-
-    fn is_aged(self) -> bool {
-        self.0 & Self::AGED != 0
-    }
-
-    fn place(self) -> Place {
-        Place::of_number(self.0 & !(Self::USED | Self::AGED))
-    }
-}
+/// Bytes of a code: its secret, and its veiled place.
+const CODE: usize = SECRET + size_of::<u64>();
 
 /// The codes of one shard.
+///
+/// A code says by itself where it is kept: a table of all codes would cost two visits to memory that no cache has, when a
+/// code is kept and when it comes, and most codes never do.
 #[derive(Default)]
 pub(crate) struct CodeShard {
-    kept: KeyMap<Kept>,
     /// Until they end, in the order in which they were issued: oldest end first as far as lifetimes agree.
     fresh: Log,
     /// Those that were used, from their end on.
     aged: Log,
+    /// Where those are.
+    places: KeyMap<Place>,
 }
 
 impl CodeShard {
-    fn insert(&mut self, key: Key, expires_at: Timestamp, grant: &[u8], now: Timestamp) {
+    fn insert(&mut self, key: &Key, expires_at: Timestamp, grant: &[u8], now: Timestamp) -> Place {
         self.sweep(now, SWEPT_PER_INSERT);
-        let place = self.fresh.append(&key, expires_at, grant);
-        self.kept.insert(key, Kept::fresh(place));
+        self.fresh.append(key, expires_at, grant)
+    }
+
+    fn find(&self, key: &Key, place: Place) -> Option<Entry<'_>> {
+        let fresh = self.fresh.get(place).filter(|entry| entry.key == *key);
+        fresh.or_else(|| self.aged.get(*self.places.get(key)?))
     }
 
     /// The grant of a code, serialized, while the code is of any use: valid, or used.
-    fn grant(&self, key: &Key, now: Timestamp) -> Option<&[u8]> {
-        let kept = *self.kept.get(key)?;
-        let log = if kept.is_aged() { &self.aged } else { &self.fresh };
-        let entry = log.get(kept.place())?;
-        (kept.is_used() || entry.due > now).then_some(entry.grant)
+    fn grant(&self, key: &Key, place: Place, now: Timestamp) -> Option<&[u8]> {
+        let entry = self.find(key, place)?;
+        (entry.used || entry.due > now).then_some(entry.grant)
     }
 
-    fn redeem(&mut self, key: &Key, now: Timestamp) -> Redemption {
-        match self.kept.get_mut(key) {
-            Some(kept) if kept.is_used() => Redemption::Replayed,
-            Some(kept) if self.fresh.get(kept.place()).is_some_and(|entry| entry.due > now) => {
-                kept.0 |= Kept::USED;
+    fn redeem(&mut self, key: &Key, place: Place, now: Timestamp) -> Redemption {
+        match self.find(key, place) {
+            Some(entry) if entry.used => Redemption::Replayed,
+            Some(entry) if entry.due > now => {
+                self.fresh.mark_used(place);
                 Redemption::Redeemed
             }
             _ => Redemption::Unknown,
@@ -91,21 +75,18 @@ impl CodeShard {
         let mut gone = 0;
         for _ in 0..most {
             let Some(entry) = self.fresh.oldest().filter(|entry| entry.due <= now) else { break };
-            let key = entry.key;
-            match self.kept.get_mut(&key) {
-                Some(kept) if kept.is_used() => {
-                    *kept = Kept::aged(self.aged.append(&key, entry.due + KEPT_AFTER_END, entry.grant));
-                }
-                _ => {
-                    self.kept.remove(&key);
-                    gone += 1;
-                }
+            if entry.used {
+                let place = self.aged.append(&entry.key, entry.due + KEPT_AFTER_END, entry.grant);
+                self.aged.mark_used(place);
+                self.places.insert(entry.key, place);
+            } else {
+                gone += 1;
             }
             self.fresh.forget_oldest();
         }
         for _ in 0..most {
             let Some(entry) = self.aged.oldest().filter(|entry| entry.due <= now) else { break };
-            self.kept.remove(&entry.key);
+            self.places.remove(&entry.key);
             gone += 1;
             self.aged.forget_oldest();
         }
@@ -113,13 +94,48 @@ impl CodeShard {
     }
 }
 
+/// What makes keys out of codes. No code outlives the process, nor does this.
+pub(crate) struct CodeSalt([u8; 16]);
+
+impl CodeSalt {
+    pub(crate) fn draw() -> Self {
+        Self(random::bytes(&SystemRandom))
+    }
+
+    /// The key of a code, and the veil of its place. Places count the codes that were issued, which is nobody's business;
+    /// each code has a veil of its own that nobody without the salt can lift.
+    fn digest(&self, issuer: &IssuerId, secret: &[u8]) -> (Key, u64) {
+        let digest = digest::sha256(&[&self.0, issuer.as_str().as_bytes(), &[0], secret]);
+        let (key, rest) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
+        let veil = rest.first_chunk().map_or(0, |veil| u64::from_be_bytes(*veil));
+        (*key, veil)
+    }
+}
+
+/// What a presented code says.
+struct Presented {
+    route: Route,
+    key: Key,
+    place: Place,
+}
+
 impl EmbeddedStore {
+    /// Reads a code: `ac_<generation>_<shard>_<secret and veiled place, in base64url>`.
+    fn read_code(&self, issuer: &IssuerId, code: &AuthorizationCode) -> Option<Presented> {
+        let (route, rest) = Route::split(Kind::Code, code.expose())?;
+        let bytes: [u8; CODE] = encoding::decode_array(rest).ok()?;
+        let (secret, place) = bytes.split_last_chunk()?;
+        let (key, veil) = self.code_salt.digest(issuer, secret);
+        let place = Place::of_number(u64::from_be_bytes(*place) ^ veil);
+        self.codes.exists(route).then_some(Presented { route, key, place })
+    }
+
     pub(crate) async fn sweep_codes(&self, now: Timestamp) -> u64 {
         self.codes
             .each(|shard| {
                 let gone = shard.sweep(now, usize::MAX);
-                if shard.kept.capacity() > 4 * shard.kept.len() + 64 {
-                    shard.kept.shrink_to_fit();
+                if shard.places.capacity() > 4 * shard.places.len() + 64 {
+                    shard.places.shrink_to_fit();
                 }
                 gone
             })
@@ -132,16 +148,21 @@ impl Codes for EmbeddedStore {
     async fn keep_code(
         &self,
         issuer: &IssuerId,
-        code: &AuthorizationCode,
         grant: CodeGrant,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+        random: &dyn Random,
+    ) -> Result<AuthorizationCode, StoreError> {
         self.check_not_frozen()?;
-        let key = record_key(issuer, code.expose());
-        let route = self.codes.route(issuer, code.expose());
-        serialized(&grant, |bytes| {
-            self.codes.with(route, |shard| shard.insert(key, grant.expires_at, bytes, now));
-        })
+        let route = self.place(Kind::Code);
+        let mut bytes = [0; CODE];
+        let (secret, place) = bytes.split_at_mut(SECRET);
+        random.fill(secret);
+        let (key, veil) = self.code_salt.digest(issuer, secret);
+        let kept = serialized(&grant, |grant_bytes| {
+            self.codes.with(route, |shard| shard.insert(&key, grant.expires_at, grant_bytes, now))
+        })?;
+        place.copy_from_slice(&(kept.number() ^ veil).to_be_bytes());
+        Ok(AuthorizationCode::new(route.id(Kind::Code, &bytes)))
     }
 
     async fn code(
@@ -150,10 +171,10 @@ impl Codes for EmbeddedStore {
         code: &AuthorizationCode,
         now: Timestamp,
     ) -> Result<Option<Arc<CodeGrant>>, StoreError> {
-        let key = record_key(issuer, code.expose());
-        let found = self.codes.with(self.codes.route(issuer, code.expose()), |shard| {
-            shard.grant(&key, now).map(postcard::from_bytes::<CodeGrant>)
-        });
+        let Some(Presented { route, key, place }) = self.read_code(issuer, code) else { return Ok(None) };
+        let found = self
+            .codes
+            .with(route, |shard| shard.grant(&key, place, now).map(postcard::from_bytes::<CodeGrant>));
         found.transpose().map(|found| found.map(Arc::new)).map_err(failed)
     }
 
@@ -164,8 +185,10 @@ impl Codes for EmbeddedStore {
         now: Timestamp,
     ) -> Result<Redemption, StoreError> {
         self.check_not_frozen()?;
-        let key = record_key(issuer, code.expose());
-        Ok(self.codes.with(self.codes.route(issuer, code.expose()), |shard| shard.redeem(&key, now)))
+        let Some(Presented { route, key, place }) = self.read_code(issuer, code) else {
+            return Ok(Redemption::Unknown);
+        };
+        Ok(self.codes.with(route, |shard| shard.redeem(&key, place, now)))
     }
 }
 
@@ -186,26 +209,30 @@ mod tests {
     #[test]
     fn unused_codes_go_at_their_end_and_used_ones_later_with_all_their_memory() {
         let mut shard = CodeShard::default();
-        for number in 0..1_000 {
-            shard.insert(key(number), at(60), &[7; 200], at(0));
-        }
+        let places: Vec<Place> =
+            (0..1_000).map(|number| shard.insert(&key(number), at(60), &[7; 200], at(0))).collect();
+        let redeem = |shard: &mut CodeShard, number: usize, now| {
+            shard.redeem(&key(number as u64), places[number], now)
+        };
         for number in (0..1_000).step_by(10) {
-            assert_eq!(shard.redeem(&key(number), at(30)), Redemption::Redeemed);
-            assert_eq!(shard.redeem(&key(number), at(30)), Redemption::Replayed);
+            assert_eq!(redeem(&mut shard, number, at(30)), Redemption::Redeemed);
+            assert_eq!(redeem(&mut shard, number, at(30)), Redemption::Replayed);
         }
+        assert_eq!(shard.redeem(&key(1), places[2], at(30)), Redemption::Unknown, "that is another's place");
         assert_eq!(shard.sweep(at(59), usize::MAX), 0);
-        assert_eq!(shard.redeem(&key(1), at(60)), Redemption::Unknown);
+        assert_eq!(redeem(&mut shard, 1, at(60)), Redemption::Unknown);
         assert_eq!(shard.sweep(at(60), usize::MAX), 900);
         assert!(shard.fresh.oldest().is_none());
         let forgotten = 60 + KEPT_AFTER_END.as_secs();
         for number in 0..1_000 {
-            let grant = shard.grant(&key(number), at(forgotten - 1));
+            let grant = shard.grant(&key(number), places[number as usize], at(forgotten - 1));
             assert_eq!(grant.is_some_and(|grant| *grant == [7; 200]), number % 10 == 0, "{number}");
         }
-        assert_eq!(shard.redeem(&key(10), at(forgotten - 1)), Redemption::Replayed);
+        assert_eq!(redeem(&mut shard, 10, at(forgotten - 1)), Redemption::Replayed);
         assert_eq!(shard.sweep(at(forgotten - 1), usize::MAX), 0);
         assert_eq!(shard.sweep(at(forgotten), usize::MAX), 100);
-        assert!(shard.kept.is_empty());
+        assert_eq!(redeem(&mut shard, 10, at(forgotten - 1)), Redemption::Unknown);
+        assert!(shard.places.is_empty());
         assert_eq!((shard.fresh.bytes(), shard.aged.bytes()), (0, 0));
     }
 
@@ -213,8 +240,8 @@ mod tests {
     fn a_busy_shard_clears_itself_while_codes_come() {
         let mut shard = CodeShard::default();
         for second in 0..10_000 {
-            shard.insert(key(second), at(second + 60), &[7; 200], at(second));
+            shard.insert(&key(second), at(second + 60), &[7; 200], at(second));
         }
-        assert_eq!(shard.kept.len(), 60);
+        assert_eq!(shard.sweep(at(20_000), usize::MAX), 60);
     }
 }

@@ -54,6 +54,7 @@ pub struct EmbeddedStore {
     database: Arc<Database>,
     figures: Arc<StoreFigures>,
     codes: Sharded<code::CodeShard>,
+    code_salt: code::CodeSalt,
     sessions: Sharded<resident::Resident<session::Live>>,
     session_issuers: session::SessionIssuers,
     challenges: Sharded<challenge::ChallengeShard>,

@@ -94,6 +94,7 @@ impl EmbeddedStore {
         let [code, session, challenge, refresh, revocation, assertion] = lists;
         let store = Self {
             codes: Sharded::new(Kind::Code, Arc::clone(&figures), &code?),
+            code_salt: crate::code::CodeSalt::draw(),
             sessions: Sharded::new(Kind::Session, Arc::clone(&figures), &session?),
             session_issuers: SessionIssuers::default(),
             challenges: Sharded::new(Kind::Challenge, Arc::clone(&figures), &challenge?),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use symbolon_crypto::random::Random;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::consent::Consent;
@@ -61,14 +62,14 @@ pub enum Created {
 /// Authorization codes. In memory: they may be lost with the machine, and never reappear.
 #[async_trait]
 pub trait Codes: Send + Sync {
-    /// Keeps a code until its end.
+    /// Draws a code, and keeps what it stands for until its end. The code says where that is, in the store's own way.
     async fn keep_code(
         &self,
         issuer: &IssuerId,
-        code: &AuthorizationCode,
         grant: CodeGrant,
         now: Timestamp,
-    ) -> Result<(), StoreError>;
+        random: &dyn Random,
+    ) -> Result<AuthorizationCode, StoreError>;
     /// Looks at a code without touching it, used or not; none once its time is over.
     async fn code(
         &self,

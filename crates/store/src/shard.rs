@@ -85,14 +85,24 @@ impl Route {
     /// Reads the route that an id of ours carries, `<prefix><generation>_<shard>_<rest>`; none for foreign texts.
     /// Whether the generation exists, and has such a shard, is the store's to say.
     pub fn of_id(kind: Kind, id: &str) -> Option<Self> {
+        Self::split(kind, id).map(|(route, _)| route)
+    }
+
+    /// The route that an id of ours carries, and the rest.
+    pub fn split(kind: Kind, id: &str) -> Option<(Self, &str)> {
         let (generation, rest) = leading_number(id.strip_prefix(kind.prefix())?)?;
-        let (shard, _) = leading_number(rest)?;
-        (generation > 0).then_some(Self { generation, shard })
+        let (shard, rest) = leading_number(rest)?;
+        (generation > 0).then_some((Self { generation, shard }, rest))
     }
 
     /// Draws an id of `BYTES` random bytes that carries this route.
     pub fn draw<const BYTES: usize>(self, kind: Kind, random: &dyn Random) -> SmolStr {
-        self.after(kind.prefix()).text("_").random::<BYTES>(random).build()
+        self.id(kind, &random::bytes::<BYTES>(random))
+    }
+
+    /// The id that carries this route and these bytes.
+    pub fn id<const BYTES: usize>(self, kind: Kind, bytes: &[u8; BYTES]) -> SmolStr {
+        self.after(kind.prefix()).text("_").base64url(bytes).build()
     }
 
     /// An id as far as the route goes.

@@ -12,7 +12,6 @@ use symbolon_protocol::authorize::request::{self, AuthorizationRequest, Rejectio
 use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuance};
 use symbolon_protocol::authorize::{Decision, IdTokenHint, Interaction, decide};
 use symbolon_protocol::client::Client;
-use symbolon_protocol::code::AuthorizationCode;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
@@ -22,7 +21,6 @@ use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
-use symbolon_store::shard::Kind;
 
 use super::{consent, login};
 use crate::http::{Context, Failure, Framing, Policy, html, read_form, redirect, session_cookie};
@@ -181,8 +179,7 @@ impl Visit<'_> {
         }
         let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };
         let grant = issuance.code_grant(request, scope, &*app.random);
-        let code = AuthorizationCode::new(app.store.place(Kind::Code).draw::<32>(Kind::Code, &*app.random));
-        app.store.keep_code(&issuer.id, &code, grant, *now).await?;
+        let code = app.store.keep_code(&issuer.id, grant, *now, &*app.random).await?;
         if !session.clients.contains(&client.client_id)
             && let Some(id) = &self.session
             && app.store.note_client(&issuer.id, id, &client.client_id).await?.take(&mut durable)

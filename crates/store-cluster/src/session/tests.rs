@@ -67,9 +67,9 @@ async fn a_late_copy_of_what_kept_a_code_does_not_make_it_fresh() {
         session_expires_at: session.expires_at,
         expires_at: NOW + Duration::from_secs(60),
     };
-    store.keep_code(&issuer, &code, grant.clone(), NOW).await.unwrap();
+    store.keep_drawn_code(&issuer, &code, &grant, NOW).await.unwrap();
     assert_eq!(store.redeem_code(&issuer, &code, NOW).await.unwrap(), Redemption::Redeemed);
-    store.keep_code(&issuer, &code, grant, NOW).await.unwrap();
+    store.keep_drawn_code(&issuer, &code, &grant, NOW).await.unwrap();
     assert_eq!(store.redeem_code(&issuer, &code, NOW).await.unwrap(), Redemption::Replayed);
 }
 

@@ -12,8 +12,11 @@ use crate::sharded::Key;
 /// Bytes of a piece; more if a single entry needs more.
 const PIECE: usize = 16 << 10;
 
-/// Key, due time in milliseconds, length of the grant.
-const HEADER: usize = 16 + 8 + 4;
+/// Key, due time in milliseconds, whether it was used, length of the grant.
+const HEADER: usize = 16 + 8 + 1 + 4;
+
+/// Where an entry says whether it was used.
+const USED: usize = 16 + 8;
 
 /// Where an entry stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +27,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// In 62 bits: there are 2^46 pieces before it is one too many.
+    /// In 64 bits: there are 2^48 pieces before it is one too many.
     pub(super) fn number(self) -> u64 {
         self.piece << 16 | u64::from(self.offset)
     }
@@ -41,6 +44,8 @@ pub(super) struct Entry<'a> {
     pub(super) key: Key,
     /// When it is to be looked at.
     pub(super) due: Timestamp,
+    /// Whether it was used.
+    pub(super) used: bool,
     /// What it says.
     pub(super) grant: &'a [u8],
 }
@@ -49,10 +54,11 @@ impl<'a> Entry<'a> {
     fn read(bytes: &'a [u8]) -> Option<Self> {
         let (key, rest) = bytes.split_first_chunk::<16>()?;
         let (due, rest) = rest.split_first_chunk::<8>()?;
+        let (used, rest) = rest.split_first()?;
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let due = Timestamp::from_millis(u64::from_le_bytes(*due));
-        Some(Self { key: *key, due, grant: rest.get(..length)? })
+        Some(Self { key: *key, due, used: *used != 0, grant: rest.get(..length)? })
     }
 
     fn bytes(&self) -> usize {
@@ -82,15 +88,30 @@ impl Log {
         let offset = u16::try_from(last.len()).unwrap_or(u16::MAX);
         last.extend_from_slice(key);
         last.extend_from_slice(&due.millis().to_le_bytes());
+        last.push(0);
         last.extend_from_slice(&u32::try_from(grant.len()).unwrap_or(u32::MAX).to_le_bytes());
         last.extend_from_slice(grant);
         Place { piece, offset }
     }
 
-    /// The entry at a place that [`append`](Self::append) answered, unless it is forgotten.
+    /// The entry at a place that [`append`](Self::append) answered, unless it is forgotten. At any other place it is
+    /// nothing, or no entry: only one with the right key is to be believed.
     pub(super) fn get(&self, place: Place) -> Option<Entry<'_>> {
         let index = usize::try_from(place.piece.checked_sub(self.first)?).ok()?;
-        Entry::read(self.pieces.get(index)?.get(usize::from(place.offset)..)?)
+        let offset = usize::from(place.offset);
+        if index == 0 && offset < self.oldest {
+            return None;
+        }
+        Entry::read(self.pieces.get(index)?.get(offset..)?)
+    }
+
+    /// Marks the entry at a place that [`append`](Self::append) answered, unless it is forgotten.
+    pub(super) fn mark_used(&mut self, place: Place) {
+        let index = place.piece.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+        let piece = index.and_then(|index| self.pieces.get_mut(index));
+        if let Some(used) = piece.and_then(|piece| piece.get_mut(usize::from(place.offset) + USED)) {
+            *used = 1;
+        }
     }
 
     /// The entry that came first of those that are not forgotten.
@@ -132,8 +153,12 @@ mod tests {
                     (log.append(&[9; 16], Timestamp::from_millis(round), &grant), grant)
                 })
                 .collect();
-            for (place, grant) in &entries {
+            for (at, (place, grant)) in entries.iter().enumerate() {
                 assert_eq!(Place::of_number(place.number()), *place);
+                if at % 2 == 0 {
+                    log.mark_used(*place);
+                }
+                assert_eq!(log.get(*place).unwrap().used, at % 2 == 0);
                 let entry = log.get(*place).unwrap();
                 assert_eq!((entry.key, entry.due.millis(), entry.grant), ([9; 16], round, grant.as_slice()));
             }

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use symbolon_crypto::random::Random;
+use symbolon_protocol::code::AuthorizationCode;
 use symbolon_protocol::time::KEPT_AFTER_END;
 
-use super::sample::{MINUTE, code_grant, draw_code};
+use super::sample::{MINUTE, code_grant};
 use super::{BackEnd, ROUNDS, Scene, race_for_one};
+use crate::Store;
 use crate::port::Redemption;
+use crate::shard::Kind;
 
 pub async fn all(back_end: &dyn BackEnd) {
     is_redeemed_once(back_end).await;
@@ -16,11 +20,13 @@ pub async fn all(back_end: &dyn BackEnd) {
 async fn is_redeemed_once(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "code").await;
     let Scene { store, issuer, other, now, .. } = &scene;
-    let (code, grant) = (draw_code(&**store, &scene.random), code_grant(&scene, "user"));
+    let grant = code_grant(&scene, "user");
     let end = grant.expires_at;
-    assert!(store.code(issuer, &code, *now).await.unwrap().is_none());
-    assert_eq!(store.redeem_code(issuer, &code, *now).await.unwrap(), Redemption::Unknown);
-    store.keep_code(issuer, &code, grant.clone(), *now).await.unwrap();
+    let code = store.keep_code(issuer, grant.clone(), *now, &scene.random).await.unwrap();
+    for unknown in never_kept(&**store, &code, &scene.random) {
+        assert!(store.code(issuer, &unknown, *now).await.unwrap().is_none(), "{}", unknown.expose());
+        assert_eq!(store.redeem_code(issuer, &unknown, *now).await.unwrap(), Redemption::Unknown);
+    }
     assert_eq!(store.code(issuer, &code, *now).await.unwrap().as_deref(), Some(&grant));
     // Another issuer neither sees nor spends it.
     assert!(store.code(other, &code, *now).await.unwrap().is_none());
@@ -44,20 +50,34 @@ async fn is_redeemed_once(back_end: &dyn BackEnd) {
     }
 
     // A code that nobody redeemed in time is refused.
-    let (code, grant) = (draw_code(&**store, &scene.random), code_grant(&scene, "user"));
-    store.keep_code(issuer, &code, grant, *now).await.unwrap();
+    let code = store.keep_code(issuer, code_grant(&scene, "user"), *now, &scene.random).await.unwrap();
     assert!(store.code(issuer, &code, end).await.unwrap().is_none());
     assert_eq!(store.redeem_code(issuer, &code, end).await.unwrap(), Redemption::Unknown);
+}
+
+/// Codes that nobody was given: foreign texts, drawn ones in the form of ours, and a kept one with a character changed,
+/// wherever it stands.
+fn never_kept(store: &dyn Store, kept: &AuthorizationCode, random: &dyn Random) -> Vec<AuthorizationCode> {
+    let place = store.place(Kind::Code);
+    let drawn = [place.draw::<32>(Kind::Code, random), place.draw::<40>(Kind::Code, random)];
+    let mut texts = vec![String::new(), "ac_".to_owned(), "x".repeat(62), format!("{}A", kept.expose())];
+    texts.extend(drawn.iter().map(ToString::to_string));
+    for (at, before) in kept.expose().char_indices() {
+        let other = if before == 'B' { "C" } else { "B" };
+        let mut text = kept.expose().to_owned();
+        text.replace_range(at..=at, other);
+        texts.push(text);
+    }
+    texts.into_iter().map(AuthorizationCode::new).collect()
 }
 
 async fn is_redeemed_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "code-race").await;
     let mut codes = Vec::new();
     for _ in 0..ROUNDS {
-        let code = draw_code(&*scene.store, &scene.random);
-        let grant = code_grant(&scene, "user");
-        scene.store.keep_code(&scene.issuer, &code, grant, scene.now).await.unwrap();
-        codes.push(code);
+        let kept =
+            scene.store.keep_code(&scene.issuer, code_grant(&scene, "user"), scene.now, &scene.random).await;
+        codes.push(kept.unwrap());
     }
     race_for_one("redeem_code", |round, _| {
         let (store, issuer, code) = (Arc::clone(&scene.store), scene.issuer.clone(), codes[round].clone());

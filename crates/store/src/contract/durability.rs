@@ -11,8 +11,8 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::user::PasswordHash;
 
 use super::sample::{
-    HOUR, bare_lineage, client, code_grant, draw_code, draw_session, family, issuer, key, lineage_of,
-    rotation, session, user, with_tokens,
+    HOUR, bare_lineage, client, code_grant, draw_session, family, issuer, key, lineage_of, rotation, session,
+    user, with_tokens,
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{Redemption, Use};
@@ -58,8 +58,7 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     let client_ended = Tombstone::up_to(Target::Client(app.clone()), Slot::new(0), *now, *now + HOUR);
     told(store.revoke(issuer, &[client_ended]).await).await;
     told(store.use_assertion(issuer, &app, &jti, *now + HOUR).await).await;
-    let code = draw_code(&**store, &scene.random);
-    store.keep_code(issuer, &code, code_grant(&scene, "user"), *now).await.unwrap();
+    let code = store.keep_code(issuer, code_grant(&scene, "user"), *now, &scene.random).await.unwrap();
     assert_eq!(store.redeem_code(issuer, &code, *now).await.unwrap(), Redemption::Redeemed);
 
     let after = back_end.after_crash("durability").await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::Random;
 use symbolon_protocol::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
-use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
+use symbolon_protocol::code::CodeGrant;
 use symbolon_protocol::family::{Family, RotationRequest};
 use symbolon_protocol::grant::{GrantId, Lineage, Slot};
 use symbolon_protocol::id::{ClientId, IssuerId, Kid, Sid, UserId};
@@ -94,10 +94,6 @@ pub fn key(kid: &str, state: KeyState, now: Timestamp) -> KeyRecord {
         gone_at: None,
         reason: None,
     }
-}
-
-pub fn draw_code(store: &dyn Store, random: &dyn Random) -> AuthorizationCode {
-    AuthorizationCode::new(store.place(Kind::Code).draw::<32>(Kind::Code, random))
 }
 
 pub fn draw_session(store: &dyn Store, random: &dyn Random) -> SessionId {

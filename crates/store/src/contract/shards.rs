@@ -9,7 +9,7 @@ use symbolon_protocol::family::{FamilyId, Rotation};
 use symbolon_protocol::session::SessionId;
 use tokio::task::JoinSet;
 
-use super::sample::{code_grant, draw_code, draw_session, family, rotation, session, with_tokens};
+use super::sample::{code_grant, draw_session, family, rotation, session, with_tokens};
 use super::{BackEnd, Scene, told};
 use crate::port::Redemption;
 use crate::shard::{Kind, Route};
@@ -50,12 +50,12 @@ struct Made {
 
 async fn make(scene: &Scene) -> Made {
     let Scene { store, issuer, now, .. } = scene;
+    let grant = code_grant(scene, "user");
     let made = Made {
-        code: draw_code(&**store, &scene.random),
+        code: store.keep_code(issuer, grant, *now, &scene.random).await.unwrap(),
         session: draw_session(&**store, &scene.random),
         family: store.place(Kind::Refresh).draw_family(&scene.random),
     };
-    store.keep_code(issuer, &made.code, code_grant(scene, "user"), *now).await.unwrap();
     told(store.open_session(issuer, &made.session, session(issuer, &made.session, "user", *now)).await).await;
     told(store.begin_family(issuer, &made.family, family(scene, "user").into()).await).await;
     made

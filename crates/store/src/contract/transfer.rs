@@ -20,8 +20,8 @@ use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_protocol::user::{PasswordHash, Profile, User};
 
 use super::sample::{
-    HOUR, MINUTE, bare_lineage, client, code_grant, draw_code, draw_session, family, issuer, key, lineage_of,
-    page, rotation, session, user, with_tokens,
+    HOUR, MINUTE, bare_lineage, client, code_grant, draw_session, family, issuer, key, lineage_of, page,
+    rotation, session, user, with_tokens,
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{AuditFilter, Created, Redemption, Use};
@@ -122,10 +122,8 @@ impl Seeded {
         let revoked = plant_revocations(scene).await;
         let (app, _, jti) = ids();
         assert_eq!(told(store.use_assertion(one, &app, &jti, *now + HOUR).await).await, Use::First);
-        let [code, used_code] = [(); 2].map(|()| draw_code(&**store, &scene.random));
-        for code in [&code, &used_code] {
-            store.keep_code(one, code, code_grant(scene, "ann"), *now).await.unwrap();
-        }
+        let code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
+        let used_code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         assert_eq!(store.redeem_code(one, &used_code, *now).await.unwrap(), Redemption::Redeemed);
         Self { settings, client, users, consent, live, ended, families, gone, revoked, code, used_code }
     }
@@ -351,9 +349,8 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
     let id = draw_session(&**store, &scene.random);
     let (family_id, begun) = &seeded.families[0];
     let token = Tombstone::token(jti.clone(), Slot::new(1), *now + HOUR);
-    let code = draw_code(&**store, &scene.random);
     let refused = [
-        ("code", store.keep_code(one, &code, code_grant(scene, "ann"), *now).await.err()),
+        ("code", store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.err()),
         ("redemption", store.redeem_code(one, &seeded.code, *now).await.err()),
         ("challenge", store.keep_challenge(one, "tx", [1].into(), *now + HOUR).await.err()),
         ("session", store.open_session(one, &id, session(one, &id, "ann", *now)).await.err()),

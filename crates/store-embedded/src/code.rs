@@ -194,7 +194,14 @@ impl Codes for EmbeddedStore {
 
 #[cfg(test)]
 mod tests {
+    use symbolon_crypto::random::SeededRandom;
+    use symbolon_protocol::grant::GrantId;
+    use symbolon_protocol::id::{ClientId, Sid, UserId};
+    use symbolon_protocol::scope::Scope;
+    use symbolon_protocol::session::Amr;
+
     use super::*;
+    use crate::open::tests::options;
 
     const fn at(second: u64) -> Timestamp {
         Timestamp::from_seconds(second)
@@ -243,5 +250,41 @@ mod tests {
             shard.insert(&key(second), at(second + 60), &[7; 200], at(second));
         }
         assert_eq!(shard.sweep(at(20_000), usize::MAX), 60);
+    }
+
+    fn grant(issuer: &IssuerId, random: &SeededRandom) -> CodeGrant {
+        CodeGrant {
+            grant: GrantId::draw(issuer, "ann", at(1), random),
+            client: ClientId::parse("app").unwrap(),
+            user: UserId::parse("ann").unwrap(),
+            sid: Sid::trusted("sid"),
+            redirect_uri: "https://app.example/callback".to_owned(),
+            scope: Scope::parse("openid").unwrap(),
+            nonce: None,
+            code_challenge: None,
+            auth_time: at(1),
+            amr: Amr::default(),
+            session_expires_at: at(100),
+            expires_at: at(60),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_code_says_of_its_place_tells_nobody_else() {
+        const CODES: usize = 1_000;
+        let home = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(options(home.path())).unwrap();
+        let (issuer, random) = (IssuerId::default_issuer(), SeededRandom::new(7));
+        let mut set = [0_usize; 64];
+        for _ in 0..CODES {
+            let code = store.keep_code(&issuer, grant(&issuer, &random), at(1), &random).await.unwrap();
+            let (_, rest) = Route::split(Kind::Code, code.expose()).unwrap();
+            let bytes: [u8; CODE] = encoding::decode_array(rest).unwrap();
+            let said = u64::from_be_bytes(*bytes.last_chunk().unwrap());
+            assert_ne!(said, store.read_code(&issuer, &code).unwrap().place.number());
+            (0..64).for_each(|bit| set[bit] += usize::from(said >> bit & 1 == 1));
+        }
+        // The places themselves have most bits in common.
+        assert!(set.iter().all(|ones| (CODES / 3..2 * CODES / 3).contains(ones)), "{set:?}");
     }
 }

@@ -18,7 +18,7 @@ pub struct FamilyId {
     pub generation: u32,
     /// The shard, or the constant slot where `generation` is 0.
     pub shard: u32,
-    /// 22 random characters, or the digest of a registered token's `jti`.
+    /// 20 characters, its birth and random ones; or 22, the digest of a registered token's `jti`.
     pub name: SmolStr,
 }
 

@@ -16,7 +16,7 @@ use symbolon_store::shard::{Kind, Route};
 
 use crate::sharded::{Key, KeyMap};
 use crate::{EmbeddedStore, failed, serialized};
-use log::{Entry, Log, Place};
+use log::{Copied, Entry, Log, Place};
 
 /// Codes that one insertion may clear away: more than one, so that the shard shrinks while it is in use.
 const SWEPT_PER_INSERT: usize = 3;
@@ -52,10 +52,12 @@ impl CodeShard {
         fresh.or_else(|| self.aged.get(*self.places.get(key)?))
     }
 
-    /// The grant of a code, serialized, while the code is of any use: valid, or used.
-    fn grant(&self, key: &Key, place: Place, now: Timestamp) -> Option<&[u8]> {
-        let entry = self.find(key, place)?;
-        (entry.used || entry.due > now).then_some(entry.grant)
+    /// What is kept of a code, while the code is of any use: valid, or used.
+    fn kept(&self, key: &Key, place: Place, now: Timestamp) -> Option<Copied> {
+        let is_its = |copied: &Copied| copied.entry().is_some_and(|entry| entry.key == *key);
+        let fresh = self.fresh.copy(place).filter(is_its);
+        let kept = fresh.or_else(|| self.aged.copy(*self.places.get(key)?))?;
+        kept.entry().is_some_and(|entry| entry.used || entry.due > now).then_some(kept)
     }
 
     fn redeem(&mut self, key: &Key, place: Place, now: Timestamp) -> Redemption {
@@ -172,10 +174,9 @@ impl Codes for EmbeddedStore {
         now: Timestamp,
     ) -> Result<Option<Arc<CodeGrant>>, StoreError> {
         let Some(Presented { route, key, place }) = self.read_code(issuer, code) else { return Ok(None) };
-        let found = self
-            .codes
-            .with(route, |shard| shard.grant(&key, place, now).map(postcard::from_bytes::<CodeGrant>));
-        found.transpose().map(|found| found.map(Arc::new)).map_err(failed)
+        let kept = self.codes.with(route, |shard| shard.kept(&key, place, now));
+        let grant = kept.as_ref().and_then(Copied::entry).map(|entry| postcard::from_bytes(entry.grant));
+        grant.transpose().map(|grant| grant.map(Arc::new)).map_err(failed)
     }
 
     async fn redeem_code(
@@ -232,7 +233,8 @@ mod tests {
         assert!(shard.fresh.oldest().is_none());
         let forgotten = 60 + KEPT_AFTER_END.as_secs();
         for number in 0..1_000 {
-            let grant = shard.grant(&key(number), places[number as usize], at(forgotten - 1));
+            let kept = shard.kept(&key(number), places[number as usize], at(forgotten - 1));
+            let grant = kept.as_ref().and_then(Copied::entry).map(|entry| entry.grant);
             assert_eq!(grant.is_some_and(|grant| *grant == [7; 200]), number % 10 == 0, "{number}");
         }
         assert_eq!(redeem(&mut shard, 10, at(forgotten - 1)), Redemption::Replayed);

@@ -8,7 +8,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::{Created, RefreshTokens};
-use symbolon_store::shard::{Route, record_key};
+use symbolon_store::shard::{Route, family_key};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::journal::{CommitNumber, Op, Table, split_value};
@@ -39,7 +39,7 @@ impl EmbeddedStore {
     /// A family lives where its id says, or in its slot if that generation is gone or was never ours.
     fn family_route(&self, issuer: &IssuerId, id: &FamilyId) -> (Route, Key) {
         let said = Route { generation: id.generation, shard: id.shard };
-        let key = record_key(issuer, &id.name);
+        let key = family_key(issuer, id);
         let slot = Route { generation: 0, shard: slot_of_key(&key) };
         (if self.families.exists(said) { said } else { slot }, key)
     }

@@ -135,7 +135,7 @@ impl<V> Resident<V> {
     }
 }
 
-/// By the key's last byte: the first ones choose its place in the map.
+/// By the key's last byte: the first ones may be a time.
 fn epoch_of<'a>(epochs: &'a mut [u64; EPOCHS], key: &Key) -> &'a mut u64 {
     let [.., last] = key;
     #[allow(clippy::indexing_slicing, reason = "the remainder is below the length, a constant above 0")]

@@ -17,10 +17,10 @@ use symbolon_store::shard::{Generation, Kind, Route};
 /// The locks that the 1,024 constant slots share.
 const HASHED_LOCKS: u32 = 64;
 
-/// A record's key: a digest, uniform in every bit.
+/// A record's key: a digest, uniform in every bit but those of the time with which it may begin.
 pub(crate) type Key = [u8; 16];
 
-/// Takes the first eight bytes of a [`Key`] as its hash: a digest needs no hashing again.
+/// Takes the last eight bytes of a [`Key`] as its hash: a digest needs no hashing again, and a key may begin with a time.
 #[derive(Default)]
 pub(crate) struct KeyHasher(u64);
 
@@ -30,7 +30,7 @@ impl Hasher for KeyHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        if let Some(chunk) = bytes.first_chunk::<8>() {
+        if let Some(chunk) = bytes.last_chunk::<8>() {
             self.0 = u64::from_ne_bytes(*chunk);
         }
     }
@@ -41,7 +41,7 @@ impl Hasher for KeyHasher {
 
 /// The constant slot of a record that is found by its key alone.
 pub(crate) fn slot_of_key(key: &Key) -> u32 {
-    let [high, low, ..] = *key;
+    let [.., high, low] = *key;
     u32::from(u16::from_be_bytes([high, low]) % SLOTS)
 }
 

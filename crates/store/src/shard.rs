@@ -13,6 +13,7 @@ use symbolon_protocol::grant::Slot;
 use symbolon_protocol::id::{IssuerId, Sid, leading_number};
 use symbolon_protocol::id_text::IdText;
 use symbolon_protocol::session::SessionId;
+use symbolon_protocol::time::Timestamp;
 
 /// A kind of hot state that is split into shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,6 +68,10 @@ impl Kind {
     }
 }
 
+/// Bytes of a drawn family's name, and how many of them say when it was drawn, in milliseconds.
+const FAMILY_NAME: usize = 15;
+const BIRTH: usize = 6;
+
 /// Where an id lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Route {
@@ -110,9 +115,15 @@ impl Route {
         IdText::new(prefix).number(self.generation.into()).text("_").number(self.shard.into())
     }
 
-    /// Draws a refresh-token family that lives here.
-    pub fn draw_family(self, random: &dyn Random) -> FamilyId {
-        let name = random::token_128(random);
+    /// Draws a refresh-token family that lives here. Its name begins with the millisecond, see [`family_key`]; 72 random
+    /// bits tell families of the same one apart. Nobody has to guess it: the HMAC is what makes a refresh token.
+    pub fn draw_family(self, now: Timestamp, random: &dyn Random) -> FamilyId {
+        let mut name = [0; FAMILY_NAME];
+        let (born, rest) = name.split_at_mut(BIRTH);
+        let [_, _, millis @ ..] = now.millis().to_be_bytes();
+        born.copy_from_slice(&millis);
+        random.fill(rest);
+        let name = IdText::new("").base64url(&name).build();
         FamilyId { generation: self.generation, shard: self.shard, name }
     }
 }
@@ -122,6 +133,18 @@ impl Route {
 pub fn record_key(issuer: &IssuerId, id: &str) -> [u8; 16] {
     let digest = digest::sha256(&[issuer.as_str().as_bytes(), &[0], id.as_bytes()]);
     digest.first_chunk().copied().unwrap_or_default()
+}
+
+/// What a refresh-token family is kept under: a record's key, which begins with the millisecond of the family's birth if
+/// its name does. So new families stand side by side wherever families are kept in order: the way to the last place of
+/// an index is in the cache, that to any other is not.
+pub fn family_key(issuer: &IssuerId, id: &FamilyId) -> [u8; 16] {
+    let digest = record_key(issuer, &id.name);
+    let Ok(name) = encoding::decode_array::<FAMILY_NAME>(&id.name) else { return digest };
+    let mut key = [0; 16];
+    let born = name.iter().take(BIRTH);
+    key.iter_mut().zip(born.chain(&digest)).for_each(|(to, byte)| *to = *byte);
+    key
 }
 
 /// The public name of a session: where it lives, and a digest of its secret.
@@ -141,7 +164,31 @@ pub fn session_of_sid(sid: &str) -> Option<(Route, [u8; 16])> {
 
 #[cfg(test)]
 mod tests {
+    use symbolon_crypto::random::SeededRandom;
+
     use super::*;
+
+    #[test]
+    fn families_are_kept_in_the_order_of_their_birth() {
+        let (issuer, random) = (IssuerId::default_issuer(), SeededRandom::new(5));
+        let route = Route { generation: 1, shard: 20 };
+        let draw = |second| route.draw_family(Timestamp::from_seconds(second), &random);
+        let ids: Vec<FamilyId> = [1, 255, 256, 1_700_000_000, 4_000_000_000].map(draw).to_vec();
+        let keys: Vec<[u8; 16]> = ids.iter().map(|id| family_key(&issuer, id)).collect();
+        assert!(keys.is_sorted(), "{keys:?}");
+        let (one, other) = (draw(7), draw(7));
+        assert_eq!(one.name[..8], other.name[..8]);
+        assert_ne!(family_key(&issuer, &one)[6..], family_key(&issuer, &other)[6..]);
+        let another = IssuerId::parse("another").unwrap();
+        assert_ne!(family_key(&issuer, &one), family_key(&another, &one));
+    }
+
+    #[test]
+    fn a_registered_family_is_kept_under_its_digest() {
+        let issuer = IssuerId::default_issuer();
+        let id = FamilyId { generation: 0, shard: 3, name: "AAAAAAAAAAAAAAAAAAAAAA".into() };
+        assert_eq!(family_key(&issuer, &id), record_key(&issuer, &id.name));
+    }
 
     #[test]
     fn a_place_has_one_text() {

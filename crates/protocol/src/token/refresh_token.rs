@@ -1,7 +1,7 @@
 //! Refresh tokens: their text, and the refresh grant (RFC 6749 6, RFC 9700 4.14.2).
 //!
-//! A token is `rt_<generation>_<shard>_<family>_<version>_<HMAC>`: the family's name is 22 characters, the HMAC 43. The
-//! store never sees it; every version of it can be derived again from the issuer's key.
+//! A token is `rt_<generation>_<shard>_<family>_<version>_<HMAC>`: the family's name is 20 characters (22 for tokens that
+//! were registered), the HMAC 43. The store never sees it; every version of it can be derived again from the issuer's key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::revocation::grant_needed_until;
 use crate::scope::{OPENID, Scope};
 use crate::time::Timestamp;
 
-/// Characters of a family's name.
+/// Characters of the longest name of a family: a registered token's.
 const NAME_LEN: usize = 22;
 /// Characters of the HMAC.
 const TAG_LEN: usize = 43;
@@ -69,12 +69,12 @@ pub fn parse_and_authenticate(issuer: &IssuerId, text: &str, key: &HmacKey) -> O
     if text.len() > MAX_LEN {
         return None;
     }
-    // Name and HMAC may contain `_`, so they are cut off by their lengths.
+    // The HMAC may contain `_`, so it is cut off by its length; so may the name, which is what is left.
     let (body, tag) = text.split_at_checked(text.len().checked_sub(TAG_LEN)?)?;
     let body = body.strip_suffix('_')?;
     let (head, version) = body.rsplit_once('_')?;
-    let (route, name) = head.split_at_checked(head.len().checked_sub(NAME_LEN)?)?;
-    let (generation, shard) = route.strip_prefix("rt_")?.strip_suffix('_')?.split_once('_')?;
+    let (generation, rest) = head.strip_prefix("rt_")?.split_once('_')?;
+    let (shard, name) = rest.split_once('_')?;
 
     let tag = encoding::decode_array::<32>(tag).ok()?;
     if !key.verify(&[issuer.as_str().as_bytes(), &[0], body.as_bytes()], &tag) {

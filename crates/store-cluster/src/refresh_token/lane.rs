@@ -61,8 +61,9 @@ impl Lanes {
 
     /// Hands a request over and waits until what came of it is committed.
     pub(super) async fn submit(&self, job: Job) -> Result<Done, StoreError> {
-        let [first, ..] = job.key;
-        let lane = self.lanes.get(usize::from(first) % LANES);
+        // The first ones may say when the family was born.
+        let [.., last] = job.key;
+        let lane = self.lanes.get(usize::from(last) % LANES);
         lane.ok_or_else(|| StoreError::Failed("no such lane".into()))?.submit(job).await
     }
 }

@@ -20,7 +20,7 @@ use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::figures::{OperationTimer, StoreKind};
 use symbolon_store::port::{Created, RefreshTokens};
-use symbolon_store::shard::record_key;
+use symbolon_store::shard::family_key;
 use symbolon_store::{Outcome, StoreError};
 
 use crate::ClusterStore;
@@ -126,7 +126,7 @@ impl ClusterStore {
     }
 
     async fn change_family(&self, issuer: &IssuerId, id: &FamilyId, ask: Ask) -> Result<Answer, StoreError> {
-        let key = record_key(issuer, &id.name);
+        let key = family_key(issuer, id);
         let seen = self.families.seen.remove(&key).map(|(_, seen)| seen);
         let job = Job { key, issuer: issuer.clone(), ask, seen };
         let Done { answer, applied } = self.families.lanes.submit(job).await?;
@@ -141,10 +141,8 @@ impl ClusterStore {
         issuer: &IssuerId,
         families: Vec<(FamilyId, Family)>,
     ) -> Result<(), StoreError> {
-        let begins: Vec<Begin> = families
-            .into_iter()
-            .map(|(id, family)| (record_key(issuer, &id.name), Arc::new(family)))
-            .collect();
+        let begins: Vec<Begin> =
+            families.into_iter().map(|(id, family)| (family_key(issuer, &id), Arc::new(family))).collect();
         let pieces: Vec<_> = begins.chunks(BULK).map(|piece| begin(&self.families.table, piece)).collect();
         stream::iter(pieces).buffer_unordered(AT_ONCE).try_for_each(async |_| Ok(())).await
     }
@@ -188,7 +186,7 @@ impl RefreshTokens for ClusterStore {
     ) -> Result<Outcome<Created>, StoreError> {
         let _pass = self.gate.enter()?;
         let timer = self.family_timer(id);
-        let begin = (record_key(issuer, &id.name), family);
+        let begin = (family_key(issuer, id), family);
         let created = self.families.begins.submit(begin).await;
         timer.finish(created.is_ok());
         created.map(Outcome::settled)
@@ -213,7 +211,7 @@ impl RefreshTokens for ClusterStore {
         id: &FamilyId,
     ) -> Result<Outcome<Option<Arc<Family>>>, StoreError> {
         let timer = self.family_timer(id);
-        let family = self.look_at_family(record_key(issuer, &id.name)).await;
+        let family = self.look_at_family(family_key(issuer, id)).await;
         timer.finish(family.is_ok());
         family.map(Outcome::settled)
     }

@@ -43,7 +43,7 @@ fn family(random: &dyn Random) -> Family {
 }
 
 fn draw(random: &dyn Random) -> FamilyId {
-    Route { generation: 1, shard: 3 }.draw_family(random)
+    Route { generation: 1, shard: 3 }.draw_family(NOW, random)
 }
 
 fn rotation(presented: u32, now: Timestamp) -> RotationRequest {

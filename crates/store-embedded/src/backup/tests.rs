@@ -244,7 +244,7 @@ async fn a_restore_begins_an_epoch_that_ends_sessions_and_access_tokens_but_not_
     let random = SeededRandom::new(7);
     let grant = GrantId::draw(&issuer(), "ann", NOW, &random);
     let route: Route = symbolon_store::port::Shards::place(&store, Kind::Refresh);
-    let id: FamilyId = route.draw_family(&random);
+    let id: FamilyId = route.draw_family(NOW, &random);
     let begun = store.begin_family(&issuer(), &id, family(grant.clone()).into()).await.unwrap();
     begun.durable.wait().await.unwrap();
     let target = root.path().join("second");

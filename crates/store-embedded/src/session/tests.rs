@@ -92,7 +92,7 @@ async fn what_ends_together_is_given_to_the_journal_at_once() {
         expires_at: NOW + HOUR,
         binding: None,
     };
-    let id = store.place(Kind::Refresh).draw_family(&random);
+    let id = store.place(Kind::Refresh).draw_family(NOW, &random);
     assert_eq!(store.begin_family(&issuer, &id, family.into()).await.unwrap().value, Created::Created);
     let tombstone = Tombstone::grant(grant, NOW + HOUR);
     let (ended, appends, ops) = written(&store, store.end_family(&issuer, &id, &tombstone)).await;

@@ -24,7 +24,7 @@ pub async fn all(back_end: &dyn BackEnd) {
 }
 
 fn draw(scene: &Scene) -> FamilyId {
-    scene.store.place(Kind::Refresh).draw_family(&scene.random)
+    scene.store.place(Kind::Refresh).draw_family(scene.now, &scene.random)
 }
 
 /// The family of a registered token: found by hash.

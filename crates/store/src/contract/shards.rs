@@ -54,7 +54,7 @@ async fn make(scene: &Scene) -> Made {
     let made = Made {
         code: store.keep_code(issuer, grant, *now, &scene.random).await.unwrap(),
         session: draw_session(&**store, &scene.random),
-        family: store.place(Kind::Refresh).draw_family(&scene.random),
+        family: store.place(Kind::Refresh).draw_family(*now, &scene.random),
     };
     told(store.open_session(issuer, &made.session, session(issuer, &made.session, "user", *now)).await).await;
     told(store.begin_family(issuer, &made.family, family(scene, "user").into()).await).await;

@@ -284,7 +284,7 @@ async fn plant_families(scene: &Scene) -> (Families, Families) {
     let Scene { store, issuer: one, now, .. } = scene;
     let (mut live, mut gone) = (Vec::new(), Vec::new());
     for number in 0..12_u32 {
-        let id = store.place(Kind::Refresh).draw_family(&scene.random);
+        let id = store.place(Kind::Refresh).draw_family(*now, &scene.random);
         let mut family = family(scene, "ann");
         assert_eq!(told(store.begin_family(one, &id, family.clone().into()).await).await, Created::Created);
         for version in 1..=number {

@@ -233,7 +233,8 @@ async fn begin_families(
     random: &SeededRandom,
 ) -> Vec<(FamilyId, u32)> {
     let route = Route { generation: 1, shard: 3 };
-    let families: Vec<_> = (0..count).map(|_| (route.draw_family(random), family(client, random))).collect();
+    let families: Vec<_> =
+        (0..count).map(|_| (route.draw_family(NOW, random), family(client, random))).collect();
     let ids = families.iter().map(|(id, family)| (id.clone(), family.version)).collect();
     let begun = store.begin_families(&IssuerId::default_issuer(), families).await;
     begun.map(drop).expect("families begin");

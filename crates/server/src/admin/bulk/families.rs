@@ -63,6 +63,6 @@ async fn new(known: &Known, line: Line) -> Result<(FamilyId, Family), AdminError
     }
     let user = known.user(&mut fields).await?;
     let scope = scope(&mut fields, &client)?;
-    let id = known.call.app.store.place(Kind::Refresh).draw_family(&*known.call.app.random);
+    let id = known.call.app.store.place(Kind::Refresh).draw_family(known.call.now(), &*known.call.app.random);
     Ok((id, granted::family_of(&known.call, &client, user, scope)))
 }

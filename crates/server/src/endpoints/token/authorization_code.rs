@@ -51,7 +51,7 @@ async fn redeemed(
     let IssuePlan { access, id, family } = rule::issue(&granting.rules(), code, code.session_expires_at);
     let refresh_token = match family {
         Some(family) => {
-            let family_id = app.store.place(Kind::Refresh).draw_family(&*app.random);
+            let family_id = app.store.place(Kind::Refresh).draw_family(granting.now, &*app.random);
             let version = family.version;
             let begun = app.store.begin_family(&issuer.id, &family_id, family).await?;
             begun.take(&mut durable);

@@ -52,7 +52,8 @@ impl CodeShard {
         fresh.or_else(|| self.aged.get(*self.places.get(key)?))
     }
 
-    /// What is kept of a code, while the code is of any use: valid, or used.
+    /// What is kept of a code, while the code is of any use: valid, or used. Found as [`find`](Self::find) does, but copied
+    /// before it is read.
     fn kept(&self, key: &Key, place: Place, now: Timestamp) -> Option<Copied> {
         let is_its = |copied: &Copied| copied.entry().is_some_and(|entry| entry.key == *key);
         let fresh = self.fresh.copy(place).filter(is_its);

@@ -138,8 +138,9 @@ impl<V> Resident<V> {
 /// By the key's last byte: the first ones may be a time.
 fn epoch_of<'a>(epochs: &'a mut [u64; EPOCHS], key: &Key) -> &'a mut u64 {
     let [.., last] = key;
-    #[allow(clippy::indexing_slicing, reason = "the remainder is below the length, a constant above 0")]
-    &mut epochs[usize::from(*last) % EPOCHS]
+    // The highest remainder is one too many for the others: it is the first's.
+    let [first, others @ ..] = epochs;
+    others.get_mut(usize::from(*last) % EPOCHS).unwrap_or(first)
 }
 
 #[cfg(test)]

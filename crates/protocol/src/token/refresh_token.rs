@@ -69,7 +69,7 @@ pub fn parse_and_authenticate(issuer: &IssuerId, text: &str, key: &HmacKey) -> O
     if text.len() > MAX_LEN {
         return None;
     }
-    // The HMAC may contain `_`, so it is cut off by its length; so may the name, which is what is left.
+    // The HMAC may contain `_`, so it is cut off by its length; so may the name: it is what is left of the rest.
     let (body, tag) = text.split_at_checked(text.len().checked_sub(TAG_LEN)?)?;
     let body = body.strip_suffix('_')?;
     let (head, version) = body.rsplit_once('_')?;

@@ -114,11 +114,11 @@ impl Log {
     /// The entry at a place that [`append`](Self::append) answered, unless it is forgotten. At any other place it is
     /// nothing, or no entry: only one with the right key is to be believed.
     pub(super) fn get(&self, place: Place) -> Option<Entry<'_>> {
-        Entry::read(self.from(place)?)
+        Entry::read(self.bytes_at(place)?)
     }
 
     /// All bytes of a piece from a place on, unless what stood there is forgotten.
-    fn from(&self, place: Place) -> Option<&[u8]> {
+    fn bytes_at(&self, place: Place) -> Option<&[u8]> {
         let index = usize::try_from(place.piece.checked_sub(self.first)?).ok()?;
         let offset = usize::from(place.offset);
         if index == 0 && offset < self.oldest {
@@ -129,7 +129,7 @@ impl Log {
 
     /// A copy of the entry at a place: of what [`get`](Self::get) answers.
     pub(super) fn copy(&self, place: Place) -> Option<Copied> {
-        let bytes = self.from(place)?;
+        let bytes = self.bytes_at(place)?;
         let usual = Copied(SmallVec::from_slice(bytes.get(..USUAL).unwrap_or(bytes)));
         if usual.entry().is_some() {
             return Some(usual);

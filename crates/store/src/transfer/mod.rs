@@ -66,7 +66,7 @@ impl Freeze {
 }
 
 /// What a record of hot state is kept under, see [`record_key`](crate::shard::record_key) and
-/// [`family_key`](crate::shard::family_key): a digest, from which no id can be told.
+/// [`family_key`](crate::shard::family_key): a digest, after a family's birth, from which no id can be told.
 pub type RecordKey = [u8; 16];
 
 /// One record, as every back-end understands it.

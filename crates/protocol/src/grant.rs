@@ -5,9 +5,10 @@
 
 use std::fmt;
 
+use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use smol_str::SmolStr;
-use symbolon_crypto::random::Random;
+use symbolon_crypto::encoding;
+use symbolon_crypto::random::{self, Random};
 
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId, leading_number};
 use crate::id_text::IdText;
@@ -41,50 +42,42 @@ impl Slot {
     }
 }
 
-/// Names a grant: `gr_<slot>_<milliseconds>_<22 random characters>`.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// Random bytes of a grant's name: nobody may guess one (RFC 6749 10.10).
+const NAME: usize = 16;
+
+/// A grant as records that machines alone read hold it: slot, millisecond, name.
+const RECORD: usize = size_of::<u16>() + size_of::<u64>() + NAME;
+
+/// Names a grant: `gr_<slot>_<milliseconds>_<22 random characters>`. Kept as what the text says, because every code, every
+/// family and every token of a login holds one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GrantId {
-    text: SmolStr,
     slot: Slot,
     at: Timestamp,
+    name: [u8; NAME],
 }
 
 impl GrantId {
     /// Draws a grant of `subject` (a user's id, or `client:<client_id>`), born now.
     pub fn draw(issuer: &IssuerId, subject: &str, now: Timestamp, random: &dyn Random) -> Self {
-        let slot = Slot::of(issuer, subject);
-        let number = u64::from(slot.number());
-        let text = IdText::new("gr_")
-            .number(number)
-            .text("_")
-            .number(now.millis())
-            .text("_")
-            .random::<16>(random)
-            .build();
-        Self { text, slot, at: now }
+        Self { slot: Slot::of(issuer, subject), at: now, name: random::bytes(random) }
     }
 
     /// Reads a grant id back.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::read(text).map(|(slot, at)| Self { text: SmolStr::new(text), slot, at })
-    }
-
-    /// What the text of a grant id says.
-    fn read(text: &str) -> Option<(Slot, Timestamp)> {
         let (slot, rest) = leading_number(text.strip_prefix("gr_")?)?;
-        let (at, tail) = leading_number(rest)?;
-        let drawn = slot < SLOTS
-            && tail.len() == 22
-            && tail.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-        drawn.then(|| (Slot(slot), Timestamp::from_millis(at)))
+        let (at, name) = leading_number(rest)?;
+        let name = encoding::decode_array(name).ok()?;
+        (slot < SLOTS).then_some(Self { slot: Slot(slot), at: Timestamp::from_millis(at), name })
     }
 
     /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.text
+    pub fn text(&self) -> IdText {
+        let slot = u64::from(self.slot.number());
+        IdText::new("gr_").number(slot).text("_").number(self.at.millis()).text("_").base64url(&self.name)
     }
 
-    /// Where the tombstones of this grant, its tokens, its session and its user live.
+    /// The slot where the tombstones of this grant, its tokens, its session and its user live.
     pub fn slot(&self) -> Slot {
         self.slot
     }
@@ -93,25 +86,78 @@ impl GrantId {
     pub fn at(&self) -> Timestamp {
         self.at
     }
+
+    fn to_record(self) -> [u8; RECORD] {
+        let mut record = [0; RECORD];
+        let (slot, rest) = record.split_at_mut(size_of::<u16>());
+        let (at, name) = rest.split_at_mut(size_of::<u64>());
+        slot.copy_from_slice(&self.slot.number().to_be_bytes());
+        at.copy_from_slice(&self.at.millis().to_be_bytes());
+        name.copy_from_slice(&self.name);
+        record
+    }
+
+    /// Reads a record. The first ones held the text, which is longer.
+    fn of_record(record: &[u8]) -> Option<Self> {
+        if record.len() != RECORD {
+            return Self::parse(std::str::from_utf8(record).ok()?);
+        }
+        let (slot, rest) = record.split_first_chunk()?;
+        let (at, name) = rest.split_first_chunk()?;
+        let (slot, at) = (u16::from_be_bytes(*slot), u64::from_be_bytes(*at));
+        let name = name.try_into().ok()?;
+        (slot < SLOTS).then_some(Self { slot: Slot(slot), at: Timestamp::from_millis(at), name })
+    }
+}
+
+impl fmt::Display for GrantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text().as_str())
+    }
 }
 
 impl fmt::Debug for GrantId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        fmt::Display::fmt(self, f)
     }
 }
 
+/// A text for people (JSON: claims, records in the cluster), bytes for machines.
 impl Serialize for GrantId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+        if serializer.is_human_readable() {
+            serializer.serialize_str(self.text().as_str())
+        } else {
+            serializer.serialize_bytes(&self.to_record())
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for GrantId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = SmolStr::deserialize(deserializer)?;
-        let (slot, at) = Self::read(&text).ok_or_else(|| serde::de::Error::custom("not a grant id"))?;
-        Ok(Self { text, slot, at })
+        if deserializer.is_human_readable() {
+            deserializer.deserialize_str(GrantIdVisitor)
+        } else {
+            deserializer.deserialize_bytes(GrantIdVisitor)
+        }
+    }
+}
+
+struct GrantIdVisitor;
+
+impl Visitor<'_> for GrantIdVisitor {
+    type Value = GrantId;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a grant id")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<GrantId, E> {
+        GrantId::parse(text).ok_or_else(|| E::custom("not a grant id"))
+    }
+
+    fn visit_bytes<E: de::Error>(self, record: &[u8]) -> Result<GrantId, E> {
+        GrantId::of_record(record).ok_or_else(|| E::custom("not a grant id"))
     }
 }
 
@@ -154,14 +200,39 @@ mod tests {
                 Timestamp::from_millis(1_700_000_000_000),
                 &random,
             );
-            let read = GrantId::parse(drawn.as_str()).expect("own form");
-            assert_eq!((read.slot(), read.at()), (drawn.slot(), drawn.at()));
+            let read = GrantId::parse(drawn.text().as_str()).expect("own form");
+            assert_eq!((read, read.slot(), read.at()), (drawn, drawn.slot(), drawn.at()));
+        }
+    }
+
+    #[test]
+    fn records_hold_bytes_where_machines_read_them_and_the_text_is_read_there_too() {
+        let grant =
+            GrantId::draw(&IssuerId::default_issuer(), "ann", Timestamp::FOREVER, &SeededRandom::new(7));
+        let text = grant.to_string();
+        assert_eq!(serde_json::to_value(grant).unwrap(), text);
+        assert_eq!(serde_json::from_value::<GrantId>(text.as_str().into()).unwrap(), grant);
+        let record = postcard::to_allocvec(&grant).unwrap();
+        assert_eq!(record.len(), 1 + RECORD);
+        assert_eq!(postcard::from_bytes::<GrantId>(&record).unwrap(), grant);
+        let text = postcard::to_allocvec(&text).unwrap();
+        assert_eq!(postcard::from_bytes::<GrantId>(&text).unwrap(), grant);
+        let shortest = "gr_0_0_AAAAAAAAAAAAAAAAAAAAAA";
+        assert!(GrantId::parse(shortest).is_some() && shortest.len() > RECORD);
+    }
+
+    #[test]
+    fn damaged_records_are_refused() {
+        for damaged in [vec![], vec![7; RECORD - 1], vec![0xff; RECORD], vec![b'g'; RECORD + 3]] {
+            let record = postcard::to_allocvec(&damaged).unwrap();
+            assert!(postcard::from_bytes::<GrantId>(&record).is_err(), "{damaged:?}");
         }
     }
 
     #[test]
     fn a_grant_has_one_text() {
-        let tail = "aaaaaaaaaaaaaaaaaaaaaa";
+        let tail = "aaaaaaaaaaaaaaaaaaaaag";
+        assert!(GrantId::parse("gr_0_5_aaaaaaaaaaaaaaaaaaaaaa").is_none(), "bits that say nothing");
         assert!(GrantId::parse(&format!("gr_0_5_{tail}")).is_some());
         let twice = ["gr_+1_5", "gr_01_5", "gr_1_+5", "gr_1_05", "gr_00_5", "gr_-0_5", "gr__5"];
         // 65,537 would be slot 1 in 16 bits, 2^64 would be 0 in 64.
@@ -174,7 +245,7 @@ mod tests {
     #[test]
     fn foreign_texts_are_no_grant_ids() {
         for bad in
-            ["", "gr_", "gr_1_2_x", "gr_1024_5_aaaaaaaaaaaaaaaaaaaaaa", "at_1_5_aaaaaaaaaaaaaaaaaaaaaa"]
+            ["", "gr_", "gr_1_2_x", "gr_1024_5_aaaaaaaaaaaaaaaaaaaaag", "at_1_5_aaaaaaaaaaaaaaaaaaaaag"]
         {
             assert!(GrantId::parse(bad).is_none(), "{bad}");
         }

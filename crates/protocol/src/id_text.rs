@@ -64,10 +64,15 @@ impl IdText {
         &self.0
     }
 
+    /// The same as text.
+    pub fn as_str(&self) -> &str {
+        // Only whole texts and ASCII were put in.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
     /// The finished text.
     pub fn build(self) -> SmolStr {
-        // Only whole texts and ASCII were put in.
-        SmolStr::new(std::str::from_utf8(&self.0).unwrap_or_default())
+        SmolStr::new(self.as_str())
     }
 }
 

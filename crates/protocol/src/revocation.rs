@@ -190,7 +190,7 @@ pub fn of_refresh_token(
 ) -> Result<Tombstone, OAuthError> {
     check_owner(&family.client, &caller.client_id)?;
     let until = grant_needed_until(family, settings, &caller.settings, now);
-    Ok(Tombstone::grant(family.grant.clone(), until))
+    Ok(Tombstone::grant(family.grant, until))
 }
 
 /// What a replayed code takes: the end of its grant, the family and every access token (RFC 6749 4.1.2, RFC 9700 4.5).

@@ -1,7 +1,6 @@
 //! Authorization codes in Redis: redeemed once, remembered for a while after.
 
 use std::io::Write;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_crypto::random::Random;
@@ -10,7 +9,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
-use symbolon_store::port::{Codes, Redemption, Shards};
+use symbolon_store::port::{CodePlace, Codes, KeptCode, Redemption, Shards};
 use symbolon_store::shard::{Kind, record_key};
 
 use crate::one_time::{Standing, Taken};
@@ -18,10 +17,13 @@ use crate::redis::Key;
 use crate::{ClusterStore, failed, from_document, key_text};
 
 impl ClusterStore {
-    fn code_key(&self, issuer: &IssuerId, code: &AuthorizationCode) -> (Key, u32) {
+    fn code_place(&self, issuer: &IssuerId, code: &AuthorizationCode) -> CodePlace {
         let route = self.generations.route(Kind::Code, issuer, code.expose());
-        let id = key_text(&record_key(issuer, code.expose()));
-        (self.redis.tags().shard(Kind::Code, route).key('c', id.as_bytes()), route.shard)
+        CodePlace { route, key: record_key(issuer, code.expose()), entry: 0 }
+    }
+
+    fn code_key(&self, at: &CodePlace) -> Key {
+        self.redis.tags().shard(Kind::Code, at.route).key('c', key_text(&at.key).as_bytes())
     }
 
     /// Keeps a code that was drawn. Said twice, it is kept once.
@@ -32,10 +34,11 @@ impl ClusterStore {
         grant: &CodeGrant,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let (key, shard) = self.code_key(issuer, code);
+        let at = self.code_place(issuer, code);
+        let key = self.code_key(&at);
         let document = |out: &mut dyn Write| serde_json::to_writer(out, grant).map_err(failed);
         let keep = self.keep_once(&key, document, (grant.expires_at, now), Standing::Stays);
-        self.measured(StoreKind::Code, shard, keep).await
+        self.measured(StoreKind::Code, at.route.shard, keep).await
     }
 }
 
@@ -59,24 +62,20 @@ impl Codes for ClusterStore {
         issuer: &IssuerId,
         code: &AuthorizationCode,
         now: Timestamp,
-    ) -> Result<Option<Arc<CodeGrant>>, StoreError> {
-        let (key, shard) = self.code_key(issuer, code);
-        let found = self.measured(StoreKind::Code, shard, self.look_at(&key)).await?;
+    ) -> Result<Option<KeptCode>, StoreError> {
+        let at = self.code_place(issuer, code);
+        let key = self.code_key(&at);
+        let found = self.measured(StoreKind::Code, at.route.shard, self.look_at(&key)).await?;
         // A used one is still looked at: a replay must find what to end.
         let found = found.filter(|found| found.used || !found.ended(now));
-        found.map(|found| from_document(found.value()).map(Arc::new)).transpose()
+        found.map(|found| Ok(KeptCode { grant: from_document(found.value())?, at })).transpose()
     }
 
-    async fn redeem_code(
-        &self,
-        issuer: &IssuerId,
-        code: &AuthorizationCode,
-        now: Timestamp,
-    ) -> Result<Redemption, StoreError> {
+    async fn redeem_code(&self, at: &CodePlace, now: Timestamp) -> Result<Redemption, StoreError> {
         let _pass = self.gate.enter()?;
         self.nodes.check()?;
-        let (key, shard) = self.code_key(issuer, code);
-        Ok(match self.measured(StoreKind::Code, shard, self.take(&key, now)).await? {
+        let key = self.code_key(at);
+        Ok(match self.measured(StoreKind::Code, at.route.shard, self.take(&key, now)).await? {
             Taken::Now => Redemption::Redeemed,
             Taken::Before => Redemption::Replayed,
             Taken::Absent => Redemption::Unknown,

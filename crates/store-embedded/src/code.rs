@@ -2,8 +2,6 @@
 
 mod log;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use symbolon_crypto::random::{self, Random, SystemRandom};
 use symbolon_crypto::{digest, encoding};
@@ -11,7 +9,7 @@ use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
-use symbolon_store::port::{Codes, Redemption, Shards};
+use symbolon_store::port::{CodePlace, Codes, KeptCode, Redemption, Shards};
 use symbolon_store::shard::{Kind, Route};
 
 use crate::sharded::{Key, KeyMap};
@@ -115,22 +113,15 @@ impl CodeSalt {
     }
 }
 
-/// What a presented code says.
-struct Presented {
-    route: Route,
-    key: Key,
-    place: Place,
-}
-
 impl EmbeddedStore {
     /// Reads a code: `ac_<generation>_<shard>_<secret and veiled place, in base64url>`.
-    fn read_code(&self, issuer: &IssuerId, code: &AuthorizationCode) -> Option<Presented> {
+    fn read_code(&self, issuer: &IssuerId, code: &AuthorizationCode) -> Option<CodePlace> {
         let (route, rest) = Route::split(Kind::Code, code.expose())?;
         let bytes: [u8; CODE] = encoding::decode_array(rest).ok()?;
         let (secret, place) = bytes.split_last_chunk()?;
         let (key, veil) = self.code_salt.digest(issuer, secret);
-        let place = Place::of_number(u64::from_be_bytes(*place) ^ veil);
-        self.codes.exists(route).then_some(Presented { route, key, place })
+        let entry = u64::from_be_bytes(*place) ^ veil;
+        self.codes.exists(route).then_some(CodePlace { route, key, entry })
     }
 
     pub(crate) async fn sweep_codes(&self, now: Timestamp) -> u64 {
@@ -173,24 +164,17 @@ impl Codes for EmbeddedStore {
         issuer: &IssuerId,
         code: &AuthorizationCode,
         now: Timestamp,
-    ) -> Result<Option<Arc<CodeGrant>>, StoreError> {
-        let Some(Presented { route, key, place }) = self.read_code(issuer, code) else { return Ok(None) };
-        let kept = self.codes.with(route, |shard| shard.kept(&key, place, now));
+    ) -> Result<Option<KeptCode>, StoreError> {
+        let Some(at) = self.read_code(issuer, code) else { return Ok(None) };
+        let kept = self.codes.with(at.route, |shard| shard.kept(&at.key, Place::of_number(at.entry), now));
         let grant = kept.as_ref().and_then(Copied::entry).map(|entry| postcard::from_bytes(entry.grant));
-        grant.transpose().map(|grant| grant.map(Arc::new)).map_err(failed)
+        Ok(grant.transpose().map_err(failed)?.map(|grant| KeptCode { grant: Box::new(grant), at }))
     }
 
-    async fn redeem_code(
-        &self,
-        issuer: &IssuerId,
-        code: &AuthorizationCode,
-        now: Timestamp,
-    ) -> Result<Redemption, StoreError> {
+    async fn redeem_code(&self, at: &CodePlace, now: Timestamp) -> Result<Redemption, StoreError> {
         self.check_not_frozen()?;
-        let Some(Presented { route, key, place }) = self.read_code(issuer, code) else {
-            return Ok(Redemption::Unknown);
-        };
-        Ok(self.codes.with(route, |shard| shard.redeem(&key, place, now)))
+        let CodePlace { route, key, entry } = at;
+        Ok(self.codes.with(*route, |shard| shard.redeem(key, Place::of_number(*entry), now)))
     }
 }
 
@@ -284,7 +268,7 @@ mod tests {
             let (_, rest) = Route::split(Kind::Code, code.expose()).unwrap();
             let bytes: [u8; CODE] = encoding::decode_array(rest).unwrap();
             let said = u64::from_be_bytes(*bytes.last_chunk().unwrap());
-            assert_ne!(said, store.read_code(&issuer, &code).unwrap().place.number());
+            assert_ne!(said, store.read_code(&issuer, &code).unwrap().entry);
             (0..64).for_each(|bit| set[bit] += usize::from(said >> bit & 1 == 1));
         }
         // The places themselves have most bits in common.

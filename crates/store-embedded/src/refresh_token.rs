@@ -12,7 +12,7 @@ use symbolon_store::shard::{Route, family_key};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::journal::{CommitNumber, Op, Table, split_value};
-use crate::resident::Known;
+use crate::resident::{Known, Vacancy};
 use crate::sharded::{Key, slot_of_key};
 use crate::{EmbeddedStore, decode, put_record};
 
@@ -70,18 +70,16 @@ impl EmbeddedStore {
     ) -> Result<Begun, StoreError> {
         let op = put(&key, family)?;
         Ok(self.families.with(route, |shard| {
-            match shard.get(&key) {
-                Known::Live(entry) => return Begun::Taken(entry.commit),
-                Known::Ended(commit) => return Begun::Taken(commit),
-                Known::Absent(epoch) if !drawn && absent != Some(epoch) => {
-                    return Begun::AskDisk(epoch);
-                }
-                Known::Absent(_) => {}
-            }
             shard.make_room(MOST_PER_SHARD, |commit| self.journal.durable(commit));
-            let commit = self.journal.append([op]);
-            shard.put(key, Arc::clone(family), commit, family.rotated_at);
-            Begun::Now(commit)
+            match shard.vacancy(key) {
+                Err(commit) => Begun::Taken(commit),
+                Ok(Vacancy { epoch, .. }) if !drawn && absent != Some(epoch) => Begun::AskDisk(epoch),
+                Ok(vacancy) => {
+                    let commit = self.journal.append([op]);
+                    vacancy.put(Arc::clone(family), commit, family.rotated_at);
+                    Begun::Now(commit)
+                }
+            }
         }))
     }
 
@@ -130,7 +128,7 @@ impl EmbeddedStore {
                 Step::Retry => Ok(Ok((Rotation::Retry(Arc::clone(family)), entry.commit))),
                 Step::Unknown => Ok(Ok((Rotation::Unknown, entry.commit))),
                 Step::Reused => {
-                    let tombstone = Tombstone::grant(next.grant.clone(), request.tombstone_until);
+                    let tombstone = Tombstone::grant(next.grant, request.tombstone_until);
                     let ended = self.bury(issuer, &[tombstone], [Op::remove(Table::Families, &key)])?;
                     entry.end(ended);
                     Ok(Ok((Rotation::Reused(Arc::new(next)), ended)))

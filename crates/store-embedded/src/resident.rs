@@ -3,6 +3,7 @@
 use std::hash::BuildHasherDefault;
 
 use indexmap::IndexMap;
+use indexmap::map::{self, VacantEntry};
 use symbolon_protocol::time::Timestamp;
 
 use crate::journal::CommitNumber;
@@ -49,6 +50,20 @@ impl<V> Default for Resident<V> {
     }
 }
 
+/// The place of a key that memory does not know.
+pub(crate) struct Vacancy<'a, V> {
+    place: VacantEntry<'a, Key, Entry<V>>,
+    /// As in [`Known::Absent`].
+    pub(crate) epoch: u64,
+}
+
+impl<V> Vacancy<'_, V> {
+    /// Puts a new record there.
+    pub(crate) fn put(self, value: V, commit: CommitNumber, now: Timestamp) {
+        self.place.insert(Entry { value: Some(value), commit, used_at: now });
+    }
+}
+
 /// What memory knows of a key.
 pub(crate) enum Known<'a, V> {
     /// It is here.
@@ -66,6 +81,15 @@ impl<V> Resident<V> {
             None => Known::Absent(epoch),
             Some(entry) if entry.value.is_none() => Known::Ended(entry.commit),
             Some(entry) => Known::Live(entry),
+        }
+    }
+
+    /// The place for a record that is not here, or the change that made or ended the one that is.
+    pub(crate) fn vacancy(&mut self, key: Key) -> Result<Vacancy<'_, V>, CommitNumber> {
+        let epoch = *self.epoch(&key);
+        match self.entries.entry(key) {
+            map::Entry::Vacant(place) => Ok(Vacancy { place, epoch }),
+            map::Entry::Occupied(taken) => Err(taken.get().commit),
         }
     }
 
@@ -181,6 +205,19 @@ mod tests {
             shard.make_room(1, |_| true);
         }
         assert_eq!(shard.len(), 0);
+    }
+
+    #[test]
+    fn a_place_is_vacant_until_a_record_was_put_and_again_once_it_is_gone() {
+        let mut shard = Resident::default();
+        let Ok(vacancy) = shard.vacancy([1; 16]) else { panic!("nothing is here yet") };
+        vacancy.put("here", CommitNumber::LOADED, NOW);
+        assert_eq!(shard.vacancy([1; 16]).err(), Some(CommitNumber::LOADED));
+        let Known::Live(entry) = shard.get(&[1; 16]) else { panic!("it is here") };
+        entry.end(CommitNumber::LOADED);
+        assert_eq!(shard.vacancy([1; 16]).err(), Some(CommitNumber::LOADED), "ended, but known");
+        shard.sweep(|_| true, |_| false);
+        assert!(shard.vacancy([1; 16]).is_ok());
     }
 
     #[test]

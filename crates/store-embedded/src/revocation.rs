@@ -1,5 +1,6 @@
 //! Tombstones: all live ones are in memory, so a look-up that misses never reads the disk.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
@@ -29,14 +30,14 @@ enum TargetKind {
     Issuer = b'i',
 }
 
-fn split(target: &Target) -> (TargetKind, &str) {
+fn split(target: &Target) -> (TargetKind, Cow<'_, str>) {
     match target {
-        Target::Token(jti) => (TargetKind::Token, jti.as_str()),
-        Target::Grant(grant) => (TargetKind::Grant, grant.as_str()),
-        Target::Session(sid) => (TargetKind::Session, sid.as_str()),
-        Target::User(user) => (TargetKind::User, user.as_str()),
-        Target::Client(client) => (TargetKind::Client, client.as_str()),
-        Target::Issuer => (TargetKind::Issuer, ""),
+        Target::Token(jti) => (TargetKind::Token, jti.as_str().into()),
+        Target::Grant(grant) => (TargetKind::Grant, grant.to_string().into()),
+        Target::Session(sid) => (TargetKind::Session, sid.as_str().into()),
+        Target::User(user) => (TargetKind::User, user.as_str().into()),
+        Target::Client(client) => (TargetKind::Client, client.as_str().into()),
+        Target::Issuer => (TargetKind::Issuer, "".into()),
     }
 }
 
@@ -79,7 +80,7 @@ impl Tombstones {
     fn joined(&self, issuer: &IssuerId, tombstone: &Tombstone) -> Tombstone {
         let (kind, id) = split(&tombstone.target);
         let mut joined = tombstone.clone();
-        if let Some(mark) = self.marks.get(&Probe { kind, issuer, id }) {
+        if let Some(mark) = self.marks.get(&Probe { kind, issuer, id: &id }) {
             joined.not_before = joined.not_before.max(mark.not_before);
             joined.expires_at = joined.expires_at.max(mark.expires_at);
         }
@@ -215,7 +216,7 @@ impl EmbeddedStore {
                 .tokens
                 .iter()
                 .find_map(|jti| find(TargetKind::Token, jti.as_str()))
-                .or_else(|| find(TargetKind::Grant, lineage.grant.as_ref()?.as_str()))
+                .or_else(|| find(TargetKind::Grant, lineage.grant?.text().as_str()))
                 .or_else(|| find(TargetKind::Session, lineage.session.as_ref()?.as_str()))
                 .or_else(|| find(TargetKind::User, lineage.user.as_ref()?.as_str()))
         })

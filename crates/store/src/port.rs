@@ -76,14 +76,30 @@ pub trait Codes: Send + Sync {
         issuer: &IssuerId,
         code: &AuthorizationCode,
         now: Timestamp,
-    ) -> Result<Option<Arc<CodeGrant>>, StoreError>;
-    /// Redeems a code, once. A used code is remembered until its own end and 15 minutes more.
-    async fn redeem_code(
-        &self,
-        issuer: &IssuerId,
-        code: &AuthorizationCode,
-        now: Timestamp,
-    ) -> Result<Redemption, StoreError>;
+    ) -> Result<Option<KeptCode>, StoreError>;
+    /// Redeems a code that was [looked at](Self::code), once. A used code is remembered until its own end and 15 minutes
+    /// more.
+    async fn redeem_code(&self, at: &CodePlace, now: Timestamp) -> Result<Redemption, StoreError>;
+}
+
+/// A code that was looked at.
+#[derive(Clone, Debug)]
+pub struct KeptCode {
+    /// What it stands for.
+    pub grant: Box<CodeGrant>,
+    /// Where it was found.
+    pub at: CodePlace,
+}
+
+/// Where a store keeps a code: what it said when it was asked, so that it need not read the code again.
+#[derive(Clone, Copy, Debug)]
+pub struct CodePlace {
+    /// The shard.
+    pub route: Route,
+    /// The digest of issuer and code.
+    pub key: [u8; 16],
+    /// Where in the shard, for a store that finds it by more than its key.
+    pub entry: u64,
 }
 
 /// Sessions. Durable before the answer.

@@ -37,7 +37,7 @@ fn a_refresh_token_takes_its_grant_along() {
     let family = family();
     let settings = IssuerSettings::default();
     let stone = of_refresh_token(&family, &fixture::client("app"), &settings, NOW).unwrap();
-    assert_eq!(stone.target, Target::Grant(family.grant.clone()));
+    assert_eq!(stone.target, Target::Grant(family.grant));
     assert_eq!(stone.slot, family.grant.slot().number());
     assert_eq!(stone.expires_at, NOW + KEPT_AT_LEAST);
     let until = |ends, settings| {

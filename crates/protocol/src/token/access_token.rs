@@ -157,7 +157,7 @@ impl AccessToken {
         json.optional_number("auth_time", self.auth_time);
         json.optional_text("acr", self.acr.as_deref());
         amr::write(self.amr, &mut json);
-        json.optional_text("gid", self.gid.as_ref().map(GrantId::as_str));
+        json.optional_text("gid", self.gid.map(|grant| grant.text()).as_ref().map(IdText::as_str));
         json.optional_text("sid", self.sid.as_ref().map(Sid::as_str));
         if !self.anc.is_empty() {
             json.texts("anc", self.anc.iter().map(Jti::as_str));
@@ -246,7 +246,7 @@ impl AccessToken {
         Lineage {
             slot: self.slot(issuer),
             tokens,
-            grant: self.gid.clone(),
+            grant: self.gid,
             session: self.sid.clone(),
             user: self.user(),
             client: Some(self.client_id.clone()),

@@ -72,7 +72,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
         AccessToken::new(context, code.grant.slot(), code.user.as_str().into(), code.scope.clone());
     access.auth_time = Some(code.auth_time.seconds());
     access.amr = code.amr;
-    access.gid = Some(code.grant.clone());
+    access.gid = Some(code.grant);
     access.sid.clone_from(&sid);
 
     let authentication = Authentication {
@@ -90,7 +90,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
         let lifetimes = context.lifetimes();
         let absolute = now + lifetimes.refresh_token_absolute;
         Arc::new(Family {
-            grant: code.grant.clone(),
+            grant: code.grant,
             client: client.client_id.clone(),
             user: code.user.clone(),
             expires_at: if outlives_session { absolute } else { absolute.min(session_ends) },

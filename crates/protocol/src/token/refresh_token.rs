@@ -201,7 +201,7 @@ pub fn lineage(family: &Family) -> Lineage {
     Lineage {
         slot: family.grant.slot(),
         tokens: Vec::new(),
-        grant: Some(family.grant.clone()),
+        grant: Some(family.grant),
         session: family.sid.clone(),
         user: Some(family.user.clone()),
         client: Some(family.client.clone()),
@@ -272,7 +272,7 @@ pub fn issue(context: &Context<'_>, family: &Family, scope: Scope) -> IssuePlan 
     let mut access = AccessToken::new(context, family.grant.slot(), family.user.as_str().into(), scope);
     access.auth_time = Some(family.auth_time.seconds());
     access.amr = family.amr;
-    access.gid = Some(family.grant.clone());
+    access.gid = Some(family.grant);
     access.sid.clone_from(&family.sid);
     IssuePlan { access: Box::new(access), id, family: None }
 }

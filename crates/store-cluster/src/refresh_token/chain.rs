@@ -103,7 +103,7 @@ impl Chain {
             Step::Retry => Rotation::Retry(next),
             Step::Unknown => Rotation::Unknown,
             Step::Reused => {
-                self.end(issuer, &Tombstone::grant(next.grant.clone(), request.tombstone_until));
+                self.end(issuer, &Tombstone::grant(next.grant, request.tombstone_until));
                 Rotation::Reused(next)
             }
         }

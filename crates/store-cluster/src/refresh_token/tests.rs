@@ -61,7 +61,7 @@ fn lineage(grant: &GrantId) -> Lineage {
     Lineage {
         slot: grant.slot(),
         tokens: Vec::new(),
-        grant: Some(grant.clone()),
+        grant: Some(*grant),
         session: None,
         user: None,
         client: None,
@@ -102,7 +102,7 @@ fn requests_for_one_family_are_decided_one_after_the_other() {
 #[test]
 fn only_a_move_or_an_end_is_decided_on_what_was_read_before() {
     let stored = Family { version: 3, ..family(&SeededRandom::new(1)) };
-    let end = Ask::End(Tombstone::grant(stored.grant.clone(), NOW));
+    let end = Ask::End(Tombstone::grant(stored.grant, NOW));
     let moved = Ask::Rotate(rotation(3, NOW));
     for ask in [end, moved] {
         assert!(chain(&stored, false, &[ask]).is_some_and(|chain| chain.changed));
@@ -185,7 +185,7 @@ async fn nodes_race_for_the_end() {
             let (node, id, begun) = (Arc::clone(&nodes[racer % 2]), id.clone(), begun.clone());
             racers.spawn(async move {
                 let ended = if racer < 2 {
-                    let tombstone = Tombstone::grant(begun.grant.clone(), NOW + HOUR);
+                    let tombstone = Tombstone::grant(begun.grant, NOW + HOUR);
                     node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_some()
                 } else {
                     let rotated = node.rotate(&issuer(), &id, &rotation(1, NOW)).await.unwrap().value;
@@ -214,13 +214,14 @@ async fn an_end_that_redis_was_not_told_is_told_by_whoever_finds_it() {
     for look in 0..4 {
         let (id, begun) = (draw(&random), family(&random));
         let lineage = lineage(&begun.grant);
-        let tombstone = Tombstone::grant(begun.grant.clone(), NOW + HOUR);
+        let tombstone = Tombstone::grant(begun.grant, NOW + HOUR);
         node.begin_family(&issuer(), &id, begun.into()).await.unwrap();
         // The slot is confirmed from here on.
         assert!(!node.revoked(&issuer(), &lineage).await.unwrap().value);
         assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_some());
         let tag = node.redis.tags().slot(lineage.slot);
-        let grant = tag.followed_by(&format!("g:default:{}", lineage.grant.as_ref().unwrap().as_str()));
+        let grant =
+            tag.followed_by(&format!("g:default:{}", lineage.grant.as_ref().unwrap().text().as_str()));
         node.redis.write_durably(::redis::cmd("DEL").arg(grant.as_bytes())).await.unwrap();
         assert!(!node.revoked(&issuer(), &lineage).await.unwrap().value, "as if Redis had never known");
         match look {
@@ -295,11 +296,11 @@ async fn a_row_says_what_it_is() {
     node.begin_family(&issuer(), &id, begun.clone().into()).await.unwrap();
     let document = || place.psql("SELECT document FROM families");
     let live: serde_json::Value = serde_json::from_str(&document()).unwrap();
-    assert_eq!(live["live"]["grant"], begun.grant.as_str());
-    let tombstone = Tombstone::grant(begun.grant.clone(), NOW + HOUR);
+    assert_eq!(live["live"]["grant"], begun.grant.to_string());
+    let tombstone = Tombstone::grant(begun.grant, NOW + HOUR);
     let _ = node.end_family(&issuer(), &id, &tombstone).await.unwrap();
     let ended: serde_json::Value = serde_json::from_str(&document()).unwrap();
-    assert_eq!(ended["ended"]["id"], format!("g:default:{}", begun.grant.as_str()));
+    assert_eq!(ended["ended"]["id"], format!("g:default:{}", begun.grant));
     assert_eq!(place.psql("SELECT tag FROM tombstones"), begun.grant.slot().number().to_string());
     let options = place.psql("SELECT DISTINCT reloptions FROM pg_class WHERE relname LIKE 'families\\__'");
     assert_eq!(options, "{fillfactor=70}");
@@ -327,7 +328,7 @@ async fn a_broken_row_fails_alone() {
     let (node, random) = (place.open().await, SeededRandom::new(7));
     let families: Vec<_> = (0..200).map(|_| (draw(&random), family(&random))).collect();
     let _ = node.begin_families(&issuer(), families.clone()).await.unwrap();
-    let broken = families[7].1.grant.as_str();
+    let broken = families[7].1.grant.to_string();
     place.psql(&format!("UPDATE families SET document = '{{}}' WHERE document LIKE '%{broken}%'"));
     let mut requests = JoinSet::new();
     for (index, (id, _)) in families.into_iter().enumerate() {

@@ -40,7 +40,7 @@ impl Look {
             ask(&[TOKEN, issuer, ":", token.as_str()]);
         }
         if let Some(grant) = &lineage.grant {
-            ask(&[GRANT, issuer, ":", grant.as_str()]);
+            ask(&[GRANT, issuer, ":", grant.text().as_str()]);
         }
         if let Some(session) = &lineage.session {
             ask(&[SESSION, issuer, ":", session.as_str()]);
@@ -96,7 +96,7 @@ mod tests {
     use crate::redis::Tags;
 
     fn lineage() -> Lineage {
-        let grant = GrantId::parse("gr_7_5_aaaaaaaaaaaaaaaaaaaaaa").unwrap();
+        let grant = GrantId::parse("gr_7_5_aaaaaaaaaaaaaaaaaaaaag").unwrap();
         Lineage {
             slot: grant.slot(),
             tokens: vec![Jti::parse("own").unwrap(), Jti::parse("parent").unwrap()],
@@ -116,7 +116,7 @@ mod tests {
         let targets = [
             Target::Token(lineage.tokens[0].clone()),
             Target::Token(lineage.tokens[1].clone()),
-            Target::Grant(lineage.grant.clone().unwrap()),
+            Target::Grant(lineage.grant.unwrap()),
             Target::Session(lineage.session.clone().unwrap()),
             Target::User(lineage.user.clone().unwrap()),
             Target::Client(lineage.client.clone().unwrap()),

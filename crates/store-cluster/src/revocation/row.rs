@@ -1,5 +1,7 @@
 //! What ended, as both engines keep it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use symbolon_protocol::grant::GrantId;
 use symbolon_protocol::id::{ClientId, IssuerId, Jti, Sid, UserId};
@@ -52,7 +54,7 @@ impl Row {
             Target::Client(_) | Target::Issuer => EVERYWHERE.to_owned(),
             _ => tombstone.slot.to_string(),
         };
-        let id = [letter, issuer.as_str(), ":", id].concat();
+        let id = [letter, issuer.as_str(), ":", &id].concat();
         Self { tag, id, value: capped(tombstone.not_before), until: capped(tombstone.expires_at) }
     }
 
@@ -109,14 +111,14 @@ pub(super) const CLIENT: &str = "c:";
 pub(super) const ISSUER: &str = "i:";
 
 /// How a key names a target, beside the issuer between the two.
-fn split(target: &Target) -> (&'static str, &str) {
+fn split(target: &Target) -> (&'static str, Cow<'_, str>) {
     match target {
-        Target::Token(jti) => (TOKEN, jti.as_str()),
-        Target::Grant(grant) => (GRANT, grant.as_str()),
-        Target::Session(sid) => (SESSION, sid.as_str()),
-        Target::User(user) => (USER, user.as_str()),
-        Target::Client(client) => (CLIENT, client.as_str()),
-        Target::Issuer => (ISSUER, ""),
+        Target::Token(jti) => (TOKEN, jti.as_str().into()),
+        Target::Grant(grant) => (GRANT, grant.to_string().into()),
+        Target::Session(sid) => (SESSION, sid.as_str().into()),
+        Target::User(user) => (USER, user.as_str().into()),
+        Target::Client(client) => (CLIENT, client.as_str().into()),
+        Target::Issuer => (ISSUER, "".into()),
     }
 }
 

@@ -42,7 +42,7 @@ fn lineage(user: &str) -> Lineage {
 fn ended() -> (Vec<(Lineage, Tombstone)>, Lineage) {
     let targets = [
         |lineage: &Lineage| Target::Token(lineage.tokens[0].clone()),
-        |lineage: &Lineage| Target::Grant(lineage.grant.clone().unwrap()),
+        |lineage: &Lineage| Target::Grant(lineage.grant.unwrap()),
         |lineage: &Lineage| Target::Session(lineage.session.clone().unwrap()),
         |lineage: &Lineage| Target::User(lineage.user.clone().unwrap()),
         |lineage: &Lineage| Target::Client(lineage.client.clone().unwrap()),

@@ -245,7 +245,7 @@ async fn a_restore_begins_an_epoch_that_ends_sessions_and_access_tokens_but_not_
     let grant = GrantId::draw(&issuer(), "ann", NOW, &random);
     let route: Route = symbolon_store::port::Shards::place(&store, Kind::Refresh);
     let id: FamilyId = route.draw_family(NOW, &random);
-    let begun = store.begin_family(&issuer(), &id, family(grant.clone()).into()).await.unwrap();
+    let begun = store.begin_family(&issuer(), &id, family(grant).into()).await.unwrap();
     begun.durable.wait().await.unwrap();
     let target = root.path().join("second");
     store.backup(&target, NOW).await.unwrap();
@@ -258,12 +258,8 @@ async fn a_restore_begins_an_epoch_that_ends_sessions_and_access_tokens_but_not_
     let restored = open(&data);
     let session = restored.session(&issuer(), &session_id("ann"), NOW).await.unwrap().value;
     assert!(session.is_none(), "a session of before");
-    let token = |issued| Lineage {
-        tokens: vec![Jti::trusted("any")],
-        grant: Some(grant.clone()),
-        issued,
-        ..lineage("ann")
-    };
+    let token =
+        |issued| Lineage { tokens: vec![Jti::trusted("any")], grant: Some(grant), issued, ..lineage("ann") };
     assert!(revoked(&restored, &token(Some(NOW))).await, "an access token of before");
     assert!(revoked(&restored, &token(Some(NOW + HOUR))).await, "one of the same moment");
     assert!(

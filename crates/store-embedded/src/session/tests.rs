@@ -78,7 +78,7 @@ async fn what_ends_together_is_given_to_the_journal_at_once() {
 
     let grant = GrantId::draw(&issuer, "ann", NOW, &random);
     let family = Family {
-        grant: grant.clone(),
+        grant,
         client: ClientId::parse("app").unwrap(),
         user: UserId::parse("ann").unwrap(),
         sid: None,

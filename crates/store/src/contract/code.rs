@@ -6,7 +6,7 @@ use symbolon_crypto::random::Random;
 use symbolon_protocol::code::AuthorizationCode;
 use symbolon_protocol::time::KEPT_AFTER_END;
 
-use super::sample::{MINUTE, code_grant};
+use super::sample::{MINUTE, code_grant, redeem};
 use super::{BackEnd, ROUNDS, Scene, race_for_one};
 use crate::Store;
 use crate::port::Redemption;
@@ -25,34 +25,36 @@ async fn is_redeemed_once(back_end: &dyn BackEnd) {
     let code = store.keep_code(issuer, grant.clone(), *now, &scene.random).await.unwrap();
     for unknown in never_kept(&**store, &code, &scene.random) {
         assert!(store.code(issuer, &unknown, *now).await.unwrap().is_none(), "{}", unknown.expose());
-        assert_eq!(store.redeem_code(issuer, &unknown, *now).await.unwrap(), Redemption::Unknown);
+        assert_eq!(redeem(&**store, issuer, &unknown, *now).await.unwrap(), Redemption::Unknown);
     }
-    assert_eq!(store.code(issuer, &code, *now).await.unwrap().as_deref(), Some(&grant));
+    assert_eq!(store.code(issuer, &code, *now).await.unwrap().map(|kept| *kept.grant), Some(grant.clone()));
     // Another issuer neither sees nor spends it.
     assert!(store.code(other, &code, *now).await.unwrap().is_none());
-    assert_eq!(store.redeem_code(other, &code, *now).await.unwrap(), Redemption::Unknown);
+    assert_eq!(redeem(&**store, other, &code, *now).await.unwrap(), Redemption::Unknown);
     // Looking at it does not spend it.
     assert!(store.code(issuer, &code, *now).await.unwrap().is_some());
     store.sweep(*now + MINUTE / 2).await.unwrap();
-    assert_eq!(store.redeem_code(issuer, &code, *now).await.unwrap(), Redemption::Redeemed);
-    assert_eq!(store.redeem_code(issuer, &code, *now).await.unwrap(), Redemption::Replayed);
+    assert_eq!(redeem(&**store, issuer, &code, *now).await.unwrap(), Redemption::Redeemed);
+    assert_eq!(redeem(&**store, issuer, &code, *now).await.unwrap(), Redemption::Replayed);
     let used = store.code(issuer, &code, *now).await.unwrap();
-    assert_eq!(used.as_deref(), Some(&grant), "used, but a replay must find what to end");
+    assert_eq!(used.map(|used| *used.grant), Some(grant), "used, but a replay must find what to end");
 
     // A used code is remembered until its end and a quarter of an hour more.
     let late = end + KEPT_AFTER_END - MINUTE;
     store.sweep(late).await.unwrap();
-    assert_eq!(store.redeem_code(issuer, &code, late).await.unwrap(), Redemption::Replayed);
+    assert_eq!(redeem(&**store, issuer, &code, late).await.unwrap(), Redemption::Replayed);
     if scene.forgets {
         let over = end + KEPT_AFTER_END + MINUTE;
         assert!(store.sweep(over).await.unwrap() > 0);
-        assert_eq!(store.redeem_code(issuer, &code, over).await.unwrap(), Redemption::Unknown);
+        assert_eq!(redeem(&**store, issuer, &code, over).await.unwrap(), Redemption::Unknown);
     }
 
     // A code that nobody redeemed in time is refused.
     let code = store.keep_code(issuer, code_grant(&scene, "user"), *now, &scene.random).await.unwrap();
+    let looked_at_in_time = store.code(issuer, &code, *now).await.unwrap().unwrap();
+    assert_eq!(store.redeem_code(&looked_at_in_time.at, end).await.unwrap(), Redemption::Unknown);
     assert!(store.code(issuer, &code, end).await.unwrap().is_none());
-    assert_eq!(store.redeem_code(issuer, &code, end).await.unwrap(), Redemption::Unknown);
+    assert_eq!(redeem(&**store, issuer, &code, end).await.unwrap(), Redemption::Unknown);
 }
 
 /// Codes that nobody was given: foreign texts, drawn ones in the form of ours, and a kept one with a character changed,
@@ -75,15 +77,14 @@ async fn is_redeemed_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "code-race").await;
     let mut codes = Vec::new();
     for _ in 0..ROUNDS {
-        let kept =
-            scene.store.keep_code(&scene.issuer, code_grant(&scene, "user"), scene.now, &scene.random).await;
-        codes.push(kept.unwrap());
+        let code = code_grant(&scene, "user");
+        let code = scene.store.keep_code(&scene.issuer, code, scene.now, &scene.random).await.unwrap();
+        codes.push(scene.store.code(&scene.issuer, &code, scene.now).await.unwrap().unwrap().at);
     }
     race_for_one("redeem_code", |round, _| {
-        let (store, issuer, code) = (Arc::clone(&scene.store), scene.issuer.clone(), codes[round].clone());
-        let now = scene.now;
+        let (store, at, now) = (Arc::clone(&scene.store), codes[round], scene.now);
         async move {
-            match store.redeem_code(&issuer, &code, now).await.unwrap() {
+            match store.redeem_code(&at, now).await.unwrap() {
                 Redemption::Redeemed => true,
                 Redemption::Replayed => false,
                 Redemption::Unknown => panic!("a code vanished"),

@@ -11,8 +11,8 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::user::PasswordHash;
 
 use super::sample::{
-    HOUR, bare_lineage, client, code_grant, draw_session, family, issuer, key, lineage_of, rotation, session,
-    user, with_tokens,
+    HOUR, bare_lineage, client, code_grant, draw_session, family, issuer, key, lineage_of, redeem, rotation,
+    session, user, with_tokens,
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{Redemption, Use};
@@ -43,7 +43,7 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     }
     for (n, (id, begun)) in families.iter().enumerate() {
         if n % 4 == 0 {
-            let tombstone = Tombstone::grant(begun.grant.clone(), *now + HOUR);
+            let tombstone = Tombstone::grant(begun.grant, *now + HOUR);
             assert!(told(store.end_family(issuer, id, &tombstone).await).await.is_some());
             continue;
         }
@@ -59,7 +59,7 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     told(store.revoke(issuer, &[client_ended]).await).await;
     told(store.use_assertion(issuer, &app, &jti, *now + HOUR).await).await;
     let code = store.keep_code(issuer, code_grant(&scene, "user"), *now, &scene.random).await.unwrap();
-    assert_eq!(store.redeem_code(issuer, &code, *now).await.unwrap(), Redemption::Redeemed);
+    assert_eq!(redeem(&**store, issuer, &code, *now).await.unwrap(), Redemption::Redeemed);
 
     let after = back_end.after_crash("durability").await;
     after.ready().await.unwrap();
@@ -83,7 +83,7 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     let of_client = Lineage { client: Some(app.clone()), ..bare_lineage(Slot::new(9), *now) };
     assert!(told(after.revoked(issuer, &of_client).await).await);
     assert_eq!(told(after.use_assertion(issuer, &app, &jti, *now + HOUR).await).await, Use::Replayed);
-    let again = after.redeem_code(issuer, &code, *now).await.unwrap();
+    let again = redeem(&*after, issuer, &code, *now).await.unwrap();
     assert_ne!(again, Redemption::Redeemed, "a used code came back");
     let live = ids.len() - ids.len().div_ceil(3);
     let listed = after.next_sessions(issuer, None, 1_000, *now).await.unwrap();

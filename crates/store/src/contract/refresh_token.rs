@@ -33,7 +33,7 @@ fn registered(scene: &Scene, name: &str) -> FamilyId {
 }
 
 fn grant_ended(family: &Family, now: Timestamp) -> Tombstone {
-    Tombstone::grant(family.grant.clone(), now + HOUR)
+    Tombstone::grant(family.grant, now + HOUR)
 }
 
 async fn moves_on_version_by_version(back_end: &dyn BackEnd) {

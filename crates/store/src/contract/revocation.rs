@@ -46,7 +46,7 @@ async fn ends_what_it_names(back_end: &dyn BackEnd) {
     assert!(told(store.revoked(issuer, &token).await).await);
     assert!(!told(store.revoked(issuer, &sibling).await).await);
     assert!(!told(store.revoked(other, &token).await).await, "nothing crosses from one issuer to another");
-    let both = [Tombstone::token(jti("parent"), grant.slot(), end), Tombstone::grant(grant.clone(), end)];
+    let both = [Tombstone::token(jti("parent"), grant.slot(), end), Tombstone::grant(grant, end)];
     told(store.revoke(issuer, &both).await).await;
     assert!(told(store.revoked(issuer, &sibling).await).await, "its parent has ended");
     assert!(told(store.revoked(issuer, &of_grant).await).await);
@@ -132,10 +132,10 @@ async fn is_seen_at_once(back_end: &dyn BackEnd) {
         .map(|n| GrantId::draw(&scene.issuer, &format!("user-{n}"), scene.now, &scene.random))
         .collect();
     let rounds = race(|round, _| {
-        let (store, issuer, grant) = (Arc::clone(&scene.store), scene.issuer.clone(), grants[round].clone());
+        let (store, issuer, grant) = (Arc::clone(&scene.store), scene.issuer.clone(), grants[round]);
         let end = scene.now + HOUR;
         async move {
-            let revoked = store.revoke(&issuer, &[Tombstone::grant(grant.clone(), end)]).await.unwrap();
+            let revoked = store.revoke(&issuer, &[Tombstone::grant(grant, end)]).await.unwrap();
             let seen = store.revoked(&issuer, &lineage_of(&grant)).await.unwrap();
             revoked.durable.wait().await.unwrap();
             told(Ok(seen)).await

@@ -5,7 +5,7 @@ use std::time::Duration;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::Random;
 use symbolon_protocol::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
-use symbolon_protocol::code::CodeGrant;
+use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::family::{Family, RotationRequest};
 use symbolon_protocol::grant::{GrantId, Lineage, Slot};
 use symbolon_protocol::id::{ClientId, IssuerId, Kid, Sid, UserId};
@@ -18,9 +18,9 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{Profile, User};
 
 use super::Scene;
-use crate::Store;
-use crate::port::PageRequest;
+use crate::port::{PageRequest, Redemption};
 use crate::shard::{Kind, sid_of};
+use crate::{Store, StoreError};
 
 pub const MINUTE: Duration = Duration::from_secs(60);
 pub const HOUR: Duration = Duration::from_secs(3_600);
@@ -31,6 +31,19 @@ pub fn page(page: u32, limit: u32) -> PageRequest {
 
 pub fn search(text: &str) -> PageRequest {
     PageRequest { page: 1, limit: 100, search: Some(text.to_owned()) }
+}
+
+/// Redeems a code as a client would: without knowing whether there is such a code.
+pub async fn redeem(
+    store: &dyn Store,
+    issuer: &IssuerId,
+    code: &AuthorizationCode,
+    now: Timestamp,
+) -> Result<Redemption, StoreError> {
+    match store.code(issuer, code, now).await? {
+        Some(kept) => store.redeem_code(&kept.at, now).await,
+        None => Ok(Redemption::Unknown),
+    }
 }
 
 pub fn client(id: &str, now: Timestamp) -> Client {
@@ -175,7 +188,7 @@ pub fn lineage_of(grant: &GrantId) -> Lineage {
     Lineage {
         slot: grant.slot(),
         tokens: Vec::new(),
-        grant: Some(grant.clone()),
+        grant: Some(*grant),
         session: None,
         user: None,
         client: None,

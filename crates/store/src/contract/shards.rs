@@ -9,7 +9,7 @@ use symbolon_protocol::family::{FamilyId, Rotation};
 use symbolon_protocol::session::SessionId;
 use tokio::task::JoinSet;
 
-use super::sample::{code_grant, draw_session, family, rotation, session, with_tokens};
+use super::sample::{code_grant, draw_session, family, redeem, rotation, session, with_tokens};
 use super::{BackEnd, Scene, told};
 use crate::port::Redemption;
 use crate::shard::{Kind, Route};
@@ -89,9 +89,9 @@ async fn loses_nothing_when_they_change(back_end: &dyn BackEnd) {
     let made: Vec<Made> = makers.join_all().await.into_iter().flatten().collect();
     let Scene { store, issuer, now, .. } = &*scene;
     for Made { code, session, family } in &made {
-        let redeemed = store.redeem_code(issuer, code, *now).await.unwrap();
+        let redeemed = redeem(&**store, issuer, code, *now).await.unwrap();
         assert_eq!(redeemed, Redemption::Redeemed);
-        let replayed = store.redeem_code(issuer, code, *now).await.unwrap();
+        let replayed = redeem(&**store, issuer, code, *now).await.unwrap();
         assert_eq!(replayed, Redemption::Replayed);
         assert!(told(store.session(issuer, session, *now).await).await.is_some());
         let rotated = told(store.rotate(issuer, family, &rotation(1, *now)).await).await;

@@ -21,7 +21,7 @@ use symbolon_protocol::user::{PasswordHash, Profile, User};
 
 use super::sample::{
     HOUR, MINUTE, bare_lineage, client, code_grant, draw_session, family, issuer, key, lineage_of, page,
-    rotation, session, user, with_tokens,
+    redeem, rotation, session, user, with_tokens,
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{AuditFilter, Created, Redemption, Use};
@@ -124,7 +124,7 @@ impl Seeded {
         assert_eq!(told(store.use_assertion(one, &app, &jti, *now + HOUR).await).await, Use::First);
         let code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         let used_code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
-        assert_eq!(store.redeem_code(one, &used_code, *now).await.unwrap(), Redemption::Redeemed);
+        assert_eq!(redeem(&**store, one, &used_code, *now).await.unwrap(), Redemption::Redeemed);
         Self { settings, client, users, consent, live, ended, families, gone, revoked, code, used_code }
     }
 
@@ -204,7 +204,7 @@ impl Seeded {
         let (app, _, jti) = ids();
         assert_eq!(told(store.use_assertion(one, &app, &jti, *now + HOUR).await).await, Use::Replayed);
         for code in [&self.code, &self.used_code] {
-            assert_eq!(store.redeem_code(one, code, *now).await.unwrap(), Redemption::Unknown);
+            assert_eq!(redeem(store, one, code, *now).await.unwrap(), Redemption::Unknown);
         }
         let (id, family) = &self.families[0];
         let later = *now + MINUTE;
@@ -294,7 +294,7 @@ async fn plant_families(scene: &Scene) -> (Families, Families) {
         }
         match number {
             5 => {
-                let tombstone = Tombstone::grant(family.grant.clone(), *now + HOUR);
+                let tombstone = Tombstone::grant(family.grant, *now + HOUR);
                 assert!(told(store.end_family(one, &id, &tombstone).await).await.is_some());
                 gone.push((id, family));
             }
@@ -320,7 +320,7 @@ async fn plant_revocations(scene: &Scene) -> Vec<Lineage> {
     let grant = GrantId::draw(one, "bob", *now, &scene.random);
     let tombstones = [
         Tombstone::token(jti.clone(), slot, *now + HOUR),
-        Tombstone::grant(grant.clone(), Timestamp::FOREVER),
+        Tombstone::grant(grant, Timestamp::FOREVER),
         Tombstone::session(one, sid.clone(), &bob, *now, HOUR),
         Tombstone::user(one, bob.clone(), *now, HOUR),
         Tombstone::client(one, app.clone(), born, HOUR + MINUTE),
@@ -351,7 +351,7 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
     let token = Tombstone::token(jti.clone(), Slot::new(1), *now + HOUR);
     let refused = [
         ("code", store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.err()),
-        ("redemption", store.redeem_code(one, &seeded.code, *now).await.err()),
+        ("redemption", redeem(&**store, one, &seeded.code, *now).await.err()),
         ("challenge", store.keep_challenge(one, "tx", [1].into(), *now + HOUR).await.err()),
         ("session", store.open_session(one, &id, session(one, &id, "ann", *now)).await.err()),
         ("end", store.end_session(one, &seeded.live[0], &with_tokens(*now)).await.err()),

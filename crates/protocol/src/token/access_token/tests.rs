@@ -44,7 +44,7 @@ fn every_claim_is_written_under_its_name() {
     let full = json!({
         "iss": URL, "sub": "u-1", "aud": [URL, "api"], "client_id": "app", "scope": "openid email",
         "iat": 1_700_000_000, "exp": 1_702_592_000, "nbf": 1_700_000_001, "jti": "at_7_x", "auth_time": 1_699_999_999,
-        "acr": "\"gold\"", "amr": ["pwd", "otp"], "gid": "gr_7_1700000000123_0123456789abcdefghijkl", "sid": "1_0_s",
+        "acr": "\"gold\"", "amr": ["pwd", "otp"], "gid": "gr_7_1700000000123_0123456789abcdefghijkg", "sid": "1_0_s",
         "anc": ["at_7_y", "at_7_z"], "gcl": "other", "gat": 1_699_999_998, "act": { "sub": "client:a" },
         "may_act": { "sub": "client:b" }, "resource": ["https://a.example", "https://b.example"],
     });

@@ -11,7 +11,7 @@ fn a_client_acts_for_itself_in_a_grant_of_its_own() {
     assert_eq!(token.sub, "client:app");
     assert_eq!(token.scope, scope("api"));
     assert!(token.aud.contains(URL));
-    let grant = token.gid.clone().unwrap();
+    let grant = token.gid.unwrap();
     assert_eq!((grant.at(), token.slot(&world.issuer.id)), (NOW, grant.slot()));
     assert!(token.user().is_none() && token.sid.is_none() && token.auth_time.is_none());
 }

@@ -158,7 +158,7 @@ fn a_refresh_keeps_the_login_by_openid_connect_core_12_2() {
     let id = plan.id.unwrap();
     assert_eq!((id.auth_time, id.nonce), (1_699_999_000, None));
     assert_eq!((id.sub.as_str(), id.aud.as_str()), ("u-1", "app"));
-    assert_eq!(plan.access.gid, Some(family.grant.clone()));
+    assert_eq!(plan.access.gid, Some(family.grant));
     assert_eq!(plan.access.sid, Some(Sid::trusted("sid-1")));
     assert_eq!(plan.access.scope, scope("openid email"));
     assert!(plan.family.is_none());

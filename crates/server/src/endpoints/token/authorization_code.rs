@@ -9,7 +9,7 @@ use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::authorization_code::{self as rule, Presented};
 use symbolon_protocol::token::refresh_token::mint;
 use symbolon_store::Durable;
-use symbolon_store::port::Redemption;
+use symbolon_store::port::{KeptCode, Redemption};
 use symbolon_store::shard::Kind;
 
 use super::{Granted, Granting};
@@ -24,13 +24,14 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     let code = AuthorizationCode::new(form.require("code")?);
     let presented =
         Presented { redirect_uri: form.get("redirect_uri")?, code_verifier: form.get("code_verifier")? };
-    let found = app.store.code(&issuer.id, &code, granting.now).await?.ok_or(UNKNOWN)?;
+    let KeptCode { grant: found, at } =
+        app.store.code(&issuer.id, &code, granting.now).await?.ok_or(UNKNOWN)?;
     rule::check(&found, granting.client, presented)?;
     // A session that ended meanwhile took its codes with it. This is asked before the code is used: afterwards, whoever
     // comes with it a second time may already have ended what it is about to give. What ends in between ends the tokens
     // too.
     let ended = app.store.revoked(&issuer.id, &lineage(&found)).await?.take(&mut durable);
-    match app.store.redeem_code(&issuer.id, &code, granting.now).await? {
+    match app.store.redeem_code(&at, granting.now).await? {
         Redemption::Redeemed if ended => Err(UNKNOWN.into()),
         Redemption::Redeemed => redeemed(granting, &found, durable).await,
         Redemption::Replayed => {
@@ -73,7 +74,7 @@ async fn redeemed(
 async fn replayed(granting: &Granting<'_>, code: &CodeGrant, durable: &mut Durable) -> Result<(), Failure> {
     let (app, issuer) = (&granting.context.app, &granting.context.issuer);
     let longest = revocation::longest_life(granting.settings, [&granting.client.settings]);
-    let tombstone = revocation::of_replayed_code(code.grant.clone(), granting.now, longest);
+    let tombstone = revocation::of_replayed_code(code.grant, granting.now, longest);
     app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
     granting.context.audit_by(Actor::Client, Event::CodeReplayed, Some(&code.user), Some(&code.client));
     Ok(())
@@ -83,7 +84,7 @@ fn lineage(code: &CodeGrant) -> Lineage {
     Lineage {
         slot: code.grant.slot(),
         tokens: Vec::new(),
-        grant: Some(code.grant.clone()),
+        grant: Some(code.grant),
         session: Some(code.sid.clone()),
         user: Some(code.user.clone()),
         client: Some(code.client.clone()),

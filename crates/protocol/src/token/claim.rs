@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+use smallvec::{SmallVec, smallvec};
 use smol_str::SmolStr;
 
 use crate::json::Object;
@@ -12,7 +13,7 @@ use crate::session::{Amr, AuthenticationMethod};
 
 /// One text or several: a string on the wire if one, an array if more (`aud`, RFC 7519 4.1.3).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OneOrMany(Vec<SmolStr>);
+pub struct OneOrMany(SmallVec<[SmolStr; 1]>);
 
 /// The `aud` claim, with every value.
 pub type Audience = OneOrMany;
@@ -20,12 +21,12 @@ pub type Audience = OneOrMany;
 impl OneOrMany {
     /// One value.
     pub fn one(value: impl Into<SmolStr>) -> Self {
-        Self(vec![value.into()])
+        Self(smallvec![value.into()])
     }
 
     /// These values in their order, each once.
     pub fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut all: Vec<SmolStr> = Vec::new();
+        let mut all: SmallVec<[SmolStr; 1]> = SmallVec::new();
         for value in values {
             if !all.iter().any(|own| own == value) {
                 all.push(SmolStr::new(value));
@@ -82,7 +83,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<OneOrMany, A::Error> {
-                let mut all = Vec::new();
+                let mut all = SmallVec::new();
                 while let Some(value) = seq.next_element()? {
                     all.push(value);
                 }

@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use symbolon_protocol::grant::SLOTS;
 use symbolon_protocol::id::IssuerId;
-use symbolon_store::figures::{ShardFigures, StoreFigures, StoreKind};
+use symbolon_store::figures::{ShardFigures, StoreFigures, StoreKind, thread_stripe};
 use symbolon_store::shard::{Generation, Kind, Route};
 
 /// The locks that the 1,024 constant slots share.
@@ -69,18 +69,30 @@ pub(crate) struct Sharded<T> {
     generations: ArcSwap<Vec<Shards<T>>>,
 }
 
+/// How many ids in a row a thread gives to one shard. What it wrote last is still in its cache then: the shard's lock, the
+/// places in its tables, the end of its log.
+const RUN: u32 = 16;
+
 thread_local! {
-    /// Whose turn it is, by kind. Each thread takes the shards in turn by itself: a turn that all of them took would be
-    /// one more cache line that moves from core to core with each request.
-    static TURNS: [Cell<u32>; Kind::ALL.len()] = const { [const { Cell::new(0) }; Kind::ALL.len()] };
+    /// How many ids were given out, by kind. Each thread takes the shards in turn by itself: a turn that all of them took
+    /// would be one more cache line that moves from core to core with each request.
+    static GIVEN: [Cell<Option<u32>>; Kind::ALL.len()] = const { [const { Cell::new(None) }; Kind::ALL.len()] };
 }
 
-/// The next turn of a kind, on this thread.
+/// The next turn of a kind, on this thread. Threads begin apart from each other and go at one speed, so that they seldom
+/// meet.
 fn turn(kind: Kind) -> u32 {
-    TURNS.with(|turns| {
-        let Some(next) = turns.get(kind as usize) else { return 0 };
-        next.replace(next.get().wrapping_add(1))
+    GIVEN.with(|given| {
+        let Some(given) = given.get(kind as usize) else { return 0 };
+        let next = given.get().unwrap_or_else(|| RUN.wrapping_mul(first_turn()));
+        given.set(Some(next.wrapping_add(1)));
+        next / RUN
     })
+}
+
+/// Where a thread begins: far from those that began before it, whatever power of two there is of shards (29 is odd).
+fn first_turn() -> u32 {
+    u32::try_from(thread_stripe()).unwrap_or(0).wrapping_mul(29)
 }
 
 impl<T: Default> Sharded<T> {
@@ -108,7 +120,7 @@ impl<T: Default> Sharded<T> {
         })
     }
 
-    /// Where a new id should live: the shards of the current generation in turn.
+    /// Where a new id should live: the shards of the current generation in turn, [`RUN`] ids each.
     pub(crate) fn place(&self) -> Route {
         let generations = self.generations.load();
         let Some(current) = generations.last() else { return Route { generation: 0, shard: 0 } };
@@ -161,7 +173,7 @@ impl<T: Default> Sharded<T> {
             .rev()
             .find(|shards| shards.generation.generation == route.generation)
             .and_then(|shards| Some((shards.shards.get(route.shard as usize)?, route.shard)));
-        let (lock, number) = found.unwrap_or_else(|| self.by_slot(route.shard));
+        let (lock, number) = found.unwrap_or_else(|| self.by_slot(&generations, route.shard));
         let mut timer = self.figures().start(number);
         let mut shard = match lock.try_lock() {
             Some(shard) => shard,
@@ -178,8 +190,8 @@ impl<T: Default> Sharded<T> {
     }
 
     /// The lock and the figure of a constant slot.
-    fn by_slot(&self, slot: u32) -> (&Mutex<T>, u32) {
-        let current = self.generations.load().last().map_or(1, |shards| shards.generation.shards.max(1));
+    fn by_slot(&self, generations: &[Shards<T>], slot: u32) -> (&Mutex<T>, u32) {
+        let current = generations.last().map_or(1, |shards| shards.generation.shards.max(1));
         let index = slot.checked_rem(HASHED_LOCKS).unwrap_or(0) as usize;
         // There are HASHED_LOCKS of them, so the first is there.
         #[allow(

@@ -112,7 +112,7 @@ impl Jwk {
     }
 
     /// The SHA-256 thumbprint in base64url: the same for the same key, whatever it says about itself (RFC 7638
-    /// 3; RFC 8037 2 for OKP). It is the default `kid` and DPoP's `jkt`.
+    /// 3; RFC 8037 2 for OKP). It is DPoP's `jkt`, and our own keys' ids are its beginning.
     pub fn thumbprint(&self) -> SmolStr {
         let members = Members::from(self);
         let mut json = String::with_capacity(768);

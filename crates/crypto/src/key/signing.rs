@@ -46,7 +46,7 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
-    /// Makes a new key: RSA of 2048 bits (some 50 ms), P-256 or Ed25519. Without `kid`, its RFC 7638
+    /// Makes a new key: RSA of 2048 bits (some 50 ms), P-256 or Ed25519. Without `kid`, the beginning of its RFC 7638
     /// thumbprint is the id.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl SigningKey {
         Self::new(algorithm, kid, Pair::Rsa(pair, encoding))
     }
 
-    /// Reads an unencrypted PKCS#8 key in DER (RFC 5958). Without `kid`, its thumbprint is the id.
+    /// Reads an unencrypted PKCS#8 key in DER (RFC 5958). Without `kid`, the beginning of its thumbprint is the id.
     ///
     /// # Errors
     /// [`KeyError::Pkcs8`] when it is no valid key of the algorithm's type, which includes RSA under 2048 bits
@@ -119,7 +119,7 @@ impl SigningKey {
 
     fn new(algorithm: Algorithm, kid: Option<&str>, pair: Pair) -> Result<Self, KeyError> {
         let mut jwk = Jwk::new(pair.public_parameters().ok_or(KeyError::Failed)?)?;
-        jwk.kid = Some(kid.map_or_else(|| jwk.thumbprint(), SmolStr::new));
+        jwk.kid = Some(kid.map_or_else(|| own_kid(&jwk), SmolStr::new));
         jwk.alg = Some(SmolStr::new_static(algorithm.as_str()));
         jwk.key_use = Some(SmolStr::new_static("sig"));
         Ok(Self { pair, public: VerifyingKey::from_jwk(jwk, Some(algorithm))? })
@@ -196,6 +196,15 @@ impl SigningKey {
         signature.map(Signature::from_bytes).map_err(|_| SignError::Failed)
     }
 }
+
+/// The id of a key that was given none: the first nine bytes of its thumbprint. An id must tell the keys of one issuer
+/// apart (RFC 7517 4.5), and every token carries it; the whole thumbprint would be a tenth of an ID token.
+fn own_kid(jwk: &Jwk) -> SmolStr {
+    jwk.thumbprint().chars().take(KID_CHARACTERS).collect()
+}
+
+/// Nine bytes in base64url.
+const KID_CHARACTERS: usize = 12;
 
 const PEM_BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const PEM_END: &str = "-----END PRIVATE KEY-----";

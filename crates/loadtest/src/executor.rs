@@ -118,6 +118,15 @@ impl Outcome {
         })
     }
 
+    /// Adds what came of the same load when it went on later; the visitors stay those of before.
+    pub(crate) fn go_on(&mut self, later: Self) {
+        self.tally.merge(later.tally);
+        self.warm_up_errors += later.warm_up_errors;
+        self.elapsed += later.elapsed;
+        self.generator_cpu += later.generator_cpu;
+        self.server_cpu = self.server_cpu.zip(later.server_cpu).map(|(own, later)| own + later);
+    }
+
     /// The server's CPU time per right answer, in µs.
     pub fn server_us_per_request(&self) -> Option<f64> {
         self.server_cpu.map(|cpu| per_request(cpu, self.tally.right))

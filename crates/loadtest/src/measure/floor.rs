@@ -7,12 +7,25 @@ use crate::scenario::Scenario;
 /// What a durable group commit may cost beyond the floor, in µs.
 const DURABLE_COMMIT: f64 = 8.0;
 
-/// The figures of one round, in µs of CPU.
+/// What the machine needs at one moment, or over a slice, in µs of CPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Floor {
     pub(super) hello_get: f64,
     pub(super) hello_post: f64,
     pub(super) sign: f64,
+}
+
+impl Floor {
+    /// The floor of a slice, of those of its parts; nothing of none.
+    pub(super) fn mean(floors: &[Self]) -> Self {
+        let of =
+            |figure: fn(&Self) -> f64| floors.iter().map(figure).sum::<f64>() / floors.len().max(1) as f64;
+        Self {
+            hello_get: of(|floor| floor.hello_get),
+            hello_post: of(|floor| floor.hello_post),
+            sign: of(|floor| floor.sign),
+        }
+    }
 }
 
 /// A limit in words and in µs of CPU per request.
@@ -91,6 +104,13 @@ mod tests {
         assert_eq!(us(Scenario::ClientCredentials, Algorithm::Es256, 1.0), 218.0);
         assert_eq!(us(Scenario::Refresh, Algorithm::EdDsa, 2.0), 426.0);
         assert_eq!(limit(Scenario::Discovery, Algorithm::Rs256, 0.0, &FLOOR), None);
+    }
+
+    #[test]
+    fn the_floor_of_a_slice_is_the_mean_of_its_parts() {
+        let slow = Floor { hello_get: 12.0, hello_post: 18.0, sign: 400.0 };
+        let mean = Floor::mean(&[FLOOR, slow]);
+        assert_eq!((mean.hello_get, mean.hello_post, mean.sign), (9.0, 13.5, 300.0));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The rounds of a measurement: hello, scenario, hello, scenario.
+//! The rounds of a measurement: floor, scenario, floor, scenario.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -22,10 +22,15 @@ use crate::seed::{Seed, harvest_codes, plant};
 use crate::tally::Tally;
 use crate::{LoadtestError, machine};
 
-/// Unmeasured load before every slice: caches of the processor and the machine's clock settle.
-const WARM_UP: Duration = Duration::from_millis(100);
-/// How long the hello server is loaded each time, at most.
+/// Unmeasured load before every part: caches of the processor and the machine's clock settle.
+const WARM_UP: Duration = Duration::from_millis(50);
+/// How long the hello server is loaded for the machine's own figures, at most.
 const HELLO_SLICE: Duration = Duration::from_millis(400);
+/// How long it is loaded for the floor of a part, at most.
+const HELLO_PART: Duration = Duration::from_millis(100);
+/// A slice is loaded in so many parts, each beside a floor of its own. What neighbours take from a machine changes
+/// within a second: a ratio of figures that are further apart measures them.
+const PARTS: u32 = 5;
 /// Codes for one slice of the code scenario; the RSA ones last longer.
 const CODES_RSA: usize = 4_000;
 const CODES: usize = 16_000;
@@ -36,6 +41,12 @@ struct Sample {
     generator_us: f64,
     floor: Floor,
     elapsed: Duration,
+}
+
+/// A slice under way.
+struct Slice {
+    outcome: Outcome,
+    floors: Vec<Floor>,
 }
 
 /// A scenario through the rounds.
@@ -52,7 +63,7 @@ struct Hellos {
     per_core: Server,
 }
 
-/// The machine's figures, one for each floor that was measured.
+/// The machine's figures, one for each round.
 #[derive(Default)]
 struct Samples {
     hello: Vec<HelloFigures>,
@@ -76,7 +87,7 @@ pub(super) async fn run(
     let mut tracks = Vec::new();
     if options.scenarios.is_empty() {
         for _ in 0..options.rounds {
-            slicer.floor(&primitives, &hellos, &mut samples).await?;
+            slicer.machine(&primitives, &hellos, &mut samples).await?;
         }
     } else {
         let provider = Provider::get(&options.provider, None).await?;
@@ -93,15 +104,15 @@ pub(super) async fn run(
             tracks.push(Track { scenario, visitors, samples: Vec::new(), tally: new_tally()? });
         }
         for round in 0..=options.rounds {
+            slicer.machine(&primitives, &hellos, &mut samples).await?;
             for track in &mut tracks {
-                let floor = slicer.floor(&primitives, &hellos, &mut samples).await?;
-                let outcome = slicer.scenario(track, &seed, pid).await?;
+                let slice = slicer.scenario(track, &seed, pid, (&primitives, &hellos.shared)).await?;
                 if round == 0 {
                     // The warm-up round: its answers are checked all the same.
                     samples = Samples::default();
-                    count_errors(track, outcome);
+                    count_errors(track, slice.outcome);
                 } else {
-                    track.take(outcome, floor);
+                    track.take(slice);
                 }
             }
             writeln!(progress, "round {round} of {}", options.rounds)?;
@@ -126,7 +137,8 @@ fn count_errors(track: &mut Track, outcome: Outcome) {
 }
 
 impl Track {
-    fn take(&mut self, outcome: Outcome, floor: Floor) {
+    fn take(&mut self, Slice { outcome, floors }: Slice) {
+        let floor = Floor::mean(&floors);
         if let (Some(server_us), 1..) = (outcome.server_us_per_request(), outcome.tally.right) {
             let generator_us = outcome.generator_us_per_request();
             self.samples.push(Sample { server_us, generator_us, floor, elapsed: outcome.elapsed });
@@ -178,43 +190,45 @@ struct Slicer<'a> {
 }
 
 impl Slicer<'_> {
-    /// What the machine gives at this moment.
-    async fn floor(
+    /// What the machine gives, for the report.
+    async fn machine(
         &self,
         primitives: &Primitives,
         hellos: &Hellos,
         samples: &mut Samples,
-    ) -> Result<Floor, LoadtestError> {
-        let costs = primitives.measure()?;
-        let get = self.hello(&hellos.shared, Method::Get).await?;
-        let post = self.hello(&hellos.shared, Method::Post).await?;
-        let per_core_get = self.hello(&hellos.per_core, Method::Get).await?;
-        let per_core_post = self.hello(&hellos.per_core, Method::Post).await?;
-        let us = |outcome: &Outcome| outcome.server_us_per_request().unwrap_or(0.0);
-        let figures = HelloFigures {
-            get_us: us(&get),
-            post_us: us(&post),
-            per_core_get_us: us(&per_core_get),
-            per_core_post_us: us(&per_core_post),
+    ) -> Result<(), LoadtestError> {
+        samples.costs.extend(primitives.measure()?);
+        let get = self.hello(&hellos.shared, Method::Get, HELLO_SLICE).await?;
+        let post = self.hello(&hellos.shared, Method::Post, HELLO_SLICE).await?;
+        let per_core_get = self.hello(&hellos.per_core, Method::Get, HELLO_SLICE).await?;
+        let per_core_post = self.hello(&hellos.per_core, Method::Post, HELLO_SLICE).await?;
+        samples.hello.push(HelloFigures {
+            get_us: per_request(&get),
+            post_us: per_request(&post),
+            per_core_get_us: per_request(&per_core_get),
+            per_core_post_us: per_request(&per_core_post),
             get_rate: get.rate(),
             generator_get_us: get.generator_us_per_request(),
             generator_post_us: post.generator_us_per_request(),
-        };
-        let sign =
-            costs.iter().find(|cost| cost.algorithm == self.options.algorithm).map_or(0.0, |cost| cost.sign);
-        let floor = Floor { hello_get: figures.get_us, hello_post: figures.post_us, sign };
-        samples.hello.push(figures);
-        samples.costs.extend(costs);
-        Ok(floor)
+        });
+        Ok(())
     }
 
-    async fn hello(&self, server: &Server, method: Method) -> Result<Outcome, LoadtestError> {
+    /// What the machine gives at this moment.
+    async fn floor(&self, primitives: &Primitives, hello: &Server) -> Result<Floor, LoadtestError> {
+        let sign = primitives.sign(self.options.algorithm)?;
+        let get = self.hello(hello, Method::Get, HELLO_PART).await?;
+        let post = self.hello(hello, Method::Post, HELLO_PART).await?;
+        Ok(Floor { hello_get: per_request(&get), hello_post: per_request(&post), sign })
+    }
+
+    async fn hello(&self, server: &Server, method: Method, most: Duration) -> Result<Outcome, LoadtestError> {
         let authority = server.url.strip_prefix("http://").unwrap_or(&server.url);
         let address: SocketAddr = authority
             .parse()
             .map_err(|_| LoadtestError::Target { url: server.url.clone(), reason: "no address".into() })?;
         let visitors = HelloVisitor::all(method, authority, self.options.connections);
-        let until = Until::Elapsed(HELLO_SLICE.min(self.options.slice));
+        let until = Until::Elapsed(most.min(self.options.slice));
         // As the provider, or HTTP would not be what they have in common.
         let peer = Peer::plain(address, self.options.provider.way.protocol);
         let outcome = self.load((peer, server.pid()), until, WARM_UP, visitors).await?;
@@ -225,25 +239,43 @@ impl Slicer<'_> {
         Err(LoadtestError::Refused { what: "hello server", status: 0, detail })
     }
 
+    /// A slice of a scenario, floor and load in turn.
     async fn scenario(
         &self,
         track: &mut Track,
         seed: &Arc<Seed>,
         pid: u32,
-    ) -> Result<Outcome, LoadtestError> {
-        let mut warm_up = WARM_UP;
+        (primitives, hello): (&Primitives, &Server),
+    ) -> Result<Slice, LoadtestError> {
+        let (mut warm_up, requests) = (WARM_UP, self.options.requests);
         if track.scenario == Scenario::Code {
             let rsa = matches!(self.options.algorithm, Algorithm::Rs256 | Algorithm::Ps256);
-            let counted = self.options.requests.and_then(|requests| usize::try_from(requests).ok());
+            let counted = requests.and_then(|requests| usize::try_from(requests).ok());
             if counted.is_some() {
                 // A code for each request that counts, and none for others.
                 warm_up = Duration::ZERO;
             }
             harvest_codes(seed, counted.unwrap_or(if rsa { CODES_RSA } else { CODES })).await?;
         }
-        let until = self.options.requests.map_or(Until::Elapsed(self.options.slice), Until::Requests);
-        let visitors = std::mem::take(&mut track.visitors);
-        self.load((seed.target.peer.clone(), pid), until, warm_up, visitors).await
+        let parts = if requests.is_some() { 1 } else { PARTS };
+        let until = requests.map_or(Until::Elapsed(self.options.slice / parts), Until::Requests);
+        let mut visitors = std::mem::take(&mut track.visitors);
+        let mut slice: Option<Slice> = None;
+        for _ in 0..parts {
+            let floor = self.floor(primitives, hello).await?;
+            let mut part = self.load((seed.target.peer.clone(), pid), until, warm_up, visitors).await?;
+            visitors = std::mem::take(&mut part.visitors);
+            match &mut slice {
+                None => slice = Some(Slice { outcome: part, floors: vec![floor] }),
+                Some(slice) => {
+                    slice.outcome.go_on(part);
+                    slice.floors.push(floor);
+                }
+            }
+        }
+        let mut slice = slice.ok_or(LoadtestError::Interrupted)?;
+        slice.outcome.visitors = visitors;
+        Ok(slice)
     }
 
     async fn load(
@@ -267,6 +299,10 @@ impl Slicer<'_> {
             .await
             .map_err(|_| LoadtestError::Interrupted)?
     }
+}
+
+fn per_request(outcome: &Outcome) -> f64 {
+    outcome.server_us_per_request().unwrap_or(0.0)
 }
 
 async fn hello(options: &MeasureOptions, more: &[&str]) -> Result<Server, LoadtestError> {

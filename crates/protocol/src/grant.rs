@@ -74,7 +74,9 @@ impl GrantId {
     /// The text.
     pub fn text(&self) -> IdText {
         let slot = u64::from(self.slot.number());
-        IdText::new("gr_").number(slot).text("_").number(self.at.millis()).text("_").base64url(&self.name)
+        let mut text = IdText::new("gr_");
+        text.number(slot).text("_").number(self.at.millis()).text("_").base64url(&self.name);
+        text
     }
 
     /// The slot where the tombstones of this grant, its tokens, its session and its user live.

@@ -8,7 +8,8 @@ use symbolon_crypto::random::{self, Random};
 /// Characters that need no allocation: more than any id of ours has.
 const INLINE: usize = 128;
 
-/// A text under construction.
+/// A text under construction. It stays where it is and is written on: moving it from call to call would copy all of its
+/// room each time.
 pub struct IdText(SmallVec<[u8; INLINE]>);
 
 impl IdText {
@@ -18,15 +19,13 @@ impl IdText {
     }
 
     /// Appends a text.
-    #[must_use]
-    pub fn text(mut self, text: &str) -> Self {
+    pub fn text(&mut self, text: &str) -> &mut Self {
         self.0.extend_from_slice(text.as_bytes());
         self
     }
 
     /// Appends a number in decimal, without leading zeros.
-    #[must_use]
-    pub fn number(mut self, mut number: u64) -> Self {
+    pub fn number(&mut self, mut number: u64) -> &mut Self {
         let begin = self.0.len();
         loop {
             self.0.push(b'0' + (number % 10) as u8);
@@ -42,8 +41,7 @@ impl IdText {
     }
 
     /// Appends bytes in base64url without padding.
-    #[must_use]
-    pub fn base64url<const BYTES: usize>(mut self, bytes: &[u8; BYTES]) -> Self {
+    pub fn base64url<const BYTES: usize>(&mut self, bytes: &[u8; BYTES]) -> &mut Self {
         let begin = self.0.len();
         self.0.resize(begin + encoding::encoded_len(BYTES), 0);
         if let Some(room) = self.0.get_mut(begin..) {
@@ -54,8 +52,7 @@ impl IdText {
     }
 
     /// Appends `BYTES` random bytes in base64url.
-    #[must_use]
-    pub fn random<const BYTES: usize>(self, random: &dyn Random) -> Self {
+    pub fn random<const BYTES: usize>(&mut self, random: &dyn Random) -> &mut Self {
         self.base64url(&random::bytes::<BYTES>(random))
     }
 
@@ -71,7 +68,7 @@ impl IdText {
     }
 
     /// The finished text.
-    pub fn build(self) -> SmolStr {
+    pub fn build(&self) -> SmolStr {
         SmolStr::new(self.as_str())
     }
 }

@@ -112,7 +112,9 @@ impl Route {
 
     /// An id as far as the route goes.
     fn after(self, prefix: &str) -> IdText {
-        IdText::new(prefix).number(self.generation.into()).text("_").number(self.shard.into())
+        let mut text = IdText::new(prefix);
+        text.number(self.generation.into()).text("_").number(self.shard.into());
+        text
     }
 
     /// Draws a refresh-token family that lives here. Its name begins with the millisecond, see [`family_key`]; 72 random

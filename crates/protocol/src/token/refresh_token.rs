@@ -58,10 +58,11 @@ impl fmt::Debug for RefreshToken {
 
 /// The token of one version of a family.
 pub fn mint(issuer: &IssuerId, id: &FamilyId, version: u32, key: &HmacKey) -> RefreshToken {
-    let route = IdText::new("rt_").number(id.generation.into()).text("_").number(id.shard.into());
-    let body = route.text("_").text(&id.name).text("_").number(version.into());
-    let tag = authenticate(issuer, body.as_bytes(), key);
-    RefreshToken(body.text("_").base64url(&tag).build())
+    let mut text = IdText::new("rt_");
+    text.number(id.generation.into()).text("_").number(id.shard.into());
+    text.text("_").text(&id.name).text("_").number(version.into());
+    let tag = authenticate(issuer, text.as_bytes(), key);
+    RefreshToken(text.text("_").base64url(&tag).build())
 }
 
 /// The family and version of a token that we made; none for every other text. Compares in constant time.

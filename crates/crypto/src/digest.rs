@@ -100,25 +100,23 @@ impl HmacKey {
 
     /// The tag of the parts, one after the other.
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
-        to_array(self.tag(parts).as_ref())
-    }
-
-    /// Whether `tag` is the whole tag of the parts, compared in constant time.
-    pub fn verify(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
-        constant_time_eq(self.tag(parts).as_ref(), tag)
-    }
-
-    fn tag(&self, parts: &[&[u8]]) -> hmac::Tag {
-        match parts {
-            [whole] => hmac::sign(&self.0, whole),
-            parts => {
+        let mut tag = [0; 32];
+        match Gathered::of(parts) {
+            // In one call: a context is a copy of the key's, 1.2 KB, and each move of it another one.
+            Some(whole) if hmac::sign_to_buffer(&self.0, whole.as_bytes(), &mut tag).is_ok() => tag,
+            _ => {
                 let mut context = hmac::Context::with_key(&self.0);
                 for part in parts {
                     context.update(part);
                 }
-                context.sign()
+                to_array(context.sign().as_ref())
             }
         }
+    }
+
+    /// Whether `tag` is the whole tag of the parts, compared in constant time.
+    pub fn verify(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
+        constant_time_eq(&self.sign(parts), tag)
     }
 }
 

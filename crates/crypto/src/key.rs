@@ -10,6 +10,8 @@ mod tests;
 pub use signing::{RsaSize, SigningKey};
 pub use verifying::VerifyingKey;
 
+use smallvec::SmallVec;
+
 use crate::jwk::JwkError;
 
 /// Why there is no key.
@@ -42,12 +44,15 @@ pub struct BadSignature;
 
 /// The raw bytes of a JWS signature: for ES256 `r || s` (RFC 7518 3.4), never DER.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signature(Vec<u8>);
+pub struct Signature(SmallVec<[u8; IN_PLACE]>);
+
+/// Bytes that need no allocation: a signature of P-256 or Ed25519.
+const IN_PLACE: usize = 64;
 
 impl Signature {
-    /// Takes raw bytes over, from a signer that is not [`SigningKey::sign`].
-    pub fn from_bytes(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+    /// Copies raw bytes, of a signer that is not [`SigningKey::sign`].
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(SmallVec::from_slice(bytes))
     }
 
     /// The bytes.

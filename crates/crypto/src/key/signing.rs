@@ -3,11 +3,12 @@
 use std::fmt;
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
+use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RSA_PSS_SHA256,
-    RsaEncoding, RsaKeyPair,
+    RsaEncoding, RsaKeyPair, Signature as LibrarySignature,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -188,13 +189,19 @@ impl SigningKey {
         let signature = match &self.pair {
             Pair::Rsa(pair, encoding) => {
                 let mut signature = vec![0; self.public.signature_len()];
-                pair.sign(*encoding, &random, input, &mut signature).map(|()| signature)
+                pair.sign(*encoding, &random, input, &mut signature).map(|()| Signature::from_bytes(&signature))
             }
-            Pair::P256(pair) => pair.sign(&random, input).map(|signature| signature.as_ref().to_vec()),
-            Pair::Ed25519(pair) => pair.try_sign(input).map(|signature| signature.as_ref().to_vec()),
+            Pair::P256(pair) => own(&pair.sign(&random, input)),
+            Pair::Ed25519(pair) => own(&pair.try_sign(input)),
         };
-        signature.map(Signature::from_bytes).map_err(|_| SignError::Failed)
+        signature.map_err(|_| SignError::Failed)
     }
+}
+
+/// The bytes of a signature, read where the library left it: it has room for the longest of any algorithm, 4,627 bytes,
+/// which moving it would copy.
+fn own(signature: &Result<LibrarySignature, Unspecified>) -> Result<Signature, Unspecified> {
+    signature.as_ref().map(|bytes| Signature::from_bytes(bytes.as_ref())).map_err(|error| *error)
 }
 
 /// The id of a key that was given none: the first nine bytes of its thumbprint. An id must tell the keys of one issuer

@@ -50,13 +50,20 @@ impl CodeShard {
         fresh.or_else(|| self.aged.get(*self.places.get(key)?))
     }
 
-    /// What is kept of a code, while the code is of any use: valid, or used. Found as [`find`](Self::find) does, but copied
-    /// before it is read.
-    fn kept(&self, key: &Key, place: Place, now: Timestamp) -> Option<Copied> {
-        let is_its = |copied: &Copied| copied.entry().is_some_and(|entry| entry.key == *key);
-        let fresh = self.fresh.copy(place).filter(is_its);
-        let kept = fresh.or_else(|| self.aged.copy(*self.places.get(key)?))?;
-        kept.entry().is_some_and(|entry| entry.used || entry.due > now).then_some(kept)
+    /// Copies what is kept of a code, while the code is of any use: valid, or used. Found as [`find`](Self::find) does, but
+    /// copied before it is read.
+    fn kept<'a>(
+        &self,
+        key: &Key,
+        place: Place,
+        now: Timestamp,
+        copied: &'a mut Copied,
+    ) -> Option<Entry<'a>> {
+        self.fresh.copy(place, copied);
+        if copied.entry().is_none_or(|entry| entry.key != *key) {
+            self.aged.copy(*self.places.get(key)?, copied);
+        }
+        copied.entry().filter(|entry| entry.used || entry.due > now)
     }
 
     fn redeem(&mut self, key: &Key, place: Place, now: Timestamp) -> Redemption {
@@ -167,9 +174,12 @@ impl Codes for EmbeddedStore {
         now: Timestamp,
     ) -> Result<Option<KeptCode>, StoreError> {
         let Some(at) = self.read_code(issuer, code) else { return Ok(None) };
-        let kept = self.codes.with(at.route, |shard| shard.kept(&at.key, Place::of_number(at.entry), now));
-        let grant = kept.as_ref().and_then(Copied::entry).map(|entry| postcard::from_bytes(entry.grant));
-        Ok(grant.transpose().map_err(failed)?.map(|grant| KeptCode { grant: Box::new(grant), at }))
+        let mut copied = Copied::default();
+        let place = Place::of_number(at.entry);
+        let kept = self.codes.with(at.route, |shard| shard.kept(&at.key, place, now, &mut copied));
+        let Some(entry) = kept else { return Ok(None) };
+        let grant = Box::new(postcard::from_bytes(entry.grant).map_err(failed)?);
+        Ok(Some(KeptCode { grant, at }))
     }
 
     async fn redeem_code(&self, at: &CodePlace, now: Timestamp) -> Result<Redemption, StoreError> {
@@ -218,9 +228,10 @@ mod tests {
         assert_eq!(shard.sweep(at(60), usize::MAX), 900);
         assert!(shard.fresh.oldest().is_none());
         let forgotten = 60 + KEPT_AFTER_END.as_secs();
+        let mut copied = Copied::default();
         for number in 0..1_000 {
-            let kept = shard.kept(&key(number), places[number as usize], at(forgotten - 1));
-            let grant = kept.as_ref().and_then(Copied::entry).map(|entry| entry.grant);
+            let kept = shard.kept(&key(number), places[number as usize], at(forgotten - 1), &mut copied);
+            let grant = kept.map(|entry| entry.grant);
             assert_eq!(grant.is_some_and(|grant| *grant == [7; 200]), number % 10 == 0, "{number}");
         }
         assert_eq!(redeem(&mut shard, 10, at(forgotten - 1)), Redemption::Replayed);

@@ -89,18 +89,18 @@ impl<S> IssuerService<S> {
         Self { app: Lent::new(app), issuer: None, inner, locates: false }
     }
 
-    /// The request with its [`Context`]; none where nobody is meant.
-    fn located(&mut self, mut request: Request<Body>) -> Option<(Option<Context>, Request<Body>)> {
-        match self.context(&request) {
+    /// The request's [`Context`], which some have not; none where nobody is meant. Inside the issuer, its path is another.
+    fn located(&mut self, request: &mut Request<Body>) -> Option<Option<Context>> {
+        match self.context(request) {
             Some((context, path)) => {
                 if let Some(path) = path {
                     let uri = inside(request.uri(), &path)?;
                     *request.uri_mut() = uri;
                 }
-                Some((Some(context), request))
+                Some(Some(context))
             }
             // The files that pages load are at the root, whether an issuer is there or not.
-            None => (self.locates && request.uri().path().starts_with("/assets/")).then_some((None, request)),
+            None => (self.locates && request.uri().path().starts_with("/assets/")).then_some(None),
         }
     }
 
@@ -142,13 +142,13 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        match self.located(request) {
-            Some(located) => {
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        match self.located(&mut request) {
+            Some(context) => {
                 // The management listener belongs to no issuer.
-                let context = located.0.as_ref().filter(|_| self.locates);
-                let hsts = context.and_then(|context| mark(&context.issuer));
-                Located::Here { inner: self.inner.call(located), hsts }
+                let of_issuer = context.as_ref().filter(|_| self.locates);
+                let hsts = of_issuer.and_then(|context| mark(&context.issuer));
+                Located::Here { inner: self.inner.call((context, request)), hsts }
             }
             None => Located::Nowhere,
         }

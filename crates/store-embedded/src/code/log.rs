@@ -26,6 +26,7 @@ const USUAL: usize = 448;
 ///
 /// An entry that nobody touched for a while is in no cache. Read field by field, one line waits for the length in the line
 /// before it; a copy waits for all of them at once.
+#[derive(Default)]
 pub(super) struct Copied(SmallVec<[u8; USUAL]>);
 
 impl Copied {
@@ -127,15 +128,17 @@ impl Log {
         self.pieces.get(index)?.get(offset..)
     }
 
-    /// A copy of the entry at a place: of what [`get`](Self::get) answers.
-    pub(super) fn copy(&self, place: Place) -> Option<Copied> {
-        let bytes = self.bytes_at(place)?;
-        let usual = Copied(SmallVec::from_slice(bytes.get(..USUAL).unwrap_or(bytes)));
-        if usual.entry().is_some() {
-            return Some(usual);
+    /// Copies the entry at a place: what [`get`](Self::get) answers. Written where it is to be read: moving it would be
+    /// another copy.
+    pub(super) fn copy(&self, place: Place, copied: &mut Copied) {
+        copied.0.clear();
+        let Some(bytes) = self.bytes_at(place) else { return };
+        copied.0.extend_from_slice(bytes.get(..USUAL).unwrap_or(bytes));
+        if copied.entry().is_none()
+            && let Some(entry) = Entry::read(bytes)
+        {
+            copied.0.extend_from_slice(bytes.get(USUAL..entry.bytes()).unwrap_or_default());
         }
-        let bytes = bytes.get(..Entry::read(bytes)?.bytes())?;
-        Some(Copied(SmallVec::from_slice(bytes)))
     }
 
     /// Marks the entry at a place that [`append`](Self::append) answered, unless it is forgotten.
@@ -177,6 +180,7 @@ mod tests {
     #[test]
     fn entries_of_all_sizes_are_found_where_they_were_put_until_they_are_forgotten() {
         let mut log = Log::default();
+        let mut copied = Copied::default();
         let sizes = [0, 1, 300, PIECE - HEADER, 5_000, PIECE, 100_000, 7, 60_000];
         for round in 0..50_u64 {
             let entries: Vec<(Place, Vec<u8>)> = sizes
@@ -194,7 +198,7 @@ mod tests {
                 assert_eq!(log.get(*place).unwrap().used, at % 2 == 0);
                 let entry = log.get(*place).unwrap();
                 assert_eq!((entry.key, entry.due.millis(), entry.grant), ([9; 16], round, grant.as_slice()));
-                let copied = log.copy(*place).unwrap();
+                log.copy(*place, &mut copied);
                 assert_eq!(copied.entry().unwrap().grant, grant.as_slice());
             }
             // One stays, so that rounds overlap.

@@ -206,7 +206,7 @@ impl EmbeddedStore {
 
     fn ended_in_slot(&self, issuer: &IssuerId, lineage: &Lineage) -> Option<CommitNumber> {
         let route = Route { generation: 0, shard: u32::from(lineage.slot.number()) };
-        self.revocations.with(route, |shard| {
+        self.revocations.glance(route, |shard| {
             if shard.marks.is_empty() {
                 return None;
             }

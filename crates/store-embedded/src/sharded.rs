@@ -168,12 +168,7 @@ impl<T: Default> Sharded<T> {
     /// Runs `work` on the shard of a route, under its lock and measured.
     pub(crate) fn with<R>(&self, route: Route, work: impl FnOnce(&mut T) -> R) -> R {
         let generations = self.generations.load();
-        let found = generations
-            .iter()
-            .rev()
-            .find(|shards| shards.generation.generation == route.generation)
-            .and_then(|shards| Some((shards.shards.get(route.shard as usize)?, route.shard)));
-        let (lock, number) = found.unwrap_or_else(|| self.by_slot(&generations, route.shard));
+        let (lock, number) = self.lock(&generations, route);
         let mut timer = self.figures().start(number);
         let mut shard = match lock.try_lock() {
             Some(shard) => shard,
@@ -189,8 +184,38 @@ impl<T: Default> Sharded<T> {
         result
     }
 
+    /// Runs `work`, a look that takes no longer than reading the clock would: so its time counts as nothing, unless it had
+    /// to wait for the lock.
+    pub(crate) fn glance<R>(&self, route: Route, work: impl FnOnce(&T) -> R) -> R {
+        let generations = self.generations.load();
+        let (lock, number) = self.lock(&generations, route);
+        if let Some(shard) = lock.try_lock() {
+            let result = work(&shard);
+            drop(shard);
+            self.figures().hit(number);
+            return result;
+        }
+        let mut timer = self.figures().start(number);
+        let shard = lock.lock();
+        timer.admitted();
+        let result = work(&shard);
+        drop(shard);
+        timer.finish(true);
+        result
+    }
+
+    /// The lock and the figure of a route.
+    fn lock<'a>(&'a self, generations: &'a [Shards<T>], route: Route) -> (&'a Mutex<T>, u32) {
+        let found = generations
+            .iter()
+            .rev()
+            .find(|shards| shards.generation.generation == route.generation)
+            .and_then(|shards| Some((shards.shards.get(route.shard as usize)?, route.shard)));
+        found.unwrap_or_else(|| self.by_slot(generations, route.shard))
+    }
+
     /// The lock and the figure of a constant slot.
-    fn by_slot(&self, generations: &[Shards<T>], slot: u32) -> (&Mutex<T>, u32) {
+    fn by_slot<'a>(&'a self, generations: &[Shards<T>], slot: u32) -> (&'a Mutex<T>, u32) {
         let current = generations.last().map_or(1, |shards| shards.generation.shards.max(1));
         let index = slot.checked_rem(HASHED_LOCKS).unwrap_or(0) as usize;
         // There are HASHED_LOCKS of them, so the first is there.

@@ -152,7 +152,7 @@ impl Clients for ClusterStore {
         let clients = &self.records.caches.clients;
         let epoch = match clients.get(issuer, id.as_str()) {
             Ok(client) => {
-                self.figures.kind(StoreKind::Client).hit();
+                self.figures.kind(StoreKind::Client).hit(0);
                 return Ok(Some(client));
             }
             // The read below counts itself.

@@ -65,7 +65,7 @@ impl ClusterStore {
         let consents = &self.records.caches.consents;
         let epoch = match consents.get(issuer, user.as_str()) {
             Ok(given) => {
-                self.figures.kind(StoreKind::Consent).hit();
+                self.figures.kind(StoreKind::Consent).hit(0);
                 return Ok(given);
             }
             // The read below counts itself.

@@ -169,7 +169,7 @@ impl Users for ClusterStore {
         let users = &self.records.caches.users;
         let epoch = match users.get(issuer, id.as_str()) {
             Ok(user) => {
-                self.figures.kind(StoreKind::User).hit();
+                self.figures.kind(StoreKind::User).hit(0);
                 return Ok(Some(user));
             }
             // The read below counts itself.

@@ -72,7 +72,7 @@ impl Clients for EmbeddedStore {
     async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
         let epoch = match self.records.caches.clients.get(issuer, id.as_str()) {
             Ok(client) => {
-                self.figures.kind(StoreKind::Client).hit();
+                self.figures.kind(StoreKind::Client).hit(0);
                 return Ok(Some(client));
             }
             // The read below counts itself.

@@ -29,7 +29,7 @@ impl EmbeddedStore {
     async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
         let epoch = match self.records.caches.consents.get(issuer, user.as_str()) {
             Ok(given) => {
-                self.figures.kind(StoreKind::Consent).hit();
+                self.figures.kind(StoreKind::Consent).hit(0);
                 return Ok(given);
             }
             // The read below counts itself.

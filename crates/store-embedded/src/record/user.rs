@@ -198,7 +198,7 @@ impl Users for EmbeddedStore {
     async fn user(&self, issuer: &IssuerId, id: &UserId) -> Result<Option<Arc<User>>, StoreError> {
         let epoch = match self.records.caches.users.get(issuer, id.as_str()) {
             Ok(user) => {
-                self.figures.kind(StoreKind::User).hit();
+                self.figures.kind(StoreKind::User).hit(0);
                 return Ok(Some(user));
             }
             // The read below counts itself.

@@ -98,7 +98,9 @@ impl ShardFigures {
             if queue_wait_ns > 0 {
                 cell.queue_wait_ns.fetch_add(queue_wait_ns, Ordering::Relaxed);
             }
-            cell.wall_ns.fetch_add(wall_ns, Ordering::Relaxed);
+            if wall_ns > 0 {
+                cell.wall_ns.fetch_add(wall_ns, Ordering::Relaxed);
+            }
         }
         // Operations that did not wait are told from those that did when the figures are read: that is nearly all.
         if queue_wait_ns > 0 {
@@ -109,11 +111,11 @@ impl ShardFigures {
         thread::record(wall_ns, || StoreOperation { kind, shard, queue_wait_ns, wall_ns, ended: now(), ok });
     }
 
-    /// One operation on the first shard that memory answered: reading the clock would take as long, so that its time
-    /// counts as nothing.
+    /// One operation on a shard that memory answered: reading the clock would take as long, so that its time counts as
+    /// nothing.
     #[inline]
-    pub fn hit(&self) {
-        self.record(0, 0, 0, true);
+    pub fn hit(&self, shard: u32) {
+        self.record(shard, 0, 0, true);
     }
 
     /// Starts measuring an operation on a shard.
@@ -265,7 +267,7 @@ mod tests {
     #[test]
     fn what_memory_answered_is_an_operation_that_took_no_time() {
         let figures = ShardFigures::new(StoreKind::Client, 1);
-        figures.hit();
+        figures.hit(0);
         let KindSnapshot { shards, queue_wait, wall, .. } = figures.snapshot();
         assert_eq!(shards, [ShardSnapshot { operations: 1, ..ShardSnapshot::zero(0) }]);
         assert_eq!((wall.count(), queue_wait.count()), (1, 1));

@@ -32,8 +32,8 @@ const HELLO_PART: Duration = Duration::from_millis(100);
 /// within a second: a ratio of figures that are further apart measures them.
 const PARTS: u32 = 5;
 /// Codes for one slice of the code scenario; the RSA ones last longer.
-const CODES_RSA: usize = 4_000;
-const CODES: usize = 16_000;
+const CODES_RSA: usize = 5_000;
+const CODES: usize = 45_000;
 
 /// One round's figures of one scenario.
 struct Sample {

@@ -52,13 +52,7 @@ impl CodeShard {
 
     /// Copies what is kept of a code, while the code is of any use: valid, or used. Found as [`find`](Self::find) does, but
     /// copied before it is read.
-    fn kept<'a>(
-        &self,
-        key: &Key,
-        place: Place,
-        now: Timestamp,
-        copied: &'a mut Copied,
-    ) -> Option<Entry<'a>> {
+    fn kept<'a>(&self, key: &Key, place: Place, now: Timestamp, copied: &'a mut Copied) -> Option<Entry<'a>> {
         self.fresh.copy(place, copied);
         if copied.entry().is_none_or(|entry| entry.key != *key) {
             self.aged.copy(*self.places.get(key)?, copied);

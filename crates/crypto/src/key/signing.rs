@@ -189,7 +189,8 @@ impl SigningKey {
         let signature = match &self.pair {
             Pair::Rsa(pair, encoding) => {
                 let mut signature = vec![0; self.public.signature_len()];
-                pair.sign(*encoding, &random, input, &mut signature).map(|()| Signature::from_bytes(&signature))
+                pair.sign(*encoding, &random, input, &mut signature)
+                    .map(|()| Signature::from_bytes(&signature))
             }
             Pair::P256(pair) => own(&pair.sign(&random, input)),
             Pair::Ed25519(pair) => own(&pair.try_sign(input)),

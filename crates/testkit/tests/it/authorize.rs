@@ -61,11 +61,15 @@ fn silent_authentication_asks_the_database_once() {
         let database = server.app.store.figures().snapshot().database;
         (database.read_queries, database.write_queries)
     };
-    let before = queries();
-    for _ in 0..3 {
-        assert!(silent().redirected("code").is_some());
-    }
-    assert_eq!(queries(), before);
+    // A job may ask the database meanwhile, above all at the start; whoever asks with every request always does.
+    let asks_nothing = |_| {
+        let before = queries();
+        for _ in 0..3 {
+            assert!(silent().redirected("code").is_some());
+        }
+        queries() == before
+    };
+    assert!((0..10).any(asks_nothing));
     server.block_on(server.app.store.withdraw(&issuer, &user, &client)).unwrap();
     assert_eq!(silent().redirected("error").as_deref(), Some("consent_required"));
 }

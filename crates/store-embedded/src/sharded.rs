@@ -221,13 +221,7 @@ impl<T: Default> Sharded<T> {
             self.figures().hit(number);
             return result;
         }
-        let mut timer = self.figures().start(number);
-        let shard = lock.lock();
-        timer.admitted();
-        let result = work(&shard);
-        drop(shard);
-        timer.finish(true);
-        result
+        self.with(route, |shard| work(shard))
     }
 
     /// The lock and the figure of a route.

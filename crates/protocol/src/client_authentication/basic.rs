@@ -67,10 +67,7 @@ pub(super) fn read(header: &[u8]) -> Option<Credentials> {
 
 /// Where a header is remembered: by its end, where the secret is.
 fn place(header: &[u8]) -> usize {
-    let end = header.last_chunk::<16>().map_or(0, |end| u128::from_ne_bytes(*end));
-    let mixed = (end ^ (end >> 64)) as u64;
-    // The golden ratio in 64 bits spreads what is alike; the high bits depend on all of it.
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % REMEMBERED
+    header.iter().rev().take(16).map(|byte| usize::from(*byte)).sum::<usize>() % REMEMBERED
 }
 
 /// Reads a header that is not remembered.

@@ -178,7 +178,10 @@ const fn block_length(block: usize) -> u32 {
 /// The machine's own clock, not the injected one: how long an operation took is a fact about the machine, whatever time
 /// a test lets it be, and goes into figures only.
 #[inline]
-#[allow(clippy::disallowed_methods, reason = "no reading ever decides anything")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a duration of the machine, for figures only: no reading decides anything"
+)]
 fn now() -> Instant {
     Instant::now()
 }

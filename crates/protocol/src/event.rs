@@ -1,6 +1,7 @@
 //! Domain events: a closed list on which metrics and the audit log hang.
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::id::{ClientId, UserId};
 use crate::time::Timestamp;
@@ -111,10 +112,10 @@ pub struct AuditRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientId>,
     /// Who did it: `user`, `client`, `admin` or `system`.
-    pub actor: String,
+    pub actor: SmolStr,
     /// The address the request came from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
+    pub address: Option<SmolStr>,
     /// The request's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,

@@ -1,43 +1,39 @@
 //! What became of audit records.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::queue::Queue;
 use crate::telemetry::{Exposition, MetricSource, MetricType};
 
-/// Records that wait, were written, and were lost.
-#[derive(Debug, Default)]
+/// Records that wait, were written, and were lost. Those that wait are the queue's to know: a counter of them would be one
+/// more cache line that every login takes from another core.
 pub(super) struct AuditFigures {
-    waiting: AtomicU64,
+    queue: Arc<Queue>,
     written: AtomicU64,
     dropped: AtomicU64,
 }
 
 impl AuditFigures {
-    /// One more waits.
-    pub(super) fn queued(&self) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn new(queue: Arc<Queue>) -> Self {
+        Self { queue, written: AtomicU64::new(0), dropped: AtomicU64::new(0) }
     }
 
-    /// It did not fit.
-    pub(super) fn dropped_from_queue(&self) {
-        self.lost(1);
+    /// One did not fit.
+    pub(super) fn refused(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many that waited are in the store.
+    /// So many that were taken from the queue are in the store.
     pub(super) fn wrote(&self, records: usize) {
-        self.waiting.fetch_sub(count(records), Ordering::Relaxed);
         self.written.fetch_add(count(records), Ordering::Relaxed);
+        self.queue.settle(records);
     }
 
-    /// So many that waited will never be.
+    /// So many that were taken from the queue will never be.
     pub(super) fn lost(&self, records: usize) {
-        self.waiting.fetch_sub(count(records), Ordering::Relaxed);
         self.dropped.fetch_add(count(records), Ordering::Relaxed);
-    }
-
-    /// That wait.
-    pub(super) fn waiting(&self) -> u64 {
-        self.waiting.load(Ordering::Relaxed)
+        self.queue.settle(records);
     }
 
     /// Lost so far.
@@ -54,7 +50,7 @@ impl MetricSource for AuditFigures {
     fn expose(&self, page: &mut Exposition) {
         let help = "Audit records that wait to be written.";
         page.family("symbolon_audit_queue_length", MetricType::Gauge, help);
-        page.count(&[], self.waiting.load(Ordering::Relaxed));
+        page.count(&[], count(self.queue.unsettled()));
         page.family(
             "symbolon_audit_written_total",
             MetricType::Counter,

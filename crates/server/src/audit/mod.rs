@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use smol_str::{SmolStr, ToSmolStr};
 use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
@@ -94,8 +95,8 @@ impl Queued {
             event,
             user,
             client,
-            actor: actor.name().to_owned(),
-            address: address.map(|address| address.to_canonical().to_string()),
+            actor: SmolStr::new_static(actor.name()),
+            address: address.map(|address| address.to_canonical().to_smolstr()),
             request: request.as_ref().map(ToString::to_string),
             detail,
         };
@@ -106,7 +107,7 @@ impl Queued {
 /// Counts events and queues what is audited.
 pub struct AuditLog {
     events: Arc<CounterFamily>,
-    queue: Queue,
+    queue: Arc<Queue>,
     has_writer: AtomicBool,
     figures: Arc<AuditFigures>,
     reported_at: AtomicU64,
@@ -123,11 +124,12 @@ impl AuditLog {
 
     fn with_capacity(registry: &Registry, capacity: usize) -> Self {
         let names: Vec<&'static str> = Event::ALL.iter().map(|event| event.name()).collect();
-        let figures = Arc::new(AuditFigures::default());
+        let queue = Arc::new(Queue::new(capacity));
+        let figures = Arc::new(AuditFigures::new(Arc::clone(&queue)));
         registry.register(Arc::clone(&figures) as Arc<dyn MetricSource>);
         Self {
             events: registry.events(&names),
-            queue: Queue::new(capacity),
+            queue,
             has_writer: AtomicBool::new(false),
             figures,
             reported_at: AtomicU64::new(0),
@@ -149,10 +151,8 @@ impl AuditLog {
         if !entry.event.audited() {
             return;
         }
-        // Before it is sent, so that the writer never takes off more than was put on.
-        self.figures.queued();
         if !self.queue.push(Queued { issuer: issuer.clone(), at: now, entry }) {
-            self.figures.dropped_from_queue();
+            self.figures.refused();
             self.report_dropped(now);
         }
     }
@@ -175,7 +175,7 @@ impl AuditLog {
     /// Returns when nothing waits to be written, or after `longest`; whether nothing does.
     pub async fn settle(&self, longest: Duration) -> bool {
         let settled = async {
-            while self.figures.waiting() > 0 {
+            while self.queue.unsettled() > 0 {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         };

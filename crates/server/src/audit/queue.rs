@@ -11,6 +11,8 @@ use super::writer::BATCH;
 #[derive(Default)]
 struct Waiting {
     records: VecDeque<Queued>,
+    /// How many were taken and are not settled yet.
+    taken: usize,
     closed: bool,
 }
 
@@ -43,9 +45,15 @@ impl Queue {
         true
     }
 
-    /// How many wait.
+    /// How many wait to be taken.
     pub(super) fn len(&self) -> usize {
         self.waiting.lock().records.len()
+    }
+
+    /// How many are not [settled](Self::settle), taken or not.
+    pub(super) fn unsettled(&self) -> usize {
+        let waiting = self.waiting.lock();
+        waiting.records.len() + waiting.taken
     }
 
     /// Moves the oldest records, a batch at most, to the end of `batch`.
@@ -53,6 +61,13 @@ impl Queue {
         let mut waiting = self.waiting.lock();
         let count = waiting.records.len().min(BATCH);
         batch.extend(waiting.records.drain(..count));
+        waiting.taken += count;
+    }
+
+    /// So many of those that were taken are written, or lost.
+    pub(super) fn settle(&self, records: usize) {
+        let mut waiting = self.waiting.lock();
+        waiting.taken = waiting.taken.saturating_sub(records);
     }
 
     /// Takes no more records.

@@ -220,8 +220,13 @@ async fn an_unavailable_store_is_tried_again() {
     fixture.store.answers.lock().extend((0..20).map(|_| StoreError::Unavailable("away".into())));
     fixture.start();
     fixture.record(Event::SignedIn, 1);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    fixture.record(Event::SignedIn, 2);
+    fixture.shows("symbolon_audit_queue_length 2");
+    assert!(!fixture.log.settle(Duration::ZERO).await, "one is being written, one waits");
     tokio::time::sleep(Duration::from_secs(120)).await;
-    assert_eq!(fixture.store.sizes(), [1]);
+    assert_eq!(fixture.store.sizes(), [1, 1]);
+    assert!(fixture.log.settle(Duration::ZERO).await);
     fixture.shows("symbolon_audit_dropped_total 0");
 }
 

@@ -193,8 +193,8 @@ async fn what_is_counted_of_the_audit_log_is_about_what_it_takes() {
             event: if n % 3 == 0 { Event::SignedIn } else { Event::GrantBegun },
             user: (n % 4 > 0).then(|| UserId::parse(&format!("0198c0de-7a2b-7{n:08}")).unwrap()),
             client: (n % 3 > 0).then(|| ClientId::parse("some-client-of-ours").unwrap()),
-            actor: "user".to_owned(),
-            address: Some("2001:db8::1234".to_owned()),
+            actor: "user".into(),
+            address: Some("2001:db8::1234".into()),
             request: Some(format!("{n:024x}")),
             detail: serde_json::Value::Null,
         };

@@ -17,8 +17,8 @@ fn record(event: Event, user: &str, client: Option<&str>, at: Timestamp) -> Audi
         event,
         user: Some(UserId::parse(user).unwrap()),
         client: client.map(|client| ClientId::parse(client).unwrap()),
-        actor: "user".to_owned(),
-        address: Some("192.0.2.1".to_owned()),
+        actor: "user".into(),
+        address: Some("192.0.2.1".into()),
         request: None,
         detail: Default::default(),
     }

@@ -24,7 +24,7 @@ fn record(at: u64, event: Event, user: Option<u8>, client: Option<u8>, place: us
         event,
         user: user.map(|user| UserId::parse(&format!("user-{user}")).unwrap()),
         client: client.map(|client| ClientId::parse(&format!("user-{client}")).unwrap()),
-        actor: "user".to_owned(),
+        actor: "user".into(),
         address: None,
         request: None,
         // As if it were a column, to be told from one.

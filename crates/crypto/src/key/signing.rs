@@ -13,6 +13,7 @@ use aws_lc_rs::signature::{
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use smol_str::SmolStr;
+use thread_local::ThreadLocal;
 
 use super::{KeyError, Signature, VerifyingKey, rsa_der};
 use crate::algorithm::Algorithm;
@@ -40,9 +41,12 @@ enum Pair {
 
 /// A private key with its id and algorithm, parsed once: parsing an RSA key costs half a signature.
 ///
-/// The library wipes the key when it is dropped. Put it into an `Arc` to share it.
+/// The library wipes the key when it is dropped. Put it into an `Arc` to share it: each thread signs with a copy of its own,
+/// made when it signs first. The library counts in a key who uses it, twice for each signature, and cores that count in one
+/// place wait for each other.
 pub struct SigningKey {
     pair: Pair,
+    copies: ThreadLocal<Pair>,
     public: VerifyingKey,
 }
 
@@ -89,16 +93,7 @@ impl SigningKey {
         kid: Option<&str>,
         pkcs8: &SecretBytes,
     ) -> Result<Self, KeyError> {
-        let refused = |_| KeyError::Pkcs8(algorithm);
-        let der = pkcs8.expose();
-        let pair = match rsa_encoding(algorithm) {
-            Some(encoding) => Pair::Rsa(RsaKeyPair::from_pkcs8(der).map_err(refused)?, encoding),
-            None if algorithm == Algorithm::Es256 => {
-                Pair::P256(EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der).map_err(refused)?)
-            }
-            None => Pair::Ed25519(Ed25519KeyPair::from_pkcs8(der).map_err(refused)?),
-        };
-        Self::new(algorithm, kid, pair)
+        Self::new(algorithm, kid, Pair::from_pkcs8(algorithm, pkcs8)?)
     }
 
     /// Reads an unencrypted PKCS#8 key in PEM (RFC 7468 10).
@@ -123,7 +118,8 @@ impl SigningKey {
         jwk.kid = Some(kid.map_or_else(|| own_kid(&jwk), SmolStr::new));
         jwk.alg = Some(SmolStr::new_static(algorithm.as_str()));
         jwk.key_use = Some(SmolStr::new_static("sig"));
-        Ok(Self { pair, public: VerifyingKey::from_jwk(jwk, Some(algorithm))? })
+        let public = VerifyingKey::from_jwk(jwk, Some(algorithm))?;
+        Ok(Self { pair, copies: ThreadLocal::new(), public })
     }
 
     /// The key as unencrypted PKCS#8 v1 in DER, to be sealed before it is stored.
@@ -186,7 +182,7 @@ impl SigningKey {
     /// [`SignError::Failed`]
     pub fn sign(&self, input: &[u8]) -> Result<Signature, SignError> {
         let random = SystemRandom::new();
-        let signature = match &self.pair {
+        let signature = match self.copy() {
             Pair::Rsa(pair, encoding) => {
                 let mut signature = vec![0; self.public.signature_len()];
                 pair.sign(*encoding, &random, input, &mut signature)
@@ -196,6 +192,12 @@ impl SigningKey {
             Pair::Ed25519(pair) => own(&pair.try_sign(input)),
         };
         signature.map_err(|_| SignError::Failed)
+    }
+
+    /// This thread's copy; the original signs as well, should there be none.
+    fn copy(&self) -> &Pair {
+        let make = || Pair::from_pkcs8(self.algorithm(), &self.to_pkcs8()?);
+        self.copies.get_or_try(make).unwrap_or(&self.pair)
     }
 }
 
@@ -227,6 +229,18 @@ fn rsa_encoding(algorithm: Algorithm) -> Option<&'static dyn RsaEncoding> {
 }
 
 impl Pair {
+    fn from_pkcs8(algorithm: Algorithm, pkcs8: &SecretBytes) -> Result<Self, KeyError> {
+        let refused = |_| KeyError::Pkcs8(algorithm);
+        let der = pkcs8.expose();
+        Ok(match rsa_encoding(algorithm) {
+            Some(encoding) => Self::Rsa(RsaKeyPair::from_pkcs8(der).map_err(refused)?, encoding),
+            None if algorithm == Algorithm::Es256 => {
+                Self::P256(EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der).map_err(refused)?)
+            }
+            None => Self::Ed25519(Ed25519KeyPair::from_pkcs8(der).map_err(refused)?),
+        })
+    }
+
     fn public_parameters(&self) -> Option<KeyParameters> {
         match self {
             Self::Rsa(pair, _) => {
@@ -252,5 +266,27 @@ impl fmt::Debug for SigningKey {
             .field("kid", &self.kid())
             .field("algorithm", &self.algorithm())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thread_signs_with_its_own_copy_of_the_key() {
+        for algorithm in Algorithm::ALL {
+            let key = SigningKey::generate(algorithm, None).unwrap();
+            let sign = || (std::ptr::from_ref(key.copy()).addr(), key.sign(b"input").unwrap());
+            let threads: [(usize, Signature); 3] = std::thread::scope(|scope| {
+                [sign; 3].map(|sign| scope.spawn(sign)).map(|thread| thread.join().unwrap())
+            });
+            let original = std::ptr::from_ref(&key.pair).addr();
+            for (copy, signature) in threads {
+                assert_ne!(copy, original);
+                key.public().verify(b"input", signature.as_bytes()).unwrap();
+            }
+            assert_eq!(sign().0, sign().0, "one copy for one thread");
+        }
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::id::{ClientId, UserId};
+use crate::json::Object;
 use crate::time::Timestamp;
 
 macro_rules! events {
@@ -122,4 +123,54 @@ pub struct AuditRecord {
     /// What else is to be known: no secrets, no tokens.
     #[serde(skip_serializing_if = "serde_json::Value::is_null", default)]
     pub detail: serde_json::Value,
+}
+
+impl AuditRecord {
+    /// The record as its [`Serialize`] has it, behind what `json` holds already.
+    #[must_use]
+    pub fn append_to(&self, json: Vec<u8>) -> Vec<u8> {
+        let Self { at, event, user, client, actor, address, request, detail } = self;
+        let mut json = Object::after(json);
+        json.number("at", at.millis());
+        json.text("event", event.name());
+        json.optional_text("user", user.as_ref().map(UserId::as_str));
+        json.optional_text("client", client.as_ref().map(ClientId::as_str));
+        json.text("actor", actor);
+        json.optional_text("address", address.as_deref());
+        json.optional_text("request", request.as_deref());
+        json.optional_value("detail", (!detail.is_null()).then_some(detail));
+        json.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::option;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_record_is_written_as_its_serializer_has_it(
+            at: u32,
+            event in proptest::sample::select(Event::ALL),
+            ids in (option::of("[!-~]{1,30}"), option::of("[!-~]{1,30}")),
+            texts in (any::<String>(), option::of(any::<String>()), option::of(any::<String>())),
+            detail in option::of(any::<String>()),
+        ) {
+            let record = AuditRecord {
+                at: Timestamp::from_seconds(at.into()),
+                event,
+                user: ids.0.and_then(|id| UserId::parse(&id).ok()),
+                client: ids.1.and_then(|id| ClientId::parse(&id).ok()),
+                actor: texts.0.into(),
+                address: texts.1.map(SmolStr::from),
+                request: texts.2,
+                detail: detail.map_or(serde_json::Value::Null, |text| serde_json::json!({ "text": text })),
+            };
+            let written = record.append_to(b"before\n".to_vec());
+            prop_assert_eq!(String::from_utf8(written), Ok(format!("before\n{}", serde_json::to_string(&record).unwrap())));
+        }
+    }
 }

@@ -13,7 +13,11 @@ pub(crate) struct Object {
 impl Object {
     /// An object without members yet, and room for so many bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
-        let mut json = Vec::with_capacity(bytes);
+        Self::after(Vec::with_capacity(bytes))
+    }
+
+    /// An object without members yet, behind what is there already.
+    pub(crate) fn after(mut json: Vec<u8>) -> Self {
         json.push(b'{');
         Self { json }
     }
@@ -89,7 +93,7 @@ impl Object {
         &mut self.json
     }
 
-    /// The whole object.
+    /// The whole object, behind what was there before it.
     pub(crate) fn end(mut self) -> Vec<u8> {
         self.json.push(b'}');
         self.json

@@ -47,10 +47,21 @@ impl RequestId {
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Id::Own { process, number } => write!(f, "{process:08x}{number:016x}"),
+            Id::Own { process, number } => {
+                f.write_str(str::from_utf8(&hexadecimal(*process, *number)).map_err(|_| fmt::Error)?)
+            }
             Id::Inbound(id) => f.write_str(id),
         }
     }
+}
+
+/// 8 digits and 16. By hand: this stands in every audit record, and the formatter's machinery takes several times as long.
+fn hexadecimal(process: u32, number: u64) -> [u8; 24] {
+    let id = u128::from(process) << u64::BITS | u128::from(number);
+    std::array::from_fn(|place| match (id >> (4 * (23 - place)) & 0xf) as u8 {
+        digit @ 0..10 => b'0' + digit,
+        letter => b'a' + letter - 10,
+    })
 }
 
 fn is_well_formed(id: &str) -> bool {
@@ -127,6 +138,12 @@ mod tests {
         let seen = seen.into_inner().unwrap();
         assert_eq!(seen.len(), 4_000);
         assert!(seen.iter().all(|id| id.len() == 24 && id.starts_with("61626364")));
+    }
+
+    #[test]
+    fn own_ids_are_hexadecimal() {
+        let id = RequestId(Id::Own { process: 0x0123_4567, number: 0x89ab_cdef_0f1e_2d3c });
+        assert_eq!(id.to_string(), "0123456789abcdef0f1e2d3c");
     }
 
     #[test]

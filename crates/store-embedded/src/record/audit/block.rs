@@ -12,7 +12,6 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 
-use crate::database::WriteError;
 use crate::failed;
 use crate::record::statement::Statements;
 use crate::record::{Written, millis};
@@ -54,9 +53,10 @@ pub(in crate::record) fn insert(
     let mut blocks = IndexMap::<&IssuerId, Block>::new();
     for (issuer, record) in records {
         let block = blocks.entry(issuer).or_default();
-        block.push(record)?;
+        block.push(record);
         if block.content.len() >= FULL {
-            std::mem::take(block).store(None, issuer, statements)?;
+            block.store(None, issuer, statements)?;
+            block.clear();
         }
     }
     for (issuer, block) in blocks.iter().filter(|(_, block)| block.records > 0) {
@@ -75,12 +75,18 @@ pub(super) struct Block {
 }
 
 impl Block {
-    fn push(&mut self, record: &AuditRecord) -> Written<()> {
-        serde_json::to_writer(&mut self.content, record)
-            .map_err(|error| WriteError::Rejected(failed(error)))?;
+    /// Makes it empty; its memory serves the next one.
+    fn clear(&mut self) {
+        let Self { times, records, users, content } = self;
+        (*times, *records) = (None, 0);
+        users.clear();
+        content.clear();
+    }
+
+    fn push(&mut self, record: &AuditRecord) {
+        self.content = record.append_to(std::mem::take(&mut self.content));
         self.content.push(b'\n');
         self.count(record.at, record.user.as_ref().map(|user| user.as_str()));
-        Ok(())
     }
 
     /// Takes a line of another block over.

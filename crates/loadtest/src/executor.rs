@@ -127,6 +127,13 @@ impl Outcome {
         self.server_cpu = self.server_cpu.zip(later.server_cpu).map(|(own, later)| own + later);
     }
 
+    /// Adds its share of what the server put off. `loaded` is the server's CPU time under load, with the warm-ups; `used`
+    /// that of the whole time, with what it did between and after.
+    pub(crate) fn charge(&mut self, used: Duration, loaded: Duration) {
+        let share = used.as_secs_f64() / loaded.as_secs_f64().max(f64::MIN_POSITIVE);
+        self.server_cpu = self.server_cpu.map(|cpu| cpu.mul_f64(share.max(1.0)));
+    }
+
     /// The server's CPU time per right answer, in µs.
     pub fn server_us_per_request(&self) -> Option<f64> {
         self.server_cpu.map(|cpu| per_request(cpu, self.tally.right))

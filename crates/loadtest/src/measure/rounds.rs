@@ -14,6 +14,7 @@ use super::hello::{HelloVisitor, Method};
 use super::primitive::{Cost, Primitives};
 use super::report::{HelloFigures, PrimitiveFigures, Report, ScenarioFigures, VERSION};
 use crate::client::{Peer, Timeouts};
+use crate::cpu::CpuReading;
 use crate::executor::{Closed, Load, Outcome, Stop, Until, closed, new_tally};
 use crate::process::Server;
 use crate::provider::Provider;
@@ -31,6 +32,10 @@ const HELLO_PART: Duration = Duration::from_millis(100);
 /// A slice is loaded in so many parts, each beside a floor of its own. What neighbours take from a machine changes
 /// within a second: a ratio of figures that are further apart measures them.
 const PARTS: u32 = 5;
+/// How long the connections of a part take to end.
+const CLOSING: Duration = Duration::from_millis(10);
+/// How long the provider has for what it put off, as a part of the slice: the audit log gathers for a second.
+const AFTERWARDS: f64 = 1.5;
 /// Codes for one slice of the code scenario; the RSA ones last longer.
 const CODES_RSA: usize = 5_000;
 const CODES: usize = 45_000;
@@ -256,14 +261,21 @@ impl Slicer<'_> {
                 warm_up = Duration::ZERO;
             }
             harvest_codes(seed, counted.unwrap_or(if rsa { CODES_RSA } else { CODES })).await?;
+            self.afterwards().await;
         }
         let parts = if requests.is_some() { 1 } else { PARTS };
         let until = requests.map_or(Until::Elapsed(self.options.slice / parts), Until::Requests);
         let mut visitors = std::mem::take(&mut track.visitors);
         let mut slice: Option<Slice> = None;
+        let mut all = Duration::ZERO;
+        let before = CpuReading::of(pid)?;
         for _ in 0..parts {
             let floor = self.floor(primitives, hello).await?;
+            let loaded = CpuReading::of(pid)?;
             let mut part = self.load((seed.target.peer.clone(), pid), until, warm_up, visitors).await?;
+            // That connections end is no more part of a request than that they began.
+            tokio::time::sleep(CLOSING).await;
+            all += CpuReading::of(pid)?.since(&loaded);
             visitors = std::mem::take(&mut part.visitors);
             match &mut slice {
                 None => slice = Some(Slice { outcome: part, floors: vec![floor] }),
@@ -275,7 +287,14 @@ impl Slicer<'_> {
         }
         let mut slice = slice.ok_or(LoadtestError::Interrupted)?;
         slice.outcome.visitors = visitors;
+        self.afterwards().await;
+        slice.outcome.charge(CpuReading::of(pid)?.since(&before), all);
         Ok(slice)
+    }
+
+    /// Leaves the provider time for what requests left behind.
+    async fn afterwards(&self) {
+        tokio::time::sleep(self.options.slice.mul_f64(AFTERWARDS)).await;
     }
 
     async fn load(

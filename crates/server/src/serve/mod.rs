@@ -25,6 +25,7 @@ use crate::app::App;
 use crate::http::IssuerService;
 use crate::telemetry::{RequestLog, Telemetry};
 use connection::Acceptor;
+use symbolon_store::figures::own_stripe;
 
 /// Connections of the management listener at once.
 const MANAGEMENT_CONNECTIONS: usize = 1024;
@@ -168,6 +169,7 @@ fn spawn_worker(
 ) -> io::Result<JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::Builder::new().name(format!("http-{index}")).spawn(move || {
+        let _stripe = own_stripe();
         runtime.block_on(async move {
             match tokio::net::TcpListener::from_std(socket) {
                 Ok(socket) => acceptor.run(socket).await,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
-use super::stripe::{self, Padded};
+use super::stripe::{self, Here, Padded};
 
 /// A counter for hot paths: each thread adds in its own cache line, reading adds the stripes up.
 #[derive(Debug)]
@@ -20,8 +20,9 @@ impl StripedCounter {
     /// Adds to the counter.
     #[inline]
     pub fn add(&self, amount: u64) {
-        if let Some(stripe) = self.stripes.get(stripe::thread_stripe() & (self.stripes.len() - 1)) {
-            stripe.0.fetch_add(amount, Ordering::Relaxed);
+        let here = Here::of(self.stripes.len());
+        if let Some(stripe) = self.stripes.get(here.stripe) {
+            here.add(&stripe.0, amount);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::stripe;
+use super::stripe::{self, Here};
 
 /// Upper bounds of a store's histograms, in nanoseconds: 500 ns to 10 s.
 pub(super) static BOUNDS: [u64; 23] = [
@@ -36,7 +36,7 @@ const GUARD_WORDS: usize = 16;
 
 /// Several histograms over the same bounds: one per *series*, found by number.
 ///
-/// Recording is two relaxed additions in the calling thread's stripe, without a lock and without allocating.
+/// Recording is two additions in the calling thread's stripe, without a lock and without allocating.
 /// Memory: 8 bytes × series × (bounds + 2) × stripes.
 #[derive(Debug)]
 pub struct HistogramSet {
@@ -63,14 +63,15 @@ impl HistogramSet {
         }
         let width = self.bounds.len() + 2;
         let first = series * width;
-        let stripe = stripe::thread_stripe() & (self.stripes.len() - 1);
-        let Some(cells) = self.stripes.get(stripe).and_then(|cells| cells.get(first..first + width)) else {
+        let here = Here::of(self.stripes.len());
+        let Some(cells) = self.stripes.get(here.stripe).and_then(|cells| cells.get(first..first + width))
+        else {
             return;
         };
         let bucket = self.bounds.partition_point(|bound| *bound < nanoseconds);
         if let (Some(bucket), Some(sum)) = (cells.get(bucket), cells.last()) {
-            bucket.fetch_add(1, Ordering::Relaxed);
-            sum.fetch_add(nanoseconds, Ordering::Relaxed);
+            here.add(bucket, 1);
+            here.add(sum, nanoseconds);
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::StoreKind;
 use super::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
-use super::stripe::{self, Padded};
+use super::stripe::{self, Here, Padded};
 use super::thread::{self, StoreOperation};
 
 /// Most shards that are told apart; a higher number is counted at its remainder.
@@ -90,16 +90,17 @@ impl ShardFigures {
     /// outcome such as "unknown" or "replayed" is `true`, an I/O error or an overfull queue is `false`.
     #[inline]
     pub fn record(&self, shard: u32, queue_wait_ns: u64, wall_ns: u64, ok: bool) {
-        if let Some(cell) = self.cell(shard) {
-            cell.operations.fetch_add(1, Ordering::Relaxed);
+        let here = Here::of(self.stripes.len());
+        if let Some(cell) = self.cell(here, shard) {
+            here.add(&cell.operations, 1);
             if !ok {
-                cell.errors.fetch_add(1, Ordering::Relaxed);
+                here.add(&cell.errors, 1);
             }
             if queue_wait_ns > 0 {
-                cell.queue_wait_ns.fetch_add(queue_wait_ns, Ordering::Relaxed);
+                here.add(&cell.queue_wait_ns, queue_wait_ns);
             }
             if wall_ns > 0 {
-                cell.wall_ns.fetch_add(wall_ns, Ordering::Relaxed);
+                here.add(&cell.wall_ns, wall_ns);
             }
         }
         // Operations that did not wait are told from those that did when the figures are read: that is nearly all.
@@ -155,10 +156,8 @@ impl ShardFigures {
     }
 
     #[inline]
-    fn cell(&self, shard: u32) -> Option<&ShardCell> {
-        // A power of two.
-        let stripe = stripe::thread_stripe() & (self.stripes.len() - 1);
-        self.stripes.get(stripe)?.0.cell(shard % MAX_SHARDS)
+    fn cell(&self, here: Here, shard: u32) -> Option<&ShardCell> {
+        self.stripes.get(here.stripe)?.0.cell(shard % MAX_SHARDS)
     }
 }
 

@@ -1,27 +1,108 @@
 //! Stripes: each thread counts in its own part of a figure, so that cores do not fight over a cache line.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::num::NonZero;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const MAX_STRIPES: usize = 64;
 const UNASSIGNED: usize = usize::MAX;
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static COUNT: OnceLock<usize> = OnceLock::new();
+/// Which of the first half of the stripes have an owner, as bits.
+static OWNED: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static STRIPE: Cell<usize> = const { Cell::new(UNASSIGNED) };
+    static HERE: Cell<usize> = const { Cell::new(UNASSIGNED) };
 }
 
-/// The number of stripes of every figure in this process: a power of two, twice the cores, so that the
-/// runtime's workers rarely share one even when other threads count too.
+/// The number of stripes of every figure in this process: a power of two, twice the cores at least. The first half is
+/// for threads that [own](own_stripe) one, the others share the second.
 pub(super) fn count() -> usize {
     *COUNT.get_or_init(|| {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         cores.saturating_mul(2).next_power_of_two().min(MAX_STRIPES)
     })
+}
+
+/// A thread's own stripe, until this is dropped on the same thread.
+#[derive(Debug)]
+#[must_use = "the stripe is given back when this is dropped"]
+pub struct OwnStripe {
+    stripe: usize,
+    /// Not to be sent to another thread.
+    thread: PhantomData<*const ()>,
+}
+
+/// Gives the calling thread a stripe of its own, in which it counts by a plain addition: one that other cores must not
+/// interrupt takes several times as long, and waits for every write before it. For threads that count all the time; a
+/// thread without one counts where others do. Nothing where all are taken, or this thread has one.
+pub fn own_stripe() -> Option<OwnStripe> {
+    let half = count() / 2;
+    if HERE.get() < half {
+        return None;
+    }
+    let mut owned = OWNED.load(Ordering::Relaxed);
+    loop {
+        let stripe = owned.trailing_ones();
+        if stripe as usize >= half {
+            return None;
+        }
+        // Acquire and release: the next owner goes on from what the last one wrote.
+        match OWNED.compare_exchange_weak(owned, owned | 1 << stripe, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => {
+                HERE.set(stripe as usize);
+                return Some(OwnStripe { stripe: stripe as usize, thread: PhantomData });
+            }
+            Err(changed) => owned = changed,
+        }
+    }
+}
+
+impl Drop for OwnStripe {
+    fn drop(&mut self) {
+        HERE.set(UNASSIGNED);
+        OWNED.fetch_and(!(1 << self.stripe), Ordering::Release);
+    }
+}
+
+/// Where the calling thread counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Here {
+    /// The stripe, of so many as were asked for.
+    pub(super) stripe: usize,
+    alone: bool,
+}
+
+impl Here {
+    /// Of a figure with so many stripes, a power of two. With fewer than [`count`] they are shared by all.
+    #[inline]
+    pub(super) fn of(stripes: usize) -> Self {
+        let here = HERE.get();
+        let here = if here == UNASSIGNED { assign_here() } else { here };
+        Self { stripe: here & (stripes - 1), alone: stripes == count() && here < stripes / 2 }
+    }
+
+    /// Adds to a cell of that stripe.
+    #[inline]
+    pub(super) fn add(self, cell: &AtomicU64, amount: u64) {
+        if self.alone {
+            cell.store(cell.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+        } else {
+            cell.fetch_add(amount, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cold]
+fn assign_here() -> usize {
+    let half = count() / 2;
+    let shared = half + (thread_stripe() & (half - 1));
+    HERE.set(shared);
+    shared
 }
 
 /// The calling thread's number: given on its first call, in order, from 0. Reduce it modulo your number of
@@ -52,6 +133,56 @@ mod tests {
         assert_eq!(mine, thread_stripe());
         let other = std::thread::spawn(thread_stripe).join().unwrap();
         assert_ne!(mine, other);
+    }
+
+    #[test]
+    fn a_stripe_has_one_owner_at_a_time() {
+        let others = || Here::of(count()).stripe >= count() / 2;
+        assert!(others(), "without one of its own, a thread counts among others");
+        let everybody_has_asked = std::sync::Barrier::new(count());
+        let owners = std::thread::scope(|scope| {
+            let (sender, owners) = std::sync::mpsc::channel();
+            for _ in 0..count() {
+                let (sender, everybody_has_asked) = (sender.clone(), &everybody_has_asked);
+                scope.spawn(move || {
+                    let own = own_stripe();
+                    assert!(own_stripe().is_none(), "one is enough");
+                    let here = Here::of(count());
+                    assert_eq!(own.as_ref().map(|own| own.stripe), here.alone.then_some(here.stripe));
+                    if here.alone {
+                        sender.send(here.stripe).unwrap();
+                    }
+                    everybody_has_asked.wait();
+                    drop(own);
+                    assert!(others());
+                });
+            }
+            drop(sender);
+            owners.into_iter().collect::<Vec<_>>()
+        });
+        let distinct: std::collections::HashSet<_> = owners.iter().collect();
+        assert_eq!((distinct.len(), owners.len()), (count() / 2, count() / 2));
+        assert!(own_stripe().is_some(), "all were given back");
+        owners_and_others_lose_nothing();
+    }
+
+    /// In the same test, or there might be no stripe left for the other.
+    fn owners_and_others_lose_nothing() {
+        let cells: Vec<AtomicU64> = (0..count()).map(|_| AtomicU64::new(0)).collect();
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let cells = &cells;
+                scope.spawn(move || {
+                    for _ in 0..100 {
+                        let _own = (thread % 2 == 0).then(own_stripe);
+                        let here = Here::of(cells.len());
+                        (0..1_000).for_each(|_| here.add(&cells[here.stripe], 1));
+                    }
+                });
+            }
+        });
+        let sum: u64 = cells.iter().map(|cell| cell.load(Ordering::Relaxed)).sum();
+        assert_eq!(sum, 800_000);
     }
 
     #[test]

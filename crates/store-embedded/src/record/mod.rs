@@ -42,6 +42,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, sql: include_str!("../../migrations/0001_init.sql") },
     Migration { number: 2, sql: include_str!("../../migrations/0002_audit_sizes.sql") },
     Migration { number: 3, sql: include_str!("../../migrations/0003_audit_blocks.sql") },
+    Migration { number: 4, sql: include_str!("../../migrations/0004_audit_packed.sql") },
 ];
 
 /// Rows that one closure of a bulk creation writes: every other write stands behind it.

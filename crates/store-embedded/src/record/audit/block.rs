@@ -12,6 +12,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 
+use super::packed::{pack, unpack};
 use crate::failed;
 use crate::record::statement::Statements;
 use crate::record::{Written, millis};
@@ -106,11 +107,11 @@ impl Block {
         }
     }
 
-    /// What it takes, in bytes.
-    fn bytes(&self, issuer: &IssuerId) -> i64 {
+    /// What it takes, in bytes, with so many of its content.
+    fn bytes(&self, issuer: &IssuerId, content: usize) -> i64 {
         let issuer = issuer.as_str().len();
         let users: usize = self.users.iter().map(|user| issuer + user.len() + AROUND_USER).sum();
-        i64::try_from(self.content.len() + 3 * issuer + AROUND_BLOCK + users).unwrap_or(i64::MAX)
+        i64::try_from(content + 3 * issuer + AROUND_BLOCK + users).unwrap_or(i64::MAX)
     }
 
     /// Writes it, under its number if it has one, and what it takes.
@@ -121,11 +122,12 @@ impl Block {
         statements: &Statements<'_>,
     ) -> rusqlite::Result<i64> {
         let (oldest, newest) = self.times.unwrap_or_default();
-        let bytes = self.bytes(issuer);
+        let content = pack(&self.content);
+        let bytes = self.bytes(issuer, content.len());
         let number = statements.insert(
             "INSERT INTO audit_blocks (number, issuer, oldest, newest, records, bytes, content)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![number, issuer.as_str(), oldest, newest, self.records, bytes, self.content],
+            params![number, issuer.as_str(), oldest, newest, self.records, bytes, content],
         )?;
         let mut of_user =
             statements.repeated("INSERT INTO audit_users (issuer, user, block) VALUES (?1, ?2, ?3)")?;
@@ -168,5 +170,5 @@ pub(crate) fn each_document(
 }
 
 fn block(row: &Row<'_>) -> rusqlite::Result<(String, Vec<u8>)> {
-    Ok((row.get(0)?, row.get(1)?))
+    Ok((row.get(0)?, unpack(row.get(1)?)?))
 }

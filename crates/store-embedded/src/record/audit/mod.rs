@@ -1,6 +1,7 @@
 //! The audit log: blocks of many records, since logins come by the thousand and are seldom looked at.
 
 mod block;
+mod packed;
 mod search;
 mod size;
 

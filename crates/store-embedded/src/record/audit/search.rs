@@ -12,6 +12,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_store::port::{AuditFilter, PageRequest};
 
 use super::block::{Columns, lines};
+use super::packed::unpack;
 use crate::record::listing::Documents;
 use crate::record::millis;
 use crate::record::statement::Statements;
@@ -81,7 +82,7 @@ impl Search {
             }
             let content = "SELECT content FROM audit_blocks WHERE number = ?1";
             let content: Option<Vec<u8>> =
-                statements.first(content, params![block.number], |row| row.get(0))?;
+                statements.first(content, params![block.number], |row| unpack(row.get(0)?))?;
             for (position, line) in lines(&content.unwrap_or_default()).enumerate() {
                 if let Some(at) = self.at_if_wanted(line)? {
                     found.add((at, block.number, position), line);

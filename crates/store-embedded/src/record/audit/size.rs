@@ -4,6 +4,7 @@ use rusqlite::{Row, params};
 use symbolon_protocol::id::IssuerId;
 
 use super::block::{Block, Columns, lines};
+use super::packed::unpack;
 use crate::record::statement::Statements;
 use crate::record::{Written, millis};
 
@@ -57,7 +58,7 @@ struct Stored {
 
 impl Stored {
     fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { number: row.get(0)?, bytes: row.get(1)?, content: row.get(2)? })
+        Ok(Self { number: row.get(0)?, bytes: row.get(1)?, content: unpack(row.get(2)?)? })
     }
 
     /// Deletes its oldest records: those before the time `before`, until `bytes` are freed, and one at least. How many

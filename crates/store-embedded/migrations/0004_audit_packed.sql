@@ -1,0 +1,2 @@
+-- Contents of blocks may be packed: a byte that is 1, the length as it was (four bytes, the lowest first), an LZ4 block. Those
+-- from before stay as they are, and a program that cannot unpack must not open the database.

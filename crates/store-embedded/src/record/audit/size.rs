@@ -54,11 +54,15 @@ struct Stored {
     number: i64,
     bytes: i64,
     content: Vec<u8>,
+    /// The length of its content as it is stored.
+    stored: usize,
 }
 
 impl Stored {
     fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { number: row.get(0)?, bytes: row.get(1)?, content: unpack(row.get(2)?)? })
+        let stored: Vec<u8> = row.get(2)?;
+        let length = stored.len();
+        Ok(Self { number: row.get(0)?, bytes: row.get(1)?, content: unpack(stored)?, stored: length })
     }
 
     /// Deletes its oldest records: those before the time `before`, until `bytes` are freed, and one at least. How many
@@ -76,10 +80,10 @@ impl Stored {
         self.delete(statements, issuer, &records)?;
         // A stable sort: those of the same time keep their order.
         records.sort_by_key(|(columns, _)| columns.at);
-        let mut freed = 0;
+        let mut length = 0;
         let gone = records.iter().take_while(|(columns, line)| {
-            let goes = millis(columns.at) < before && freed < bytes;
-            freed += line.len() as i64 + 1;
+            let goes = millis(columns.at) < before && self.packed(length) < bytes;
+            length += line.len() + 1;
             goes
         });
         let gone = gone.count();
@@ -89,6 +93,12 @@ impl Stored {
         }
         let left = if gone < records.len() { rest.store(Some(self.number), issuer, statements)? } else { 0 };
         Ok((gone as u64, self.bytes - left))
+    }
+
+    /// What so many bytes of the content take as it is stored, packed together with the others.
+    fn packed(&self, length: usize) -> i64 {
+        let packed = length.saturating_mul(self.stored) / self.content.len().max(1);
+        i64::try_from(packed).unwrap_or(i64::MAX)
     }
 
     /// Deletes all of it.

@@ -159,6 +159,32 @@ async fn a_write_beyond_a_block_is_read_back_in_its_order() {
     }
 }
 
+#[tokio::test]
+async fn of_a_packed_block_as_much_is_trimmed_as_it_takes() {
+    const RECORDS: u64 = 10_000;
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let issuer = IssuerId::default_issuer();
+    let records =
+        (0..RECORDS).map(|n| (issuer.clone(), record(n, EVENTS[0], Some((n % 7) as u8), None, n as usize)));
+    store.write_audit(records.collect()).await.unwrap();
+    let connection = Connection::open(directory.path().join("symbolon.db")).unwrap();
+    let taken = || {
+        let sizes = "SELECT sum(bytes), sum(length(content)) FROM audit_blocks";
+        let sums = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+        let (all, packed) = connection.query_row(sizes, (), sums).unwrap();
+        (all as u64, packed as u64)
+    };
+    let (all, packed) = taken();
+    assert!(packed < 60 * RECORDS, "{packed} bytes");
+    assert!(packed <= all && all < packed + 4_096, "{all} are counted of {packed}");
+    let trimmed = store.trim_audit_to(all / 2).await.unwrap();
+    assert!((RECORDS * 2 / 5..RECORDS * 3 / 5).contains(&trimmed), "{trimmed} went");
+    assert!(taken().0 <= all / 2);
+    let left = store.search_audit(&issuer, &AuditFilter::default(), &page(1, 1, None)).await.unwrap();
+    assert_eq!(left.total, RECORDS - trimmed);
+}
+
 /// The audit log as it was before its blocks.
 const EARLIER: &str = "
     DROP TABLE audit_blocks; DROP TABLE audit_users; DELETE FROM audit_sizes;

@@ -196,3 +196,22 @@ pub(crate) fn new_tally() -> Result<Tally, LoadtestError> {
 fn panicked() -> LoadtestError {
     LoadtestError::Io(std::io::Error::other("a thread of the generator panicked"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_put_off_is_shared_out_by_its_work() {
+        let edge = Edge { at: clock::now(), cpu: None };
+        let mut outcome = Outcome::between(&edge, &edge).unwrap();
+        outcome.charge(Duration::from_millis(300), Duration::from_millis(200));
+        assert_eq!(outcome.server_cpu, None, "nobody read it");
+        // Half of its work under load was warm-up, and half of what it put off is of that.
+        outcome.server_cpu = Some(Duration::from_millis(100));
+        outcome.charge(Duration::from_millis(300), Duration::from_millis(200));
+        assert_eq!(outcome.server_cpu, Some(Duration::from_millis(150)));
+        outcome.charge(Duration::ZERO, Duration::ZERO);
+        assert_eq!(outcome.server_cpu, Some(Duration::from_millis(150)));
+    }
+}

@@ -19,13 +19,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use socket2::Socket;
+use symbolon_store::figures::own_stripe;
 use tokio::sync::{Semaphore, watch};
 
 use crate::app::App;
 use crate::http::IssuerService;
 use crate::telemetry::{RequestLog, Telemetry};
 use connection::Acceptor;
-use symbolon_store::figures::own_stripe;
 
 /// Connections of the management listener at once.
 const MANAGEMENT_CONNECTIONS: usize = 1024;

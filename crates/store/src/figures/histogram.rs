@@ -122,7 +122,12 @@ impl HistogramSnapshot {
         if count == 0 {
             return None;
         }
-        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        #[allow(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of the count: never negative nor beyond it, and off by one where it is beyond 2^53"
+        )]
         let rank = ((count as f64 * quantile.clamp(0.0, 1.0)).ceil() as u64).max(1);
         let mut seen = 0;
         for (bucket, bound) in self.buckets.iter().zip(self.bounds) {

@@ -12,12 +12,18 @@ use symbolon_store::shard::{Route, family_key};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::journal::{CommitNumber, Op, Table, split_value};
-use crate::resident::{Known, Vacancy};
+use crate::resident::{Ends, Known, Vacancy};
 use crate::sharded::{Key, slot_of_key};
 use crate::{EmbeddedStore, decode, put_record};
 
 /// Families that one shard keeps in memory; more are read from the disk when asked for.
 const MOST_PER_SHARD: usize = 8_192;
+
+impl Ends for Arc<Family> {
+    fn ends_at(&self) -> Timestamp {
+        self.expires_at.min(self.idle_expires_at)
+    }
+}
 
 /// The change that writes a family.
 pub(crate) fn put(key: &Key, family: &Family) -> Result<Op, StoreError> {
@@ -139,12 +145,7 @@ impl EmbeddedStore {
 
     pub(crate) async fn sweep_families(&self, now: Timestamp) -> u64 {
         self.families
-            .each(|shard| {
-                shard.sweep(
-                    |commit| self.journal.durable(commit),
-                    |family| family.expires_at.min(family.idle_expires_at) + KEPT_AFTER_END <= now,
-                )
-            })
+            .each(|shard| shard.sweep(|commit| self.journal.durable(commit), now - KEPT_AFTER_END))
             .await
     }
 }

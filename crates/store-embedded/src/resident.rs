@@ -33,6 +33,12 @@ impl<V> Entry<V> {
     }
 }
 
+/// When a record is over by itself.
+pub(crate) trait Ends {
+    /// From then on it does not live any more.
+    fn ends_at(&self) -> Timestamp;
+}
+
 /// The records of one shard.
 pub(crate) struct Resident<V> {
     /// Side by side in one vector, with a table of their places: half as much memory as a table of the records
@@ -42,24 +48,36 @@ pub(crate) struct Resident<V> {
     hand: usize,
     /// Count removals from memory: what was read from the disk before one may be older than what was removed.
     epochs: [u64; EPOCHS],
+    /// No record is over before this.
+    first_end: Timestamp,
+    /// Since the last sweep somebody had a record in hand, and may have ended it.
+    handed_out: bool,
 }
 
 impl<V> Default for Resident<V> {
     fn default() -> Self {
-        Self { entries: IndexMap::default(), hand: 0, epochs: [0; EPOCHS] }
+        Self {
+            entries: IndexMap::default(),
+            hand: 0,
+            epochs: [0; EPOCHS],
+            first_end: Timestamp::FOREVER,
+            handed_out: false,
+        }
     }
 }
 
 /// The place of a key that memory does not know.
 pub(crate) struct Vacancy<'a, V> {
     place: VacantEntry<'a, Key, Entry<V>>,
+    first_end: &'a mut Timestamp,
     /// As in [`Known::Absent`].
     pub(crate) epoch: u64,
 }
 
-impl<V> Vacancy<'_, V> {
+impl<V: Ends> Vacancy<'_, V> {
     /// Puts a new record there.
     pub(crate) fn put(self, value: V, commit: CommitNumber, now: Timestamp) {
+        *self.first_end = value.ends_at().min(*self.first_end);
         self.place.insert(Entry { value: Some(value), commit, used_at: now });
     }
 }
@@ -74,13 +92,16 @@ pub(crate) enum Known<'a, V> {
     Absent(u64),
 }
 
-impl<V> Resident<V> {
+impl<V: Ends> Resident<V> {
     pub(crate) fn get(&mut self, key: &Key) -> Known<'_, V> {
         let epoch = *self.epoch(key);
         match self.entries.get_mut(key) {
             None => Known::Absent(epoch),
             Some(entry) if entry.value.is_none() => Known::Ended(entry.commit),
-            Some(entry) => Known::Live(entry),
+            Some(entry) => {
+                self.handed_out = true;
+                Known::Live(entry)
+            }
         }
     }
 
@@ -88,13 +109,14 @@ impl<V> Resident<V> {
     pub(crate) fn vacancy(&mut self, key: Key) -> Result<Vacancy<'_, V>, CommitNumber> {
         let epoch = *self.epoch(&key);
         match self.entries.entry(key) {
-            map::Entry::Vacant(place) => Ok(Vacancy { place, epoch }),
+            map::Entry::Vacant(place) => Ok(Vacancy { place, first_end: &mut self.first_end, epoch }),
             map::Entry::Occupied(taken) => Err(taken.get().commit),
         }
     }
 
     /// Puts a changed or new record.
     pub(crate) fn put(&mut self, key: Key, value: V, commit: CommitNumber, now: Timestamp) {
+        self.first_end = value.ends_at().min(self.first_end);
         self.entries.insert(key, Entry { value: Some(value), commit, used_at: now });
     }
 
@@ -106,14 +128,23 @@ impl<V> Resident<V> {
         }
     }
 
-    /// Drops durable markers, and records that `over` says have ended long ago; how many went.
-    pub(crate) fn sweep(&mut self, durable: impl Fn(CommitNumber) -> bool, over: impl Fn(&V) -> bool) -> u64 {
+    /// Drops durable markers, and durable records whose end was `until` or before; how many went. Where there can be none,
+    /// nothing is looked at.
+    pub(crate) fn sweep(&mut self, durable: impl Fn(CommitNumber) -> bool, until: Timestamp) -> u64 {
+        if !self.handed_out && self.first_end > until {
+            return 0;
+        }
         let before = self.entries.len();
+        (self.first_end, self.handed_out) = (Timestamp::FOREVER, false);
         // From the end, because the last entry takes the place of one that goes.
         for place in (0..before).rev() {
             let Some((_, entry)) = self.entries.get_index(place) else { continue };
-            if durable(entry.commit) && entry.value.as_ref().is_none_or(&over) {
+            // A marker is over at once.
+            let end = entry.value.as_ref().map_or(until, Ends::ends_at);
+            if end <= until && durable(entry.commit) {
                 self.drop_at(place);
+            } else {
+                self.first_end = end.min(self.first_end);
             }
         }
         if self.entries.capacity() > 4 * self.entries.len() + 64 {
@@ -173,6 +204,43 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1);
 
+    /// A record's word, good for ever.
+    impl Ends for &str {
+        fn ends_at(&self) -> Timestamp {
+            Timestamp::FOREVER
+        }
+    }
+
+    /// A record that is over at its time.
+    impl Ends for Timestamp {
+        fn ends_at(&self) -> Timestamp {
+            *self
+        }
+    }
+
+    #[test]
+    fn a_sweep_finds_what_is_over_whenever_it_came() {
+        let at = Timestamp::from_millis;
+        let mut shard = Resident::default();
+        shard.put([5; 16], at(50), CommitNumber::LOADED, NOW);
+        for (key, end) in [(3, 30), (9, 90)] {
+            let Ok(vacancy) = shard.vacancy([key; 16]) else { panic!("nothing is here yet") };
+            vacancy.put(at(end), CommitNumber::LOADED, NOW);
+        }
+        assert_eq!([29, 30, 49].map(|until| shard.sweep(|_| true, at(until))), [0, 1, 0]);
+        // What is not durable stays, and is looked at again.
+        assert_eq!(shard.sweep(|_| false, at(60)), 0);
+        shard.loaded([7; 16], at(55), 0, NOW);
+        assert_eq!(shard.sweep(|_| true, at(60)), 2);
+        // A record's end may come nearer, or at once, while somebody has it in hand.
+        for end in [Some(at(70)), None] {
+            shard.put([9; 16], at(90), CommitNumber::LOADED, NOW);
+            let Known::Live(entry) = shard.get(&[9; 16]) else { panic!("it is here") };
+            entry.value = end;
+            assert_eq!([70, 70].map(|until| shard.sweep(|_| true, at(until))), [1, 0]);
+        }
+    }
+
     #[test]
     fn a_record_read_before_an_eviction_is_not_put() {
         let mut shard = Resident::default();
@@ -216,7 +284,7 @@ mod tests {
         let Known::Live(entry) = shard.get(&[1; 16]) else { panic!("it is here") };
         entry.end(CommitNumber::LOADED);
         assert_eq!(shard.vacancy([1; 16]).err(), Some(CommitNumber::LOADED), "ended, but known");
-        shard.sweep(|_| true, |_| false);
+        shard.sweep(|_| true, NOW);
         assert!(shard.vacancy([1; 16]).is_ok());
     }
 
@@ -228,7 +296,7 @@ mod tests {
         assert_eq!(entry.end(CommitNumber::LOADED), Some("live"));
         shard.loaded([1; 16], "from disk", 0, NOW);
         assert!(matches!(shard.get(&[1; 16]), Known::Ended(_)));
-        shard.sweep(|_| true, |_| false);
+        shard.sweep(|_| true, NOW);
         shard.loaded([1; 16], "from disk", 0, NOW);
         assert!(matches!(shard.get(&[1; 16]), Known::Absent(_)));
     }

@@ -256,13 +256,20 @@ impl fmt::Debug for Journal {
     }
 }
 
+/// How many memtables are written out before they are merged with what is older. Records are looked up by their key, and
+/// the filter of each table says nearly always whether it is there, so a few more cost little; but what is rewritten all
+/// the time is spread over the whole table, which a merge then reads and writes: half as often as by fjall's default.
+const GATHERED_TABLES: u8 = 8;
+
 fn open_tables(engine: &fjall::Database, memtable_bytes: u64) -> Result<Tables, fjall::Error> {
+    let compaction =
+        Leveled::default().with_table_target_size(memtable_bytes).with_l0_threshold(GATHERED_TABLES);
     let open = |table: Table| {
         engine.keyspace(table.name(), || {
             KeyspaceCreateOptions::default()
                 .max_memtable_size(memtable_bytes)
                 .manual_journal_persist(true)
-                .compaction_strategy(Arc::new(Leveled::default().with_table_target_size(memtable_bytes)))
+                .compaction_strategy(Arc::new(compaction.clone()))
         })
     };
     Ok(Tables {

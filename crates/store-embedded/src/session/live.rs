@@ -7,6 +7,8 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::session::Session;
 use symbolon_protocol::time::Timestamp;
 
+use crate::resident::Ends;
+
 /// How often a session's last use is written, in seconds.
 const USE_WRITTEN_EVERY: u64 = 60;
 
@@ -16,6 +18,12 @@ pub(crate) struct Live {
     pub(super) issuer: IssuerNumber,
     /// When its last use was written, in seconds, rounded up. Good until 2106.
     written_use: u32,
+}
+
+impl Ends for Live {
+    fn ends_at(&self) -> Timestamp {
+        self.session.expires_at
+    }
 }
 
 impl Live {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
-use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions};
 use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
@@ -173,12 +173,7 @@ impl EmbeddedStore {
 
     pub(crate) async fn sweep_sessions(&self, now: Timestamp) -> u64 {
         self.sessions
-            .each(|shard| {
-                shard.sweep(
-                    |commit| self.journal.durable(commit),
-                    |live| live.session.expires_at + symbolon_protocol::time::KEPT_AFTER_END <= now,
-                )
-            })
+            .each(|shard| shard.sweep(|commit| self.journal.durable(commit), now - KEPT_AFTER_END))
             .await
     }
 }

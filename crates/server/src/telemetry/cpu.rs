@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use symbolon_store::figures::thread_stripe;
 
-/// One request in so many is also measured by the thread's CPU clock (about 16 ns per request on average).
-pub const CHECK_ONE_IN: u64 = 64;
+/// One request in so many is also measured by the thread's CPU clock (a poll then costs two system calls more).
+pub const CHECK_ONE_IN: u64 = 256;
 
 /// Measures one request from its arrival, poll by poll.
 #[derive(Debug)]

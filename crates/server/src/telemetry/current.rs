@@ -11,7 +11,7 @@ use super::facts::RequestFacts;
 use super::request_id::RequestId;
 
 thread_local! {
-    static CURRENT: RefCell<Current> = const { RefCell::new(Current::NONE) };
+    static CURRENT: RefCell<Current> = const { RefCell::new(Current(None)) };
 }
 
 /// What is known of a request when it arrives.
@@ -23,29 +23,37 @@ pub struct Arrival {
     pub remote: Option<IpAddr>,
 }
 
-/// A request that a thread can be at work on.
-#[derive(Debug, Default)]
-pub struct Current {
-    pub(super) arrival: Option<Arrival>,
-    pub(super) facts: RequestFacts,
+/// A request that a thread can be at work on, or none. It changes hands twice at every poll: as a pointer.
+#[derive(Debug)]
+pub struct Current(Option<Box<Known>>);
+
+/// What is known of a request.
+#[derive(Debug)]
+struct Known {
+    arrival: Arrival,
+    facts: RequestFacts,
 }
 
 impl Current {
-    const NONE: Self = Self { arrival: None, facts: RequestFacts::new() };
-
     /// A request that has just arrived.
-    pub(super) const fn of(arrival: Arrival) -> Self {
-        Self { arrival: Some(arrival), facts: RequestFacts::new() }
+    pub(super) fn of(arrival: Arrival) -> Self {
+        Self(Some(Box::new(Known { arrival, facts: RequestFacts::new() })))
     }
 
     /// What was known of the current request when it arrived; none outside of every request.
     pub fn arrival() -> Option<Arrival> {
-        CURRENT.with_borrow(|current| current.arrival.clone())
+        CURRENT.with_borrow(|current| current.0.as_ref().map(|known| known.arrival.clone()))
     }
 
-    /// Runs `work` on the facts of the current request. Outside of every request nobody will read them.
+    /// Runs `work` on the facts of the current request. Outside of every request nobody would read them.
     pub(super) fn note(work: impl FnOnce(&mut RequestFacts)) {
-        CURRENT.with_borrow_mut(|current| work(&mut current.facts));
+        CURRENT.with_borrow_mut(|current| current.0.as_mut().map(|known| work(&mut known.facts)));
+    }
+
+    /// The facts of this request, while no thread is at work on it.
+    pub(super) fn facts(&self) -> &RequestFacts {
+        static NONE: RequestFacts = RequestFacts::new();
+        self.0.as_ref().map_or(&NONE, |known| &known.facts)
     }
 
     /// Runs `work` with this request as the thread's current one.
@@ -104,8 +112,8 @@ mod tests {
             RequestFacts::new().oauth_error("invalid_grant").note();
         });
         assert_eq!(id(), None);
-        assert_eq!(first.facts, RequestFacts::new().client_id("one").oauth_error("invalid_grant"));
-        assert_eq!(second.facts, RequestFacts::new().client_id("two"));
+        assert_eq!(*first.facts(), RequestFacts::new().client_id("one").oauth_error("invalid_grant"));
+        assert_eq!(*second.facts(), RequestFacts::new().client_id("two"));
     }
 
     #[test]
@@ -119,6 +127,6 @@ mod tests {
         }));
         assert!(panicked.is_err());
         assert_eq!(id(), None);
-        assert_eq!(current.facts, RequestFacts::new().client_id("one"));
+        assert_eq!(*current.facts(), RequestFacts::new().client_id("one"));
     }
 }

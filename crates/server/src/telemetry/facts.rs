@@ -133,25 +133,32 @@ impl RequestFacts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Current;
+    use super::super::RequestId;
+    use super::super::current::{Arrival, Current};
     use super::*;
+
+    fn arrived() -> Current {
+        let headers =
+            http::HeaderMap::from_iter([("x-request-id".parse().unwrap(), "some-request".parse().unwrap())]);
+        Current::of(Arrival { id: RequestId::inbound(&headers).unwrap(), remote: None })
+    }
 
     #[test]
     fn the_issuer_of_the_request_gives_way_to_that_of_the_answer() {
         let [asked, meant] = ["asked", "meant"].map(IssuerId::trusted);
-        let mut current = Current::default();
+        let mut current = arrived();
         current.within(|| RequestFacts::note_issuer(&asked, "https"));
-        assert_eq!(current.facts.known_issuer(), Some("asked"));
+        assert_eq!(current.facts().known_issuer(), Some("asked"));
         current.within(|| {
             RequestFacts::new().issuer(meant).note();
             RequestFacts::note_issuer(&asked, "https");
         });
-        assert_eq!(current.facts.known_issuer(), Some("meant"));
+        assert_eq!(current.facts().known_issuer(), Some("meant"));
     }
 
     #[test]
     fn facts_noted_later_fill_gaps_and_correct() {
-        let mut current = Current::default();
+        let mut current = arrived();
         current.within(|| RequestFacts::new().oauth_error("invalid_grant").client_id("first").note());
         let second = RequestFacts::new().endpoint(Endpoint::TokenRefreshToken).client_id("second");
         current.within(|| second.note());
@@ -159,6 +166,6 @@ mod tests {
             .endpoint(Endpoint::TokenRefreshToken)
             .oauth_error("invalid_grant")
             .client_id("second");
-        assert_eq!(current.facts, expected);
+        assert_eq!(*current.facts(), expected);
     }
 }

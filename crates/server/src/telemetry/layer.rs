@@ -205,7 +205,7 @@ impl RequestRecord {
 
     fn answered<R>(&mut self, response: &mut Response<R>) {
         let status = response.status();
-        let outcome = Outcome::of(status, self.current.facts.known_oauth_error());
+        let outcome = Outcome::of(status, self.current.facts().known_oauth_error());
         // Whoever sent an id wants it back, and whoever reports an error can name it; others need no header.
         if (outcome.is_error() || self.id.is_inbound())
             && let Ok(id) = HeaderValue::try_from(self.id.to_string())
@@ -218,7 +218,7 @@ impl RequestRecord {
     fn end(&mut self, outcome: Outcome, status: Option<StatusCode>) {
         self.ended = true;
         let Caller { telemetry, remote } = &*self.caller;
-        let facts = &self.current.facts;
+        let facts = self.current.facts();
         let endpoint = facts.known_endpoint().unwrap_or(self.endpoint);
         let cpu_ns = self.meter.busy_ns();
         let duration_ns = if status.is_some() { self.meter.duration_ns() } else { self.meter.elapsed_ns() };

@@ -50,6 +50,14 @@ impl Algorithm {
         }
     }
 
+    /// Whether what is signed is the SHA-256 of the input (RFC 7518 3.3 to 3.5), and not the input itself (RFC 8032 5.1.6).
+    pub const fn signs_sha256(self) -> bool {
+        match self {
+            Self::Rs256 | Self::Ps256 | Self::Es256 => true,
+            Self::EdDsa => false,
+        }
+    }
+
     /// The length of a signature in bytes, where the algorithm alone decides it (RFC 7518 3.4, RFC 8037 3.1);
     /// an RSA signature is as long as its key's modulus: ask the key.
     pub const fn signature_len(self) -> Option<usize> {

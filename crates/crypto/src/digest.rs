@@ -3,7 +3,7 @@
 use std::fmt;
 
 use aws_lc_rs::{constant_time, digest as sha, hkdf, hmac};
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 use crate::secret::SecretArray;
 
@@ -12,51 +12,38 @@ use crate::secret::SecretArray;
 pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     match parts {
         [whole] => to_array(sha::digest(&sha::SHA256, whole).as_ref()),
-        parts => match Gathered::of(parts) {
-            Some(whole) => to_array(sha::digest(&sha::SHA256, whole.as_bytes()).as_ref()),
-            None => {
+        parts => {
+            let gathered = gathered(parts, |whole| to_array(sha::digest(&sha::SHA256, whole).as_ref()));
+            gathered.unwrap_or_else(|| {
                 let mut context = sha::Context::new(&sha::SHA256);
                 for part in parts {
                     context.update(part);
                 }
                 to_array(context.finish().as_ref())
-            }
-        },
+            })
+        }
     }
 }
 
 /// The longest input that is put together before it is digested.
 const GATHERED: usize = 256;
 
-/// A few short parts, one after the other: a digest in one call needs no context, which the library would allocate.
-struct Gathered {
-    bytes: [u8; GATHERED],
-    length: usize,
-}
-
-impl Gathered {
-    fn of(parts: &[&[u8]]) -> Option<Self> {
-        let mut gathered = Self { bytes: [0; GATHERED], length: 0 };
-        for part in parts {
-            let end = gathered.length + part.len();
-            gathered.bytes.get_mut(gathered.length..end)?.copy_from_slice(part);
-            gathered.length = end;
-        }
-        Some(gathered)
+/// What `work` makes of a few short parts, one after the other; none where they are too long. A digest in one call needs
+/// no context, which the library would allocate.
+fn gathered<T>(parts: &[&[u8]], work: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    let mut room = [0; GATHERED];
+    let used = room.get_mut(..parts.iter().map(|part| part.len()).sum())?;
+    let mut free = &mut *used;
+    for part in parts {
+        let (place, rest) = free.split_at_mut_checked(part.len())?;
+        place.copy_from_slice(part);
+        free = rest;
     }
-
-    fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
-    }
-}
-
-impl Drop for Gathered {
-    /// They may have been somebody's secret.
-    fn drop(&mut self) {
-        if let Some(used) = self.bytes.get_mut(..self.length) {
-            used.zeroize();
-        }
-    }
+    let made = work(used);
+    // They may have been somebody's secret. The whole room: `zeroize` goes byte by byte.
+    room.fill(0);
+    optimization_barrier(&room);
+    Some(made)
 }
 
 /// SHA-256 of everything that `input` has to give, read piece by piece.
@@ -73,6 +60,35 @@ pub fn sha256_of(mut input: impl std::io::Read) -> std::io::Result<[u8; 32]> {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// A SHA-256 under way (FIPS 180-4), which can be asked before its end.
+pub struct Sha256(sha::Context);
+
+/// The SHA-256 of an input, as it can be [signed](crate::key::SigningKey::sign_digest).
+pub struct Sha256Digest(pub(crate) sha::Digest);
+
+impl Default for Sha256 {
+    fn default() -> Self {
+        Self(sha::Context::new(&sha::SHA256))
+    }
+}
+
+impl Sha256 {
+    /// Takes in more.
+    pub fn update(&mut self, more: &[u8]) {
+        self.0.update(more);
+    }
+
+    /// The digest of everything so far; more may come.
+    pub fn so_far(&self) -> Sha256Digest {
+        Sha256Digest(self.0.clone().finish())
+    }
+
+    /// The digest of everything.
+    pub fn finish(self) -> [u8; 32] {
+        to_array(self.0.finish().as_ref())
     }
 }
 
@@ -100,18 +116,18 @@ impl HmacKey {
 
     /// The tag of the parts, one after the other.
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut tag = [0; 32];
-        match Gathered::of(parts) {
+        let at_once = gathered(parts, |whole| {
+            let mut tag = [0; 32];
             // In one call: a context is a copy of the key's, 1.2 KB, and each move of it another one.
-            Some(whole) if hmac::sign_to_buffer(&self.0, whole.as_bytes(), &mut tag).is_ok() => tag,
-            _ => {
-                let mut context = hmac::Context::with_key(&self.0);
-                for part in parts {
-                    context.update(part);
-                }
-                to_array(context.sign().as_ref())
+            hmac::sign_to_buffer(&self.0, whole, &mut tag).is_ok().then_some(tag)
+        });
+        at_once.flatten().unwrap_or_else(|| {
+            let mut context = hmac::Context::with_key(&self.0);
+            for part in parts {
+                context.update(part);
             }
-        }
+            to_array(context.sign().as_ref())
+        })
     }
 
     /// Whether `tag` is the whole tag of the parts, compared in constant time.

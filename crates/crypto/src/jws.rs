@@ -14,9 +14,10 @@ pub use header::{EncodedHeader, Header};
 
 use smol_str::SmolStr;
 
+use crate::digest::Sha256;
 use crate::encoding;
 use crate::key::{Signature, SigningKey};
-use crate::signer::{SignError, Signer};
+use crate::signer::{SignError, Signer, SigningInput};
 
 /// The longest token that is looked at, in bytes.
 pub const MAX_LEN: usize = 64 * 1024;
@@ -106,16 +107,59 @@ pub async fn append_compact(
     header: &EncodedHeader,
     payload_json: &[u8],
 ) -> Result<(), SignError> {
-    if header.algorithm() != key.algorithm() || header.kid() != key.kid() {
-        return Err(SignError::HeaderMismatch);
+    check_header(key, header)?;
+    let begin = append_signing_input(out, header, payload_json);
+    let input = out.get(begin..).unwrap_or_default();
+    let signature = signer.sign(key, input.into()).await?;
+    append_signature(out, &signature);
+    Ok(())
+}
+
+/// As [`append_compact`], and answers the SHA-256 of the token where the algorithm signs by SHA-256: the signing input,
+/// which is most of a token, is digested once for both. None for other algorithms.
+///
+/// # Errors
+/// As [`append_compact`].
+pub async fn append_compact_digested(
+    out: &mut Vec<u8>,
+    signer: &dyn Signer,
+    key: &SigningKey,
+    header: &EncodedHeader,
+    payload_json: &[u8],
+) -> Result<Option<[u8; 32]>, SignError> {
+    if !key.algorithm().signs_sha256() {
+        append_compact(out, signer, key, header, payload_json).await?;
+        return Ok(None);
     }
+    check_header(key, header)?;
+    let begin = append_signing_input(out, header, payload_json);
+    let input = out.get(begin..).unwrap_or_default();
+    let mut whole = Sha256::default();
+    whole.update(input);
+    let sha256 = Some(&whole.so_far());
+    let signature = signer.sign(key, SigningInput { bytes: input, sha256 }).await?;
+    let end = out.len();
+    append_signature(out, &signature);
+    whole.update(out.get(end..).unwrap_or_default());
+    Ok(Some(whole.finish()))
+}
+
+/// RFC 7515 4.1.1, 4.1.4: `alg` and `kid` say what signs.
+fn check_header(key: &SigningKey, header: &EncodedHeader) -> Result<(), SignError> {
+    let fits = header.algorithm() == key.algorithm() && header.kid() == key.kid();
+    fits.then_some(()).ok_or(SignError::HeaderMismatch)
+}
+
+/// RFC 7515 5.1; where in `out` it begins.
+fn append_signing_input(out: &mut Vec<u8>, header: &EncodedHeader, payload_json: &[u8]) -> usize {
     let begin = out.len();
     out.extend_from_slice(header.as_str().as_bytes());
     out.push(b'.');
     encoding::append_to(out, payload_json);
-    let input = out.get(begin..).unwrap_or_default();
-    let signature = signer.sign(key, input).await?;
+    begin
+}
+
+fn append_signature(out: &mut Vec<u8>, signature: &Signature) {
     out.push(b'.');
     encoding::append_to(out, signature.as_bytes());
-    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use crate::digest::Sha256Digest;
 use crate::key::{Signature, SigningKey};
 
 /// Why there is no signature.
@@ -16,6 +17,21 @@ pub enum SignError {
     HeaderMismatch,
 }
 
+/// What is to be signed.
+#[derive(Clone, Copy)]
+pub struct SigningInput<'a> {
+    /// All of it.
+    pub bytes: &'a [u8],
+    /// Its SHA-256, where that is known and the key's algorithm signs it ([`signs_sha256`](crate::Algorithm::signs_sha256)).
+    pub sha256: Option<&'a Sha256Digest>,
+}
+
+impl<'a> From<&'a [u8]> for SigningInput<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self { bytes, sha256: None }
+    }
+}
+
 /// A signature under way.
 pub type SignFuture<'a> = Pin<Box<dyn Future<Output = Result<Signature, SignError>> + Send + 'a>>;
 
@@ -25,7 +41,7 @@ pub trait Signer: Send + Sync {
     ///
     /// # Errors
     /// [`SignError::Failed`], in the future's output.
-    fn sign<'a>(&'a self, key: &'a SigningKey, input: &'a [u8]) -> SignFuture<'a>;
+    fn sign<'a>(&'a self, key: &'a SigningKey, input: SigningInput<'a>) -> SignFuture<'a>;
 }
 
 /// Signs at once on the calling thread, before the future is polled.
@@ -33,7 +49,11 @@ pub trait Signer: Send + Sync {
 pub struct InlineSigner;
 
 impl Signer for InlineSigner {
-    fn sign<'a>(&'a self, key: &'a SigningKey, input: &'a [u8]) -> SignFuture<'a> {
-        Box::pin(std::future::ready(key.sign(input)))
+    fn sign<'a>(&'a self, key: &'a SigningKey, input: SigningInput<'a>) -> SignFuture<'a> {
+        let signature = match input.sha256 {
+            Some(digest) => key.sign_digest(digest),
+            None => key.sign(input.bytes),
+        };
+        Box::pin(std::future::ready(signature))
     }
 }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::algorithm::Algorithm;
+use crate::digest;
 use crate::jwk::Jwk;
 use crate::key::VerifyingKey;
 use crate::secret::SecretBytes;
@@ -54,6 +55,22 @@ fn rfc_7515_appendix_a_2() {
         payload,
         b"{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}"
     );
+}
+
+#[test]
+fn the_digest_of_a_token_is_known_where_its_algorithm_signs_one() {
+    for key in KEYS.iter() {
+        let header = EncodedHeader::for_key(key, Some("at+jwt"));
+        let mut answer = b"before ".to_vec();
+        let told = ready(append_compact_digested(&mut answer, &InlineSigner, key, &header, b"{}")).unwrap();
+        let token = std::str::from_utf8(&answer).unwrap().strip_prefix("before ").unwrap();
+        Compact::parse(token).unwrap().verified_payload(key.public()).unwrap();
+        let expected = (key.algorithm() != Algorithm::EdDsa).then(|| digest::sha256(&[token.as_bytes()]));
+        assert_eq!(told, expected, "{}", key.algorithm());
+        let other = EncodedHeader::new(key.algorithm(), "another", None);
+        let refused = ready(append_compact_digested(&mut answer, &InlineSigner, key, &other, b"{}"));
+        assert_eq!(refused, Err(SignError::HeaderMismatch));
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use thread_local::ThreadLocal;
 
 use super::{KeyError, Signature, VerifyingKey, rsa_der};
 use crate::algorithm::Algorithm;
+use crate::digest::Sha256Digest;
 use crate::jwk::{Jwk, KeyParameters};
 use crate::secret::{SecretBytes, SecretString};
 use crate::signer::SignError;
@@ -190,6 +191,25 @@ impl SigningKey {
             }
             Pair::P256(pair) => own(&pair.sign(&random, input)),
             Pair::Ed25519(pair) => own(&pair.try_sign(input)),
+        };
+        signature.map_err(|_| SignError::Failed)
+    }
+
+    /// The raw JWS signature of an input whose SHA-256 is known already, by an algorithm that signs it
+    /// ([`Algorithm::signs_sha256`]).
+    ///
+    /// # Errors
+    /// [`SignError::Failed`], also for an algorithm that does not.
+    pub fn sign_digest(&self, digest: &Sha256Digest) -> Result<Signature, SignError> {
+        let signature = match self.copy() {
+            Pair::Rsa(pair, encoding) => {
+                let mut signature = vec![0; self.public.signature_len()];
+                pair.sign_digest(*encoding, &digest.0, &mut signature)
+                    .map(|()| Signature::from_bytes(&signature))
+            }
+            Pair::P256(pair) => own(&pair.sign_digest(&digest.0)),
+            // RFC 8032 5.1.6: it hashes the input itself, twice.
+            Pair::Ed25519(_) => Err(Unspecified),
         };
         signature.map_err(|_| SignError::Failed)
     }

@@ -73,9 +73,10 @@ impl IdToken {
         }
     }
 
-    /// Binds the signed access token (OpenID Connect Core 3.1.3.6). `algorithm` signs this ID token.
-    pub fn bind(&mut self, access_token: &[u8], algorithm: Algorithm) {
-        self.at_hash = Some(at_hash(access_token, algorithm));
+    /// Binds the signed access token (OpenID Connect Core 3.1.3.6), whose SHA-256 may be known already. `algorithm` signs
+    /// this ID token.
+    pub fn bind(&mut self, access_token: &[u8], sha256: Option<[u8; 32]>, algorithm: Algorithm) {
+        self.at_hash = Some(at_hash(access_token, sha256, algorithm));
     }
 
     /// The JWS payload.
@@ -97,17 +98,14 @@ impl IdToken {
 
 /// The left half of the access token's digest, by the hash of the ID token's algorithm (OpenID Connect Core 3.1.3.6).
 /// Ed25519 hashes with SHA-512 (RFC 8032 5.1).
-pub fn at_hash(access_token: &[u8], algorithm: Algorithm) -> SmolStr {
+fn at_hash(access_token: &[u8], sha256: Option<[u8; 32]>, algorithm: Algorithm) -> SmolStr {
     let mut text = [0; 43];
-    let half = match algorithm {
-        Algorithm::Rs256 | Algorithm::Ps256 | Algorithm::Es256 => {
-            let digest = digest::sha256(&[access_token]);
-            digest.first_chunk::<16>().map(|half| encoding::encode_to_slice(half, &mut text))
-        }
-        Algorithm::EdDsa => {
-            let digest = digest::sha512(access_token);
-            digest.first_chunk::<32>().map(|half| encoding::encode_to_slice(half, &mut text))
-        }
+    let half = if algorithm.signs_sha256() {
+        let digest = sha256.unwrap_or_else(|| digest::sha256(&[access_token]));
+        digest.first_chunk::<16>().map(|half| encoding::encode_to_slice(half, &mut text))
+    } else {
+        let digest = digest::sha512(access_token);
+        digest.first_chunk::<32>().map(|half| encoding::encode_to_slice(half, &mut text))
     };
     // The buffer has room for the longer of the two.
     half.and_then(Result::ok).map(SmolStr::new).unwrap_or_default()

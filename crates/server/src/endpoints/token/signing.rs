@@ -3,7 +3,8 @@
 use axum::response::Response;
 use http::StatusCode;
 use symbolon_crypto::algorithm::Algorithm;
-use symbolon_crypto::jws::append_compact;
+use symbolon_crypto::jws::{append_compact, append_compact_digested};
+use symbolon_crypto::signer::SignError;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token;
 use symbolon_protocol::token::access_token::AccessToken;
@@ -13,7 +14,7 @@ use symbolon_protocol::token::response::{Issued, TokenResponse};
 use symbolon_store::Durable;
 
 use crate::http::{Context, Failure, json, no_store};
-use crate::issuer::TokenType;
+use crate::issuer::{ActiveKey, KeyRing, TokenType};
 
 /// What a grant gives, to be sent once it is durable.
 pub(super) struct Granted {
@@ -47,14 +48,20 @@ impl<'a> Signing<'a> {
     pub(super) async fn answer(&self, granted: &mut Granted) -> Result<Response, Failure> {
         let Granted { access, id, refresh_token, issued_token_type, .. } = granted;
         let mut answer = TokenResponse::begin();
-        self.sign(&mut answer, self.access_token, TokenType::AccessToken, &access.to_json()).await?;
+        let claims = access.to_json();
+        let sha256 = if id.is_some() {
+            self.sign_digested(&mut answer, self.access_token, TokenType::AccessToken, &claims).await?
+        } else {
+            self.sign(&mut answer, self.access_token, TokenType::AccessToken, &claims).await?;
+            None
+        };
         answer.issued(Issued {
             expires_in: access.exp.saturating_sub(self.now.seconds()),
             issued_token_type: *issued_token_type,
             refresh_token: refresh_token.as_ref().map(RefreshToken::expose),
         });
         if let Some(claims) = id {
-            claims.bind(answer.access_token(), self.id_token);
+            claims.bind(answer.access_token(), sha256, self.id_token);
             answer.open_id_token();
             self.sign(&mut answer, self.id_token, TokenType::IdToken, &claims.to_json()).await?;
             answer.close_id_token();
@@ -70,13 +77,38 @@ impl<'a> Signing<'a> {
         typ: TokenType,
         payload: &[u8],
     ) -> Result<(), Failure> {
-        let Context { app, issuer, .. } = self.context;
-        let keys = issuer.keys.load();
+        let keys = self.context.issuer.keys.load();
+        let key = self.key(&keys, algorithm)?;
+        let signer = &*self.context.app.signer;
+        append_compact(answer.token(), signer, &key.key, key.header(typ), payload).await.map_err(failed)
+    }
+
+    /// The same, and answers the token's SHA-256 where signing it told.
+    async fn sign_digested(
+        &self,
+        answer: &mut TokenResponse,
+        algorithm: Algorithm,
+        typ: TokenType,
+        payload: &[u8],
+    ) -> Result<Option<[u8; 32]>, Failure> {
+        let keys = self.context.issuer.keys.load();
+        let key = self.key(&keys, algorithm)?;
+        let signer = &*self.context.app.signer;
+        append_compact_digested(answer.token(), signer, &key.key, key.header(typ), payload)
+            .await
+            .map_err(failed)
+    }
+
+    /// The key that signs with an algorithm; the signature is counted.
+    fn key<'k>(&self, keys: &'k KeyRing, algorithm: Algorithm) -> Result<&'k ActiveKey, Failure> {
         let key = keys
             .signing(algorithm)
             .ok_or_else(|| Failure::Internal(format!("no active signing key for {algorithm}")))?;
-        app.signatures.increment(algorithm as usize);
-        let signed = append_compact(answer.token(), &*app.signer, &key.key, key.header(typ), payload).await;
-        signed.map_err(|error| Failure::Internal(error.to_string()))
+        self.context.app.signatures.increment(algorithm as usize);
+        Ok(key)
     }
+}
+
+fn failed(error: SignError) -> Failure {
+    Failure::Internal(error.to_string())
 }

@@ -51,6 +51,7 @@ pub struct CodeGrant {
     /// Goes back in the ID token (OpenID Connect Core 3.1.2.1).
     pub nonce: Option<String>,
     /// The S256 code challenge (RFC 7636 4.3), decoded.
+    #[serde(with = "challenge")]
     pub code_challenge: Option<[u8; 32]>,
     /// When the user last proved who they are.
     pub auth_time: Timestamp,
@@ -60,4 +61,84 @@ pub struct CodeGrant {
     pub session_expires_at: Timestamp,
     /// When the code ends.
     pub expires_at: Timestamp,
+}
+
+/// The code challenge in records: for machines as one piece, for people (JSON: records in the cluster) as a list.
+mod challenge {
+    use std::fmt;
+
+    use serde::de::{self, Visitor};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type Challenge = [u8; 32];
+
+    pub(super) fn serialize<S: Serializer>(
+        challenge: &Option<Challenge>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            challenge.serialize(serializer)
+        } else {
+            serializer.serialize_bytes(challenge.as_ref().map_or(&[], Challenge::as_slice))
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Challenge>, D::Error> {
+        if deserializer.is_human_readable() {
+            Option::deserialize(deserializer)
+        } else {
+            deserializer.deserialize_bytes(Bytes)
+        }
+    }
+
+    /// Nothing, or all of it.
+    struct Bytes;
+
+    impl Visitor<'_> for Bytes {
+        type Value = Option<Challenge>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a code challenge or nothing")
+        }
+
+        fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+            match bytes {
+                [] => Ok(None),
+                bytes => bytes.try_into().map(Some).map_err(|_| E::invalid_length(bytes.len(), &self)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::fixture;
+
+    #[test]
+    fn a_record_gives_back_what_was_authorized() {
+        let mut code = fixture::code("openid");
+        for challenge in [Some([7; 32]), None] {
+            code.code_challenge = challenge;
+            let record = postcard::to_allocvec(&code).unwrap();
+            assert_eq!(postcard::from_bytes::<CodeGrant>(&record).unwrap(), code);
+            let json = serde_json::to_value(&code).unwrap();
+            assert_eq!(json["code_challenge"], serde_json::json!(challenge));
+            assert_eq!(serde_json::from_value::<CodeGrant>(json).unwrap(), code);
+        }
+    }
+
+    #[test]
+    fn half_a_challenge_is_none() {
+        let code = fixture::code("openid");
+        let mut record = postcard::to_allocvec(&code).unwrap();
+        let at = record
+            .windows(33)
+            .position(|part| part[0] == 32 && part[1..] == code.code_challenge.unwrap())
+            .unwrap();
+        record[at] = 31;
+        assert!(postcard::from_bytes::<CodeGrant>(&record).is_err());
+    }
 }

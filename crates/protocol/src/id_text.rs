@@ -25,19 +25,8 @@ impl IdText {
     }
 
     /// Appends a number in decimal, without leading zeros.
-    pub fn number(&mut self, mut number: u64) -> &mut Self {
-        let begin = self.0.len();
-        loop {
-            self.0.push(b'0' + (number % 10) as u8);
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        if let Some(digits) = self.0.get_mut(begin..) {
-            digits.reverse();
-        }
-        self
+    pub fn number(&mut self, number: u64) -> &mut Self {
+        self.text(itoa::Buffer::new().format(number))
     }
 
     /// Appends bytes in base64url without padding.

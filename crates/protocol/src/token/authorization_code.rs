@@ -105,7 +105,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             binding: None,
         })
     });
-    IssuePlan { access: Box::new(access), id, family }
+    IssuePlan { access, id, family }
 }
 
 #[cfg(test)]

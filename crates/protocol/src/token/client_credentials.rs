@@ -24,7 +24,7 @@ pub fn issue(
     context: &Context<'_>,
     scope: Option<&str>,
     audience: &[&str],
-) -> Result<AccessToken, OAuthError> {
+) -> Result<Box<AccessToken>, OAuthError> {
     let client = context.client;
     // RFC 6749 4.4: MUST only be used by confidential clients.
     if client.is_public() {

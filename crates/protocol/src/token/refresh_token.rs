@@ -275,7 +275,7 @@ pub fn issue(context: &Context<'_>, family: &Family, scope: Scope) -> IssuePlan 
     access.amr = family.amr;
     access.gid = Some(family.grant);
     access.sid.clone_from(&family.sid);
-    IssuePlan { access: Box::new(access), id, family: None }
+    IssuePlan { access, id, family: None }
 }
 
 #[cfg(test)]

@@ -176,7 +176,7 @@ impl Exchange<'_> {
         context: &Context<'_>,
         subject: &AccessToken,
         actor: Option<&AccessToken>,
-    ) -> Result<AccessToken, OAuthError> {
+    ) -> Result<Box<AccessToken>, OAuthError> {
         let Context { issuer, client, now, .. } = *context;
         subject.check(&issuer.url, now).map_err(|_| invalid_subject_token())?;
         check_presenter(client, subject)?;

@@ -29,7 +29,7 @@ fn exchange(
     request: &ExchangeRequest<'_>,
     subject: &AccessToken,
     actor: Option<&AccessToken>,
-) -> Result<AccessToken, ErrorCode> {
+) -> Result<Box<AccessToken>, ErrorCode> {
     check(&world.context(), request)
         .and_then(|exchange| exchange.issue(&world.context(), subject, actor))
         .map_err(|error| error.code)
@@ -218,7 +218,7 @@ fn too_many_exchanges_are_refused_and_nothing_is_dropped() {
     let world = World::new();
     let mut token = access_token("app", "openid");
     for n in 0..MAX_CHAIN {
-        token = exchange(&world, &request(), &token, None).unwrap();
+        token = *exchange(&world, &request(), &token, None).unwrap();
         assert_eq!((token.anc.len(), token.act.as_ref().unwrap().depth()), (n + 1, n + 1));
     }
     assert_eq!(exchange(&world, &request(), &token, None), Err(ErrorCode::InvalidGrant));

@@ -11,5 +11,5 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: Durable) -> Result<G
     let audience: Vec<&str> = granting.form.get_all("audience").collect();
     let access = rule::issue(&granting.rules(), granting.form.get("scope")?, &audience)?;
     granting.context.app.audit.count(Event::ClientCredentialsGranted);
-    Ok(Granted { access: Box::new(access), id: None, refresh_token: None, issued_token_type: None, durable })
+    Ok(Granted { access, id: None, refresh_token: None, issued_token_type: None, durable })
 }

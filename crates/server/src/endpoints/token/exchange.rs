@@ -36,7 +36,7 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     let claims = exchange.issue(&rules, &subject.claims, actor.as_ref().map(|actor| &actor.claims))?;
     granting.context.app.audit.count(Event::TokenExchanged);
     Ok(Granted {
-        access: Box::new(claims),
+        access: claims,
         id: None,
         refresh_token: None,
         issued_token_type: Some(issued_token_type),

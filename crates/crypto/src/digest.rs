@@ -15,11 +15,9 @@ pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
         parts => {
             let gathered = gathered(parts, |whole| to_array(sha::digest(&sha::SHA256, whole).as_ref()));
             gathered.unwrap_or_else(|| {
-                let mut context = sha::Context::new(&sha::SHA256);
-                for part in parts {
-                    context.update(part);
-                }
-                to_array(context.finish().as_ref())
+                let mut digest = Sha256::default();
+                parts.iter().for_each(|part| digest.update(part));
+                digest.finish()
             })
         }
     }
@@ -51,12 +49,12 @@ fn gathered<T>(parts: &[&[u8]], work: impl FnOnce(&[u8]) -> T) -> Option<T> {
 /// # Errors
 /// Those of `input`.
 pub fn sha256_of(mut input: impl std::io::Read) -> std::io::Result<[u8; 32]> {
-    let mut context = sha::Context::new(&sha::SHA256);
+    let mut digest = Sha256::default();
     let mut piece = vec![0; 64 << 10];
     loop {
         match input.read(&mut piece) {
-            Ok(0) => return Ok(to_array(context.finish().as_ref())),
-            Ok(length) => context.update(piece.get(..length).unwrap_or_default()),
+            Ok(0) => return Ok(digest.finish()),
+            Ok(length) => digest.update(piece.get(..length).unwrap_or_default()),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

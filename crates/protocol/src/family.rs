@@ -56,7 +56,12 @@ pub struct Family {
 impl Family {
     /// Whether its time is over.
     pub fn ended(&self, now: Timestamp) -> bool {
-        now >= self.expires_at || now >= self.idle_expires_at
+        now >= self.ends_at()
+    }
+
+    /// When it ends unless it is used.
+    pub fn ends_at(&self) -> Timestamp {
+        self.expires_at.min(self.idle_expires_at)
     }
 }
 

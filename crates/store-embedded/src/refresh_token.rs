@@ -21,14 +21,13 @@ const MOST_PER_SHARD: usize = 8_192;
 
 impl Ends for Arc<Family> {
     fn ends_at(&self) -> Timestamp {
-        self.expires_at.min(self.idle_expires_at)
+        Family::ends_at(self)
     }
 }
 
 /// The change that writes a family.
 pub(crate) fn put(key: &Key, family: &Family) -> Result<Op, StoreError> {
-    let end = family.expires_at.min(family.idle_expires_at);
-    put_record(Table::Families, key, end.millis(), family)
+    put_record(Table::Families, key, family.ends_at().millis(), family)
 }
 
 /// What became of an attempt to begin a family.

@@ -118,7 +118,7 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 #[inline]
-#[allow(clippy::disallowed_methods)] // measuring code: the reading never decides anything
+#[allow(clippy::disallowed_methods, reason = "measuring code: the reading never decides anything")]
 fn now() -> Instant {
     Instant::now()
 }

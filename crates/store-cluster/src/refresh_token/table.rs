@@ -168,7 +168,7 @@ fn document(stored: &Stored) -> Result<String, StoreError> {
 }
 
 fn end_of(family: &Family) -> i64 {
-    capped(family.expires_at.min(family.idle_expires_at)).cast_signed()
+    capped(family.ends_at()).cast_signed()
 }
 
 fn stored_until(stored: &Stored) -> i64 {

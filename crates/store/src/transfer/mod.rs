@@ -192,7 +192,7 @@ impl Record {
     pub fn ends_at(&self) -> Option<Timestamp> {
         match self {
             Self::Session { session, .. } => Some(session.expires_at),
-            Self::Family(_, family) => Some(family.expires_at.min(family.idle_expires_at)),
+            Self::Family(_, family) => Some(family.ends_at()),
             Self::Revocation(_, tombstone) => Some(tombstone.expires_at),
             Self::Assertion(_, until) => Some(*until),
             _ => None,

@@ -54,15 +54,11 @@ struct Stored {
     number: i64,
     bytes: i64,
     content: Vec<u8>,
-    /// The length of its content as it is stored.
-    stored: usize,
 }
 
 impl Stored {
     fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let stored: Vec<u8> = row.get(2)?;
-        let length = stored.len();
-        Ok(Self { number: row.get(0)?, bytes: row.get(1)?, content: unpack(stored)?, stored: length })
+        Ok(Self { number: row.get(0)?, bytes: row.get(1)?, content: unpack(row.get(2)?)? })
     }
 
     /// Deletes its oldest records: those before the time `before`, until `bytes` are freed, and one at least. How many
@@ -82,7 +78,7 @@ impl Stored {
         records.sort_by_key(|(columns, _)| columns.at);
         let mut length = 0;
         let gone = records.iter().take_while(|(columns, line)| {
-            let goes = millis(columns.at) < before && self.packed(length) < bytes;
+            let goes = millis(columns.at) < before && self.share(length) < bytes;
             length += line.len() + 1;
             goes
         });
@@ -95,10 +91,12 @@ impl Stored {
         Ok((gone as u64, self.bytes - left))
     }
 
-    /// What so many bytes of the content take as it is stored, packed together with the others.
-    fn packed(&self, length: usize) -> i64 {
-        let packed = length.saturating_mul(self.stored) / self.content.len().max(1);
-        i64::try_from(packed).unwrap_or(i64::MAX)
+    /// What so many bytes of the content take as the block is stored: packed together with the others, and with the places
+    /// of their users.
+    fn share(&self, length: usize) -> i64 {
+        let length = i64::try_from(length).unwrap_or(i64::MAX);
+        let all = i64::try_from(self.content.len()).unwrap_or(i64::MAX).max(1);
+        length.saturating_mul(self.bytes) / all
     }
 
     /// Deletes all of it.

@@ -1,7 +1,9 @@
 //! Signing as an asynchronous port, so that signatures in flight may be gathered and made together.
 
-use std::future::Future;
+use std::future::{Future, Ready, ready};
 use std::pin::Pin;
+
+use futures_util::future::Either;
 
 use crate::digest::Sha256Digest;
 use crate::key::{Signature, SigningKey};
@@ -32,8 +34,11 @@ impl<'a> From<&'a [u8]> for SigningInput<'a> {
     }
 }
 
-/// A signature under way.
-pub type SignFuture<'a> = Pin<Box<dyn Future<Output = Result<Signature, SignError>> + Send + 'a>>;
+/// A signature that was made already, or is under way.
+pub type SignFuture<'a> = Either<
+    Ready<Result<Signature, SignError>>,
+    Pin<Box<dyn Future<Output = Result<Signature, SignError>> + Send + 'a>>,
+>;
 
 /// Signs, now or together with others.
 pub trait Signer: Send + Sync {
@@ -54,6 +59,6 @@ impl Signer for InlineSigner {
             Some(digest) => key.sign_digest(digest),
             None => key.sign(input.bytes),
         };
-        Box::pin(std::future::ready(signature))
+        Either::Left(ready(signature))
     }
 }

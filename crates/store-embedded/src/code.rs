@@ -107,7 +107,9 @@ impl CodeSalt {
     /// The key of a code, and the veil of its place. Places count the codes that were issued, which is nobody's business;
     /// each code has a veil of its own that nobody without the salt can lift.
     fn digest(&self, issuer: &IssuerId, secret: &[u8]) -> (Key, u64) {
-        let digest = digest::sha256(&[&self.0, issuer.as_str().as_bytes(), &[0], secret]);
+        // Salt and secret have always the same lengths. Where the id behind them is as short as `default`, all of it
+        // is one block of the digest.
+        let digest = digest::sha256(&[&self.0, secret, issuer.as_str().as_bytes()]);
         let (key, rest) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
         let veil = rest.first_chunk().map_or(0, |veil| u64::from_be_bytes(*veil));
         (*key, veil)

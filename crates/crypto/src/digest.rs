@@ -64,7 +64,7 @@ pub fn sha256_of(mut input: impl std::io::Read) -> std::io::Result<[u8; 32]> {
 /// A SHA-256 under way (FIPS 180-4), which can be asked before its end.
 pub struct Sha256(sha::Context);
 
-/// The SHA-256 of an input, as it can be [signed](crate::key::SigningKey::sign_digest).
+/// The SHA-256 of an input, as it can be [signed](crate::key::SigningKey::sign_input).
 pub struct Sha256Digest(pub(crate) sha::Digest);
 
 impl Default for Sha256 {

@@ -24,7 +24,7 @@ pub enum SignError {
 pub struct SigningInput<'a> {
     /// All of it.
     pub bytes: &'a [u8],
-    /// Its SHA-256, where that is known and the key's algorithm signs it ([`signs_sha256`](crate::Algorithm::signs_sha256)).
+    /// Its SHA-256, where that is known.
     pub sha256: Option<&'a Sha256Digest>,
 }
 
@@ -55,10 +55,6 @@ pub struct InlineSigner;
 
 impl Signer for InlineSigner {
     fn sign<'a>(&'a self, key: &'a SigningKey, input: SigningInput<'a>) -> SignFuture<'a> {
-        let signature = match input.sha256 {
-            Some(digest) => key.sign_digest(digest),
-            None => key.sign(input.bytes),
-        };
-        Either::Left(ready(signature))
+        Either::Left(ready(key.sign_input(input)))
     }
 }

@@ -25,7 +25,7 @@ pub use counter::{
     StripedCounter,
 };
 pub use histogram::{HistogramSet, HistogramSnapshot};
-pub use shard::{KindSnapshot, MAX_SHARDS, OperationTimer, ShardFigures, ShardSnapshot};
+pub use shard::{KindSnapshot, MAX_SHARDS, OperationTimer, ShardFigures, ShardSnapshot, machine_now};
 pub(crate) use stripe::Padded;
 pub use stripe::{OwnStripe, own_stripe, thread_stripe};
 pub use thread::{StoreOperation, ThreadWork, noting_operations, thread_work};

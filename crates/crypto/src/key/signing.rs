@@ -17,10 +17,9 @@ use thread_local::ThreadLocal;
 
 use super::{KeyError, Signature, VerifyingKey, rsa_der};
 use crate::algorithm::Algorithm;
-use crate::digest::Sha256Digest;
 use crate::jwk::{Jwk, KeyParameters};
 use crate::secret::{SecretBytes, SecretString};
-use crate::signer::SignError;
+use crate::signer::{SignError, SigningInput};
 
 /// The sizes in which RSA keys are made. Others from 2048 to 8192 bits can be imported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,34 +181,29 @@ impl SigningKey {
     /// # Errors
     /// [`SignError::Failed`]
     pub fn sign(&self, input: &[u8]) -> Result<Signature, SignError> {
-        let random = SystemRandom::new();
-        let signature = match self.copy() {
-            Pair::Rsa(pair, encoding) => {
-                let mut signature = vec![0; self.public.signature_len()];
-                pair.sign(*encoding, &random, input, &mut signature)
-                    .map(|()| Signature::from_bytes(&signature))
-            }
-            Pair::P256(pair) => own(&pair.sign(&random, input)),
-            Pair::Ed25519(pair) => own(&pair.try_sign(input)),
-        };
-        signature.map_err(|_| SignError::Failed)
+        self.sign_input(input.into())
     }
 
-    /// The raw JWS signature of an input whose SHA-256 is known already, by an algorithm that signs it
-    /// ([`Algorithm::signs_sha256`]).
+    /// The same of an input whose SHA-256 may be known already. Ed25519 does not look at it: it hashes the input itself,
+    /// twice (RFC 8032 5.1.6).
     ///
     /// # Errors
-    /// [`SignError::Failed`], also for an algorithm that does not.
-    pub fn sign_digest(&self, digest: &Sha256Digest) -> Result<Signature, SignError> {
-        let signature = match self.copy() {
-            Pair::Rsa(pair, encoding) => {
+    /// [`SignError::Failed`]
+    pub fn sign_input(&self, input: SigningInput<'_>) -> Result<Signature, SignError> {
+        let SigningInput { bytes, sha256 } = input;
+        let random = SystemRandom::new();
+        let signature = match (self.copy(), sha256) {
+            (Pair::Rsa(pair, encoding), sha256) => {
                 let mut signature = vec![0; self.public.signature_len()];
-                pair.sign_digest(*encoding, &digest.0, &mut signature)
-                    .map(|()| Signature::from_bytes(&signature))
+                let signed = match sha256 {
+                    Some(digest) => pair.sign_digest(*encoding, &digest.0, &mut signature),
+                    None => pair.sign(*encoding, &random, bytes, &mut signature),
+                };
+                signed.map(|()| Signature::from_bytes(&signature))
             }
-            Pair::P256(pair) => own(&pair.sign_digest(&digest.0)),
-            // RFC 8032 5.1.6: it hashes the input itself, twice.
-            Pair::Ed25519(_) => Err(Unspecified),
+            (Pair::P256(pair), Some(digest)) => own(&pair.sign_digest(&digest.0)),
+            (Pair::P256(pair), None) => own(&pair.sign(&random, bytes)),
+            (Pair::Ed25519(pair), _) => own(&pair.try_sign(bytes)),
         };
         signature.map_err(|_| SignError::Failed)
     }

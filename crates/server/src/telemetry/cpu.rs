@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use symbolon_store::figures::thread_stripe;
+use symbolon_store::figures::{machine_now, thread_stripe};
 
 /// One request in so many is also measured by the thread's CPU clock (a poll then costs two system calls more).
 pub const CHECK_ONE_IN: u64 = 256;
@@ -48,7 +48,7 @@ impl PollMeter {
             busy: Duration::ZERO,
             broken: false,
         });
-        let now = now();
+        let now = machine_now();
         Self { started: now, running_since: Some(now), last_left: now, busy: Duration::ZERO, check }
     }
 
@@ -67,11 +67,11 @@ impl PollMeter {
                 if let Some(check) = &mut self.check {
                     check.entered = thread_clock();
                 }
-                now()
+                machine_now()
             }
         };
         let result = poll();
-        let left = now();
+        let left = machine_now();
         self.last_left = left;
         self.busy += left.saturating_duration_since(since);
         if let Some(check) = &mut self.check {
@@ -101,7 +101,7 @@ impl PollMeter {
 
     /// Nanoseconds from the start to now, for a request that ends outside a poll.
     pub fn elapsed_ns(&self) -> u64 {
-        nanoseconds(now().saturating_duration_since(self.started))
+        nanoseconds(machine_now().saturating_duration_since(self.started))
     }
 
     /// Nanoseconds of thread CPU time spent in polls, where this request was chosen for the check.
@@ -115,12 +115,6 @@ impl PollMeter {
 fn nanoseconds(duration: Duration) -> u64 {
     // 64 bits of nanoseconds are 584 years.
     duration.as_secs().wrapping_mul(1_000_000_000).wrapping_add(u64::from(duration.subsec_nanos()))
-}
-
-#[inline]
-#[allow(clippy::disallowed_methods, reason = "measuring code: the reading never decides anything")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 /// CPU time of the calling thread.

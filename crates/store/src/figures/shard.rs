@@ -109,7 +109,14 @@ impl ShardFigures {
         }
         self.histograms.record(WALL, wall_ns);
         let kind = self.kind;
-        thread::record(wall_ns, || StoreOperation { kind, shard, queue_wait_ns, wall_ns, ended: now(), ok });
+        thread::record(wall_ns, || StoreOperation {
+            kind,
+            shard,
+            queue_wait_ns,
+            wall_ns,
+            ended: machine_now(),
+            ok,
+        });
     }
 
     /// One operation on a shard that memory answered: reading the clock would take as long, so that its time counts as
@@ -122,7 +129,7 @@ impl ShardFigures {
     /// Starts measuring an operation on a shard.
     #[inline]
     pub fn start(&self, shard: u32) -> OperationTimer<'_> {
-        OperationTimer { figures: self, shard, started: now(), queue_wait_ns: 0 }
+        OperationTimer { figures: self, shard, started: machine_now(), queue_wait_ns: 0 }
     }
 
     /// The figures as of now.
@@ -174,14 +181,14 @@ const fn block_length(block: usize) -> u32 {
     if block == 0 { 1 << FIRST_BLOCK_BITS } else { first_shard(block) }
 }
 
-/// The machine's own clock, not the injected one: how long an operation took is a fact about the machine, whatever time
+/// The machine's own clock, not the injected one: how long something took is a fact about the machine, whatever time
 /// a test lets it be, and goes into figures only.
 #[inline]
 #[allow(
     clippy::disallowed_methods,
     reason = "a duration of the machine, for figures only: no reading decides anything"
 )]
-fn now() -> Instant {
+pub fn machine_now() -> Instant {
     Instant::now()
 }
 
@@ -213,7 +220,7 @@ impl OperationTimer<'_> {
 
 #[inline]
 fn nanoseconds(since: Instant) -> u64 {
-    u64::try_from(now().saturating_duration_since(since).as_nanos()).unwrap_or(u64::MAX)
+    u64::try_from(machine_now().saturating_duration_since(since).as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// One kind of state at one moment.

@@ -164,7 +164,7 @@ mod tests {
             expires_at: Timestamp::FOREVER,
             amr: Amr::default(),
             clients: Box::default(),
-            predecessors: Box::default(),
+            predecessors: Default::default(),
         }
     }
 

@@ -1,8 +1,9 @@
 //! Sessions: a user's sign-in at the provider, known to one browser.
 
 use std::fmt;
+use std::ops::Deref;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use smol_str::SmolStr;
 
 use crate::id::{ClientId, Sid, UserId};
@@ -104,12 +105,40 @@ pub struct Session {
     pub expires_at: Timestamp,
     /// How the user signed in.
     pub amr: Amr,
-    /// Clients that already had a grant in this session. Boxed, as are the predecessors: sessions are kept by the
-    /// million, and a vector of one has room for four.
+    /// Clients that already had a grant in this session. Boxed: sessions are kept by the million, and a vector of one
+    /// has room for four.
     pub clients: Box<[ClientId]>,
     /// The names of this browser's earlier sessions of the same user, the latest last: what hangs on them ends with
     /// this one. At most [`MOST_PREDECESSORS`].
-    pub predecessors: Box<[Sid]>,
+    pub predecessors: Predecessors,
+}
+
+/// The names of earlier sessions: one word, because nearly every session has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Vec<Sid>")]
+pub struct Predecessors(
+    #[allow(clippy::box_collection, reason = "a vector, or a boxed slice, takes two words more")]
+    Option<Box<Vec<Sid>>>,
+);
+
+impl From<Vec<Sid>> for Predecessors {
+    fn from(names: Vec<Sid>) -> Self {
+        Self((!names.is_empty()).then(|| Box::new(names)))
+    }
+}
+
+impl Deref for Predecessors {
+    type Target = [Sid];
+
+    fn deref(&self) -> &[Sid] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Serialize for Predecessors {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
 }
 
 /// How many earlier sessions a session stands for.
@@ -160,8 +189,13 @@ mod tests {
             expires_at: Timestamp::from_millis(2),
             amr: Amr::default(),
             clients: Box::new([ClientId::trusted("rp")]),
-            predecessors: Box::default(),
+            predecessors: Predecessors::default(),
         }
+    }
+
+    #[test]
+    fn a_session_and_the_counts_of_its_handle_are_two_cache_lines() {
+        assert_eq!(size_of::<Session>() + 2 * size_of::<usize>(), 128);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Users and their claims (OpenID Connect Core 5.1).
 
-use serde::{Deserialize, Serialize};
+use std::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::id::UserId;
 use crate::time::Timestamp;
@@ -17,7 +20,7 @@ pub struct User {
     pub email_verified: bool,
     /// The other standard claims.
     #[serde(flatten)]
-    pub profile: Profile,
+    pub profile: UserProfile,
     /// Whether the user may sign in and its tokens are good.
     #[serde(default = "active")]
     pub active: bool,
@@ -29,6 +32,53 @@ pub struct User {
 
 fn active() -> bool {
     true
+}
+
+/// A user's [`Profile`], which takes no memory while it has no claim: users are kept in memory by the hundred thousand,
+/// and most have an e-mail address alone.
+#[derive(Clone, Debug, Default)]
+pub struct UserProfile(Option<Box<Profile>>);
+
+static NO_CLAIM: LazyLock<Profile> = LazyLock::new(Profile::default);
+
+impl From<Profile> for UserProfile {
+    fn from(profile: Profile) -> Self {
+        Self((profile != *NO_CLAIM).then(|| Box::new(profile)))
+    }
+}
+
+impl Deref for UserProfile {
+    type Target = Profile;
+
+    fn deref(&self) -> &Profile {
+        self.0.as_deref().unwrap_or(&NO_CLAIM)
+    }
+}
+
+impl DerefMut for UserProfile {
+    fn deref_mut(&mut self) -> &mut Profile {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl PartialEq for UserProfile {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for UserProfile {}
+
+impl Serialize for UserProfile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for UserProfile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Profile::deserialize(deserializer).map(Self::from)
+    }
 }
 
 /// The standard claims of the scopes `profile`, `address` and `phone` (OpenID Connect Core 5.1).
@@ -102,5 +152,26 @@ impl PasswordHash {
     /// The PHC string.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_without_a_claim_takes_no_memory_and_reads_as_one() {
+        let text = r#"{"id":"ann","email":null,"active":true,"created_at":1,"updated_at":1}"#;
+        let mut user: User = serde_json::from_str(text).unwrap();
+        assert!(user.profile.0.is_none() && user.profile.name.is_none());
+        assert!(size_of::<User>() <= 80);
+        let bare = user.clone();
+        user.profile.name = Some("Ann".to_owned());
+        assert_ne!(user, bare);
+        let text = serde_json::to_string(&user).unwrap();
+        assert!(text.contains(r#""name":"Ann""#) && !text.contains("locale"), "{text}");
+        assert_eq!(serde_json::from_str::<User>(&text).unwrap(), user);
+        user.profile.name = None;
+        assert_eq!(user, bare);
     }
 }

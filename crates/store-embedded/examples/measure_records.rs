@@ -25,7 +25,7 @@ fn user(n: usize) -> User {
         id: UserId::trusted(format!("{scattered:016x}{n:016x}")),
         email: Some(format!("user{scattered:016x}@example.com")),
         email_verified: true,
-        profile: Profile { name: Some(format!("User {n}")), ..Profile::default() },
+        profile: Profile { name: Some(format!("User {n}")), ..Profile::default() }.into(),
         active: true,
         created_at: NOW,
         updated_at: NOW,

@@ -38,7 +38,7 @@ fn session(issuer: &IssuerId, id: &SessionId, n: usize) -> Session {
         expires_at: NOW + DAY,
         amr: Amr::of(AuthenticationMethod::Pwd),
         clients: Box::default(),
-        predecessors: Box::default(),
+        predecessors: Default::default(),
     }
 }
 

@@ -40,7 +40,7 @@ fn session() -> Session {
         expires_at: NOW + Duration::from_secs(600),
         amr: Amr::of(AuthenticationMethod::Pwd),
         clients: Box::default(),
-        predecessors: Box::default(),
+        predecessors: Default::default(),
     }
 }
 

@@ -109,7 +109,8 @@ pub(crate) fn user() -> User {
                 ..crate::user::Address::default()
             })),
             ..crate::user::Profile::default()
-        },
+        }
+        .into(),
         active: true,
         created_at: Timestamp::EPOCH,
         updated_at: Timestamp::from_millis(1_600_000_000_999),

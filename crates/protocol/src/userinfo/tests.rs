@@ -32,7 +32,7 @@ fn claims_by_scope_of_openid_connect_core_5_4() {
 
 #[test]
 fn claims_that_a_user_lacks_are_left_out() {
-    let nobody = User { email: None, profile: crate::user::Profile::default(), ..user() };
+    let nobody = User { email: None, profile: crate::user::UserProfile::default(), ..user() };
     let token = access_token("app", "openid email phone address profile");
     let json: Value = serde_json::from_slice(&claims(&token, Some(&nobody)).unwrap().to_json()).unwrap();
     assert_eq!(json, json!({"sub": "u-1", "updated_at": 1_600_000_000}));

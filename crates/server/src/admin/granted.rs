@@ -33,7 +33,7 @@ pub(super) fn session(call: &Call, user: UserId, lives: Duration) -> (SessionId,
         expires_at: now + lives,
         amr: Amr::of(AuthenticationMethod::AdminApi),
         clients: Box::default(),
-        predecessors: Box::default(),
+        predecessors: Default::default(),
     };
     (id, session)
 }

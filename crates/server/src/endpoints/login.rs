@@ -272,7 +272,7 @@ async fn sign_in(
         expires_at: now + lives,
         amr: Amr::of(AuthenticationMethod::Pwd),
         clients: Box::default(),
-        predecessors: Box::default(),
+        predecessors: Default::default(),
     };
     let mut durable = Durable::already();
     let old = asked.session(&mut durable).await?;

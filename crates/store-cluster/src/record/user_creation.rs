@@ -195,7 +195,7 @@ async fn refused<'a>(
 mod tests {
     use symbolon_protocol::id::UserId;
     use symbolon_protocol::time::Timestamp;
-    use symbolon_protocol::user::{Profile, User};
+    use symbolon_protocol::user::{User, UserProfile};
 
     use super::*;
 
@@ -205,7 +205,7 @@ mod tests {
             id: UserId::parse(id).unwrap(),
             email: (!email.is_empty()).then(|| email.to_owned()),
             email_verified: false,
-            profile: Profile::default(),
+            profile: UserProfile::default(),
             active: true,
             created_at: now,
             updated_at: now,

@@ -25,7 +25,7 @@ fn session(store: &ClusterStore, number: u64) -> (SessionId, Session) {
         expires_at: NOW + Duration::from_secs(3_600),
         amr: Amr::of(AuthenticationMethod::Pwd),
         clients: Box::default(),
-        predecessors: Box::default(),
+        predecessors: Default::default(),
     };
     (id, session)
 }

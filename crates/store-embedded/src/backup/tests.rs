@@ -12,7 +12,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, Jti, Sid, UserId};
 use symbolon_protocol::revocation::{SessionEnd, Target, Tombstone};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Amr, Session, SessionId};
-use symbolon_protocol::user::{Profile, User};
+use symbolon_protocol::user::{User, UserProfile};
 use symbolon_store::backup::BackupError;
 use symbolon_store::port::{PageRequest, RefreshTokens, Revocations, Sessions, Store, Users};
 use symbolon_store::shard::{FirstShards, Kind, Route, sid_of};
@@ -55,7 +55,7 @@ fn user(name: &str) -> User {
         id: UserId::trusted(name),
         email: Some(format!("{name}@example.com")),
         email_verified: true,
-        profile: Profile::default(),
+        profile: UserProfile::default(),
         active: true,
         created_at: NOW,
         updated_at: NOW,
@@ -75,7 +75,7 @@ fn session(user: &str, id: &SessionId) -> Session {
         expires_at: NOW + 24 * HOUR,
         amr: Amr::default(),
         clients: Box::default(),
-        predecessors: Box::default(),
+        predecessors: Default::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::time::Timestamp;
-use symbolon_protocol::user::{Profile, User};
+use symbolon_protocol::user::{User, UserProfile};
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
 use symbolon_store::port::{Audit, Changed, Consents, Created, Store, Users};
@@ -23,7 +23,7 @@ fn user(id: &str) -> User {
         id: UserId::parse(id).unwrap(),
         email: Some(format!("{id}@example.com")),
         email_verified: true,
-        profile: Profile::default(),
+        profile: UserProfile::default(),
         active: true,
         created_at: NOW,
         updated_at: NOW,

@@ -26,7 +26,7 @@ fn session(issuer: &IssuerId, id: &SessionId, user: &str) -> Session {
         expires_at: NOW + HOUR,
         amr: Amr::default(),
         clients: Box::default(),
-        predecessors: ["a", "b"].map(Sid::trusted).into(),
+        predecessors: Vec::from(["a", "b"].map(Sid::trusted)).into(),
     }
 }
 

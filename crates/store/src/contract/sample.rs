@@ -79,7 +79,7 @@ pub fn user(id: &str, email: Option<&str>, now: Timestamp) -> User {
         id: UserId::parse(id).unwrap(),
         email: email.map(str::to_owned),
         email_verified: false,
-        profile: Profile { name: Some(format!("Name of {id}")), ..Profile::default() },
+        profile: Profile { name: Some(format!("Name of {id}")), ..Profile::default() }.into(),
         active: true,
         created_at: now,
         updated_at: now,
@@ -140,7 +140,7 @@ pub fn session(issuer: &IssuerId, id: &SessionId, user: &str, now: Timestamp) ->
         expires_at: now + HOUR,
         amr: Amr::of(AuthenticationMethod::Pwd),
         clients: Box::default(),
-        predecessors: Box::default(),
+        predecessors: Default::default(),
     }
 }
 

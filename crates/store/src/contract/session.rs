@@ -237,7 +237,7 @@ async fn takes_its_tokens_along(back_end: &dyn BackEnd) {
     for way in 0..3 {
         let id = draw_session(&**store, &scene.random);
         let mut opened = session(issuer, &id, "user", *now);
-        opened.predecessors = Box::new([Sid::trusted(format!("before-{way}")), Sid::trusted("first")]);
+        opened.predecessors = vec![Sid::trusted(format!("before-{way}")), Sid::trusted("first")].into();
         told(store.open_session(issuer, &id, opened.clone()).await).await;
         let lineages: Vec<_> =
             opened.sids().map(|sid| lineage_in(issuer, &opened, sid, *now + MINUTE)).collect();

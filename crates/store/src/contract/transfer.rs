@@ -230,7 +230,7 @@ async fn plant_records(scene: &Scene) -> (Vec<(User, Option<PasswordHash>)>, Cli
     for (id, password) in [("zoe", Some("$argon2id$z")), ("ann", Some("$argon2id$a")), ("mia", None)] {
         let profile = Profile { preferred_username: Some("same".into()), ..Profile::default() };
         let email = format!("{id}@example.com");
-        let one_user = User { profile, ..user(id, Some(&email), *now) };
+        let one_user = User { profile: profile.into(), ..user(id, Some(&email), *now) };
         let password = password.map(|hash| PasswordHash::new(hash.to_owned()));
         let created = store.create_user(one, one_user.clone(), password.clone()).await.unwrap();
         assert_eq!(created, Created::Created);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::session::SessionId;
-use symbolon_protocol::user::{Profile, User};
+use symbolon_protocol::user::{User, UserProfile};
 use symbolon_server::demo::{self, Demo};
 use symbolon_testkit::{Answer, AuthorizationRequest, Browser, Options, RelyingParty, TestServer, TokenSet};
 
@@ -33,7 +33,7 @@ impl Scene {
             id: UserId::trusted("other"),
             email: Some("other@example.com".into()),
             email_verified: true,
-            profile: Profile::default(),
+            profile: UserProfile::default(),
             active: true,
             created_at: server.now(),
             updated_at: server.now(),

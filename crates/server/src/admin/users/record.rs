@@ -57,6 +57,7 @@ impl Described {
     /// A new user of these members.
     pub(in crate::admin) fn into_user(self, id: UserId, now: Timestamp) -> User {
         let Self { email, email_verified, profile, active } = self;
+        let profile = profile.into();
         User { id, email, email_verified, profile, active, created_at: now, updated_at: now }
     }
 

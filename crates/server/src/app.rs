@@ -13,6 +13,7 @@ use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::{Changed, Created};
 use symbolon_store::{Durable, Store, StoreError};
+use tokio::sync::SetOnce;
 
 use crate::audit::AuditLog;
 use crate::clock::Clock;
@@ -70,6 +71,7 @@ pub struct App {
     pub admin_secret: ArcSwap<[u8; 32]>,
     clock: Arc<dyn Clock>,
     leaving: AtomicBool,
+    recovered: SetOnce<()>,
     /// Held from reading the store to swapping what was read in: whoever reads later swaps later.
     following: tokio::sync::Mutex<()>,
     changes: OnceLock<Arc<Changes>>,
@@ -90,6 +92,7 @@ impl App {
     pub fn new(config: Config, ports: Ports, registry: Arc<Registry>, admin_secret: [u8; 32]) -> Arc<Self> {
         let signatures = registry.signatures(&["RS256", "PS256", "ES256", "EdDSA"]);
         let figures = Arc::clone(ports.store.figures());
+        let recovered = ports.store.is_recovered().then_some(());
         registry.register(Arc::clone(&figures) as Arc<dyn crate::telemetry::MetricSource>);
         let traced = &config.telemetry;
         let tracer = traced.otlp_endpoint.as_ref().map(|collector| {
@@ -107,6 +110,7 @@ impl App {
             store: ports.store,
             clock: ports.clock,
             leaving: AtomicBool::new(false),
+            recovered: SetOnce::new_with(recovered),
             following: tokio::sync::Mutex::default(),
             changes: OnceLock::new(),
             random: ports.random,
@@ -116,6 +120,22 @@ impl App {
             signatures,
             admin_secret: ArcSwap::from_pointee(admin_secret),
         })
+    }
+
+    /// The store is recovered: requests that wait for it are handled now.
+    pub fn note_recovered(&self) {
+        // Whoever says it a second time says nothing new.
+        drop(self.recovered.set(()));
+    }
+
+    /// Whether the store is recovered.
+    pub(crate) fn is_recovered(&self) -> bool {
+        self.recovered.initialized()
+    }
+
+    /// Resolves once it is.
+    pub(crate) async fn recovered(&self) {
+        self.recovered.wait().await;
     }
 
     /// From now on the server is not ready, though it goes on as before: it will stop soon.

@@ -69,6 +69,22 @@ impl Demo {
         }
     }
 
+    /// Sets the user's password again where `demo.json` has another one. Apart from [`prepare`], because checking a
+    /// password takes longer than the rest of a start.
+    ///
+    /// # Errors
+    /// [`DemoError`]
+    pub async fn keep_password(&self, app: &App) -> Result<(), DemoError> {
+        let issuer = IssuerId::default_issuer();
+        let password = || SecretString::new(self.password.clone());
+        let Some((user, hash)) = app.store.user_by_login(&issuer, &self.email).await? else { return Ok(()) };
+        if !app.passwords.verify(password(), hash).await? {
+            let hash = app.passwords.hash(password()).await?;
+            app.store.set_password(&issuer, &user.id, Some(hash)).await?;
+        }
+        Ok(())
+    }
+
     /// What to print at every start: where to go, and as whom.
     pub fn greeting(&self, issuer: &str) -> String {
         let Self { email, password, .. } = self;
@@ -225,21 +241,12 @@ async fn ensure_client(app: &App, wanted: Client) -> Result<(), DemoError> {
     Ok(())
 }
 
-/// Creates the user, or sets its password again where `demo.json` has another one.
+/// Creates the user where there is none.
 async fn ensure_user(app: &App, demo: &Demo, now: Timestamp) -> Result<(), DemoError> {
     let issuer = IssuerId::default_issuer();
-    let password = || SecretString::new(demo.password.clone());
-    match app.store.user_by_login(&issuer, &demo.email).await? {
-        Some((user, hash)) => {
-            if !app.passwords.verify(password(), hash).await? {
-                let hash = app.passwords.hash(password()).await?;
-                app.store.set_password(&issuer, &user.id, Some(hash)).await?;
-            }
-        }
-        None => {
-            let hash = app.passwords.hash(password()).await?;
-            app.store.create_user(&issuer, user(app, demo, now), Some(hash)).await?;
-        }
+    if app.store.user_by_login(&issuer, &demo.email).await?.is_none() {
+        let hash = app.passwords.hash(SecretString::new(demo.password.clone())).await?;
+        app.store.create_user(&issuer, user(app, demo, now), Some(hash)).await?;
     }
     Ok(())
 }
@@ -255,7 +262,8 @@ fn user(app: &App, demo: &Demo, now: Timestamp) -> User {
             family_name: Some("User".to_owned()),
             preferred_username: Some("demo".to_owned()),
             ..Profile::default()
-        },
+        }
+        .into(),
         active: true,
         created_at: now,
         updated_at: now,

@@ -25,7 +25,7 @@ impl EmbeddedStore {
 
     pub(crate) fn load_assertion_marks(&self) -> Result<u64, StoreError> {
         let mut loaded = 0;
-        for record in self.journal.scan_prefix(Table::AssertionMarks, &[]) {
+        for record in self.journal.scan_prefix(Table::AssertionMarks, &[]).map_err(crate::failed)? {
             let (key, value) = record.map_err(crate::failed)?;
             let (Some(key), Some((end, _))) = (key.first_chunk::<16>(), split_value(&value)) else {
                 return Err(StoreError::Failed("an assertion mark is cut short".into()));

@@ -40,6 +40,21 @@ impl EmbeddedStore {
         }
     }
 
+    /// Opens the shards of a kind, as they are stored or, at the first start, as the configuration says.
+    pub(crate) fn open_generations(&self, kind: Kind, shards: u32, now: Timestamp) -> Result<(), StoreError> {
+        // Codes, challenges and the like did not survive: their ids of before the restart must find nothing.
+        let generations = match stored(&self.journal, kind)? {
+            Some(stored) => stored,
+            None => {
+                let (first, _) = opened(&[], shards, now);
+                self.journal.append([put(kind, &first)?]);
+                first
+            }
+        };
+        self.on_kind(kind, Set(&generations));
+        Ok(())
+    }
+
     /// Drops closed generations whose last id has ended.
     pub(crate) async fn sweep_generations(&self, now: Timestamp) -> Result<(), StoreError> {
         let _changing = self.generations_change.lock().await;

@@ -34,9 +34,9 @@ mod session;
 mod sharded;
 mod store;
 
-pub use open::{EmbeddedError, EmbeddedOptions};
+pub use open::{EmbeddedError, EmbeddedOptions, Recovery};
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::figures::StoreFigures;
@@ -63,8 +63,8 @@ pub struct EmbeddedStore {
     everywhere: revocation::Everywhere,
     /// Held while generations change.
     generations_change: tokio::sync::Mutex<()>,
-    /// Access tokens that were issued up to here are not accepted.
-    epoch: Option<Timestamp>,
+    /// Access tokens that were issued up to here are not accepted. Known once the store is recovered.
+    epoch: OnceLock<Option<Timestamp>>,
     assertions: Sharded<assertion::AssertionShard>,
     records: Arc<record::Records>,
 }

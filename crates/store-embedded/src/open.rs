@@ -1,13 +1,13 @@
 //! Opening the store: directory, engines, generations, tombstones.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreFigures;
-use symbolon_store::shard::{FirstShards, Generation, Kind, opened};
+use symbolon_store::shard::{FirstShards, Kind};
 use symbolon_store::transfer::Freeze;
 
 use crate::database::{Database, DatabaseError, DatabaseOptions};
@@ -19,7 +19,7 @@ use crate::record::Records;
 use crate::revocation::Everywhere;
 use crate::session::SessionIssuers;
 use crate::sharded::Sharded;
-use crate::{EmbeddedStore, decode, freeze, generation, put_record};
+use crate::{EmbeddedStore, decode, freeze, put_record};
 
 /// How far the clock may be behind the last time that the store saw.
 const CLOCK_BEHIND: Duration = Duration::from_secs(15 * 60);
@@ -40,6 +40,21 @@ pub struct EmbeddedOptions {
     pub now: UnixMillis,
     /// Take the clock as it is, though it is far behind the time that the store saw last.
     pub accept_clock: bool,
+}
+
+/// How to recover the store.
+pub struct Recovery {
+    shards: FirstShards,
+    now: UnixMillis,
+    accept_clock: bool,
+}
+
+impl Recovery {
+    /// As the options say.
+    #[must_use]
+    pub fn of(options: &EmbeddedOptions) -> Self {
+        Self { shards: options.shards, now: Arc::clone(&options.now), accept_clock: options.accept_clock }
+    }
 }
 
 /// Why the store could not be opened.
@@ -67,13 +82,24 @@ pub enum EmbeddedError {
 }
 
 impl EmbeddedStore {
-    /// Opens the store and loads every live tombstone. Blocks.
+    /// Opens the store and recovers it. Blocks.
     ///
     /// # Errors
-    /// [`EmbeddedError`]: the directory is held by another process or of a newer format, an engine cannot read its
-    /// files, or the clock is more than 15 minutes behind the last time seen.
+    /// As [`records`](Self::records) and [`recover`](Self::recover).
     pub fn open(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
-        let now = Timestamp::from_millis((options.now)());
+        let recovery = Recovery::of(&options);
+        let store = Self::records(options)?;
+        store.recover(&recovery)?;
+        Ok(store)
+    }
+
+    /// Opens what lasts: issuers, keys, clients, users, consents and the audit log. The store is to be
+    /// [recovered](Self::recover) before it is asked for anything else. Blocks.
+    ///
+    /// # Errors
+    /// [`EmbeddedError`]: the directory is held by another process or of a newer format, or was moved, or the database
+    /// cannot read its files.
+    pub fn records(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
         let directory = DataDirectory::open(options.path)?;
         let freeze = freeze::stored(directory.path())?;
         if freeze == Freeze::Migrated {
@@ -84,36 +110,50 @@ impl EmbeddedStore {
         let on_commit: OnCommit =
             Arc::new(move |operations, nanos| counted.commit().batch(operations, nanos));
         let journal_options = JournalOptions { on_commit: Some(on_commit), ..options.journal };
-        let journal = Arc::new(Journal::open(&directory.journal(), options.now, journal_options)?);
-        if !options.accept_clock {
-            check_clock(&journal, now)?;
-        }
+        let journal = Arc::new(Journal::new(&directory.journal(), journal_options));
         let database =
             Arc::new(Database::open(&directory.database(), crate::record::MIGRATIONS, options.database)?);
-        let lists = Kind::ALL.map(|kind| generations(&journal, kind, options.shards.of(kind), now));
-        let [code, session, challenge, refresh, revocation, assertion] = lists;
         let store = Self {
-            codes: Sharded::new(Kind::Code, Arc::clone(&figures), &code?),
+            codes: Sharded::new(Kind::Code, Arc::clone(&figures), &[]),
             code_salt: crate::code::CodeSalt::draw(),
-            sessions: Sharded::new(Kind::Session, Arc::clone(&figures), &session?),
+            sessions: Sharded::new(Kind::Session, Arc::clone(&figures), &[]),
             session_issuers: SessionIssuers::default(),
-            challenges: Sharded::new(Kind::Challenge, Arc::clone(&figures), &challenge?),
-            families: Sharded::new(Kind::Refresh, Arc::clone(&figures), &refresh?),
-            revocations: Sharded::new(Kind::Revocation, Arc::clone(&figures), &revocation?),
-            assertions: Sharded::new(Kind::Assertion, Arc::clone(&figures), &assertion?),
+            challenges: Sharded::new(Kind::Challenge, Arc::clone(&figures), &[]),
+            families: Sharded::new(Kind::Refresh, Arc::clone(&figures), &[]),
+            revocations: Sharded::new(Kind::Revocation, Arc::clone(&figures), &[]),
+            assertions: Sharded::new(Kind::Assertion, Arc::clone(&figures), &[]),
             everywhere: Everywhere::default(),
             generations_change: tokio::sync::Mutex::default(),
-            epoch: crate::epoch::stored(&journal)?,
+            epoch: OnceLock::new(),
             records: Records::new(Arc::clone(&database), Arc::clone(&journal), &figures),
             directory,
             journal,
             database,
             figures,
         };
-        store.load_tombstones()?;
-        store.load_assertion_marks()?;
         store.heed(freeze);
         Ok(store)
+    }
+
+    /// Recovers what is hot: reads the journal, opens the shards and loads every live tombstone; once. Blocks, after a
+    /// crash for as long as [`Journal::recover`] says.
+    ///
+    /// # Errors
+    /// [`EmbeddedError`]: the journal cannot be read, or the clock is more than 15 minutes behind the last time seen.
+    pub fn recover(&self, recovery: &Recovery) -> Result<(), EmbeddedError> {
+        let now = Timestamp::from_millis((recovery.now)());
+        self.journal.recover(Arc::clone(&recovery.now))?;
+        if !recovery.accept_clock {
+            check_clock(&self.journal, now)?;
+        }
+        for kind in Kind::ALL {
+            self.open_generations(kind, recovery.shards.of(kind), now)?;
+        }
+        self.load_tombstones()?;
+        self.load_assertion_marks()?;
+        let epoch = crate::epoch::stored(&self.journal)?;
+        self.epoch.get_or_init(|| epoch);
+        Ok(())
     }
 
     /// The data directory.
@@ -141,22 +181,6 @@ fn check_clock(journal: &Journal, now: Timestamp) -> Result<(), EmbeddedError> {
         });
     }
     Ok(())
-}
-
-/// The stored generations of a kind, or the first one.
-fn generations(
-    journal: &Journal,
-    kind: Kind,
-    shards: u32,
-    now: Timestamp,
-) -> Result<Vec<Generation>, StoreError> {
-    if let Some(stored) = generation::stored(journal, kind)? {
-        // Codes, challenges and the like did not survive: their ids of before the restart must find nothing.
-        return Ok(stored);
-    }
-    let (first, _) = opened(&[], shards, now);
-    journal.append([generation::put(kind, &first)?]);
-    Ok(first)
 }
 
 #[cfg(test)]

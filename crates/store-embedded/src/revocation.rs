@@ -187,7 +187,7 @@ impl EmbeddedStore {
     /// Brings every live tombstone into memory; how many there are. Until it is done, the store is not ready.
     pub(crate) fn load_tombstones(&self) -> Result<u64, StoreError> {
         let mut loaded = 0;
-        for record in self.journal.scan_prefix(Table::Revocations, &[]) {
+        for record in self.journal.scan_prefix(Table::Revocations, &[]).map_err(crate::failed)? {
             let (_, value) = record.map_err(crate::failed)?;
             let Some((_, record)) = split_value(&value) else {
                 return Err(StoreError::Failed("a tombstone is cut short".into()));
@@ -243,7 +243,8 @@ impl Revocations for EmbeddedStore {
     }
 
     async fn revoked(&self, issuer: &IssuerId, lineage: &Lineage) -> Result<Outcome<bool>, StoreError> {
-        if lineage.issued.is_some_and(|issued| self.epoch.is_some_and(|epoch| issued <= epoch)) {
+        let epoch = self.epoch.get().copied().flatten();
+        if lineage.issued.zip(epoch).is_some_and(|(issued, epoch)| issued <= epoch) {
             return Ok(Outcome::settled(true));
         }
         let ended = self.ended_in_slot(issuer, lineage).or_else(|| self.ended_everywhere(issuer, lineage));

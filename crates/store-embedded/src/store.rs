@@ -25,7 +25,14 @@ impl Store for EmbeddedStore {
         &self.figures
     }
 
+    fn is_recovered(&self) -> bool {
+        self.epoch.get().is_some()
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
+        if !self.is_recovered() {
+            return Err(StoreError::Unavailable("the journal is being read".into()));
+        }
         // Whoever is frozen goes on answering reads.
         if self.journal.is_sealed() { Ok(()) } else { self.check_writable() }
     }

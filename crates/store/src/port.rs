@@ -540,6 +540,11 @@ pub trait Store:
     }
     /// What every operation has cost so far, for `/metrics`.
     fn figures(&self) -> &Arc<StoreFigures>;
+    /// Whether what was there before the start is known again. Until then nobody may ask for more than what lasts: issuers,
+    /// keys, settings, clients and users.
+    fn is_recovered(&self) -> bool {
+        true
+    }
     /// Whether the store can answer: tombstones loaded, engines well.
     async fn ready(&self) -> Result<(), StoreError>;
     /// Deletes what ended more than 15 minutes ago, a bounded piece at a time; how many records went.

@@ -99,18 +99,27 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     let workers = serve::workers(config.listen.worker_threads);
     let bound = serve::bind(config.listen.public, config.listen.management, workers)?;
     config.bound(bound.public_address);
-    let opened = store::open(&config, &clock, accept_clock, workers / 2).await?;
+    let mut opened = store::open_records(&config, &clock, accept_clock, workers / 2).await?;
     let (app, first_start) = make_app(config, &opened, &clock).await?;
     app.load_issuers().await?;
     let demo = match app.config.load().mode {
-        Mode::Development => Some(demo::prepare(&app).await?.greeting(app.config.load().issuer.as_str())),
+        Mode::Development => Some(demo::prepare(&app).await?),
         Mode::Production => None,
     };
     let scheme = if app.config.load().listen.tls.is_some() { "https" } else { "http" };
     let ready = format!("listening on {scheme}://{}", bound.public_address);
     let server = Server::start(&app, bound)?;
+    let greeting = demo.as_ref().map(|demo| demo.greeting(app.config.load().issuer.as_str()));
+    announce(&ready, greeting.as_deref(), first_start.as_deref())?;
+    // Discovery is answered meanwhile, and the rest waits: a journal that a crash left takes most of the start.
+    opened.recover().await?;
+    app.note_recovered();
+    if let Some(demo) = demo
+        && let Err(error) = demo.keep_password(&app).await
+    {
+        tracing::error!(%error, "the demo user's password was not checked");
+    }
     let jobs = jobs::spawn(Arc::clone(&app), Some(clock), server.stopping());
-    announce(&ready, demo.as_deref(), first_start.as_deref())?;
     signals.obey(&app, &server, &logging, reload).await;
     app.leave();
     signals.linger(app.config.load().http.drain_delay).await;

@@ -22,8 +22,8 @@ use symbolon_server::serve::{self, Server};
 use symbolon_server::telemetry::Registry;
 use symbolon_store::Store;
 
-use data::Data;
 pub use data::is_clustered;
+use data::{Data, Recover};
 pub(crate) use data::{Durability, embedded};
 use round_robin::RoundRobin;
 
@@ -44,11 +44,13 @@ pub struct Options {
     pub seed: u64,
     /// Whether there is to be one process on the cluster store too: for tests of what one process does by itself.
     pub one_node: bool,
+    /// Whether the embedded store is recovered by [`TestServer::recover`] alone.
+    pub recover_later: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { env: Vec::new(), issuer: None, seed: 1, one_node: false }
+        Self { env: Vec::new(), issuer: None, seed: 1, one_node: false, recover_later: false }
     }
 }
 
@@ -67,6 +69,13 @@ impl Options {
         self
     }
 
+    /// Serves before the embedded store is recovered.
+    #[must_use]
+    pub fn recover_later(mut self) -> Self {
+        self.recover_later = true;
+        self
+    }
+
     /// Sets the issuer.
     #[must_use]
     pub fn issuer(mut self, url: &str) -> Self {
@@ -79,7 +88,14 @@ impl Options {
 struct Node {
     app: Arc<App>,
     server: Server,
-    jobs: jobs::Jobs,
+    /// None before its store is recovered.
+    jobs: Option<jobs::Jobs>,
+}
+
+impl Node {
+    fn spawn_jobs(&mut self) {
+        self.jobs = Some(jobs::spawn(Arc::clone(&self.app), None, self.server.stopping()));
+    }
 }
 
 /// A server that runs until it is dropped.
@@ -95,6 +111,7 @@ pub struct TestServer {
     /// The state behind the handlers: of the first node, where there are several.
     pub app: Arc<App>,
     nodes: Vec<Node>,
+    recover: Option<Recover>,
     runtime: Option<tokio::runtime::Runtime>,
     data: Option<Data>,
 }
@@ -133,7 +150,12 @@ impl TestServer {
         let url = format!("http://{}", fronts.public);
         let management = format!("http://{}", fronts.management);
         let issuer = options.issuer.clone().unwrap_or_else(|| url.clone());
-        let stores = runtime.block_on(data.open(number, &clock));
+        let mut stores = runtime.block_on(data.open(number, &clock));
+        if !options.recover_later
+            && let Some(recover) = stores.recover.take()
+        {
+            recover();
+        }
         fronts.start(stores.in_step);
         let mut nodes = Vec::with_capacity(number);
         for (node, (bound, store)) in bound.into_iter().zip(stores.stores).enumerate() {
@@ -142,12 +164,27 @@ impl TestServer {
             let app = app(config, store, &clock, options.seed + 1_000 * node as u64);
             runtime.block_on(app.load_issuers()).expect("issuers");
             let server = Server::start(&app, bound).expect("a server");
-            let jobs = jobs::spawn(Arc::clone(&app), None, server.stopping());
-            nodes.push(Node { app, server, jobs });
+            let mut node = Node { app, server, jobs: None };
+            if stores.recover.is_none() {
+                node.spawn_jobs();
+            }
+            nodes.push(node);
         }
         drop(guard);
         let app = Arc::clone(&nodes.first().expect("a node").app);
-        Self { issuer, url, management, clock, app, nodes, runtime: Some(runtime), data: Some(data) }
+        let (runtime, data, recover) = (Some(runtime), Some(data), stores.recover);
+        Self { issuer, url, management, clock, app, nodes, recover, runtime, data }
+    }
+
+    /// Recovers the store of a server that serves [before](Options::recover_later) it is.
+    pub fn recover(&mut self) {
+        let recover = self.recover.take().expect("a store that is not recovered");
+        recover();
+        let _guard = self.runtime.as_ref().expect("running").enter();
+        for node in &mut self.nodes {
+            node.app.note_recovered();
+            node.spawn_jobs();
+        }
     }
 
     /// Waits until everything that is to be in the audit log is there, whichever node recorded it.
@@ -198,7 +235,9 @@ impl TestServer {
         for Node { app, server, jobs } in self.nodes.drain(..) {
             runtime.block_on(async move {
                 server.stop().await;
-                jobs.finish().await;
+                if let Some(jobs) = jobs {
+                    jobs.finish().await;
+                }
                 app.store.close().await.expect("the store closes");
             });
         }

@@ -117,12 +117,12 @@ impl Server {
         let mut workers = Vec::new();
         for (index, socket) in bound.public.into_iter().enumerate() {
             let socket = listener::listen(socket).map_err(failed(bound.public_address, "listen"))?;
-            let routes = IssuerService::new(app, Routes::public(public.clone()));
+            let routes = IssuerService::new(app, Routes::public(app, public.clone()));
             let acceptor =
                 Acceptor::new(app, routes, &telemetry, tls.public(), (stopping.clone(), Arc::clone(&places)));
             workers.push(spawn_worker(index, socket, acceptor).map_err(ServeError::Runtime)?);
         }
-        let management = IssuerService::management(app, Routes::management(management_router(app)));
+        let management = IssuerService::management(app, Routes::management(app));
         let acceptor = Acceptor::new(
             app,
             management,

@@ -26,18 +26,39 @@ use crate::http::Context;
 pub(super) struct Routes {
     router: Router,
     is_public: bool,
+    /// While the store is not recovered.
+    recovering: Option<Arc<App>>,
 }
 
 impl Routes {
     /// Those of the public listener.
-    pub(super) fn public(router: Router) -> Self {
-        Self { router, is_public: true }
+    pub(super) fn public(app: &Arc<App>, router: Router) -> Self {
+        Self::new(app, router, true)
     }
 
     /// Those of the management listener.
-    pub(super) fn management(router: Router) -> Self {
-        Self { router, is_public: false }
+    pub(super) fn management(app: &Arc<App>) -> Self {
+        Self::new(app, management_router(app), false)
     }
+
+    fn new(app: &Arc<App>, router: Router, is_public: bool) -> Self {
+        Self { router, is_public, recovering: Some(Arc::clone(app)) }
+    }
+
+    /// What the request is to wait for: the store, until it is recovered.
+    fn recovering(&mut self, request: &Request<Body>) -> Option<Arc<App>> {
+        let app = self.recovering.as_ref()?;
+        if app.is_recovered() {
+            self.recovering = None;
+            return None;
+        }
+        (!is_answered_at_once(request.uri().path())).then(|| Arc::clone(app))
+    }
+}
+
+/// What needs the issuers and their keys at most, or says how far the start has come.
+fn is_answered_at_once(path: &str) -> bool {
+    path.starts_with("/.well-known/") || matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
 impl Service<(Option<Context>, Request<Body>)> for Routes {
@@ -50,6 +71,16 @@ impl Service<(Option<Context>, Request<Body>)> for Routes {
     }
 
     fn call(&mut self, (context, mut request): (Option<Context>, Request<Body>)) -> Routed {
+        if let Some(app) = self.recovering(&request) {
+            let mut routes = self.clone();
+            return Routed::Direct {
+                answer: Box::pin(async move {
+                    app.recovered().await;
+                    let Ok(response) = routes.call((context, request)).await;
+                    response
+                }),
+            };
+        }
         let loaded = Loaded::of(&request).filter(|_| self.is_public);
         match (loaded, context) {
             (Some(loaded), Some(context)) => {

@@ -39,6 +39,7 @@ pub(super) async fn take(
     let staging = Staging::begin(target, ".partial")?;
     let held = Arc::clone(journal);
     let (database, journal) = database.snapshot_with(move || held.snapshot()).await?;
+    let journal = journal?;
     let written = tokio::task::spawn_blocking(move || write(staging, &database, &journal, now)).await;
     written.map_err(|error| BackupFailure::Store(crate::failed(error)))?
 }

@@ -10,9 +10,12 @@
 //!   caller's memory only when the commit number of its last change is [durable](Journal::durable).
 //! * A failed write or sync ends the process. A full disk does not: ask [`Journal::writable`] *before* changing
 //!   memory and answer 503 while it says no. What was appended before is still made durable, out of the reserve.
+//! * What is on the disk is [recovered](Journal::recover) apart from the journal's making, because it takes its time after
+//!   a crash. Until then appends wait in memory, and reads are an error.
 //! * Records vanish [some time after their end](expiry), when compaction meets them. The disk is bounded by
 //!   compaction (what was overwritten or removed goes) and by the cap on fjall's own journals.
 
+mod engine;
 pub mod expiry;
 mod first_start;
 mod listener;
@@ -27,15 +30,12 @@ mod watermark;
 mod writer;
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use fjall::compaction::Leveled;
-use fjall::{KeyspaceCreateOptions, PersistMode};
+use fjall::PersistMode;
 use parking_lot::Mutex;
 
 pub use options::{BeforeSync, JournalError, JournalOptions, OnCommit, SyncMode, UnixMillis};
@@ -46,25 +46,17 @@ pub use watermark::{CommitNumber, Durable};
 
 use crate::free_space::FreeSpace;
 use crate::group_commit::OpenBatch;
-use expiry::ExpiryFactory;
+use engine::Engine;
 use room::Room;
 use stats::Counters;
 use watermark::Watermark;
-use writer::{Tables, Writer};
+use writer::Writer;
 
-/// fjall's own journals together; its least. Beyond it the tables that hold the oldest one back are written out.
-const JOURNALS_MAX_BYTES: u64 = 64 << 20;
-
-/// fjall's first worker leaves compactions to the others, by sending itself the order again and again: with two
-/// workers it spins on one core for as long as the other one compacts. Alone it does both in turn; a flush then
-/// waits for a compaction, which small tables keep short (writes stall when four memtables wait).
-const WORKER_THREADS: usize = 1;
-
-/// The open journal. Cheap to share behind an [`Arc`]; dropping it drains it.
+/// The journal. Cheap to share behind an [`Arc`]; dropping it drains it.
 pub struct Journal {
     path: PathBuf,
-    engine: fjall::Database,
-    tables: Tables,
+    options: JournalOptions,
+    engine: OnceLock<Engine>,
     open: Arc<OpenBatch<Op>>,
     watermark: Arc<Watermark>,
     counters: Arc<Counters>,
@@ -75,32 +67,26 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens or creates the journal in the directory `path`. `now` decides what has expired.
+    /// Opens or creates the journal in the directory `path`, and recovers it. `now` decides what has expired.
     ///
     /// # Errors
-    /// [`JournalError`] if the engine cannot read what is there, or a thread cannot be started.
+    /// As [`recover`](Self::recover).
     pub fn open(path: &Path, now: UnixMillis, options: JournalOptions) -> Result<Self, JournalError> {
-        heal(path)?;
-        let engine = fjall::Database::builder(path)
-            .cache_size(options.cache_bytes)
-            .max_journaling_size(JOURNALS_MAX_BYTES)
-            .manual_journal_persist(true)
-            .worker_threads(WORKER_THREADS)
-            .with_compaction_filter_factories(Arc::new(move |_| Some(ExpiryFactory::shared(now.clone()))))
-            .open()?;
-        let tables = open_tables(&engine, options.memtable_bytes)?;
-        engine.persist(PersistMode::SyncAll)?;
-        if options.sync != SyncMode::Off {
-            sync_directories(path).map_err(JournalError::Directory)?;
-        }
-        let space = match options.free_bytes {
+        let journal = Self::new(path, options);
+        journal.recover(now)?;
+        Ok(journal)
+    }
+
+    /// The journal in the directory `path`, which nobody has read yet.
+    #[must_use]
+    pub fn new(path: &Path, options: JournalOptions) -> Self {
+        let space = match options.free_bytes.clone() {
             Some(free_bytes) => FreeSpace::from_probe(free_bytes, options.reserve_bytes),
             None => FreeSpace::of(path, options.reserve_bytes),
         };
-        let journal = Self {
+        Self {
             path: path.to_owned(),
-            engine,
-            tables,
+            engine: OnceLock::new(),
             open: Arc::new(OpenBatch::new(options.hold)),
             watermark: Arc::default(),
             counters: Arc::default(),
@@ -108,26 +94,46 @@ impl Journal {
             sealed: AtomicBool::new(false),
             space,
             writer: Mutex::new(None),
-        };
-        let writer = Writer {
-            engine: journal.engine.clone(),
-            tables: journal.tables.clone(),
-            open: Arc::clone(&journal.open),
-            watermark: Arc::clone(&journal.watermark),
-            counters: Arc::clone(&journal.counters),
-            failed: Arc::clone(&journal.failed),
-            sync: options.sync,
-            room: (options.sync != SyncMode::Off).then(|| Room::new(path)),
-            before_sync: options.before_sync,
-            on_commit: options.on_commit,
-            on_fatal: options.on_fatal,
-        };
-        let thread = std::thread::Builder::new()
-            .name("journal".into())
-            .spawn(move || writer.run())
-            .map_err(JournalError::Thread)?;
-        *journal.writer.lock() = Some(thread);
-        Ok(journal)
+            options,
+        }
+    }
+
+    /// Reads what is on the disk, and begins to write what was appended; once. Blocks: fjall takes some ten milliseconds
+    /// for a megabyte of its own journals, of which there are 64 at most after a crash, and none after a clean stop.
+    ///
+    /// # Errors
+    /// [`JournalError`] if the engine cannot read what is there, or a thread cannot be started.
+    pub fn recover(&self, now: UnixMillis) -> Result<(), JournalError> {
+        let mut writer = self.writer.lock();
+        if self.engine.get().is_some() {
+            return Ok(());
+        }
+        let engine = Engine::open(&self.path, now, &self.options)?;
+        let thread = std::thread::Builder::new().name("journal".into());
+        let of_thread = self.writer(engine.clone());
+        *writer = Some(thread.spawn(move || of_thread.run()).map_err(JournalError::Thread)?);
+        self.engine.get_or_init(|| engine);
+        Ok(())
+    }
+
+    fn writer(&self, engine: Engine) -> Writer {
+        let sync = self.options.sync;
+        Writer {
+            engine,
+            open: Arc::clone(&self.open),
+            watermark: Arc::clone(&self.watermark),
+            counters: Arc::clone(&self.counters),
+            failed: Arc::clone(&self.failed),
+            sync,
+            room: (sync != SyncMode::Off).then(|| Room::new(&self.path)),
+            before_sync: self.options.before_sync.clone(),
+            on_commit: self.options.on_commit.clone(),
+            on_fatal: self.options.on_fatal.clone(),
+        }
+    }
+
+    fn engine(&self) -> Result<&Engine, JournalError> {
+        self.engine.get().ok_or(JournalError::NotRecovered)
     }
 
     /// Adds changes, to be made durable together, to the open batch, and answers its number. No I/O: call it
@@ -195,18 +201,18 @@ impl Journal {
     /// Bytes on disk, of tables and of fjall's own journals (which are sparse files of 64 MiB).
     ///
     /// # Errors
-    /// [`JournalError::Engine`] if the file system does not answer.
+    /// [`JournalError`] if the file system does not answer, or the journal is not recovered.
     pub fn disk_bytes(&self) -> Result<u64, JournalError> {
-        Ok(self.engine.disk_space()?)
+        Ok(self.engine()?.database.disk_space()?)
     }
 
     /// Rewrites a whole table, so that expired records which no compaction has met for long leave the disk.
     /// Reads and writes all of it: for a rare background job, on a thread that may block.
     ///
     /// # Errors
-    /// [`JournalError::Engine`].
+    /// [`JournalError`] of the engine, or that the journal is not recovered.
     pub fn compact(&self, table: Table) -> Result<(), JournalError> {
-        Ok(self.tables.get(table).major_compact()?)
+        Ok(self.engine()?.tables.get(table).major_compact()?)
     }
 
     /// Drains what was appended, syncs, stops the writer and writes the tables out, so that the next start has
@@ -218,7 +224,7 @@ impl Journal {
         if !self.drain()? || !self.writable() {
             return Ok(());
         }
-        match settle::settle(&self.tables, &self.path) {
+        match settle::settle(&self.engine()?.tables, &self.path) {
             Ok(true) => {}
             Ok(false) => {
                 tracing::warn!("the tables were not written out in time: the next start replays them")
@@ -237,7 +243,7 @@ impl Journal {
         let Some(writer) = self.writer.lock().take() else { return Ok(false) };
         // A panic of the writer has been reported by its thread; there is nothing to drain any more.
         drop(writer.join());
-        self.engine.persist(PersistMode::SyncAll)?;
+        self.engine()?.database.persist(PersistMode::SyncAll)?;
         Ok(true)
     }
 }
@@ -254,60 +260,6 @@ impl fmt::Debug for Journal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Journal").field("watermark", &self.watermark).finish_non_exhaustive()
     }
-}
-
-/// How many memtables are written out before they are merged with what is older. Records are looked up by their key, and
-/// the filter of each table says nearly always whether it is there, so a few more cost little; but what is rewritten all
-/// the time is spread over the whole table, which a merge then reads and writes: half as often as by fjall's default.
-const GATHERED_TABLES: u8 = 8;
-
-fn open_tables(engine: &fjall::Database, memtable_bytes: u64) -> Result<Tables, fjall::Error> {
-    let compaction =
-        Leveled::default().with_table_target_size(memtable_bytes).with_l0_threshold(GATHERED_TABLES);
-    let open = |table: Table| {
-        engine.keyspace(table.name(), || {
-            KeyspaceCreateOptions::default()
-                .max_memtable_size(memtable_bytes)
-                .manual_journal_persist(true)
-                .compaction_strategy(Arc::new(compaction.clone()))
-        })
-    };
-    Ok(Tables {
-        sessions: open(Table::Sessions)?,
-        sessions_of_user: open(Table::SessionsOfUser)?,
-        families: open(Table::Families)?,
-        revocations: open(Table::Revocations)?,
-        assertion_marks: open(Table::AssertionMarks)?,
-        meta: open(Table::Meta)?,
-    })
-}
-
-/// Takes back what an accident left of a first start, or of a batch that nobody was told of.
-fn heal(path: &Path) -> Result<(), JournalError> {
-    if !path.is_dir() {
-        return Ok(());
-    }
-    if first_start::clear_unfinished(path).map_err(JournalError::Directory)? {
-        tracing::warn!("began again with a first start that had not been finished");
-    }
-    let bytes = torn_tail::heal(path).map_err(JournalError::Damaged)?;
-    if bytes > 0 {
-        tracing::warn!(bytes, "took back a batch that was being written when the machine stopped");
-    }
-    Ok(())
-}
-
-/// fjall syncs what it puts into a new table's directory, but not the directory that holds those of all tables: after
-/// a power cut a file system that promises no more than POSIX has none of them, and whatever was acknowledged since
-/// the first start is gone with them.
-fn sync_directories(path: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            File::open(entry.path())?.sync_all()?;
-        }
-    }
-    File::open(path)?.sync_all()
 }
 
 #[cfg(test)]

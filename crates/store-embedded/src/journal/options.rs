@@ -96,6 +96,9 @@ pub enum JournalError {
     /// Its directories could not be made durable.
     #[error("the journal's directories: {0}")]
     Directory(io::Error),
+    /// It was asked before it read what is on the disk.
+    #[error("the journal is not recovered yet")]
+    NotRecovered,
     /// The writer's thread could not be started.
     #[error("the journal's writer: {0}")]
     Thread(io::Error),

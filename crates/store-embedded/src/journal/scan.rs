@@ -4,9 +4,9 @@ use std::ops::RangeBounds;
 
 use fjall::{Readable, Slice, Snapshot};
 
+use super::engine::Tables;
 use super::options::JournalError;
 use super::table::Table;
-use super::writer::Tables;
 use super::{CommitNumber, Journal};
 
 /// A record of a scan: its key and its value, which starts with the end time (see
@@ -59,28 +59,39 @@ impl Journal {
     /// disk: not to be called under a lock or, where latency counts, on a runtime's thread.
     ///
     /// # Errors
-    /// [`JournalError::Engine`] if the disk cannot be read or holds something else than was written.
+    /// [`JournalError`] if the disk cannot be read or holds something else than was written, or the journal is not
+    /// recovered.
     pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<Slice>, JournalError> {
-        Ok(self.engine.snapshot().get(self.tables.get(table), key)?)
+        let engine = self.engine()?;
+        Ok(engine.database.snapshot().get(engine.tables.get(table), key)?)
     }
 
     /// Durable records whose key starts with `prefix`, in order.
-    #[must_use]
-    pub fn scan_prefix(&self, table: Table, prefix: &[u8]) -> Scan {
-        Scan(self.engine.snapshot().prefix(self.tables.get(table), prefix))
+    ///
+    /// # Errors
+    /// [`JournalError::NotRecovered`].
+    pub fn scan_prefix(&self, table: Table, prefix: &[u8]) -> Result<Scan, JournalError> {
+        let engine = self.engine()?;
+        Ok(Scan(engine.database.snapshot().prefix(engine.tables.get(table), prefix)))
     }
 
     /// Durable records with keys in `range`, in order.
-    #[must_use]
-    pub fn scan(&self, table: Table, range: impl RangeBounds<Vec<u8>>) -> Scan {
-        Scan(self.engine.snapshot().range(self.tables.get(table), range))
+    ///
+    /// # Errors
+    /// [`JournalError::NotRecovered`].
+    pub fn scan(&self, table: Table, range: impl RangeBounds<Vec<u8>>) -> Result<Scan, JournalError> {
+        let engine = self.engine()?;
+        Ok(Scan(engine.database.snapshot().range(engine.tables.get(table), range)))
     }
 
     /// Everything that is durable now, as of one commit.
-    #[must_use]
-    pub fn snapshot(&self) -> JournalSnapshot {
+    ///
+    /// # Errors
+    /// [`JournalError::NotRecovered`].
+    pub fn snapshot(&self) -> Result<JournalSnapshot, JournalError> {
+        let engine = self.engine()?;
         // The mark first: what it says durable is in the engine before the mark is raised.
         let commit = CommitNumber(self.watermark.durable());
-        JournalSnapshot { snapshot: self.engine.snapshot(), tables: self.tables.clone(), commit }
+        Ok(JournalSnapshot { snapshot: engine.database.snapshot(), tables: engine.tables.clone(), commit })
     }
 }

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use super::engine::Tables;
 use super::torn_tail::journal_number;
-use super::writer::Tables;
 use crate::free_space::monotonic_now;
 
 /// How long the end of the process may wait for the tables. What supervisors grant is longer (systemd: 90 s).

@@ -90,7 +90,8 @@ fn what_was_appended_is_read_once_durable_and_removed_when_removed() {
     let commit = journal.append([Op::remove(Table::Sessions, &1u32.to_be_bytes())]);
     wait(&journal, commit);
     assert_eq!(get(&journal, 1), None);
-    let keys: Vec<_> = journal.scan(Table::Sessions, ..).map(|record| record.unwrap().0.to_vec()).collect();
+    let keys: Vec<_> =
+        journal.scan(Table::Sessions, ..).unwrap().map(|record| record.unwrap().0.to_vec()).collect();
     assert_eq!(keys, [2u32.to_be_bytes()]);
 }
 
@@ -103,9 +104,9 @@ fn scans_stay_in_their_prefix_and_range_in_the_order_of_keys() {
     let names = |scan: Scan| -> Vec<String> {
         scan.map(|record| String::from_utf8(record.unwrap().0.to_vec()).unwrap()).collect()
     };
-    assert_eq!(names(journal.scan_prefix(Table::Families, b"b")), ["b1", "b2"]);
-    assert_eq!(names(journal.scan(Table::Families, b"b1".to_vec()..=b"b2".to_vec())), ["b1", "b2"]);
-    assert_eq!(names(journal.scan(Table::Families, ..b"b1".to_vec())), ["a1"]);
+    assert_eq!(names(journal.scan_prefix(Table::Families, b"b").unwrap()), ["b1", "b2"]);
+    assert_eq!(names(journal.scan(Table::Families, b"b1".to_vec()..=b"b2".to_vec()).unwrap()), ["b1", "b2"]);
+    assert_eq!(names(journal.scan(Table::Families, ..b"b1".to_vec()).unwrap()), ["a1"]);
 }
 
 #[test]
@@ -220,7 +221,7 @@ fn everything_acknowledged_survives_a_crash_and_half_a_batch_does_not() {
     log.resize(64 << 20, 0);
     fs::write(&active, log).unwrap();
     let reopened = open(crashed.path());
-    let count = reopened.scan(Table::Sessions, ..).map(Result::unwrap).count();
+    let count = reopened.scan(Table::Sessions, ..).unwrap().map(Result::unwrap).count();
     assert_eq!(count, 49 * 20);
     wait(&reopened, reopened.append([put(5_000, b"goes on")]));
     drop(reopened);
@@ -235,7 +236,7 @@ fn dropping_drains_what_was_appended() {
         journal.append([put(n, b"x")]);
     }
     drop(journal);
-    assert_eq!(open(directory.path()).scan(Table::Sessions, ..).count(), 100);
+    assert_eq!(open(directory.path()).scan(Table::Sessions, ..).unwrap().count(), 100);
 }
 
 #[test]
@@ -244,7 +245,7 @@ fn a_snapshot_stays_at_its_commit_while_writes_go_on() {
     let journal = open(directory.path());
     let commit = journal.append([put(1, b"old"), Op::put(Table::Meta, b"m", NEVER, b"old")]);
     wait(&journal, commit);
-    let snapshot = journal.snapshot();
+    let snapshot = journal.snapshot().unwrap();
     assert_eq!(snapshot.commit(), commit);
     let removed = Op::remove(Table::Meta, b"m");
     wait(&journal, journal.append([put(1, b"new"), put(2, b"new"), removed]));
@@ -268,10 +269,11 @@ fn compaction_drops_what_ended_a_quarter_of_an_hour_ago_and_nothing_else() {
     let journal = open(directory.path());
     let ends = [NEVER, NOW - GRACE_MILLIS - 1, NOW - GRACE_MILLIS, NOW + 1];
     wait(&journal, journal.append(ends.map(|end| Op::put(Table::Revocations, &end.to_be_bytes(), end, b""))));
-    journal.tables.revocations.rotate_memtable_and_wait().unwrap();
+    journal.engine().unwrap().tables.revocations.rotate_memtable_and_wait().unwrap();
     journal.compact(Table::Revocations).unwrap();
     let mut left: Vec<_> = journal
         .scan(Table::Revocations, ..)
+        .unwrap()
         .map(|record| split_value(&record.unwrap().1).unwrap().0)
         .collect();
     left.sort_unstable();
@@ -284,7 +286,7 @@ fn an_older_version_with_a_later_end_does_not_come_back() {
     let journal = open(directory.path());
     for end in [NOW + 1, 1] {
         wait(&journal, journal.append([Op::put(Table::Sessions, b"k", end, b"")]));
-        journal.tables.sessions.rotate_memtable_and_wait().unwrap();
+        journal.engine().unwrap().tables.sessions.rotate_memtable_and_wait().unwrap();
     }
     journal.compact(Table::Sessions).unwrap();
     assert!(journal.get(Table::Sessions, b"k").unwrap().is_none());

@@ -4,12 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fjall::{Keyspace, PersistMode};
+use fjall::PersistMode;
 
+use super::engine::Engine;
 use super::options::{BeforeSync, OnCommit, SyncMode};
 use super::room::Room;
 use super::stats::Counters;
-use super::table::{Op, Table};
+use super::table::Op;
 use super::watermark::Watermark;
 use crate::fatal::OnFatal;
 use crate::free_space::monotonic_now;
@@ -18,38 +19,9 @@ use crate::group_commit::{Batch, OpenBatch, Pace};
 /// What fjall writes around a change, and around a batch, in bytes at most.
 const FRAME: u64 = 64;
 
-/// The tables of an open journal.
-#[derive(Clone)]
-pub(super) struct Tables {
-    pub(super) sessions: Keyspace,
-    pub(super) sessions_of_user: Keyspace,
-    pub(super) families: Keyspace,
-    pub(super) revocations: Keyspace,
-    pub(super) assertion_marks: Keyspace,
-    pub(super) meta: Keyspace,
-}
-
-impl Tables {
-    pub(super) fn all(&self) -> impl Iterator<Item = &Keyspace> {
-        Table::ALL.into_iter().map(|table| self.get(table))
-    }
-
-    pub(super) fn get(&self, table: Table) -> &Keyspace {
-        match table {
-            Table::Sessions => &self.sessions,
-            Table::SessionsOfUser => &self.sessions_of_user,
-            Table::Families => &self.families,
-            Table::Revocations => &self.revocations,
-            Table::AssertionMarks => &self.assertion_marks,
-            Table::Meta => &self.meta,
-        }
-    }
-}
-
 /// What the writer's thread owns or shares.
 pub(super) struct Writer {
-    pub(super) engine: fjall::Database,
-    pub(super) tables: Tables,
+    pub(super) engine: Engine,
     pub(super) open: Arc<OpenBatch<Op>>,
     pub(super) watermark: Arc<Watermark>,
     pub(super) counters: Arc<Counters>,
@@ -105,7 +77,7 @@ impl Writer {
         let ops = batch.entries.len();
         let mut bytes = 0;
         // The batch becomes visible to readers only after its sync, so that what is read from here is durable.
-        let mut write = self.engine.batch().durability(Some(match self.sync {
+        let mut write = self.engine.database.batch().durability(Some(match self.sync {
             SyncMode::Data => PersistMode::SyncData,
             SyncMode::All => PersistMode::SyncAll,
             // The system has it, so that the end of the process loses nothing.
@@ -113,7 +85,7 @@ impl Writer {
         }));
         for op in batch.entries.drain(..) {
             bytes += op.bytes();
-            let table = self.tables.get(op.table);
+            let table = self.engine.tables.get(op.table);
             match op.value {
                 Some(value) => write.insert(table, &*op.key, &*value),
                 None => write.remove(table, &*op.key),

@@ -36,7 +36,7 @@ impl EmbeddedStore {
         let prefix = record_key(issuer, user.as_str());
         self.blocking(move |journal| {
             let mut keys = Vec::new();
-            for record in journal.scan_prefix(Table::SessionsOfUser, &prefix) {
+            for record in journal.scan_prefix(Table::SessionsOfUser, &prefix).map_err(failed)? {
                 let (key, _) = record.map_err(failed)?;
                 keys.extend(key.last_chunk::<16>().copied());
             }
@@ -92,7 +92,8 @@ impl EmbeddedStore {
         self.blocking(move |journal| {
             let from = after.map_or(Bound::Unbounded, |cursor| Bound::Excluded(cursor.0.to_vec()));
             let mut items = Vec::new();
-            for (looked_at, record) in journal.scan(Table::Sessions, (from, Bound::Unbounded)).enumerate() {
+            let scan = journal.scan(Table::Sessions, (from, Bound::Unbounded)).map_err(failed)?;
+            for (looked_at, record) in scan.enumerate() {
                 let (key, value) = record.map_err(failed)?;
                 let stored = Stored::read(&value)?;
                 if stored.issuer == issuer && stored.session.expires_at > now {

@@ -57,7 +57,7 @@ impl EmbeddedExport {
         journal.flush().await;
         let (database, journal) =
             store.database.snapshot_with(move || journal.snapshot()).await.map_err(failed)?;
-        let (database, journal) = (Mutex::new(database), Journal::Snapshot(journal));
+        let (database, journal) = (Mutex::new(database), Journal::Snapshot(journal.map_err(failed)?));
         Ok(Self(Arc::new(Moment { database, journal })))
     }
 

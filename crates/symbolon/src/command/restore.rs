@@ -117,7 +117,7 @@ fn in_journal(config: &Config, clock: &Arc<SystemClock>) -> Result<[u64; 2], Emb
     let directory = DataDirectory::open(&config.storage.data_dir)?;
     let now = clock.now().millis();
     let journal = Journal::open(&directory.journal(), Arc::new(move || now), JournalOptions::default())?;
-    let snapshot = journal.snapshot();
+    let snapshot = journal.snapshot()?;
     let count = |table: Table| {
         snapshot.table(table).try_fold(0, |count, record| {
             let (_, value) = record?;

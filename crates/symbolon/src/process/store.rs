@@ -11,7 +11,7 @@ use symbolon_store_cluster::{ClusterOptions, ClusterStore, PostgresOptions, Redi
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::directory::DataDirectory;
 use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
-use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore};
+use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore, Recovery};
 use tokio::runtime::Runtime;
 use tokio::task::JoinError;
 
@@ -23,7 +23,21 @@ pub(crate) struct Opened {
     pub(crate) store: Arc<dyn Store>,
     /// Where the secrets lie that the configuration does not give. The cluster has no such place.
     pub(crate) directory: Option<PathBuf>,
+    recovery: Option<(Arc<EmbeddedStore>, Recovery)>,
     _io: Option<OwnRuntime>,
+}
+
+impl Opened {
+    /// Recovers the store, if it is to be recovered still. Its records are open before.
+    pub(crate) async fn recover(&mut self) -> Result<(), ProcessError> {
+        let Some((store, recovery)) = self.recovery.take() else { return Ok(()) };
+        let recovered = tokio::task::spawn_blocking(move || store.recover(&recovery)).await;
+        Ok(recovered.map_err(cannot_open)??)
+    }
+}
+
+fn cannot_open(error: JoinError) -> ProcessError {
+    ProcessError::Io { what: "cannot open the store".into(), source: error.into() }
 }
 
 /// What the cluster's connections live on. Of their own, so that no request that computes delays the lease.
@@ -45,12 +59,8 @@ impl OwnRuntime {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, ProcessError> {
-        let failed = |error: JoinError| ProcessError::Io {
-            what: "cannot open the store".into(),
-            source: error.into(),
-        };
         match &self.0 {
-            Some(runtime) => runtime.spawn(work).await.map_err(failed),
+            Some(runtime) => runtime.spawn(work).await.map_err(cannot_open),
             None => Ok(work.await),
         }
     }
@@ -65,22 +75,33 @@ impl Drop for OwnRuntime {
     }
 }
 
-/// Opens the store of a configuration. `threads`: how many the cluster's connections may keep busy.
-pub(crate) async fn open(
+/// Opens the store of a configuration.
+pub(crate) async fn open(config: &Config, clock: &Arc<SystemClock>) -> Result<Opened, ProcessError> {
+    let mut opened = open_records(config, clock, false, 1).await?;
+    opened.recover().await?;
+    Ok(opened)
+}
+
+/// Opens the store of a configuration, which is to be [recovered](Opened::recover) then. `threads`: how many the
+/// cluster's connections may keep busy.
+pub(crate) async fn open_records(
     config: &Config,
     clock: &Arc<SystemClock>,
     accept_clock: bool,
     threads: usize,
 ) -> Result<Opened, ProcessError> {
     let Some(options) = cluster_options(config, clock, accept_clock) else {
-        let store = open_embedded(config, clock, accept_clock)?;
+        let options = embedded_options(config, clock, accept_clock);
+        let recovery = Recovery::of(&options);
+        let store = Arc::new(EmbeddedStore::records(options)?);
         let directory = Some(store.directory().path().to_owned());
-        return Ok(Opened { store, directory, _io: None });
+        let recovery = Some((Arc::clone(&store), recovery));
+        return Ok(Opened { store, directory, recovery, _io: None });
     };
     check(config)?;
     let io = OwnRuntime::new(threads)?;
     let opened = io.run(ClusterStore::open(options)).await??;
-    Ok(Opened { store: Arc::new(opened), directory: None, _io: Some(io) })
+    Ok(Opened { store: Arc::new(opened), directory: None, recovery: None, _io: Some(io) })
 }
 
 /// Whether the URLs can be read by the engines' clients, and the data directory by this program, beyond what the

@@ -10,7 +10,7 @@ use symbolon_store::shard::FirstShards;
 use symbolon_store_cluster::{ClusterStore, engines};
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::journal::JournalOptions;
-use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
+use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Recovery};
 
 use crate::clock::TestClock;
 
@@ -20,9 +20,14 @@ const NODES: usize = 3;
 /// Says whether every node has heard of what the others changed.
 pub(super) type InStep = Box<dyn Fn() -> bool + Send + Sync>;
 
+/// Recovers a store whose records are open.
+pub(super) type Recover = Box<dyn Fn() + Send + Sync>;
+
 /// The stores of the nodes of one server.
 pub(super) struct Stores {
     pub(super) stores: Vec<Arc<dyn Store>>,
+    /// Of an embedded store: what is to be done before it is asked for more than records.
+    pub(super) recover: Option<Recover>,
     pub(super) in_step: InStep,
 }
 
@@ -62,10 +67,17 @@ impl Data {
     /// Opens a store for each node.
     pub(super) async fn open(&self, nodes: usize, clock: &Arc<TestClock>) -> Stores {
         match self {
-            Self::Embedded(directory) => Stores {
-                stores: vec![embedded(directory.path(), clock, Durability::default())],
-                in_step: Box::new(|| true),
-            },
+            Self::Embedded(directory) => {
+                let options = embedded_options(directory.path(), clock, Durability::default());
+                let recovery = Recovery::of(&options);
+                let store = Arc::new(EmbeddedStore::records(options).expect("a store"));
+                let recovered = Arc::clone(&store);
+                Stores {
+                    stores: vec![store],
+                    recover: Some(Box::new(move || recovered.recover(&recovery).expect("a recovery"))),
+                    in_step: Box::new(|| true),
+                }
+            }
             Self::Cluster(name) => {
                 let mut stores = Vec::with_capacity(nodes);
                 for _ in 0..nodes {
@@ -74,6 +86,7 @@ impl Data {
                 let all = stores.clone();
                 Stores {
                     stores: stores.into_iter().map(|store| store as Arc<dyn Store>).collect(),
+                    recover: None,
                     in_step: Box::new(move || {
                         all.iter().all(|one| all.iter().all(|other| one.has_heard(other)))
                     }),
@@ -92,16 +105,20 @@ pub(crate) struct Durability {
 
 /// An embedded store with its data in a directory.
 pub(crate) fn embedded(directory: &Path, clock: &Arc<TestClock>, durability: Durability) -> Arc<dyn Store> {
+    let store = EmbeddedStore::open(embedded_options(directory, clock, durability));
+    Arc::new(store.expect("a store"))
+}
+
+fn embedded_options(directory: &Path, clock: &Arc<TestClock>, durability: Durability) -> EmbeddedOptions {
     let time = Arc::clone(clock);
-    let store = EmbeddedStore::open(EmbeddedOptions {
+    EmbeddedOptions {
         path: directory.join("data"),
         shards: FirstShards::default(),
         journal: durability.journal,
         database: durability.database,
         now: Arc::new(move || time.now().millis()),
         accept_clock: false,
-    });
-    Arc::new(store.expect("a store"))
+    }
 }
 
 async fn cluster(name: &str, clock: &Arc<TestClock>) -> ClusterStore {

@@ -30,6 +30,7 @@ mod revocation;
 mod safety;
 mod settings;
 mod spec_map;
+mod starting;
 mod stopping;
 mod telemetry;
 mod token_exchange;

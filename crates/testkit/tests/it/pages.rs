@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use symbolon_crypto::secret::SecretString;
+use symbolon_protocol::id::IssuerId;
 use symbolon_server::config::{Config, Mode, Sources};
 use symbolon_server::demo;
 use symbolon_testkit::{Options, decode_jwt};
@@ -56,6 +58,18 @@ fn the_demo_is_made_once_and_follows_its_file() {
     let scene = Scene::new();
     let again = scene.server.block_on(symbolon_server::demo::prepare(&scene.server.app)).unwrap();
     assert!(again == scene.demo);
+    let app = &scene.server.app;
+    let issuer = IssuerId::default_issuer();
+    let known = || scene.server.block_on(app.store.user_by_login(&issuer, &again.email)).unwrap().unwrap();
+    let is_right = || {
+        let verified = app.passwords.verify(SecretString::new(again.password.clone()), known().1);
+        scene.server.block_on(verified).unwrap()
+    };
+    let other = scene.server.block_on(app.passwords.hash("another".into())).unwrap();
+    scene.server.block_on(app.store.set_password(&issuer, &known().0.id, Some(other))).unwrap();
+    assert!(!is_right());
+    scene.server.block_on(again.keep_password(app)).unwrap();
+    assert!(is_right());
 }
 
 #[test]

@@ -7,6 +7,14 @@ use std::time::Duration;
 
 use symbolon_testkit::{ADMIN_SECRET, Options, TestServer};
 
+/// Nothing comes for a while.
+pub(crate) fn assert_silent(stream: &mut TcpStream) {
+    stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
+    let silent = stream.read(&mut [0; 1]);
+    assert!(silent.as_ref().is_err_and(|error| matches!(error.kind(), TimedOut | WouldBlock)), "{silent:?}");
+    stream.set_read_timeout(None).expect("no timeout");
+}
+
 /// Whoever was connected when the server began to stop is answered, also where the server had not yet looked.
 #[test]
 fn whoever_has_come_is_answered() {
@@ -58,13 +66,7 @@ fn whoever_has_begun_is_let_finish() {
         std::thread::yield_now();
     }
     for stream in &mut begun {
-        stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
-        let silent = stream.read(&mut [0; 1]);
-        assert!(
-            silent.as_ref().is_err_and(|error| matches!(error.kind(), TimedOut | WouldBlock)),
-            "{silent:?}"
-        );
-        stream.set_read_timeout(None).expect("no timeout");
+        assert_silent(stream);
     }
     for (stream, user) in begun.iter_mut().zip(users) {
         stream.write_all(user.as_bytes()).expect("room for the body");

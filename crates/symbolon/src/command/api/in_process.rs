@@ -40,7 +40,7 @@ impl InProcess {
             check_owner(&config.storage.data_dir)?;
         }
         let clock = SystemClock::start();
-        let opened = store::open(&config, &clock, false, 1).await?;
+        let opened = store::open(&config, &clock).await?;
         let (app, _) = process::make_app(config, &opened, &clock).await?;
         app.load_issuers().await?;
         let router = Router::new().nest("/api/admin", admin::router(Arc::clone(&app)));

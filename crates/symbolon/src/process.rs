@@ -4,6 +4,7 @@ pub(crate) mod secrets;
 pub(crate) mod store;
 
 use std::io::Write;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,6 +72,9 @@ pub(crate) fn is_locked(error: &ProcessError) -> bool {
     matches!(error, ProcessError::Store(EmbeddedError::Directory(OpenError::Locked(_))))
 }
 
+/// How long the ready line waits for the journal, where there is one. After a clean stop it is read by then.
+const PATIENCE: Duration = Duration::from_millis(25);
+
 type Reload<'a> = &'a dyn Fn() -> Result<Config, ConfigErrors>;
 
 /// Serves until told to stop. `reload` reads the configuration again.
@@ -100,6 +104,7 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     let bound = serve::bind(config.listen.public, config.listen.management, workers)?;
     config.bound(bound.public_address);
     let mut opened = store::open_records(&config, &clock, accept_clock, workers / 2).await?;
+    let patience = if opened.is_new().await? { Duration::MAX } else { PATIENCE };
     let (app, first_start) = make_app(config, &opened, &clock).await?;
     app.load_issuers().await?;
     let demo = match app.config.load().mode {
@@ -110,10 +115,9 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     let ready = format!("listening on {scheme}://{}", bound.public_address);
     let server = Server::start(&app, bound)?;
     let greeting = demo.as_ref().map(|demo| demo.greeting(app.config.load().issuer.as_str()));
-    announce(&ready, greeting.as_deref(), first_start.as_deref())?;
-    // Discovery is answered meanwhile, and the rest waits: a journal that a crash left takes most of the start.
-    opened.recover().await?;
-    app.note_recovered();
+    // Begun no sooner, as it would take the processor from what the first answer needs.
+    let recovery = Recovery { done: opened.recover(), patience };
+    recovery.finish(&app, || announce(&ready, greeting.as_deref(), first_start.as_deref())).await?;
     if let Some(demo) = demo
         && let Err(error) = demo.keep_password(&app).await
     {
@@ -132,6 +136,33 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     Ok(())
 }
 
+/// The store's recovery under way.
+struct Recovery<F> {
+    done: F,
+    patience: Duration,
+}
+
+impl<F: Future<Output = Result<(), ProcessError>>> Recovery<F> {
+    /// Announces the server when the store is recovered, or when the patience is over: discovery is answered
+    /// meanwhile, and the rest waits. A journal that a crash left takes most of the start.
+    async fn finish(
+        self,
+        app: &App,
+        announce: impl FnOnce() -> Result<(), ProcessError>,
+    ) -> Result<(), ProcessError> {
+        let mut done = pin!(self.done);
+        if let Ok(recovered) = tokio::time::timeout(self.patience, &mut done).await {
+            recovered?;
+            app.note_recovered();
+            return announce();
+        }
+        announce()?;
+        done.await?;
+        app.note_recovered();
+        Ok(())
+    }
+}
+
 /// The app, and the admin secret where it was made just now.
 pub(crate) async fn make_app(
     config: Config,
@@ -140,8 +171,7 @@ pub(crate) async fn make_app(
 ) -> Result<(Arc<App>, Option<String>), ProcessError> {
     let directory = opened.directory.as_deref();
     let (secret, made) = secrets::admin_secret(&config, directory)?;
-    let fresh = opened.store.issuers().await?.is_empty();
-    let master = secrets::master_key(&config, directory, fresh)?;
+    let master = secrets::master_key(&config, directory, opened.is_new().await?)?;
     let ports = Ports {
         store: Arc::clone(&opened.store),
         clock: Arc::clone(clock) as Arc<dyn Clock>,

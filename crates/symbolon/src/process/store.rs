@@ -13,7 +13,7 @@ use symbolon_store_embedded::directory::DataDirectory;
 use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
 use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore, Recovery};
 use tokio::runtime::Runtime;
-use tokio::task::JoinError;
+use tokio::task::{JoinError, spawn_blocking};
 
 use super::ProcessError;
 
@@ -28,11 +28,21 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Recovers the store, if it is to be recovered still. Its records are open before.
-    pub(crate) async fn recover(&mut self) -> Result<(), ProcessError> {
-        let Some((store, recovery)) = self.recovery.take() else { return Ok(()) };
-        let recovered = tokio::task::spawn_blocking(move || store.recover(&recovery)).await;
-        Ok(recovered.map_err(cannot_open)??)
+    /// Begins to recover the store, if it is to be recovered still: done when the future is. Its records are open before.
+    pub(crate) fn recover(&mut self) -> impl Future<Output = Result<(), ProcessError>> + use<> {
+        let recovery = self.recovery.take();
+        let recovery = recovery.map(|(store, recovery)| spawn_blocking(move || store.recover(&recovery)));
+        async {
+            match recovery {
+                Some(recovery) => Ok(recovery.await.map_err(cannot_open)??),
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// Whether nothing was ever kept there.
+    pub(crate) async fn is_new(&self) -> Result<bool, ProcessError> {
+        Ok(self.store.issuers().await?.is_empty())
     }
 }
 

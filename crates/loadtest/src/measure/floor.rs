@@ -2,6 +2,7 @@
 
 use symbolon_crypto::Algorithm;
 
+use super::hello::Method;
 use crate::scenario::Scenario;
 
 /// What a durable group commit may cost beyond the floor, in µs.
@@ -10,8 +11,8 @@ const DURABLE_COMMIT: f64 = 8.0;
 /// What the machine needs at one moment, or over a slice, in µs of CPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Floor {
-    pub(super) hello_get: f64,
-    pub(super) hello_post: f64,
+    /// Of the hello server, with the [method](method_of) of the scenario.
+    pub(super) hello: f64,
     pub(super) sign: f64,
 }
 
@@ -20,11 +21,7 @@ impl Floor {
     pub(super) fn mean(floors: &[Self]) -> Self {
         let of =
             |figure: fn(&Self) -> f64| floors.iter().map(figure).sum::<f64>() / floors.len().max(1) as f64;
-        Self {
-            hello_get: of(|floor| floor.hello_get),
-            hello_post: of(|floor| floor.hello_post),
-            sign: of(|floor| floor.sign),
-        }
+        Self { hello: of(|floor| floor.hello), sign: of(|floor| floor.sign) }
     }
 }
 
@@ -33,6 +30,18 @@ impl Floor {
 pub(super) struct Limit {
     pub(super) formula: String,
     pub(super) us: f64,
+}
+
+/// What a scenario is compared with: bare HTTP with a body, or without one.
+pub(super) const fn method_of(scenario: Scenario) -> Method {
+    match scenario {
+        Scenario::Discovery | Scenario::Silent | Scenario::Userinfo | Scenario::Login => Method::Get,
+        Scenario::Introspect
+        | Scenario::Exchange
+        | Scenario::ClientCredentials
+        | Scenario::Refresh
+        | Scenario::Code => Method::Post,
+    }
 }
 
 /// The limit of a scenario, given how many signatures each answer carried; none where none is stated.
@@ -46,25 +55,24 @@ pub(super) fn limit(
     let limit = match scenario {
         Scenario::Discovery | Scenario::Login => return None,
         Scenario::Silent | Scenario::Userinfo => {
-            Limit { formula: "2.0 x hello GET".into(), us: 2.0 * floor.hello_get }
+            Limit { formula: "2.0 x hello GET".into(), us: 2.0 * floor.hello }
         }
-        Scenario::Introspect => Limit { formula: "2.0 x hello POST".into(), us: 2.0 * floor.hello_post },
+        Scenario::Introspect => Limit { formula: "2.0 x hello POST".into(), us: 2.0 * floor.hello },
         Scenario::Exchange | Scenario::ClientCredentials | Scenario::Refresh | Scenario::Code => {
             let signing = signatures * floor.sign;
             let signed = format!("{signatures:.0} sign");
             match (rsa, matches!(scenario, Scenario::Refresh | Scenario::Code)) {
                 (true, _) => Limit {
                     formula: format!("1.15 x ({signed} + hello POST)"),
-                    us: 1.15 * (signing + floor.hello_post),
+                    us: 1.15 * (signing + floor.hello),
                 },
                 (false, true) => Limit {
                     formula: format!("{signed} + 2.0 x hello POST + 8"),
-                    us: signing + 2.0 * floor.hello_post + DURABLE_COMMIT,
+                    us: signing + 2.0 * floor.hello + DURABLE_COMMIT,
                 },
-                (false, false) => Limit {
-                    formula: format!("{signed} + 2.0 x hello POST"),
-                    us: signing + 2.0 * floor.hello_post,
-                },
+                (false, false) => {
+                    Limit { formula: format!("{signed} + 2.0 x hello POST"), us: signing + 2.0 * floor.hello }
+                }
             }
         }
     };
@@ -89,7 +97,7 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
 
-    const FLOOR: Floor = Floor { hello_get: 6.0, hello_post: 9.0, sign: 200.0 };
+    const FLOOR: Floor = Floor { hello: 9.0, sign: 200.0 };
 
     fn us(scenario: Scenario, algorithm: Algorithm, signatures: f64) -> f64 {
         limit(scenario, algorithm, signatures, &FLOOR).unwrap().us
@@ -97,7 +105,7 @@ mod tests {
 
     #[test]
     fn limits() {
-        assert_eq!(us(Scenario::Silent, Algorithm::Rs256, 0.0), 12.0);
+        assert_eq!(us(Scenario::Silent, Algorithm::Rs256, 0.0), 18.0);
         assert_eq!(us(Scenario::Introspect, Algorithm::EdDsa, 0.0), 18.0);
         assert!((us(Scenario::Exchange, Algorithm::Rs256, 1.0) - 1.15 * 209.0).abs() < 1e-9);
         assert!((us(Scenario::Code, Algorithm::Ps256, 2.0) - 1.15 * 409.0).abs() < 1e-9);
@@ -108,9 +116,9 @@ mod tests {
 
     #[test]
     fn the_floor_of_a_slice_is_the_mean_of_its_parts() {
-        let slow = Floor { hello_get: 12.0, hello_post: 18.0, sign: 400.0 };
+        let slow = Floor { hello: 18.0, sign: 400.0 };
         let mean = Floor::mean(&[FLOOR, slow]);
-        assert_eq!((mean.hello_get, mean.hello_post, mean.sign), (9.0, 13.5, 300.0));
+        assert_eq!((mean.hello, mean.sign), (13.5, 300.0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use symbolon_crypto::Algorithm;
 
 use super::MeasureOptions;
-use super::floor::{Floor, limit, median};
+use super::floor::{Floor, limit, median, method_of};
 use super::hello::{HelloVisitor, Method};
 use super::primitive::{Cost, Primitives};
 use super::report::{HelloFigures, PrimitiveFigures, Report, ScenarioFigures, VERSION};
@@ -27,8 +27,8 @@ use crate::{LoadtestError, machine};
 const WARM_UP: Duration = Duration::from_millis(50);
 /// How long the hello server is loaded for the machine's own figures, at most.
 const HELLO_SLICE: Duration = Duration::from_millis(400);
-/// How long it is loaded for the floor of a part, at most.
-const HELLO_PART: Duration = Duration::from_millis(100);
+/// How long it is loaded for the floor of a part, at most: as long as the part itself.
+const HELLO_PART: Duration = Duration::from_millis(200);
 /// A slice is loaded in so many parts, each beside a floor of its own. What neighbours take from a machine changes
 /// within a second: a ratio of figures that are further apart measures them.
 const PARTS: u32 = 5;
@@ -220,11 +220,15 @@ impl Slicer<'_> {
     }
 
     /// What the machine gives at this moment.
-    async fn floor(&self, primitives: &Primitives, hello: &Server) -> Result<Floor, LoadtestError> {
+    async fn floor(
+        &self,
+        primitives: &Primitives,
+        hello: &Server,
+        method: Method,
+    ) -> Result<Floor, LoadtestError> {
         let sign = primitives.sign(self.options.algorithm)?;
-        let get = self.hello(hello, Method::Get, HELLO_PART).await?;
-        let post = self.hello(hello, Method::Post, HELLO_PART).await?;
-        Ok(Floor { hello_get: per_request(&get), hello_post: per_request(&post), sign })
+        let hello = self.hello(hello, method, HELLO_PART).await?;
+        Ok(Floor { hello: per_request(&hello), sign })
     }
 
     async fn hello(&self, server: &Server, method: Method, most: Duration) -> Result<Outcome, LoadtestError> {
@@ -270,7 +274,7 @@ impl Slicer<'_> {
         let mut all = Duration::ZERO;
         let before = CpuReading::of(pid)?;
         for _ in 0..parts {
-            let floor = self.floor(primitives, hello).await?;
+            let floor = self.floor(primitives, hello, method_of(track.scenario)).await?;
             let loaded = CpuReading::of(pid)?;
             let mut part = self.load((seed.target.peer.clone(), pid), until, warm_up, visitors).await?;
             // That connections end is no more part of a request than that they began.

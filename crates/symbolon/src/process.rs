@@ -104,7 +104,6 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     let bound = serve::bind(config.listen.public, config.listen.management, workers)?;
     config.bound(bound.public_address);
     let mut opened = store::open_records(&config, &clock, accept_clock, workers / 2).await?;
-    let patience = if opened.is_new().await? { Duration::MAX } else { PATIENCE };
     let (app, first_start) = make_app(config, &opened, &clock).await?;
     app.load_issuers().await?;
     let demo = match app.config.load().mode {
@@ -116,8 +115,14 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     let server = Server::start(&app, bound)?;
     let greeting = demo.as_ref().map(|demo| demo.greeting(app.config.load().issuer.as_str()));
     // Begun no sooner, as it would take the processor from what the first answer needs.
-    let recovery = Recovery { done: opened.recover(), patience };
-    recovery.finish(&app, || announce(&ready, greeting.as_deref(), first_start.as_deref())).await?;
+    let patience = if opened.is_new { Duration::MAX } else { PATIENCE };
+    let recovery = async {
+        opened.recover().await?;
+        app.note_recovered();
+        Ok(())
+    };
+    let announce = || announce(&ready, greeting.as_deref(), first_start.as_deref());
+    recover_and_announce(recovery, patience, announce).await?;
     if let Some(demo) = demo
         && let Err(error) = demo.keep_password(&app).await
     {
@@ -136,30 +141,20 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     Ok(())
 }
 
-/// The store's recovery under way.
-struct Recovery<F> {
-    done: F,
+/// Announces the server when the store is recovered, or when the patience is over: discovery is answered meanwhile, and the
+/// rest waits. A journal that a crash left takes most of the start.
+async fn recover_and_announce(
+    recovery: impl Future<Output = Result<(), ProcessError>>,
     patience: Duration,
-}
-
-impl<F: Future<Output = Result<(), ProcessError>>> Recovery<F> {
-    /// Announces the server when the store is recovered, or when the patience is over: discovery is answered
-    /// meanwhile, and the rest waits. A journal that a crash left takes most of the start.
-    async fn finish(
-        self,
-        app: &App,
-        announce: impl FnOnce() -> Result<(), ProcessError>,
-    ) -> Result<(), ProcessError> {
-        let mut done = pin!(self.done);
-        if let Ok(recovered) = tokio::time::timeout(self.patience, &mut done).await {
-            recovered?;
-            app.note_recovered();
-            return announce();
+    announce: impl FnOnce() -> Result<(), ProcessError>,
+) -> Result<(), ProcessError> {
+    let mut recovery = pin!(recovery);
+    match tokio::time::timeout(patience, &mut recovery).await {
+        Ok(recovered) => recovered.and_then(|()| announce()),
+        Err(_) => {
+            announce()?;
+            recovery.await
         }
-        announce()?;
-        done.await?;
-        app.note_recovered();
-        Ok(())
     }
 }
 
@@ -171,7 +166,7 @@ pub(crate) async fn make_app(
 ) -> Result<(Arc<App>, Option<String>), ProcessError> {
     let directory = opened.directory.as_deref();
     let (secret, made) = secrets::admin_secret(&config, directory)?;
-    let master = secrets::master_key(&config, directory, opened.is_new().await?)?;
+    let master = secrets::master_key(&config, directory, opened.is_new)?;
     let ports = Ports {
         store: Arc::clone(&opened.store),
         clock: Arc::clone(clock) as Arc<dyn Clock>,
@@ -279,4 +274,44 @@ fn take_over(app: &Arc<App>, server: &Server, logging: &Logging, mut new: Config
     server.telemetry().log().set_success_one_in(new.telemetry.log_sample);
     app.reconfigure(new);
     tracing::info!(keys = ?diff.live, "the configuration was taken over");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// The order of things when the recovery ends as said, soon or only after the line.
+    async fn order(soon: bool, patience: Duration, ends: Result<(), ProcessError>) -> Vec<&'static str> {
+        let said = RefCell::new(Vec::new());
+        let recovery = async {
+            tokio::task::yield_now().await;
+            while !soon && said.borrow().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            said.borrow_mut().push("recovered");
+            ends
+        };
+        let announce = || {
+            said.borrow_mut().push("announced");
+            Ok(())
+        };
+        let ended = recover_and_announce(recovery, patience, announce).await;
+        said.borrow_mut().push(if ended.is_ok() { "started" } else { "failed" });
+        said.into_inner()
+    }
+
+    #[tokio::test]
+    async fn the_ready_line_waits_for_the_journal_as_long_as_its_patience() {
+        let patient = order(true, Duration::MAX, Ok(())).await;
+        assert_eq!(patient, ["recovered", "announced", "started"]);
+        let impatient = order(false, Duration::ZERO, Ok(())).await;
+        assert_eq!(impatient, ["announced", "recovered", "started"]);
+    }
+
+    #[tokio::test]
+    async fn a_store_that_cannot_be_recovered_in_time_is_not_announced() {
+        assert_eq!(order(true, Duration::MAX, Err(ProcessError::NoDirectory)).await, ["recovered", "failed"]);
+    }
 }

@@ -52,26 +52,29 @@ pub(super) fn limit(
     floor: &Floor,
 ) -> Option<Limit> {
     let rsa = matches!(algorithm, Algorithm::Rs256 | Algorithm::Ps256);
+    let hello = match method_of(scenario) {
+        Method::Get => "hello GET",
+        Method::Post => "hello POST",
+    };
     let limit = match scenario {
         Scenario::Discovery | Scenario::Login => return None,
-        Scenario::Silent | Scenario::Userinfo => {
-            Limit { formula: "2.0 x hello GET".into(), us: 2.0 * floor.hello }
+        Scenario::Silent | Scenario::Userinfo | Scenario::Introspect => {
+            Limit { formula: format!("2.0 x {hello}"), us: 2.0 * floor.hello }
         }
-        Scenario::Introspect => Limit { formula: "2.0 x hello POST".into(), us: 2.0 * floor.hello },
         Scenario::Exchange | Scenario::ClientCredentials | Scenario::Refresh | Scenario::Code => {
             let signing = signatures * floor.sign;
             let signed = format!("{signatures:.0} sign");
             match (rsa, matches!(scenario, Scenario::Refresh | Scenario::Code)) {
                 (true, _) => Limit {
-                    formula: format!("1.15 x ({signed} + hello POST)"),
+                    formula: format!("1.15 x ({signed} + {hello})"),
                     us: 1.15 * (signing + floor.hello),
                 },
                 (false, true) => Limit {
-                    formula: format!("{signed} + 2.0 x hello POST + 8"),
+                    formula: format!("{signed} + 2.0 x {hello} + 8"),
                     us: signing + 2.0 * floor.hello + DURABLE_COMMIT,
                 },
                 (false, false) => {
-                    Limit { formula: format!("{signed} + 2.0 x hello POST"), us: signing + 2.0 * floor.hello }
+                    Limit { formula: format!("{signed} + 2.0 x {hello}"), us: signing + 2.0 * floor.hello }
                 }
             }
         }
@@ -111,6 +114,10 @@ mod tests {
         assert!((us(Scenario::Code, Algorithm::Ps256, 2.0) - 1.15 * 409.0).abs() < 1e-9);
         assert_eq!(us(Scenario::ClientCredentials, Algorithm::Es256, 1.0), 218.0);
         assert_eq!(us(Scenario::Refresh, Algorithm::EdDsa, 2.0), 426.0);
+        let formula = |scenario| limit(scenario, Algorithm::EdDsa, 2.0, &FLOOR).map(|limit| limit.formula);
+        assert_eq!(formula(Scenario::Userinfo).as_deref(), Some("2.0 x hello GET"));
+        assert_eq!(formula(Scenario::Introspect).as_deref(), Some("2.0 x hello POST"));
+        assert_eq!(formula(Scenario::Code).as_deref(), Some("2 sign + 2.0 x hello POST + 8"));
         assert_eq!(limit(Scenario::Discovery, Algorithm::Rs256, 0.0, &FLOOR), None);
     }
 

@@ -27,8 +27,6 @@ use crate::{LoadtestError, machine};
 const WARM_UP: Duration = Duration::from_millis(50);
 /// How long the hello server is loaded for the machine's own figures, at most.
 const HELLO_SLICE: Duration = Duration::from_millis(400);
-/// How long it is loaded for the floor of a part, at most: as long as the part itself.
-const HELLO_PART: Duration = Duration::from_millis(200);
 /// A slice is loaded in so many parts, each beside a floor of its own. What neighbours take from a machine changes
 /// within a second: a ratio of figures that are further apart measures them.
 const PARTS: u32 = 5;
@@ -219,7 +217,7 @@ impl Slicer<'_> {
         Ok(())
     }
 
-    /// What the machine gives at this moment.
+    /// What the machine gives at this moment; bare HTTP for as long as a part.
     async fn floor(
         &self,
         primitives: &Primitives,
@@ -227,7 +225,7 @@ impl Slicer<'_> {
         method: Method,
     ) -> Result<Floor, LoadtestError> {
         let sign = primitives.sign(self.options.algorithm)?;
-        let hello = self.hello(hello, method, HELLO_PART).await?;
+        let hello = self.hello(hello, method, self.options.slice / PARTS).await?;
         Ok(Floor { hello: per_request(&hello), sign })
     }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use symbolon_crypto::random::SystemRandom;
 use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_server::config::{Cluster, Config};
-use symbolon_store::port::Store;
+use symbolon_store::port::{Issuers, Store};
 use symbolon_store_cluster::{ClusterOptions, ClusterStore, PostgresOptions, RedisOptions, ReplicaPolicy};
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::directory::DataDirectory;
 use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
 use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore, Recovery};
 use tokio::runtime::Runtime;
-use tokio::task::{JoinError, spawn_blocking};
+use tokio::task::JoinError;
 
 use super::ProcessError;
 
@@ -23,26 +23,18 @@ pub(crate) struct Opened {
     pub(crate) store: Arc<dyn Store>,
     /// Where the secrets lie that the configuration does not give. The cluster has no such place.
     pub(crate) directory: Option<PathBuf>,
+    /// Whether nothing was ever kept there.
+    pub(crate) is_new: bool,
     recovery: Option<(Arc<EmbeddedStore>, Recovery)>,
     _io: Option<OwnRuntime>,
 }
 
 impl Opened {
-    /// Begins to recover the store, if it is to be recovered still: done when the future is. Its records are open before.
-    pub(crate) fn recover(&mut self) -> impl Future<Output = Result<(), ProcessError>> + use<> {
-        let recovery = self.recovery.take();
-        let recovery = recovery.map(|(store, recovery)| spawn_blocking(move || store.recover(&recovery)));
-        async {
-            match recovery {
-                Some(recovery) => Ok(recovery.await.map_err(cannot_open)??),
-                None => Ok(()),
-            }
-        }
-    }
-
-    /// Whether nothing was ever kept there.
-    pub(crate) async fn is_new(&self) -> Result<bool, ProcessError> {
-        Ok(self.store.issuers().await?.is_empty())
+    /// Recovers the store, if it is to be recovered still. Its records are open before.
+    pub(crate) async fn recover(&mut self) -> Result<(), ProcessError> {
+        let Some((store, recovery)) = self.recovery.take() else { return Ok(()) };
+        let recovered = tokio::task::spawn_blocking(move || store.recover(&recovery)).await;
+        Ok(recovered.map_err(cannot_open)??)
     }
 }
 
@@ -105,13 +97,15 @@ pub(crate) async fn open_records(
         let recovery = Recovery::of(&options);
         let store = Arc::new(EmbeddedStore::records(options)?);
         let directory = Some(store.directory().path().to_owned());
+        let is_new = store.issuers().await?.is_empty();
         let recovery = Some((Arc::clone(&store), recovery));
-        return Ok(Opened { store, directory, recovery, _io: None });
+        return Ok(Opened { store, directory, is_new, recovery, _io: None });
     };
     check(config)?;
     let io = OwnRuntime::new(threads)?;
     let opened = io.run(ClusterStore::open(options)).await??;
-    Ok(Opened { store: Arc::new(opened), directory: None, recovery: None, _io: Some(io) })
+    let is_new = opened.issuers().await?.is_empty();
+    Ok(Opened { store: Arc::new(opened), directory: None, is_new, recovery: None, _io: Some(io) })
 }
 
 /// Whether the URLs can be read by the engines' clients, and the data directory by this program, beyond what the

@@ -46,13 +46,23 @@ pub struct ExchangeRequest<'a> {
 pub struct Exchange<'a> {
     /// To be verified.
     pub subject_token: &'a str,
-    /// To be verified; none where the result stands for the subject alone (RFC 8693 1.1, impersonation).
+    /// To be verified, whatever comes of it (RFC 8693 2.2.2).
     pub actor_token: Option<&'a str>,
     /// What the result is called (RFC 8693 2.2.1): as it was asked for, else an access token.
     pub issued_token_type: &'static str,
     scope: Option<Scope>,
     audience: &'a [&'a str],
     resource: &'a [&'a str],
+}
+
+/// An actor token whose signature is good and that is not revoked.
+#[derive(Clone, Copy)]
+pub struct ActorToken<'t> {
+    /// What it says.
+    pub claims: &'t AccessToken,
+    /// Whether the client that it was issued to is registered. Tokens of others come from nobody but who has the
+    /// issuer's own key: load scripts, where the test endpoints are on.
+    pub is_of_registered_client: bool,
 }
 
 /// The answer to a subject token that cannot be parsed or verified, has expired, or was revoked. RFC 8693 2.2.2 would
@@ -96,15 +106,14 @@ pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result
         return Err(OAuthError::invalid_request("this requested_token_type is not issued"));
     }
     let issued_token_type = if requested == Some(JWT_TYPE) { JWT_TYPE } else { ACCESS_TOKEN_TYPE };
-    let actor_token = check_actor_parameters(request)?
-        .filter(|_| client.token_exchange.delegation_mode == DelegationMode::Delegation);
+    let actor_token = check_actor_parameters(request)?;
     let scope = match present(request.scope) {
         Some(text) => Some(
             Scope::parse(text).map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?,
         ),
         None => None,
     };
-    check_targets(client, request)?;
+    check_targets(context, request)?;
     let ExchangeRequest { audience, resource, .. } = *request;
     Ok(Exchange { subject_token, actor_token, issued_token_type, scope, audience, resource })
 }
@@ -145,7 +154,7 @@ fn check_actor_parameters<'a>(request: &ExchangeRequest<'a>) -> Result<Option<&'
     }
 }
 
-fn check_targets(client: &Client, request: &ExchangeRequest<'_>) -> Result<(), OAuthError> {
+fn check_targets(context: &Context<'_>, request: &ExchangeRequest<'_>) -> Result<(), OAuthError> {
     // RFC 8693 2.1: an absolute URI without fragment; the request itself is not valid otherwise (2.2.2).
     let absolute = |uri: &&str| !uri.contains('#') && Url::parse(uri).is_ok();
     if !request.resource.iter().all(absolute) {
@@ -154,13 +163,17 @@ fn check_targets(client: &Client, request: &ExchangeRequest<'_>) -> Result<(), O
     if request.audience.iter().any(|audience| audience.is_empty()) {
         return Err(OAuthError::invalid_request("audience is empty"));
     }
-    let Some(allowed) = &client.token_exchange.targets else { return Ok(()) };
-    let mut named = request.audience.iter().chain(request.resource);
-    // RFC 8693 2.2.2.
-    if named.all(|target| allowed.iter().any(|own| own == target)) {
-        return Ok(());
+    let Some(allowed) = &context.client.token_exchange.targets else { return Ok(()) };
+    let may_name = |target: &str| allowed.iter().any(|own| own == target);
+    let refused = |description| Err(OAuthError::new(ErrorCode::InvalidTarget, description));
+    // RFC 8693 2.2.2. A token that no target is named for is the issuer's own, and so that must be on the list too.
+    if request.audience.is_empty() && request.resource.is_empty() && !may_name(&context.issuer.url) {
+        return refused("name an audience or a resource: the issuer is not among the client's targets");
     }
-    Err(OAuthError::new(ErrorCode::InvalidTarget, "the client may not name this target"))
+    if !request.audience.iter().chain(request.resource).all(|target| may_name(target)) {
+        return refused("the client may not name this target");
+    }
+    Ok(())
 }
 
 impl Exchange<'_> {
@@ -175,11 +188,13 @@ impl Exchange<'_> {
         &self,
         context: &Context<'_>,
         subject: &AccessToken,
-        actor: Option<&AccessToken>,
+        actor: Option<ActorToken<'_>>,
     ) -> Result<Box<AccessToken>, OAuthError> {
         let Context { issuer, client, now, .. } = *context;
         subject.check(&issuer.url, now).map_err(|_| invalid_subject_token())?;
-        check_presenter(client, subject)?;
+        if !may_present(client, subject) {
+            return Err(OAuthError::invalid_grant("the subject_token was issued to another client"));
+        }
         let acting = self.acting(context, actor)?;
         if subject.anc.len() >= MAX_CHAIN {
             return Err(OAuthError::invalid_grant("the subject_token was exchanged too often"));
@@ -211,23 +226,23 @@ impl Exchange<'_> {
         Ok(result)
     }
 
-    /// The actor token, valid and meant for us or the caller.
+    /// The actor token, valid and the caller's to present: else whoever was called with a token could have its client
+    /// act (RFC 8693 2.1: it stands for the party that is to act).
     fn acting<'t>(
         &self,
         context: &Context<'_>,
-        actor: Option<&'t AccessToken>,
+        actor: Option<ActorToken<'t>>,
     ) -> Result<Option<&'t AccessToken>, OAuthError> {
         if self.actor_token.is_none() {
             return Ok(None);
         }
-        let actor = actor.ok_or(invalid_actor_token())?;
-        actor.check(&context.issuer.url, context.now).map_err(|_| invalid_actor_token())?;
-        let meant =
-            actor.aud.contains(&context.issuer.url) || actor.aud.contains(context.client.client_id.as_str());
-        if !meant {
-            return Err(OAuthError::invalid_grant("the actor_token is meant for somebody else"));
+        let ActorToken { claims, is_of_registered_client } = actor.ok_or(invalid_actor_token())?;
+        claims.check(&context.issuer.url, context.now).map_err(|_| invalid_actor_token())?;
+        let nobodys = !is_of_registered_client && claims.aud.contains(&context.issuer.url);
+        if !nobodys && !may_present(context.client, claims) {
+            return Err(OAuthError::invalid_grant("the actor_token was issued to another client"));
         }
-        Ok(Some(actor))
+        Ok(Some(claims))
     }
 
     /// What was asked for, or else what the subject token allows, as far as both it and the client's registration
@@ -243,15 +258,12 @@ impl Exchange<'_> {
 }
 
 /// A client may present tokens that were issued to it, that name it in `aud`, or that a client of its list holds. Others
-/// are not acceptable by policy (RFC 8693 2.2.2), which is `invalid_grant` here as for every subject token; RFC 6749 5.2
-/// says the same of a grant that was issued to another client.
-fn check_presenter(client: &Client, subject: &AccessToken) -> Result<(), OAuthError> {
-    let own = subject.client_id == client.client_id;
-    let named = subject.aud.contains(client.client_id.as_str());
-    if own || named || client.token_exchange.subject_token_clients.contains(&subject.client_id) {
-        return Ok(());
-    }
-    Err(OAuthError::invalid_grant("the subject_token was issued to another client"))
+/// are not acceptable by policy (RFC 8693 2.2.2), which is `invalid_grant` here as for every token that is not accepted;
+/// RFC 6749 5.2 says the same of a grant that was issued to another client.
+fn may_present(client: &Client, token: &AccessToken) -> bool {
+    token.client_id == client.client_id
+        || token.aud.contains(client.client_id.as_str())
+        || client.token_exchange.subject_token_clients.contains(&token.client_id)
 }
 
 /// RFC 8693 4.1: the current actor outermost, whoever acted before inside. An actor token that is itself the result of

@@ -64,3 +64,59 @@ fn bad_subjects_are_invalid_grant_and_a_foreign_one_is_refused() {
     assert_eq!(exchange(&stranger, &subject, &[]).error(), "invalid_grant");
     assert_eq!(exchange(&rp, &subject, &[("scope", "payments")]).error(), "invalid_scope");
 }
+
+/// Whoever is called with a token holds it, and must not be able to say that its client acts (RFC 8693 2.1).
+#[test]
+fn an_actor_token_is_valid_and_the_callers_to_present() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let caller = |mode: &str, listed: &[&str]| {
+        let policy = json!({ "delegation_mode": mode, "allowed_subject_token_clients": listed });
+        RelyingParty::register(&server, policy)
+    };
+    let (_, browser) = server.signed_in("a@example.com");
+    let subject = rp.sign_in(&browser).access_token;
+    let service = RelyingParty::register(&server, json!({}));
+    let credentials = |client: &RelyingParty| {
+        TokenSet::of(&client.token(&[("grant_type", "client_credentials")])).access_token
+    };
+    let received = credentials(&service);
+    for mode in ["delegation", "impersonation"] {
+        let (open, known) =
+            (caller(mode, &[&rp.client_id]), caller(mode, &[&rp.client_id, &service.client_id]));
+        let revoked = credentials(&open);
+        assert_eq!(open.post("/revoke", &[("token", &revoked)]).status, 200);
+        for (client, actor, good) in [
+            (&open, &credentials(&open), true),
+            (&known, &received, true),
+            (&open, &received, false),
+            (&open, &"x".to_owned(), false),
+            (&open, &revoked, false),
+        ] {
+            let more = [("actor_token", actor.as_str()), ("actor_token_type", ACCESS_TOKEN)];
+            let answer = exchange(client, &subject, &more);
+            let expected = if good { (200, String::new()) } else { (400, "invalid_grant".to_owned()) };
+            let error = if good { String::new() } else { answer.error() };
+            assert_eq!((answer.status, error), expected, "{mode} {}", answer.body);
+        }
+    }
+}
+
+/// A token without a named target is the issuer's own: a list of targets must hold for it too.
+#[test]
+fn a_list_of_targets_holds_where_none_is_named() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let subject = rp.sign_in(&browser).access_token;
+    let restricted = |targets: &[&str]| {
+        let policy = json!({
+            "allowed_subject_token_clients": [rp.client_id], "allowed_token_exchange_resources": targets,
+        });
+        RelyingParty::register(&server, policy)
+    };
+    let elsewhere = restricted(&["https://api.example"]);
+    assert_eq!(exchange(&elsewhere, &subject, &[]).error(), "invalid_target");
+    assert_eq!(exchange(&elsewhere, &subject, &[("audience", "https://api.example")]).status, 200);
+    assert_eq!(exchange(&restricted(&[&server.issuer]), &subject, &[]).status, 200);
+}

@@ -23,12 +23,26 @@ fn with_actor<'a>() -> ExchangeRequest<'a> {
     ExchangeRequest { actor_token: Some("actor"), actor_token_type: Some(ACCESS_TOKEN_TYPE), ..request() }
 }
 
-/// Exchanges as one step, with the actor token where the request has one.
+/// Exchanges as one step, with the actor token where the request has one: of a client that is registered.
 fn exchange(
     world: &World,
     request: &ExchangeRequest<'_>,
     subject: &AccessToken,
     actor: Option<&AccessToken>,
+) -> Result<Box<AccessToken>, ErrorCode> {
+    exchange_with(
+        world,
+        request,
+        subject,
+        actor.map(|claims| ActorToken { claims, is_of_registered_client: true }),
+    )
+}
+
+fn exchange_with(
+    world: &World,
+    request: &ExchangeRequest<'_>,
+    subject: &AccessToken,
+    actor: Option<ActorToken<'_>>,
 ) -> Result<Box<AccessToken>, ErrorCode> {
     check(&world.context(), request)
         .and_then(|exchange| exchange.issue(&world.context(), subject, actor))
@@ -105,13 +119,17 @@ fn targets_by_allow_list() {
     assert_eq!(checked(&world, &ExchangeRequest { audience: other, ..request() }), Ok(()));
     world.client.token_exchange.targets = Some(vec![own[0].to_owned()]);
     for (audience, resource, answer) in [
-        (&[][..], &[][..], Ok(())),
+        (&[][..], &[][..], Err(ErrorCode::InvalidTarget)),
         (own, own, Ok(())),
         (other, own, Err(ErrorCode::InvalidTarget)),
         (own, other, Err(ErrorCode::InvalidTarget)),
     ] {
         assert_eq!(checked(&world, &ExchangeRequest { audience, resource, ..request() }), answer);
     }
+    // Without a name the result is the issuer's own: as good as naming it.
+    world.client.token_exchange.targets = Some(vec![URL.to_owned()]);
+    assert_eq!(checked(&world, &request()), Ok(()));
+    assert_eq!(checked(&world, &ExchangeRequest { audience: &[URL], ..request() }), Ok(()));
 }
 
 #[test]
@@ -241,37 +259,56 @@ fn delegation_keeps_the_whole_chain_by_rfc_8693_section_4_1() {
     let caller = json!({"sub": "client:app", "client_id": "app"});
     assert_eq!(act(&first), caller, "without an actor token the caller acts");
 
-    // A service that is not registered: its token is meant for the issuer.
-    let service = AccessToken { sub: "client:bff".into(), ..access_token("bff", "openid") };
+    let service = AccessToken { sub: "client:bff".into(), ..access_token("app", "openid") };
     let second = exchange(&world, &with_actor(), &first, Some(&service)).unwrap();
-    assert_eq!(act(&second), json!({"sub": "client:bff", "client_id": "bff", "act": caller}));
+    assert_eq!(act(&second), json!({"sub": "client:bff", "client_id": "app", "act": caller}));
     assert_eq!(second.sub, "u-1");
 
     let own_chain = AccessToken { act: Some(Actor::new("client:x", None)), ..service };
     let third = exchange(&world, &with_actor(), &first, Some(&own_chain)).unwrap();
     let expected = json!({
-        "sub": "client:bff", "client_id": "bff", "act": {"sub": "client:x", "act": caller}
+        "sub": "client:bff", "client_id": "app", "act": {"sub": "client:x", "act": caller}
     });
     assert_eq!(act(&third), expected);
 }
 
+/// Whoever is called with a token holds it, and must not be able to say that its client acts.
 #[test]
-fn actor_tokens_must_be_valid_and_meant_for_us_or_the_caller() {
+fn actor_tokens_must_be_valid_and_the_callers_to_present() {
+    let mut world = World::new();
+    world.client.token_exchange.subject_token_clients = vec![ClientId::trusted("front")];
+    let subject = access_token("app", "openid");
+    let (own, listed) = (access_token("app", "openid"), access_token("front", "openid"));
+    let received = access_token("bff", "openid");
+    let named = AccessToken { aud: Audience::of([URL, "app"]), ..received.clone() };
+    let expired = AccessToken { exp: NOW.seconds(), ..own.clone() };
+    for mode in [DelegationMode::Delegation, DelegationMode::Impersonation] {
+        world.client.token_exchange.delegation_mode = mode;
+        for (actor, good) in [
+            (Some(&own), true),
+            (Some(&listed), true),
+            (Some(&named), true),
+            (Some(&received), false),
+            (Some(&expired), false),
+            (None, false),
+        ] {
+            let answer = exchange(&world, &with_actor(), &subject, actor).map(drop);
+            assert_eq!(answer, if good { Ok(()) } else { Err(ErrorCode::InvalidGrant) }, "{mode:?}");
+        }
+    }
+}
+
+/// As load scripts sign them with the issuer's own key.
+#[test]
+fn actor_tokens_of_nobody_who_is_registered_are_meant_for_the_issuer() {
     let world = World::new();
     let subject = access_token("app", "openid");
-    let actor = access_token("bff", "openid");
-    let other = AccessToken { aud: Audience::one("https://api.example.com"), ..actor.clone() };
-    let named = AccessToken { aud: Audience::one("app"), ..actor.clone() };
-    let expired = AccessToken { exp: NOW.seconds(), ..actor.clone() };
-    for (actor, good) in [
-        (Some(&actor), true),
-        (Some(&named), true),
-        (Some(&other), false),
-        (Some(&expired), false),
-        (None, false),
-    ] {
-        let answer = exchange(&world, &with_actor(), &subject, actor).map(drop);
-        assert_eq!(answer, if good { Ok(()) } else { Err(ErrorCode::InvalidGrant) });
+    let service = access_token("bff", "openid");
+    let elsewhere = AccessToken { aud: Audience::one("https://api.example.com"), ..service.clone() };
+    for (claims, good) in [(&service, true), (&elsewhere, false)] {
+        let actor = Some(ActorToken { claims, is_of_registered_client: false });
+        let answer = exchange_with(&world, &with_actor(), &subject, actor);
+        assert_eq!(answer.map(drop), if good { Ok(()) } else { Err(ErrorCode::InvalidGrant) });
     }
 }
 
@@ -280,9 +317,9 @@ fn impersonation_adds_no_actor_but_keeps_those_there_are() {
     let mut world = World::new();
     world.client.token_exchange.delegation_mode = DelegationMode::Impersonation;
     let subject = access_token("app", "openid");
-    let exchanged = check(&world.context(), &with_actor()).unwrap();
-    assert!(exchanged.actor_token.is_none(), "not looked at");
     assert_eq!(exchange(&world, &request(), &subject, None).unwrap().act, None);
+    let actor = access_token("app", "openid");
+    assert_eq!(exchange(&world, &with_actor(), &subject, Some(&actor)).unwrap().act, None);
     let delegated = AccessToken { act: Some(Actor::new("client:x", None)), ..subject };
     assert_eq!(exchange(&world, &request(), &delegated, None).unwrap().act, delegated.act);
 }
@@ -290,7 +327,7 @@ fn impersonation_adds_no_actor_but_keeps_those_there_are() {
 #[test]
 fn may_act_of_rfc_8693_section_4_4_names_the_actor() {
     let mut world = World::new();
-    let actor = AccessToken { sub: "client:bff".into(), ..access_token("bff", "openid") };
+    let actor = AccessToken { sub: "client:bff".into(), ..access_token("app", "openid") };
     for (mode, may, actor, good) in [
         (DelegationMode::Delegation, "client:app", None, true),
         (DelegationMode::Delegation, "client:bff", None, false),
@@ -298,6 +335,7 @@ fn may_act_of_rfc_8693_section_4_4_names_the_actor() {
         (DelegationMode::Delegation, "client:app", Some(&actor), false),
         (DelegationMode::Impersonation, "client:app", None, true),
         (DelegationMode::Impersonation, "client:bff", None, false),
+        (DelegationMode::Impersonation, "client:bff", Some(&actor), true),
     ] {
         world.client.token_exchange.delegation_mode = mode;
         let subject = AccessToken { may_act: Some(MayAct::new(may)), ..access_token("app", "openid") };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::token::token_exchange::{self as rule, ExchangeRequest};
+use symbolon_protocol::token::token_exchange::{self as rule, ActorToken, ExchangeRequest};
 use symbolon_store::Durable;
 
 use super::{Granted, Granting};
@@ -30,10 +30,14 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     let issued_token_type = exchange.issued_token_type;
     let subject = live(granting, exchange.subject_token, rule::invalid_subject_token(), &mut durable).await?;
     let actor = match exchange.actor_token {
-        Some(token) => Some(live(granting, token, rule::invalid_actor_token(), &mut durable).await?),
+        Some(token) => Some(actor(granting, token, &mut durable).await?),
         None => None,
     };
-    let claims = exchange.issue(&rules, &subject.claims, actor.as_ref().map(|actor| &actor.claims))?;
+    let actor = actor.as_ref().map(|(token, is_of_registered_client)| ActorToken {
+        claims: &token.claims,
+        is_of_registered_client: *is_of_registered_client,
+    });
+    let claims = exchange.issue(&rules, &subject.claims, actor)?;
     granting.context.app.audit.count(Event::TokenExchanged);
     Ok(Granted {
         access: claims,
@@ -42,6 +46,20 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
         issued_token_type: Some(issued_token_type),
         durable,
     })
+}
+
+/// The actor token, and whether its client is registered.
+async fn actor(
+    granting: &Granting<'_>,
+    token: &str,
+    durable: &mut Durable,
+) -> Result<(Arc<VerifiedToken>, bool), Failure> {
+    let actor = live(granting, token, rule::invalid_actor_token(), durable).await?;
+    let own = actor.claims.client_id == granting.client.client_id;
+    let app = &granting.context.app;
+    let registered =
+        own || app.store.client(&granting.context.issuer.id, &actor.claims.client_id).await?.is_some();
+    Ok((actor, registered))
 }
 
 /// A presented token whose signature is good and that is not revoked; expiry is the rule's to check.

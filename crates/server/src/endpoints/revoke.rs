@@ -79,7 +79,8 @@ async fn access_token(
     Ok(())
 }
 
-/// Ends the family of a refresh token and its grant (RFC 7009 2.1); false where it is none.
+/// Ends the family of a refresh token and its grant (RFC 7009 2.1); false where there is none. A registered refresh token
+/// and an access token may both be a JWT of the type `JWT`: only the family tells them apart.
 async fn refresh_token(
     context: &Context,
     client: &Client,
@@ -88,7 +89,7 @@ async fn refresh_token(
 ) -> Result<bool, Failure> {
     let Context { app, issuer, .. } = context;
     let Some((id, _)) = family_of(context, token) else { return Ok(false) };
-    let Some(family) = app.store.family(&issuer.id, &id).await?.take(durable) else { return Ok(true) };
+    let Some(family) = app.store.family(&issuer.id, &id).await?.take(durable) else { return Ok(false) };
     let tombstone = revocation::of_refresh_token(&family, client, &issuer.settings.load(), app.now())?;
     app.store.end_family(&issuer.id, &id, &tombstone).await?.take(durable);
     context.audit_by(Actor::Client, Event::FamilyEnded, Some(&family.user), Some(&client.client_id));

@@ -1,7 +1,7 @@
 //! Token revocation (RFC 7009).
 
 use serde_json::json;
-use symbolon_testkit::{RelyingParty, TestServer, TokenSet};
+use symbolon_testkit::{RelyingParty, Signing, TestServer, TokenSet};
 
 fn active(rp: &RelyingParty, token: &str) -> bool {
     rp.post("/introspect", &[("token", token)]).json()["active"] == true
@@ -77,5 +77,33 @@ fn unknown_tokens_are_as_good_as_revoked_and_bad_requests_are_told() {
             server.browser().send(method, "/revoke", &[("authorization", &rp.basic())], b"").status,
             405
         );
+    }
+}
+
+fn userinfo(server: &TestServer, token: &str) -> u16 {
+    server.browser().get_with("/userinfo", &[("authorization", &format!("Bearer {token}"))]).status
+}
+
+/// RFC 7009 2: what is revoked is told by the token, not by the type in its header, which load scripts write as they like.
+#[test]
+fn an_access_token_of_either_type_ends() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let stranger = RelyingParty::register(&server, json!({}));
+    let (user, _) = server.signed_in("a@example.com");
+    let key = server.admin("GET", "/test/signing-key", None).json();
+    let key = Signing::from_pem(key["kid"].as_str().unwrap(), key["privatePEM"].as_str().unwrap());
+    let now = server.now().seconds();
+    for (typ, hint) in [("JWT", "access_token"), ("JWT", "refresh_token"), ("at+jwt", "access_token")] {
+        let claims = json!({
+            "iss": server.issuer, "sub": user, "aud": server.issuer, "client_id": rp.client_id,
+            "scope": "openid", "iat": now, "exp": now + 600, "jti": format!("g2:enam:3:at_{typ}{hint}"),
+        });
+        let token = key.jwt(typ, &claims);
+        assert!(active(&rp, &token), "{typ}");
+        assert_eq!(stranger.post("/revoke", &[("token", &token)]).error(), "invalid_grant");
+        assert_eq!(rp.post("/revoke", &[("token", &token), ("token_type_hint", hint)]).status, 200);
+        assert!(!active(&rp, &token), "{typ}");
+        assert_eq!(userinfo(&server, &token), 401);
     }
 }

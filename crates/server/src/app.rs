@@ -23,6 +23,7 @@ use crate::jobs::{self, Changes};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
 use crate::telemetry::{CounterFamily, Registry, Tracer};
+use crate::unattended::Unattended;
 use crate::verified::{VerifiedToken, VerifiedTokens};
 
 /// What the outside world gives a server: everything that tests replace.
@@ -69,6 +70,8 @@ pub struct App {
     pub signatures: Arc<CounterFamily>,
     /// The admin secret's digest.
     pub admin_secret: ArcSwap<[u8; 32]>,
+    /// Changes that go on though whoever asked for them went away.
+    pub(crate) unattended: Unattended,
     clock: Arc<dyn Clock>,
     leaving: AtomicBool,
     recovered: SetOnce<()>,
@@ -108,6 +111,7 @@ impl App {
             issuers: ArcSwap::default(),
             config: ArcSwap::from_pointee(config),
             store: ports.store,
+            unattended: Unattended::new(),
             clock: ports.clock,
             leaving: AtomicBool::new(false),
             recovered: SetOnce::new_with(recovered),

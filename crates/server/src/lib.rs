@@ -21,5 +21,6 @@ pub mod rate_limit;
 pub mod serve;
 pub mod telemetry;
 mod turn;
+mod unattended;
 pub mod verified;
 pub mod verified_hint;

@@ -4,8 +4,8 @@
 //! `/issuers/{issuer}`. Every call needs the admin secret as a bearer token; since nothing rests on cookies, nothing
 //! can be forged across sites. Answers are JSON or NDJSON and no cache keeps them.
 //!
-//! Every operation is atomic in the store. A change that lost a race is decided once more on what the winner left,
-//! and answers 503 if it loses again.
+//! Every step is atomic in the store, and an operation that was begun is carried to its end though its caller goes away. A
+//! change that lost a race is decided once more on what the winner left, and answers 503 if it loses again.
 
 mod audit_logs;
 mod auth;
@@ -38,15 +38,16 @@ use axum::Router;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, any};
-use http::Request;
+use http::{Method, Request};
 use symbolon_protocol::id::IssuerId;
 
 use crate::app::App;
 use crate::http::Context;
 use crate::issuer::IssuerState;
 use crate::telemetry::{Current, Endpoint, RequestFacts};
+use crate::unattended::Carried;
 use call::{Call, Payload};
-use error::AdminError;
+use error::{AdminError, Answer};
 use operation::Operation;
 
 pub use openapi::document as openapi_document;
@@ -144,9 +145,18 @@ async fn dispatch(
         request_id: Current::arrival().map(|arrival| arrival.id),
     };
     let payload = Payload { headers: parts.headers, body, within };
-    let response = (operation.run)(call, payload).await?;
+    let response = match operation.method == Method::GET {
+        true => (operation.run)(call, payload).await?,
+        false => carry(call, payload, operation).await?,
+    };
     RequestFacts::new().issuer(id).note();
     Ok(response)
+}
+
+/// A change: all of its steps, or none.
+fn carry(call: Call, payload: Payload, operation: &Operation) -> Carried<Answer> {
+    let app = Arc::clone(&call.app);
+    app.unattended.carry((operation.run)(call, payload))
 }
 
 /// Whom a call is for: the issuer in its path, else `default`.

@@ -91,8 +91,12 @@ impl Acceptor {
         }
         self.let_in_last(listener, &serving, &closing).await;
         closing.send_replace(());
-        // Each connection has a receiver for as long as it lives.
-        if timeout(http.drain_timeout, closing.closed()).await.is_err() {
+        let ended = async {
+            // Each connection has a receiver for as long as it lives.
+            closing.closed().await;
+            self.app.unattended.settled().await;
+        };
+        if timeout(http.drain_timeout, ended).await.is_err() {
             tracing::warn!("requests were still running at the end of the drain timeout");
         }
     }

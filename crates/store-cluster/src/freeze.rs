@@ -6,13 +6,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use deadpool_postgres::GenericClient;
 use symbolon_store::StoreError;
-use symbolon_store::transfer::Freeze;
+use symbolon_store::transfer::{Freeze, FreezeError};
 use tokio::time::{sleep, timeout};
 
 use crate::ClusterStore;
 use crate::nodes::{LEASE, next_control};
-use crate::postgres::{Connection, column};
+use crate::postgres::{Connection, Statements, column};
 
 /// The name in the table `meta`.
 const FROZEN: &str = "frozen";
@@ -75,8 +76,8 @@ impl Drop for Pass<'_> {
 }
 
 /// What the database says.
-pub(crate) async fn stored(connection: &Connection) -> Result<Freeze, StoreError> {
-    let row = connection.first("SELECT value FROM meta WHERE name = $1", &[&FROZEN]).await?;
+pub(crate) async fn stored(database: &Statements<impl GenericClient>) -> Result<Freeze, StoreError> {
+    let row = database.first("SELECT value FROM meta WHERE name = $1", &[&FROZEN]).await?;
     let Some(row) = row else { return Ok(Freeze::Lifted) };
     let text: &str = column(&row, 0)?;
     Freeze::parse(text).ok_or_else(|| StoreError::Failed(format!("the table meta says {FROZEN} = {text}")))
@@ -93,10 +94,15 @@ impl ClusterStore {
 
     /// Puts it down and waits until every node follows, and until nothing of a node that lost its lease meanwhile can be
     /// under way in the database.
-    pub(crate) async fn set_frozen(&self, freeze: Freeze) -> Result<(), StoreError> {
+    pub(crate) async fn set_frozen(&self, freeze: Freeze) -> Result<(), FreezeError> {
         let mut connection = self.postgres.connection().await?;
         let transaction = connection.transaction().await?;
+        // Held to the end: nobody else freezes or thaws meanwhile.
         let control = next_control(&transaction).await?;
+        let found = stored(&transaction).await?;
+        if !freeze.may_follow(found) {
+            return Err(FreezeError::OutOfOrder { found, wanted: freeze });
+        }
         if freeze == Freeze::Lifted {
             transaction.change("DELETE FROM meta WHERE name = $1", &[&FROZEN]).await?;
         } else {

@@ -11,7 +11,7 @@ use symbolon_store::StoreError;
 use symbolon_store::backup::{BackupError, BackupReport};
 use symbolon_store::figures::StoreFigures;
 use symbolon_store::port::{Issuers, Listener, Store};
-use symbolon_store::transfer::Freeze;
+use symbolon_store::transfer::{Freeze, FreezeError};
 
 use crate::ClusterStore;
 
@@ -55,12 +55,17 @@ impl Store for ClusterStore {
         self.reseal_records(seen, sealed).await
     }
 
-    async fn backup(&self, _target: &Path, _now: Timestamp) -> Result<BackupReport, BackupError> {
+    async fn check_backup_target(&self, _target: &Path) -> Result<(), BackupError> {
         let mend = "the cluster store is backed up by its engines' own tools: see docs/setup/cluster.md";
         Err(BackupError::Target(mend.into()))
     }
 
-    async fn freeze(&self, freeze: Freeze) -> Result<(), StoreError> {
+    async fn backup(&self, target: &Path, _now: Timestamp) -> Result<BackupReport, BackupError> {
+        self.check_backup_target(target).await?;
+        Err(StoreError::Failed("nothing was copied".into()).into())
+    }
+
+    async fn freeze(&self, freeze: Freeze) -> Result<(), FreezeError> {
         self.set_frozen(freeze).await
     }
 

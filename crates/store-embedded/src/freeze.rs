@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use symbolon_store::StoreError;
-use symbolon_store::transfer::Freeze;
+use symbolon_store::transfer::{Freeze, FreezeError};
 
 use crate::database::WriteError;
 use crate::directory::{OpenError, sync_directory};
@@ -65,17 +65,25 @@ pub fn store(directory: &Path, freeze: Freeze) -> Result<(), OpenError> {
     sync_directory(directory)
 }
 
+/// Puts it down where it may follow on what is there.
+fn follow(directory: &Path, freeze: Freeze) -> Result<(), FreezeError> {
+    let found = stored(directory).map_err(failed)?;
+    if !freeze.may_follow(found) {
+        return Err(FreezeError::OutOfOrder { found, wanted: freeze });
+    }
+    Ok(store(directory, freeze).map_err(failed)?)
+}
+
 impl EmbeddedStore {
     /// Whether writes are refused because the store is being moved.
     pub(crate) fn check_not_frozen(&self) -> Result<(), StoreError> {
         if self.journal.is_sealed() { Err(frozen()) } else { Ok(()) }
     }
 
-    pub(crate) async fn set_frozen(&self, freeze: Freeze) -> Result<(), StoreError> {
+    pub(crate) async fn set_frozen(&self, freeze: Freeze) -> Result<(), FreezeError> {
         let directory = self.directory.path().to_owned();
         // First, so that no restart from here on takes writes that nobody moves.
-        let stored = tokio::task::spawn_blocking(move || store(&directory, freeze)).await.map_err(failed)?;
-        stored.map_err(failed)?;
+        tokio::task::spawn_blocking(move || follow(&directory, freeze)).await.map_err(failed)??;
         if freeze == Freeze::Lifted {
             return Ok(());
         }
@@ -83,7 +91,7 @@ impl EmbeddedStore {
         self.journal.flush().await;
         // Behind every write that was handed over before and did not see the seal.
         let barrier = self.database.write(|_| Ok::<_, WriteError<StoreError>>(()));
-        barrier.await.map_err(failed)
+        Ok(barrier.await.map_err(failed)?)
     }
 
     /// Takes over what the directory says, at the start.

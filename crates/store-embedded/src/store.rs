@@ -11,7 +11,7 @@ use symbolon_store::StoreError;
 use symbolon_store::backup::{BackupError, BackupReport};
 use symbolon_store::figures::StoreFigures;
 use symbolon_store::port::{Listener, Store};
-use symbolon_store::transfer::Freeze;
+use symbolon_store::transfer::{Freeze, FreezeError};
 
 use crate::EmbeddedStore;
 
@@ -63,7 +63,11 @@ impl Store for EmbeddedStore {
         Ok(Self::backup(self, target, now).await?)
     }
 
-    async fn freeze(&self, freeze: Freeze) -> Result<(), StoreError> {
+    async fn check_backup_target(&self, target: &Path) -> Result<(), BackupError> {
+        Ok(Self::check_backup_target(self, target)?)
+    }
+
+    async fn freeze(&self, freeze: Freeze) -> Result<(), FreezeError> {
         self.set_frozen(freeze).await
     }
 

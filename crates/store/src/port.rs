@@ -27,7 +27,7 @@ use crate::backup::{BackupError, BackupReport};
 use crate::figures::StoreFigures;
 pub use crate::listing::{InvalidCursor, ListedSession, NextSessions, Page, PageRequest, SessionCursor};
 use crate::shard::{Generation, Kind, Route};
-use crate::transfer::Freeze;
+use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
 
 /// What became of a redemption.
@@ -556,13 +556,16 @@ pub trait Store:
         seen: &[(Issuer, Vec<KeyRecord>)],
         sealed: &[(Issuer, Vec<KeyRecord>)],
     ) -> Result<(), StoreError>;
+    /// Whether a backup could go to the directory `target`, as far as can be said before it is made.
+    async fn check_backup_target(&self, target: &Path) -> Result<(), BackupError>;
     /// Copies everything that is durable now into the directory `target`, which is made, while requests go on. The
     /// copy is what a crash at one moment would have left: whatever was acknowledged before that moment is in it.
     async fn backup(&self, target: &Path, now: Timestamp) -> Result<BackupReport, BackupError>;
     /// Refuses every write but the audit log's from now on (503), on every node and after every restart, so that the
     /// store can be moved. When it returns, no write is under way any more that anybody could still be told of.
-    /// [`Freeze::Lifted`] takes that back: on the embedded store from its next start on.
-    async fn freeze(&self, freeze: Freeze) -> Result<(), StoreError>;
+    /// [`Freeze::Lifted`] takes that back: on the embedded store from its next start on. Nothing is changed where it
+    /// [may not follow](Freeze::may_follow) on how the store is.
+    async fn freeze(&self, freeze: Freeze) -> Result<(), FreezeError>;
     /// Writes out everything that is in flight and lets go.
     async fn close(&self) -> Result<(), StoreError>;
 }

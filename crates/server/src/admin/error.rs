@@ -7,6 +7,8 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use symbolon_protocol::error::OAuthError;
 use symbolon_store::StoreError;
+use symbolon_store::backup::BackupError;
+use symbolon_store::transfer::FreezeError;
 
 use crate::http::{Failure, json, no_store};
 use crate::issuer::IssuerError;
@@ -106,6 +108,24 @@ impl From<OAuthError> for AdminError {
 impl From<StoreError> for AdminError {
     fn from(error: StoreError) -> Self {
         Self::Failure(error.into())
+    }
+}
+
+impl From<BackupError> for AdminError {
+    fn from(error: BackupError) -> Self {
+        match error {
+            BackupError::Target(why) => Self::invalid(why),
+            BackupError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<FreezeError> for AdminError {
+    fn from(error: FreezeError) -> Self {
+        match error {
+            FreezeError::OutOfOrder { .. } => Self::conflict(error.to_string()),
+            FreezeError::Store(error) => error.into(),
+        }
     }
 }
 

@@ -12,7 +12,6 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_store::StoreError;
-use symbolon_store::backup::BackupError;
 use symbolon_store::port::Changed;
 use symbolon_store::transfer::Freeze;
 
@@ -98,6 +97,8 @@ async fn freeze(call: Call, payload: Payload) -> Answer {
             "nodes of a cluster copy nothing: `symbolon store migrate` reads its engines",
         ));
     }
+    // Before anything is refused for good: on the embedded store only a restart takes writes again.
+    call.app.store.check_backup_target(&path).await?;
     call.app.store.freeze(Freeze::Migrating).await?;
     tracing::warn!("writes are refused from now on: the store is being moved");
     if !call.app.audit.settle(AUDITED_WITHIN).await {
@@ -128,10 +129,7 @@ async fn target(payload: Payload) -> Result<PathBuf, AdminError> {
 }
 
 async fn copy(call: &Call, path: &Path) -> Answer {
-    let report = call.app.store.backup(path, call.now()).await.map_err(|error| match error {
-        BackupError::Target(why) => AdminError::invalid(why),
-        BackupError::Store(error) => error.into(),
-    })?;
+    let report = call.app.store.backup(path, call.now()).await?;
     let detail = json!({ "path": path, "commit": report.commit });
     call.audit(Event::BackupMade, Concerns { detail, ..Concerns::default() });
     Ok(created(&json!({

@@ -18,6 +18,14 @@ use crate::database::{Database, DatabaseSnapshot};
 use crate::journal::{Journal, JournalSnapshot};
 
 impl EmbeddedStore {
+    /// Whether there is room for a directory at `target`: what [`backup`](Self::backup) would say of it before it copies.
+    ///
+    /// # Errors
+    /// [`BackupFailure`].
+    pub fn check_backup_target(&self, target: &Path) -> Result<(), BackupFailure> {
+        begin(target).map(drop)
+    }
+
     /// Copies both engines as of one moment into the directory `target`, which is made; `now` is noted in it.
     ///
     /// # Errors
@@ -33,15 +41,19 @@ pub(super) async fn take(
     target: &Path,
     now: Timestamp,
 ) -> Result<BackupReport, BackupFailure> {
-    if is_taken(target)? {
-        return Err(BackupFailure::TargetNotEmpty(target.to_owned()));
-    }
-    let staging = Staging::begin(target, ".partial")?;
+    let staging = begin(target)?;
     let held = Arc::clone(journal);
     let (database, journal) = database.snapshot_with(move || held.snapshot()).await?;
     let journal = journal?;
     let written = tokio::task::spawn_blocking(move || write(staging, &database, &journal, now)).await;
     written.map_err(|error| BackupFailure::Store(crate::failed(error)))?
+}
+
+fn begin(target: &Path) -> Result<Staging, BackupFailure> {
+    if is_taken(target)? {
+        return Err(BackupFailure::TargetNotEmpty(target.to_owned()));
+    }
+    Staging::begin(target, ".partial")
 }
 
 fn write(

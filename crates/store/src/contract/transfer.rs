@@ -26,7 +26,7 @@ use super::sample::{
 use super::{BackEnd, Scene, told};
 use crate::port::{AuditFilter, Created, Redemption, Use};
 use crate::shard::Kind;
-use crate::transfer::{Export, Freeze, Import, Record, Tally, copy, tally};
+use crate::transfer::{Export, Freeze, FreezeError, Import, Record, Tally, copy, tally};
 use crate::{Store, StoreError};
 
 /// A back-end that stores move from and to.
@@ -63,6 +63,8 @@ async fn moved(
     (from, source, store): (&dyn Movable, &str, &dyn Store),
     (to, target): (&dyn Movable, &str),
 ) -> Tally {
+    let refused = store.freeze(Freeze::Migrated).await;
+    assert!(matches!(refused, Err(FreezeError::OutOfOrder { found: Freeze::Lifted, .. })), "{refused:?}");
     store.freeze(Freeze::Migrating).await.unwrap();
     store.ready().await.expect("it goes on answering reads");
     let (source, target) = (from.export(source).await, to.import(target).await);
@@ -76,6 +78,8 @@ async fn moved(
     assert!(there.differing(&here).is_empty(), "{there:?} {here:?}");
     target.finish().await.unwrap();
     store.freeze(Freeze::Migrated).await.unwrap();
+    let refused = store.freeze(Freeze::Migrating).await;
+    assert!(matches!(refused, Err(FreezeError::OutOfOrder { found: Freeze::Migrated, .. })), "{refused:?}");
     there
 }
 

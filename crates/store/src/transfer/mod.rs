@@ -58,11 +58,38 @@ impl Freeze {
         }
     }
 
+    /// Whether a store of which `found` is known may be told this: nothing was moved that was not frozen, and what was
+    /// moved is not moved again. What is lifted may be told of any.
+    #[must_use]
+    pub const fn may_follow(self, found: Self) -> bool {
+        match self {
+            Self::Lifted => true,
+            Self::Migrating => !matches!(found, Self::Migrated),
+            Self::Migrated => !matches!(found, Self::Lifted),
+        }
+    }
+
     /// Reads what a back-end put down.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Lifted, Self::Migrating, Self::Migrated].into_iter().find(|freeze| freeze.as_str() == text)
     }
+}
+
+/// Why a store was not frozen, or thawed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum FreezeError {
+    /// It would not follow on how the store is: nothing was changed.
+    #[error("the store is {}, and cannot become {}", found.as_str(), wanted.as_str())]
+    OutOfOrder {
+        /// How it is.
+        found: Freeze,
+        /// How it should become.
+        wanted: Freeze,
+    },
+    /// The store could not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// What a record of hot state is kept under, see [`record_key`](crate::shard::record_key) and

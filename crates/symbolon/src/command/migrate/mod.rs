@@ -17,7 +17,7 @@ use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_server::config::{Config, ConfigErrors, Sources, process_env};
 use symbolon_server::issuer;
 use symbolon_store::StoreError;
-use symbolon_store::transfer::{Class, Export, Import, Record, Tally, copy, tally};
+use symbolon_store::transfer::{Class, Export, FreezeError, Import, Record, Tally, copy, tally};
 use symbolon_store_cluster::ClusterOptions;
 use symbolon_store_cluster::transfer::{ClusterImport, ImportError as ClusterImportError};
 use symbolon_store_embedded::backup::BackupFailure;
@@ -48,6 +48,8 @@ pub(crate) enum MigrateError {
     Embedded(#[from] EmbeddedImportError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Freeze(#[from] FreezeError),
     #[error(transparent)]
     Snapshot(#[from] BackupFailure),
     #[error(transparent)]

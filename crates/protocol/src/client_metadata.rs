@@ -14,6 +14,7 @@ use crate::client::{Client, GrantType, SecretDigest, TokenEndpointAuthMethod, To
 use crate::client_authentication::secret_digest;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::ClientId;
+use crate::json::merge_patch;
 use crate::redirect_uri;
 use crate::scope::Scope;
 use crate::settings::ClientOverrides;
@@ -104,14 +105,7 @@ pub fn patch(
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
     let mut document = view(client);
-    for (name, value) in patch {
-        match (document.get_mut(&name), value) {
-            (Some(Value::Object(own)), Value::Object(changes)) if name == "settings" => own.extend(changes),
-            (_, value) => {
-                document.insert(name, value);
-            }
-        }
-    }
+    merge_patch(&mut document, patch);
     build(document, Some(client), now, random)
 }
 
@@ -295,6 +289,10 @@ fn client_id(
             Err(invalid("client_id", "cannot be changed"))
         }
         (_, Some(client)) => Ok(client.client_id.clone()),
+        // RFC 3986 5.2.4: whoever builds a URL from it would lose it.
+        (Some(given), None) if matches!(given.as_str(), "." | "..") => {
+            Err(invalid("client_id", "must not be . or .."))
+        }
         (Some(given), None) => Ok(given),
         // A letter first, so that no id looks like a command-line option.
         (None, None) => Ok(ClientId::trusted(format!("c{}", random::token_128(random)))),

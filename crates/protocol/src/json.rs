@@ -4,6 +4,26 @@
 //! escape, and a serializer would look at each of their bytes by itself.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Changes a document as a patch says (RFC 7396 2): members that it names, inside of objects too; `null` removes one.
+pub fn merge_patch(document: &mut Map<String, Value>, patch: Map<String, Value>) {
+    for (name, value) in patch {
+        match value {
+            Value::Null => drop(document.remove(&name)),
+            Value::Object(changes) => {
+                let member = document.entry(name).or_insert_with(|| Value::Object(Map::new()));
+                if !member.is_object() {
+                    *member = Value::Object(Map::new());
+                }
+                if let Some(own) = member.as_object_mut() {
+                    merge_patch(own, changes);
+                }
+            }
+            value => drop(document.insert(name, value)),
+        }
+    }
+}
 
 /// An object under construction.
 pub(crate) struct Object {

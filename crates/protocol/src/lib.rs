@@ -19,7 +19,7 @@ pub mod id;
 pub mod id_text;
 pub mod introspection;
 pub mod issuer;
-mod json;
+pub mod json;
 pub mod key;
 pub mod logout;
 pub mod params;

@@ -27,6 +27,11 @@ impl Fields {
         Self(object)
     }
 
+    /// Whether a member is there, be it `null`.
+    pub(super) fn names(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     /// A member by its type; absent and `null` are the same.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod abandoned;
 mod admin;
 mod authorize;
 mod bad_input;
@@ -23,6 +24,7 @@ mod keys;
 mod loadtest;
 mod login;
 mod logout;
+mod migration;
 mod pages;
 mod rate_limits;
 mod refresh_token;
@@ -36,3 +38,4 @@ mod telemetry;
 mod token_exchange;
 mod traces;
 mod userinfo;
+mod users;

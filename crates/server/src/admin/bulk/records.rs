@@ -41,9 +41,7 @@ async fn create_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     batch.settle(created.map(|created| {
         ids.into_iter().zip(created).map(|((id, email), created)| match created {
             Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
-            Created::Exists => {
-                Err(AdminError::conflict("there is a user of this id, e-mail address or preferred_username"))
-            }
+            Created::Exists => Err(AdminError::conflict("there is a user of this id or e-mail address")),
         })
     }))
 }

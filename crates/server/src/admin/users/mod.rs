@@ -9,6 +9,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
+use symbolon_protocol::json::merge_patch;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
 use symbolon_store::port::{Created, UserFilter};
@@ -49,7 +50,7 @@ pub(super) fn operations() -> Vec<Operation> {
             Method::POST,
             "/users/{user_id}/password",
             "NewPassword",
-            "Sets the password, or removes it where neither member is given",
+            "Sets the password, or removes it where it is null",
             set_password,
         )
         .answers(204, Value::Null),
@@ -70,7 +71,7 @@ fn unknown() -> AdminError {
 }
 
 fn taken() -> AdminError {
-    AdminError::conflict("there is a user of this id, e-mail address or preferred_username")
+    AdminError::conflict("there is a user of this id or e-mail address")
 }
 
 fn about(id: &UserId) -> Concerns<'_> {
@@ -125,18 +126,27 @@ async fn create(call: Call, payload: Payload) -> Answer {
 
 async fn replace(call: Call, payload: Payload) -> Answer {
     let document = payload.object().await?;
+    refuse_password(&document)?;
     change(&call, |_| document.clone()).await
 }
 
 async fn patch(call: Call, payload: Payload) -> Answer {
     let named = payload.object().await?;
+    refuse_password(&named)?;
     change(&call, |user| {
-        // RFC 7396: `null` removes a member.
         let mut document = view(user);
-        document.extend(named.clone());
+        merge_patch(&mut document, named.clone());
         document
     })
     .await
+}
+
+/// Whoever sends one with a change would believe that it holds from now on.
+fn refuse_password(document: &Map<String, Value>) -> Result<(), AdminError> {
+    match ["password", "password_hash"].iter().find(|name| document.contains_key(**name)) {
+        Some(name) => Err(AdminError::invalid(format!("{name} is set by POST /users/{{user_id}}/password"))),
+        None => Ok(()),
+    }
 }
 
 /// Changes a user to a document; where somebody else was faster, once more on what they left.
@@ -193,8 +203,14 @@ async fn remove(call: Call) -> Answer {
 async fn set_password(call: Call, payload: Payload) -> Answer {
     let user = load(&call).await?;
     let mut fields = payload.fields().await?;
+    let named = fields.names("password") || fields.names("password_hash");
     let given = password(&mut fields)?;
     let end_sessions: bool = fields.take("end_sessions")?.unwrap_or_default();
+    fields.finish()?;
+    // A misspelt member must not remove a password.
+    if !named {
+        return Err(AdminError::invalid("password or password_hash is required; null removes the password"));
+    }
     let password = hashed(&call, given).await?;
     let removed = password.is_none();
     if !call.app.store.set_password(call.id(), &user.id, password).await? {

@@ -79,6 +79,10 @@ pub(in crate::admin) fn id(fields: &mut Fields, random: &dyn Random) -> Result<U
     if given.as_ref().is_some_and(|id| id.as_str().starts_with("client:")) {
         return Err(AdminError::invalid("id must not begin with client:"));
     }
+    // RFC 3986 5.2.4: whoever builds a URL from it would lose it.
+    if given.as_ref().is_some_and(|id| matches!(id.as_str(), "." | "..")) {
+        return Err(AdminError::invalid("id must not be . or .."));
+    }
     // A letter first, so that no id looks like a command-line option.
     Ok(given.unwrap_or_else(|| UserId::trusted(format!("u{}", random::token_128(random)))))
 }

@@ -19,6 +19,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use tower::Service;
 
 use super::Lent;
+use super::host::{Malformed, host};
 use crate::app::App;
 use crate::audit::{Actor, AuditEntry};
 use crate::issuer::{self, IssuerState};
@@ -89,44 +90,51 @@ impl<S> IssuerService<S> {
         Self { app: Lent::new(app), issuer: None, inner, locates: false }
     }
 
-    /// The request's [`Context`], which some have not; none where nobody is meant. Inside the issuer, its path is another.
-    fn located(&mut self, request: &mut Request<Body>) -> Option<Option<Context>> {
+    /// The request's [`Context`], which some have not, or the status that refuses it. Inside the issuer, its path is
+    /// another.
+    fn located(&mut self, request: &mut Request<Body>) -> Result<Option<Context>, StatusCode> {
         match self.context(request) {
-            Some((context, path)) => {
+            Ok((context, path)) => {
                 if let Some(path) = path {
-                    let uri = inside(request.uri(), &path)?;
+                    let uri = inside(request.uri(), &path).ok_or(StatusCode::NOT_FOUND)?;
                     *request.uri_mut() = uri;
                 }
-                Some(Some(context))
+                Ok(Some(context))
             }
             // The files that pages load are at the root, whether an issuer is there or not.
-            None => (self.locates && request.uri().path().starts_with("/assets/")).then_some(None),
+            Err(StatusCode::NOT_FOUND) if self.locates && request.uri().path().starts_with("/assets/") => {
+                Ok(None)
+            }
+            Err(status) => Err(status),
         }
     }
 
-    /// What a request is about, and its path inside the issuer where that is another one.
-    fn context(&mut self, request: &Request<Body>) -> Option<(Context, Option<String>)> {
+    /// What a request is about, and its path inside the issuer where that is another one: 404 where nobody is meant.
+    fn context(&mut self, request: &Request<Body>) -> Result<(Context, Option<String>), StatusCode> {
+        let nobody = StatusCode::NOT_FOUND;
         let app = self.app.clone();
         let config = app.config.load();
-        let arrival = Current::arrival()?;
-        let peer = arrival.remote?;
+        let arrival = Current::arrival().ok_or(nobody)?;
+        let peer = arrival.remote.ok_or(nobody)?;
         let trusted = is_trusted(&config.security.trusted_proxies, peer);
+        let host = host(request, trusted).map_err(|Malformed| StatusCode::BAD_REQUEST)?;
         let issuers = app.issuers.load();
         let found = if self.locates {
-            issuers.locate(host(request, trusted), request.uri().path())?
+            issuers.locate(host, request.uri().path()).ok_or(nobody)?
         } else {
-            issuer::Located { issuer: issuers.by_id(&IssuerId::default_issuer())?, path: None }
+            let issuer = issuers.by_id(&IssuerId::default_issuer()).ok_or(nobody)?;
+            issuer::Located { issuer, path: None }
         };
         let remote = forwarded_for(request.headers(), &config.security.trusted_proxies, peer);
         // The admin API is the installation's: below an issuer's prefix it would seem to be that issuer's.
         if found.path.as_deref().is_some_and(|path| path.starts_with("/api/")) {
-            return None;
+            return Err(nobody);
         }
         if remote != peer {
             RequestFacts::note_remote(remote);
         }
         let issuer = lent(&mut self.issuer, found.issuer);
-        Some((Context { app, issuer, remote, id: arrival.id }, found.path))
+        Ok((Context { app, issuer, remote, id: arrival.id }, found.path))
     }
 }
 
@@ -144,19 +152,19 @@ where
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         match self.located(&mut request) {
-            Some(context) => {
+            Ok(context) => {
                 // The management listener belongs to no issuer.
                 let of_issuer = context.as_ref().filter(|_| self.locates);
                 let hsts = of_issuer.and_then(|context| mark(&context.issuer));
                 Located::Here { inner: self.inner.call((context, request)), hsts }
             }
-            None => Located::Nowhere,
+            Err(status) => Located::Refused { status },
         }
     }
 }
 
 pin_project_lite::pin_project! {
-    /// The future of a request that is for one of our issuers, or for none.
+    /// The future of a request that is for one of our issuers, or is refused.
     #[project = LocatedProjection]
     pub enum Located<F> {
         /// It is handled.
@@ -165,8 +173,8 @@ pin_project_lite::pin_project! {
             inner: F,
             hsts: Option<HeaderValue>,
         },
-        /// 404.
-        Nowhere,
+        /// For nobody, or malformed.
+        Refused { status: StatusCode },
     }
 }
 
@@ -182,7 +190,7 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
                 }
                 Poll::Ready(Ok(response))
             }
-            LocatedProjection::Nowhere => Poll::Ready(Ok(StatusCode::NOT_FOUND.into_response())),
+            LocatedProjection::Refused { status } => Poll::Ready(Ok(status.into_response())),
         }
     }
 }
@@ -210,16 +218,6 @@ fn inside(uri: &Uri, path: &str) -> Option<Uri> {
 
 fn is_trusted(proxies: &[IpNet], address: IpAddr) -> bool {
     proxies.iter().any(|network| network.contains(&address))
-}
-
-/// The host that was asked for: a trusted proxy's `X-Forwarded-Host`, the Host header, or HTTP/2's authority.
-pub(crate) fn host<B>(request: &Request<B>, trusted: bool) -> Option<&str> {
-    let forwarded = || request.headers().get("x-forwarded-host")?.to_str().ok()?.split(',').next();
-    let forwarded = if trusted { forwarded() } else { None };
-    forwarded
-        .map(str::trim)
-        .or_else(|| request.headers().get(header::HOST)?.to_str().ok())
-        .or_else(|| request.uri().authority().map(http::uri::Authority::as_str))
 }
 
 /// The client's address as trusted proxies tell it. Each hop is told by the one behind it, so `X-Forwarded-For` is read

@@ -5,12 +5,13 @@ mod cookie;
 pub mod csrf;
 mod failure;
 mod form;
+mod host;
 mod lent;
 mod response;
 
-pub use context::{Context, IssuerService};
 #[cfg(any(test, feature = "fuzz"))]
-pub(crate) use context::{forwarded_for, host};
+pub(crate) use context::forwarded_for;
+pub use context::{Context, IssuerService};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use cookie::session_of;
 pub use cookie::{cookies, remove_cookie, session_cookie, set_cookie};
@@ -18,5 +19,7 @@ pub use failure::Failure;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use failure::prefers_html;
 pub use form::{BodyLimits, read_body, read_form};
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use host::host;
 pub use lent::Lent;
 pub use response::{Framing, Policy, html, json, no_store, redirect, strict_transport_security};

@@ -14,8 +14,26 @@ pub struct Directory {
 }
 
 struct Entry {
+    /// `host[:port]`, without the port where it is the scheme's own.
     host: String,
     state: Arc<IssuerState>,
+}
+
+impl Entry {
+    fn new(state: Arc<IssuerState>) -> Self {
+        Self { host: host_and_prefix(&state.url).0, state }
+    }
+
+    /// Whether it is on exactly this host (RFC 3986 3.2.2: without case).
+    fn is_on(&self, host: &str) -> bool {
+        self.host.eq_ignore_ascii_case(host)
+    }
+
+    /// Whether it is on this host, which names the scheme's own port (RFC 9110 4.2.3, RFC 3986 6.2.3: as if it did not).
+    fn is_on_with_port(&self, host: &str) -> bool {
+        let port = if self.state.is_https() { ":443" } else { ":80" };
+        host.strip_suffix(port).is_some_and(|host| self.is_on(host))
+    }
 }
 
 /// The issuer of a request, and the path below it.
@@ -41,8 +59,7 @@ pub(super) fn host_and_prefix(url: &str) -> (String, String) {
 impl Directory {
     /// Lists the issuers.
     pub fn new(states: Vec<Arc<IssuerState>>) -> Self {
-        let mut issuers: Vec<Entry> =
-            states.into_iter().map(|state| Entry { host: host_and_prefix(&state.url).0, state }).collect();
+        let mut issuers: Vec<Entry> = states.into_iter().map(Entry::new).collect();
         // The longest prefix first, so that the first that fits is the one.
         issuers.sort_by_key(|entry| std::cmp::Reverse(entry.state.prefix.len()));
         Self { issuers }
@@ -58,15 +75,19 @@ impl Directory {
         self.issuers.iter().map(|entry| &entry.state)
     }
 
-    /// Finds the issuer of a request. `host`: the Host header, or a trusted proxy's word for it.
+    /// Finds the issuer of a request. `host`: what the request asks for, or a trusted proxy's word for it.
     pub fn locate(&self, host: Option<&str>, path: &str) -> Option<Located<'_>> {
         if let [only] = self.issuers.as_slice() {
             return below(&only.state, path);
         }
-        let host = host.unwrap_or_default().to_ascii_lowercase();
-        let on_host = |entry: &&Entry| entry.host == host;
-        if self.issuers.iter().any(|entry| on_host(&entry)) {
-            return self.issuers.iter().filter(on_host).find_map(|entry| below(&entry.state, path));
+        let host = host.unwrap_or_default();
+        // RFC 9110 4.2.3: an empty port is none.
+        let host = host.strip_suffix(':').unwrap_or(host);
+        for is_on in [Entry::is_on, Entry::is_on_with_port] {
+            let mut here = self.issuers.iter().filter(|entry| is_on(entry, host)).peekable();
+            if here.peek().is_some() {
+                return here.find_map(|entry| below(&entry.state, path));
+            }
         }
         // A host that names nobody: an issuer with a path of its own can still be meant.
         let with_prefix = self.issuers.iter().filter(|entry| !entry.state.prefix.is_empty());
@@ -88,4 +109,46 @@ fn below<'a>(issuer: &'a Arc<IssuerState>, path: &str) -> Option<Located<'a>> {
     }
     let inserted = WELL_KNOWN.into_iter().find(|known| path.strip_prefix(known) == Some(prefix));
     inserted.map(|known| Located { issuer, path: Some(known.to_owned()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::csrf::scene;
+
+    /// Whose request it is, by the URL.
+    fn found(urls: &[&str], host: &str, path: &str) -> Option<String> {
+        let state = |url: &&str| Arc::new(scene::issuer(url, &host_and_prefix(url).1, 1));
+        let directory = Directory::new(urls.iter().map(state).collect());
+        directory.locate(Some(host), path).map(|located| located.issuer.url.to_string())
+    }
+
+    #[test]
+    fn the_port_of_the_scheme_may_be_named_or_not() {
+        let urls = ["https://a.example", "http://b.example", "https://c.example:8443", "https://a.example/x"];
+        for (host, issuer) in [
+            ("a.example", Some("https://a.example")),
+            ("A.Example", Some("https://a.example")),
+            ("a.example:443", Some("https://a.example")),
+            ("a.example:", Some("https://a.example")),
+            ("a.example:80", None),
+            ("a.example:8443", None),
+            ("b.example:80", Some("http://b.example")),
+            ("b.example:443", None),
+            ("c.example:8443", Some("https://c.example:8443")),
+            ("c.example", None),
+            ("c.example:443", None),
+            ("", None),
+        ] {
+            assert_eq!(found(&urls, host, "/token").as_deref(), issuer, "{host}");
+        }
+        assert_eq!(found(&urls, "a.example:443", "/x/token").as_deref(), Some("https://a.example/x"));
+    }
+
+    #[test]
+    fn a_port_that_an_issuer_names_is_its_own() {
+        let urls = ["https://a.example", "http://a.example:443"];
+        assert_eq!(found(&urls, "a.example:443", "/").as_deref(), Some("http://a.example:443"));
+        assert_eq!(found(&urls, "a.example", "/").as_deref(), Some("https://a.example"));
+    }
 }

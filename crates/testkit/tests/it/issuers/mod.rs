@@ -1,5 +1,6 @@
 //! Several issuers in one process: each found by host or prefix, none of any use to another.
 
+mod hosts;
 mod isolation;
 mod places;
 

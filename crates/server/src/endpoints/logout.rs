@@ -24,7 +24,7 @@ use super::consent::user_name;
 use super::transaction::{self, Asked, Found, Matter, issuer_name};
 use crate::app::App;
 use crate::http::csrf::{Browser, Form, Purpose};
-use crate::http::{Context, Failure, Policy, html, redirect, remove_cookie, session_cookie};
+use crate::http::{Context, Failure, Policy, html, redirect, remove_cookie};
 use crate::issuer::IssuerState;
 use crate::telemetry::{Endpoint, RequestFacts};
 use crate::verified_hint::{IdTokenHintClaims, id_token_hint};
@@ -68,10 +68,10 @@ async fn decided(asked: &Asked, encoded: &[u8]) -> Result<Response, Failure> {
         (LogoutDecision::EndNow { redirect }, Some((id, session))) => {
             let client = client.as_deref().map(|client| &client.client_id);
             end(asked, &id, &session, client, durable).await?;
-            signed_out(asked, redirect)?
+            signed_out(asked, redirect, true)?
         }
         (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
-            signed_out(asked, redirect)?
+            signed_out(asked, redirect, false)?
         }
     };
     if let Some(client) = &client {
@@ -155,13 +155,15 @@ async fn confirmed(asked: &Asked, body: Body) -> Result<Response, Failure> {
         return Ok(redirect(true, &format!("{}/", asked.context.issuer.prefix)));
     }
     let mut durable = Durable::already();
-    match asked.session(&mut durable).await? {
+    let session = asked.session(&mut durable).await?;
+    let was_signed_in = session.is_some();
+    match session {
         // Another user signed in meanwhile, and was never asked.
         Some((_, session)) if session.sid != waiting.sid => return Err(transaction::expired()),
         Some((id, session)) => end(asked, &id, &session, None, durable).await?,
         None => {}
     }
-    signed_out(asked, waiting.redirect.clone())
+    signed_out(asked, waiting.redirect.clone(), was_signed_in)
 }
 
 async fn end(
@@ -213,8 +215,9 @@ pub async fn longest_of(app: &App, issuer: &IssuerState, session: &Session) -> R
     Ok(longest_life(&settings, overrides.iter().map(|client| &client.settings)))
 }
 
-/// Back to the client where it said so (section 3), else our own page; without a session in either case.
-fn signed_out(asked: &Asked, to: Option<String>) -> Result<Response, Failure> {
+/// Back to the client where it said so (section 3), else our own page; without a session in either case. `has_ended`:
+/// there was one, and its cookie goes too.
+fn signed_out(asked: &Asked, to: Option<String>, has_ended: bool) -> Result<Response, Failure> {
     let issuer = &asked.context.issuer;
     let mut response = match to {
         Some(location) => redirect(asked.method == Method::POST, &location),
@@ -229,9 +232,9 @@ fn signed_out(asked: &Asked, to: Option<String>) -> Result<Response, Failure> {
             html(StatusCode::OK, page, &Policy::default())
         }
     };
-    // A POST from another site brings no Lax cookie: it does not sign the browser out by taking its cookie away.
-    let brought = session_cookie(&asked.headers, issuer).is_some();
-    if let Some(cookie) = remove_cookie(issuer, &issuer.cookie).filter(|_| brought) {
+    // Any other cookie may be of a session that lives: a POST from another site brings no Lax cookie, and what another
+    // provider on this host keeps by the same name is not ours. Nobody is signed out by taking it away.
+    if let Some(cookie) = remove_cookie(issuer, &issuer.cookie).filter(|_| has_ended) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(response)

@@ -10,7 +10,6 @@ use http::{HeaderMap, HeaderValue};
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 use symbolon_crypto::{digest, encoding};
-use symbolon_protocol::id::IssuerId;
 
 use super::cookie::{cookies, set_cookie};
 use crate::issuer::IssuerState;
@@ -56,14 +55,9 @@ pub struct Form<'a> {
 /// A browser, told from others by a cookie of its own. It has no Debug: the cookie is a secret.
 pub struct Browser(SecretString);
 
-/// The cookie's name: as strict a prefix as the issuer's URL allows (RFC 6265bis 4.1.3).
+/// The cookie's name.
 pub fn cookie_name(issuer: &IssuerState) -> String {
-    match (issuer.is_https(), issuer.prefix.is_empty()) {
-        (true, true) => "__Host-symbolon_login".to_owned(),
-        (true, false) => format!("__Secure-symbolon_login_{}", issuer.id),
-        (false, true) if issuer.id == IssuerId::default_issuer() => "symbolon_login".to_owned(),
-        (false, _) => format!("symbolon_login_{}", issuer.id),
-    }
+    issuer.cookie_name("symbolon_login")
 }
 
 impl Browser {
@@ -168,6 +162,7 @@ pub(crate) mod scene {
 mod tests {
     use proptest::prelude::*;
     use symbolon_crypto::random::SeededRandom;
+    use symbolon_protocol::id::IssuerId;
 
     use super::scene::issuer;
     use super::*;
@@ -209,9 +204,13 @@ mod tests {
 
     #[test]
     fn the_cookie_is_as_strict_as_the_url_allows() {
-        assert_eq!(cookie_name(&issuer("https://a", "", 1)), "__Host-symbolon_login");
+        assert_eq!(cookie_name(&issuer("https://a", "", 1)), "__Host-symbolon_login_acme");
         assert_eq!(cookie_name(&issuer("https://a/x", "/x", 1)), "__Secure-symbolon_login_acme");
         assert_eq!(cookie_name(&here()), "symbolon_login_acme");
+        let default =
+            |url| crate::issuer::IssuerState { id: IssuerId::default_issuer(), ..issuer(url, "", 1) };
+        assert_eq!(cookie_name(&default("https://a")), "__Host-symbolon_login");
+        assert_eq!(cookie_name(&default("http://localhost")), "symbolon_login");
         let cookie = browser(1).cookie(&issuer("https://a", "", 1)).unwrap();
         let cookie = cookie.to_str().unwrap();
         for part in ["Path=/;", "HttpOnly", "Secure", "Max-Age=600"] {

@@ -158,31 +158,25 @@ impl IssuerState {
         let records = store.keys(&issuer.id).await?;
         let ring = KeyRing::open(&issuer.id, records, master, &KeyRing::default(), now)?;
         let (_, prefix) = host_and_prefix(&issuer.url);
-        let https = issuer.url.starts_with("https://");
-        let cookie = match (https, prefix.is_empty()) {
-            _ if issuer.id == IssuerId::default_issuer() && prefix.is_empty() => {
-                security.session_cookie.clone()
-            }
-            (true, true) => "__Host-symbolon_session".to_owned(),
-            // A cookie with `__Host-` must have the path `/`; below a prefix the next best is `__Secure-`.
-            (true, false) => format!("__Secure-symbolon_session_{}", issuer.id),
-            (false, true) => "symbolon_session".to_owned(),
-            (false, false) => format!("symbolon_session_{}", issuer.id),
-        };
-        Ok(Self {
+        let mut state = Self {
             id: issuer.id.clone(),
             url: issuer.url.as_str().into(),
             token_endpoint: format!("{}{}", issuer.url, discovery::path::TOKEN),
             record: issuer.clone(),
             prefix,
-            cookie,
+            cookie: String::new(),
             hsts: strict_transport_security(&issuer.url, security.hsts),
             discovery: ArcSwap::from_pointee(document(&issuer.url, &settings)?),
             settings: ArcSwap::from_pointee(settings),
             keys: ArcSwap::from_pointee(ring),
             refresh_token_key,
             form_key,
-        })
+        };
+        state.cookie = match state.is_default_at_root() {
+            true => security.session_cookie.clone(),
+            false => state.cookie_name("symbolon_session"),
+        };
+        Ok(state)
     }
 
     /// Takes changed keys over. Until it returns, the old ones are in use.

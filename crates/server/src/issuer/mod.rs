@@ -55,6 +55,28 @@ impl IssuerState {
         self.url.starts_with("https://")
     }
 
+    /// The name of a cookie that is its own, with as strict a prefix as its URL allows (RFC 6265bis 4.1.3).
+    ///
+    /// Browsers send a cookie to every port of its host (RFC 6265 8.5), so that issuers who share the host must be told
+    /// apart by name. Only `default` at the root goes by the usual name, whoever joins it later.
+    pub fn cookie_name(&self, usual: &str) -> String {
+        // A cookie with `__Host-` must have the path `/`; below a prefix the next best is `__Secure-`.
+        let strict = match (self.is_https(), self.prefix.is_empty()) {
+            (true, true) => "__Host-",
+            (true, false) => "__Secure-",
+            (false, _) => "",
+        };
+        if self.is_default_at_root() {
+            return format!("{strict}{usual}");
+        }
+        format!("{strict}{usual}_{}", self.id)
+    }
+
+    /// Whether it is `default`, without a path in front of its endpoints.
+    pub(super) fn is_default_at_root(&self) -> bool {
+        self.prefix.is_empty() && self.id == IssuerId::default_issuer()
+    }
+
     fn derived(secret: &SecretArray<32>) -> (HmacKey, HmacKey) {
         let refresh = HmacKey::from(&digest::derive(secret, "refresh-token"));
         let form = HmacKey::from(&digest::derive(secret, "form"));

@@ -79,16 +79,18 @@ fn an_access_token_is_no_hint() {
     );
 }
 
-/// Another site's form brings no Lax cookie, and its answer must not take the cookie away.
+/// Another site's form brings no Lax cookie, and another provider on the host may have one of the same name: their
+/// answers must not take it away.
 #[test]
-fn whoever_brings_no_session_cookie_keeps_it() {
+fn only_the_cookie_of_a_session_that_ended_is_taken_away() {
     let server = TestServer::start();
     let (_, browser) = server.signed_in("person@example.com");
     let removed =
         |answer: &Answer| answer.header("set-cookie").is_some_and(|cookie| cookie.contains("Max-Age=0"));
     assert!(!removed(&server.browser().post("/logout", &[])));
-    let brought = [("cookie", "symbolon_session=of-a-session-that-is-over")];
-    assert!(removed(&server.browser().post_with("/logout", &[], &brought)));
+    let brought = [("cookie", "symbolon_session=of-a-session-of-somebody-else")];
+    assert!(!removed(&server.browser().post_with("/logout", &[], &brought)));
+    assert!(!removed(&server.browser().get_with("/logout", &brought)));
     let page = browser.get("/logout");
     assert!(!removed(&page), "it asks first: {page:?}");
 }

@@ -42,7 +42,7 @@ fn refused_at_authorize(victim: &Tenant, place: &Tenant, told: &str) {
     assert_eq!(place.browser.get(&request.path()).status, 400, "{told}");
     // Another's session is none, under either cookie name.
     let browser = place.with_session(&victim.session);
-    browser.set_cookie(if victim.cookie == place.cookie { "unused" } else { victim.cookie }, &victim.session);
+    browser.set_cookie(victim.cookie, &victim.session);
     let silent = place.silent(&browser, place.rp.authorization_request());
     assert_eq!(silent.redirected("error").as_deref(), Some("login_required"), "{told}: {silent:?}");
     // Nor does a `sid` open one.

@@ -1,5 +1,6 @@
 //! Several issuers in one process: each found by host or prefix, none of any use to another.
 
+mod cookies;
 mod hosts;
 mod isolation;
 mod places;
@@ -40,7 +41,7 @@ struct World {
 const PLACES: [(&str, &str, &str); 3] = [
     ("default", "", "symbolon_session"),
     ("acme", "/issuers/acme", "symbolon_session_acme"),
-    ("other", "/issuers/other", "symbolon_session"),
+    ("other", "/issuers/other", "symbolon_session_other"),
 ];
 
 fn urls(server: &TestServer) -> [String; 3] {

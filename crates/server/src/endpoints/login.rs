@@ -196,14 +196,13 @@ impl Attempt<'_> {
     /// after the same time, so that nobody learns which accounts there are.
     async fn check(&self) -> Result<Result<Right, LoginError>, Failure> {
         let Context { app, issuer, remote, .. } = self.context;
-        let found = app.store.user_by_login(&issuer.id, self.username).await?;
-        // An account's several names count as one; a name of nobody counts as itself.
-        let account =
-            found.as_ref().map_or_else(|| self.username.to_lowercase(), |(user, _)| user.id.to_string());
-        if let Err(limited) = app.rate_limits.may_try_login(&issuer.id, &account, *remote, app.now()) {
+        // By the name that was typed, and before anybody is looked for: were an account's names counted as one, whoever is
+        // delayed by another name would learn that they belong together.
+        if let Err(limited) = app.rate_limits.may_try_login(&issuer.id, self.username, *remote, app.now()) {
             let retry_after_seconds = limited.retry_after_seconds;
             return Ok(Err(LoginError::TooManyAttempts { retry_after_seconds }));
         }
+        let found = app.store.user_by_login(&issuer.id, self.username).await?;
         let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
         let Ok(right) = app.passwords.verify(self.password(), hash).await else {
             return Ok(Err(LoginError::Busy));
@@ -211,7 +210,7 @@ impl Attempt<'_> {
         match found {
             Some((user, Some(hash))) if right && user.active => Ok(Ok(Right { user, hash })),
             found => {
-                app.rate_limits.failed_login(&issuer.id, &account, *remote, app.now());
+                app.rate_limits.failed_login(&issuer.id, self.username, *remote, app.now());
                 let user = found.as_ref().map(|(user, _)| &user.id);
                 self.context.audit(Event::SignInFailed, user, Some(self.client));
                 Ok(Err(LoginError::InvalidCredentials))

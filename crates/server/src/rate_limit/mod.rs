@@ -6,7 +6,7 @@
 mod rule;
 mod table;
 
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 
 use symbolon_protocol::id::{ClientId, IssuerId};
@@ -158,17 +158,17 @@ impl RateLimits {
     /// Whether a password may be tried now: asked before it is verified. Counts nothing.
     ///
     /// # Errors
-    /// [`Limited`]: too many failed from this address, for this account or for any. It delays, and never locks: from
+    /// [`Limited`]: too many failed from this address, for this name or for any. It delays, and never locks: from
     /// other addresses the account stays open.
     pub fn may_try_login(
         &self,
         issuer: &IssuerId,
-        account: &str,
+        name: &str,
         address: IpAddr,
         now: Timestamp,
     ) -> Result<(), Limited> {
         if let Some(rule) = self.rules.login_account.get() {
-            self.logins.look(self.account_key(issuer, account, address), rule, now)?;
+            self.logins.look(self.login_key(issuer, name, address), rule, now)?;
         }
         match self.rules.login_address.get() {
             Some(rule) => self.logins.look(self.login_address_key(address), rule, now),
@@ -176,10 +176,10 @@ impl RateLimits {
         }
     }
 
-    /// Counts a wrong password, or a right name for nobody.
-    pub fn failed_login(&self, issuer: &IssuerId, account: &str, address: IpAddr, now: Timestamp) {
+    /// Counts a wrong password, or a name of nobody.
+    pub fn failed_login(&self, issuer: &IssuerId, name: &str, address: IpAddr, now: Timestamp) {
         if let Some(rule) = self.rules.login_account.get() {
-            self.logins.charge(self.account_key(issuer, account, address), rule, now);
+            self.logins.charge(self.login_key(issuer, name, address), rule, now);
         }
         if let Some(rule) = self.rules.login_address.get() {
             self.logins.charge(self.login_address_key(address), rule, now);
@@ -214,12 +214,9 @@ impl RateLimits {
         }
     }
 
-    fn account_key(&self, issuer: &IssuerId, account: &str, address: IpAddr) -> u64 {
-        let mut hasher = self.hashing.build_hasher();
-        (0_u8, issuer, network(address)).hash(&mut hasher);
-        // Users are found whatever the case of the name, so every spelling is the same account.
-        account.trim().chars().flat_map(char::to_lowercase).for_each(|letter| letter.hash(&mut hasher));
-        hasher.finish()
+    fn login_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> u64 {
+        // Users are found whatever the case of the name: lowered as the stores do it, every spelling is the same name.
+        self.hashing.hash_one((0_u8, issuer, network(address), name.trim().to_lowercase()))
     }
 
     fn login_address_key(&self, address: IpAddr) -> u64 {

@@ -141,6 +141,23 @@ fn failed_passwords_delay_and_never_lock() {
     assert_eq!(attempt(&scene, &browser, "192.0.2.1", &right).status, 303);
 }
 
+/// Whether a name is somebody's, and whether two are the same one's, is not to be seen in what is delayed.
+#[test]
+fn a_delay_tells_nothing_of_accounts() {
+    let scene = Scene::with(limited("SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT", "3/m"));
+    let browser = scene.server.browser();
+    let tried = |name: &str| {
+        let page = scene.at_login(&browser, &scene.rp.authorization_request());
+        Scene::sign_in(&browser, &page, name, "wrong").status
+    };
+    // The names of one account, and two of nobody.
+    for [address, name] in [[&*scene.demo.email, "demo"], ["zoe@example.com", "zoe"]] {
+        let capitals = address.to_uppercase();
+        let statuses = [address, &capitals, address, address, &capitals, name].map(tried);
+        assert_eq!(statuses, [403, 403, 403, 429, 429, 403], "{address}");
+    }
+}
+
 #[test]
 fn one_address_cannot_try_every_account() {
     let scene = Scene::with(limited("SYMBOLON_RATE_LIMIT_LOGIN_ADDRESS", "4/m"));

@@ -99,7 +99,7 @@ pub(crate) const SECTION: Section = Section {
             "--rate-limit-login-account",
             "10/m",
         )
-        .doc("Failed passwords per account and address. It delays and never locks the account."),
+        .doc("Failed passwords per login name and address. It delays and never locks the account."),
         limit(
             "rate_limit.login.address",
             "SYMBOLON_RATE_LIMIT_LOGIN_ADDRESS",
@@ -141,7 +141,7 @@ pub struct RateLimits {
     pub introspect: EndpointLimit,
     /// Revocation.
     pub revoke: EndpointLimit,
-    /// Failed passwords per account and address.
+    /// Failed passwords per login name and address.
     pub login_account: Option<Rate>,
     /// Failed passwords per address.
     pub login_address: Option<Rate>,

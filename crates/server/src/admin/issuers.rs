@@ -12,6 +12,10 @@ use super::call::{Call, Concerns, Payload, created, ok};
 use super::error::{AdminError, Answer};
 use super::fields::Fields;
 use super::operation::{Operation, reference, wrapped};
+use crate::issuer::{covers, is_same_place, is_taken};
+
+/// Why a path is refused.
+const TAKEN: &str = "an issuer has its endpoints and pages there";
 
 pub(super) fn operations() -> Vec<Operation> {
     let list_of = json!({
@@ -56,8 +60,12 @@ async fn show(call: Call) -> Answer {
 async fn create(call: Call, payload: Payload) -> Answer {
     let (id, url) = read(payload.fields().await?)?;
     let before = call.app.store.issuers().await?;
-    if before.iter().any(|issuer| same_place(&issuer.url, &url)) {
+    if before.iter().any(|issuer| is_same_place(&issuer.url, &url)) {
         return Err(AdminError::conflict("there is an issuer of this url"));
+    }
+    if let Some(other) = before.iter().find(|issuer| covers(&issuer.url, &url)) {
+        let why = format!("url or that of the issuer {} is below the other: {TAKEN}", other.id);
+        return Err(AdminError::invalid(why));
     }
     if call.app.create_issuer(id.clone(), &url).await? == Created::Exists {
         return Err(AdminError::conflict("there is an issuer of this id"));
@@ -76,13 +84,6 @@ pub(super) fn read(mut fields: Fields) -> Result<(IssuerId, String), AdminError>
     fields.finish()?;
     check_url(&url).map_err(|why| AdminError::invalid(format!("url {why}")))?;
     Ok((id, url))
-}
-
-/// Requests are told apart by host and path, so two issuers must differ in more than their scheme.
-fn same_place(one: &str, other: &str) -> bool {
-    let place =
-        |url: &str| url.split_once("://").map_or(url.to_owned(), |(_, rest)| rest.to_ascii_lowercase());
-    place(one) == place(other)
 }
 
 /// OpenID Connect Discovery 3 and RFC 8414 2: a URL without query and fragment. It is compared as text, so only one
@@ -108,17 +109,13 @@ fn check_url(text: &str) -> Result<(), String> {
         .path()
         .bytes()
         .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'.' | b'~'));
-    if !sound || url.path().contains("//") || is_taken(url.path()) {
-        return Err(
-            "must have a path of letters, digits, -, _, . and ~ that is not below /api or /assets".to_owned()
-        );
+    if !sound || url.path().contains("//") {
+        return Err("must have a path of letters, digits, -, _, . and ~".to_owned());
+    }
+    if is_taken(url.path()) {
+        return Err(format!("must have another path: {TAKEN}"));
     }
     Ok(())
-}
-
-/// Whether a path belongs to the installation and not to an issuer.
-fn is_taken(path: &str) -> bool {
-    matches!(path.split('/').nth(1), Some("api" | "assets" | ".well-known"))
 }
 
 #[cfg(test)]
@@ -144,15 +141,11 @@ mod tests {
             "https://x.example/a%20b",
             "https://x.example/api/admin",
             "https://x.example/assets",
+            "https://x.example/token",
+            "https://x.example/login/acme",
             "https://x.example/a//b",
         ] {
             assert!(check_url(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn issuers_differ_in_more_than_their_scheme() {
-        assert!(same_place("http://x.example/a", "https://x.example/a"));
-        assert!(!same_place("https://x.example/a", "https://x.example/b"));
     }
 }

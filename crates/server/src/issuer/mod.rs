@@ -6,6 +6,7 @@ mod keys;
 mod longest_life;
 
 pub use directory::{Directory, Located};
+pub(crate) use directory::{covers, is_same_place, is_taken};
 pub use key_ring::{ActiveKey, KeyRing, KeyRingError, TokenType};
 pub use keys::{IssuerError, create, new_issuer, new_key, rewrap};
 pub use longest_life::longest_life;

@@ -150,9 +150,38 @@ impl Future for Routed {
     }
 }
 
+/// How the paths of the public listener begin, below an issuer or at the root. No issuer is put in such a place: all
+/// requests to what is there would be its own.
+pub(crate) const FIRST_SEGMENTS: [&str; 13] = [
+    ".well-known",
+    "api",
+    "assets",
+    "authorize",
+    "callback",
+    "consent",
+    "demo",
+    "introspect",
+    "login",
+    "logout",
+    "revoke",
+    "token",
+    "userinfo",
+];
+
 /// The public listener: everything that clients and browsers call.
 pub fn public_router(app: &Arc<App>) -> Router {
-    let router = Router::new()
+    let router = endpoints();
+    let router = if app.config.load().listen.admin_on_public {
+        router.nest("/api/admin", admin::router(Arc::clone(app)))
+    } else {
+        router
+    };
+    router.method_not_allowed_fallback(method_not_allowed).fallback(not_found)
+}
+
+/// What every issuer has.
+fn endpoints() -> Router {
+    Router::new()
         .route("/.well-known/openid-configuration", get(discovery::metadata).options(cors::preflight))
         .route("/.well-known/oauth-authorization-server", get(discovery::metadata).options(cors::preflight))
         .route("/.well-known/jwks.json", get(discovery::jwks).options(cors::preflight))
@@ -164,13 +193,7 @@ pub fn public_router(app: &Arc<App>) -> Router {
         .merge(login::routes())
         .merge(consent::routes())
         .merge(logout::routes())
-        .merge(pages::routes());
-    let router = if app.config.load().listen.admin_on_public {
-        router.nest("/api/admin", admin::router(Arc::clone(app)))
-    } else {
-        router
-    };
-    router.method_not_allowed_fallback(method_not_allowed).fallback(not_found)
+        .merge(pages::routes())
 }
 
 /// The management listener: figures, health and the admin API.
@@ -213,10 +236,24 @@ async fn ready(context: Context) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn size<F>(_handler: impl Fn(Context, Request<Body>) -> F) -> usize {
         size_of::<F>()
+    }
+
+    /// By what the router shows of itself: its paths are the only texts in it that begin with a slash.
+    #[test]
+    fn no_route_begins_otherwise_than_is_known() {
+        let shown = format!("{:?}", endpoints());
+        let paths: BTreeSet<&str> = shown.split('"').filter(|text| text.starts_with('/')).collect();
+        let first = paths.iter().filter_map(|path| path.split('/').nth(1));
+        // The root, and the router's own pattern for everything else.
+        let first = first.filter(|first| !first.is_empty() && !first.starts_with('{'));
+        let known: BTreeSet<&str> = FIRST_SEGMENTS.into_iter().filter(|first| *first != "api").collect();
+        assert_eq!(first.collect::<BTreeSet<_>>(), known, "{paths:?}");
     }
 
     /// Each is allocated for one request: what is larger than a kilobyte leaves the allocator's fast path.

@@ -129,11 +129,20 @@ fn an_issuer_cannot_take_anothers_place() {
     refused(json!({ "id": "new", "url": format!("{}/acme", server.url) }), 409);
     refused(json!({ "id": "new", "url": format!("{}/api/x", server.url) }), 400);
     refused(json!({ "id": "new", "url": format!("{}/assets", server.url) }), 400);
+    // Where another issuer has its endpoints and pages, and the other way round.
+    for path in ["/token", "/login", "/userinfo/x", "/acme/token", "/acme/authorize/continue", "/acme/logout"]
+    {
+        refused(json!({ "id": "new", "url": format!("{}{path}", server.url) }), 400);
+    }
+    let made =
+        server.admin("POST", "/issuers", Some(json!({ "id": "deep", "url": "https://x.example/a/token" })));
+    assert_eq!(made.status, 201, "nobody is above it: {made:?}");
+    refused(json!({ "id": "new", "url": "https://x.example/a" }), 400);
     refused(json!({ "id": "New", "url": "https://new.example" }), 400);
     refused(json!({ "id": "new" }), 400);
     let answer = server.admin("GET", "/issuers/nobody/clients", None);
     assert_eq!(answer.status, 404);
     server.clock.advance(Duration::from_secs(1));
     let list = server.admin("GET", "/issuers", None).json();
-    assert_eq!(list["issuers"].as_array().unwrap().len(), 3);
+    assert_eq!(list["issuers"].as_array().unwrap().len(), 4);
 }

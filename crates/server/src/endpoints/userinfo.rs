@@ -16,7 +16,7 @@ use symbolon_protocol::userinfo;
 use symbolon_store::Durable;
 
 use super::cors;
-use crate::http::{Context, Failure, json, no_store, read_form};
+use crate::http::{Context, Failure, is_form, json, no_store, read_form};
 use crate::rate_limit::EndpointClass;
 use crate::telemetry::{Endpoint, RequestFacts};
 
@@ -66,22 +66,13 @@ async fn answer(
     Ok(response)
 }
 
-/// The form of a POST that brings the token in its body (RFC 6750 2.2).
+/// The form of a POST that brings the token in its body (RFC 6750 2.2). A body of any other type brings none: whoever has
+/// no token elsewhere is told so by a challenge (RFC 6750 3), and not that the type is wrong.
 async fn form(context: &Context, parts: &Parts, body: Body) -> Result<Bytes, Failure> {
-    let in_header = parts.headers.contains_key(header::AUTHORIZATION);
-    if parts.method != Method::POST || (in_header && !is_form(&parts.headers)) {
+    if parts.method != Method::POST || !is_form(&parts.headers) {
         return Ok(Bytes::new());
     }
-    if !parts.headers.contains_key(header::CONTENT_TYPE) {
-        return Err(Failure::NoToken);
-    }
     read_form(&parts.headers, body, context.body_limits()).await
-}
-
-fn is_form(headers: &HeaderMap) -> bool {
-    let media_type =
-        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    media_type.trim_start().to_ascii_lowercase().starts_with("application/x-www-form-urlencoded")
 }
 
 /// The access token of a request: in the header or in the form, never in the query (RFC 9700 4.3.2).

@@ -97,13 +97,18 @@ async fn discard(mut body: Body) {
 /// # Errors
 /// 415 for another type; those of [`read_body`].
 pub async fn read_form(headers: &HeaderMap, body: Body, limits: BodyLimits) -> Result<Bytes, Failure> {
-    let media_type =
-        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+    if !is_form(headers) {
         return Err(Failure::NotAForm);
     }
     read_body(body, limits).await
+}
+
+/// Whether the body is said to be a form.
+pub fn is_form(headers: &HeaderMap) -> bool {
+    let media_type =
+        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
 #[cfg(test)]

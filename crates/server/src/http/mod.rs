@@ -18,7 +18,7 @@ pub use cookie::{cookies, remove_cookie, session_cookie, set_cookie};
 pub use failure::Failure;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use failure::prefers_html;
-pub use form::{BodyLimits, read_body, read_form};
+pub use form::{BodyLimits, is_form, read_body, read_form};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use host::host;
 pub use lent::Lent;

@@ -45,6 +45,10 @@ fn the_token_may_come_in_the_header_or_in_a_form_and_nowhere_else() {
         browser.get(&format!("/userinfo?access_token={token}")),
         browser.post("/userinfo", &[("other", "x")]),
         browser.send("POST", "/userinfo", &[], b""),
+        browser.send("POST", "/userinfo", &[("content-type", "application/json")], b"{}"),
+        browser.send("POST", "/userinfo", &[("content-type", "text/plain")], b"access_token=x"),
+        browser.send("POST", "/userinfo", &[("content-type", "application/x-www-form-urlencoded2")], b"a=b"),
+        browser.send("POST", "/userinfo", &[("content-type", "")], b"x"),
         browser.get_with("/userinfo", &[("authorization", &rp.basic())]),
     ];
     for answer in without {

@@ -219,7 +219,8 @@ impl Attempt<'_> {
     }
 
     /// Whether it would still be right. A user may be deactivated or deleted, or the password changed, while it is being
-    /// checked; then all sessions are ended, but for one that is only about to begin.
+    /// checked. The first two end all sessions, a new password only where that is asked for with it; a session that is
+    /// about to begin is not among them, and an old password must begin none.
     async fn is_still(&self, right: &Right) -> Result<bool, Failure> {
         let Context { app, issuer, .. } = self.context;
         match app.store.user_by_login(&issuer.id, self.username).await? {

@@ -10,7 +10,7 @@ use symbolon_store::figures::StoreFigures;
 use symbolon_store::shard::{FirstShards, Kind};
 use symbolon_store::transfer::Freeze;
 
-use crate::database::{Database, DatabaseError, DatabaseOptions};
+use crate::database::{Database, DatabaseError, DatabaseOptions, OnLog};
 use crate::directory::{DataDirectory, OpenError};
 use crate::journal::{
     Journal, JournalError, JournalOptions, NEVER, OnCommit, Table, UnixMillis, split_value,
@@ -111,8 +111,11 @@ impl EmbeddedStore {
             Arc::new(move |operations, nanos| counted.commit().batch(operations, nanos));
         let journal_options = JournalOptions { on_commit: Some(on_commit), ..options.journal };
         let journal = Arc::new(Journal::new(&directory.journal(), journal_options));
+        let counted = Arc::clone(&figures);
+        let on_log: OnLog = Arc::new(move |bytes| counted.database().set_log_bytes(bytes));
+        let database_options = DatabaseOptions { on_log: Some(on_log), ..options.database };
         let database =
-            Arc::new(Database::open(&directory.database(), crate::record::MIGRATIONS, options.database)?);
+            Arc::new(Database::open(&directory.database(), crate::record::MIGRATIONS, database_options)?);
         let store = Self {
             codes: Sharded::new(Kind::Code, Arc::clone(&figures), &[]),
             code_salt: crate::code::CodeSalt::draw(),

@@ -71,6 +71,11 @@ fn expose_database(page: &mut Exposition, database: DatabaseSnapshot) {
     page.family("symbolon_db_rows_total", MetricType::Counter, "Rows read and written by these queries.");
     page.count(&[("operation", "read")], database.rows_read);
     page.count(&[("operation", "write")], database.rows_written);
+    if let Some(bytes) = database.log_bytes {
+        let help = "Size of the embedded database's write-ahead log.";
+        page.family("symbolon_db_log_bytes", MetricType::Gauge, help);
+        page.count(&[], bytes);
+    }
 }
 
 fn expose_commit(page: &mut Exposition, commit: &CommitSnapshot) {
@@ -105,6 +110,7 @@ mod tests {
         figures.kind(StoreKind::Session).set_shards(4);
         figures.kind(StoreKind::Session).record(3, 1_000, 5_000, false);
         figures.database().write(7);
+        figures.database().set_log_bytes(4_096);
         figures.commit().batch(12, 60_000);
         figures.cache("client").hit();
         let mut page = Exposition::new();
@@ -124,6 +130,7 @@ mod tests {
         assert_eq!(page.value("symbolon_store_kind_queue_wait_seconds_sum", &session), Some(0.000_001));
         assert_eq!(page.value("symbolon_db_queries_total", &[("operation", "write")]), Some(1.0));
         assert_eq!(page.value("symbolon_db_rows_total", &[("operation", "write")]), Some(7.0));
+        assert_eq!(page.value("symbolon_db_log_bytes", &[]), Some(4_096.0));
         assert_eq!(page.value("symbolon_commit_batches_total", &[]), Some(1.0));
         assert_eq!(page.value("symbolon_commit_operations_total", &[]), Some(12.0));
         assert_eq!(page.value("symbolon_commit_sync_seconds_sum", &[]), Some(0.000_06));

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
@@ -10,6 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use super::Database;
 use super::connection::open_reader;
 use super::error::{DatabaseError, WriteError};
+use super::long_read::LongRead;
 
 /// Everything in one step; in several, SQLite would start anew whenever somebody commits.
 const ALL_PAGES: i32 = -1;
@@ -18,6 +20,8 @@ const ALL_PAGES: i32 = -1;
 #[derive(Debug)]
 pub struct DatabaseSnapshot {
     connection: Connection,
+    /// Dropped after the connection, which may read no more then.
+    _held: Option<LongRead>,
 }
 
 impl Database {
@@ -36,9 +40,11 @@ impl Database {
     {
         let connection = open_reader(&self.path, 0);
         let held = connection.map(|connection| {
+            let long_reads = Arc::clone(&self.long_reads);
             self.write(move |_| {
                 hold(&connection)?;
-                Ok::<_, WriteError<std::convert::Infallible>>((DatabaseSnapshot { connection }, meanwhile()))
+                let snapshot = DatabaseSnapshot { connection, _held: Some(long_reads.begin()) };
+                Ok::<_, WriteError<std::convert::Infallible>>((snapshot, meanwhile()))
             })
         });
         async move {
@@ -62,7 +68,7 @@ fn hold(connection: &Connection) -> rusqlite::Result<()> {
 impl DatabaseSnapshot {
     /// The database of a file that nobody writes to.
     pub(crate) fn of_file(path: &Path) -> Result<Self, DatabaseError> {
-        Ok(Self { connection: open_reader(path, 0)? })
+        Ok(Self { connection: open_reader(path, 0)?, _held: None })
     }
 
     /// What reads it.

@@ -22,8 +22,11 @@ pub struct Migration {
 /// Statements kept prepared per connection.
 const PREPARED_STATEMENTS: usize = 256;
 
-/// The write-ahead log is cut back to this after a checkpoint.
+/// The write-ahead log is cut back to this when it begins anew.
 const LOG_KEPT_BYTES: i64 = 16 << 20;
+
+/// How long a statement waits for a lock of SQLite's.
+pub(super) const BUSY_TIME: Duration = Duration::from_secs(10);
 
 /// Opens the one connection that writes, creating the file if need be: for its owner alone, as there are password hashes
 /// in it. SQLite gives its log the same mode.
@@ -48,7 +51,7 @@ pub(super) fn open_reader(path: &Path, cache_bytes: u64) -> Result<Connection, D
 }
 
 fn set_up(connection: &mut Connection, cache_bytes: u64) -> Result<(), DatabaseError> {
-    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.busy_timeout(BUSY_TIME)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     // Negative: KiB instead of pages.

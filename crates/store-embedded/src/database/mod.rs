@@ -8,7 +8,9 @@
 //!
 //! [`Database::read`] runs on a reader's connection and sees committed transactions only: a caller that awaited
 //! its write reads it. Several statements see one state only inside a transaction: use
-//! [`rusqlite::Connection::unchecked_transaction`].
+//! [`rusqlite::Connection::unchecked_transaction`]. What may read many rows is a [`Database::scan`]: scans have one
+//! reader of their own, so that no look-up waits behind them, and none of them overlaps another: between two the log can
+//! be emptied.
 //!
 //! A full disk answers [`WriteError::Full`] and leaves the database usable; a failed sync ends the process.
 //! Closures must not do I/O of their own, and must be short: all writes stand behind each other. Use
@@ -18,6 +20,8 @@ mod backup;
 mod connection;
 mod error;
 mod job;
+mod log;
+mod long_read;
 mod readers;
 mod stats;
 mod writer;
@@ -36,11 +40,14 @@ use tokio::sync::oneshot;
 pub use backup::DatabaseSnapshot;
 pub use connection::Migration;
 pub use error::{DatabaseError, ReadError, WriteError};
+pub use log::OnLog;
 pub use stats::DatabaseStats;
 
 use crate::fatal::OnFatal;
 use crate::group_commit::OpenBatch;
 use job::{Job, job};
+use log::Log;
+use long_read::LongReads;
 use readers::Queries;
 use stats::Counters;
 use writer::Writer;
@@ -53,7 +60,7 @@ pub type BeforeCommit = Arc<dyn Fn() -> rusqlite::Result<()> + Send + Sync>;
 pub struct DatabaseOptions {
     /// How long the writer may keep a transaction open while more callers are expected; zero to never wait.
     pub hold: Duration,
-    /// Connections that read, each with a thread; at least one is opened.
+    /// Connections for look-ups, each with a thread; at least one is opened, and one more for scans.
     pub readers: usize,
     /// Bytes of the page cache of each connection.
     pub cache_bytes: u64,
@@ -61,6 +68,10 @@ pub struct DatabaseOptions {
     pub sync: bool,
     /// What to do when the disk fails.
     pub on_fatal: OnFatal,
+    /// Bytes of the write-ahead log beyond which it is emptied as soon as no scan reads it.
+    pub log_bytes: u64,
+    /// Hears how long the log is.
+    pub on_log: Option<OnLog>,
     /// Runs before each commit; for tests and fault drills.
     pub before_commit: Option<BeforeCommit>,
 }
@@ -69,10 +80,12 @@ impl Default for DatabaseOptions {
     fn default() -> Self {
         Self {
             hold: Duration::from_millis(1),
-            readers: 2,
+            readers: 1,
             cache_bytes: 2 << 20,
             sync: true,
             on_fatal: OnFatal::default(),
+            log_bytes: 64 << 20,
+            on_log: None,
             before_commit: None,
         }
     }
@@ -85,6 +98,7 @@ impl fmt::Debug for DatabaseOptions {
             .field("readers", &self.readers)
             .field("cache_bytes", &self.cache_bytes)
             .field("sync", &self.sync)
+            .field("log_bytes", &self.log_bytes)
             .finish_non_exhaustive()
     }
 }
@@ -93,7 +107,9 @@ impl fmt::Debug for DatabaseOptions {
 pub struct Database {
     path: PathBuf,
     open: Arc<OpenBatch<Job>>,
-    queries: Arc<Queries>,
+    look_ups: Arc<Queries>,
+    scans: Arc<Queries>,
+    long_reads: Arc<LongReads>,
     counters: Arc<Counters>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -111,10 +127,13 @@ impl Database {
     ) -> Result<Self, DatabaseError> {
         let mut connection = connection::open_writer(path, options.cache_bytes, options.sync)?;
         connection::migrate(&mut connection, migrations)?;
+        let open = Arc::new(OpenBatch::new(options.hold));
         let database = Self {
             path: path.to_owned(),
-            open: Arc::new(OpenBatch::new(options.hold)),
-            queries: Arc::default(),
+            look_ups: Arc::default(),
+            scans: Arc::default(),
+            long_reads: LongReads::new(&open),
+            open,
             counters: Arc::default(),
             threads: Mutex::default(),
         };
@@ -124,13 +143,15 @@ impl Database {
             counters: Arc::clone(&database.counters),
             on_fatal: options.on_fatal,
             before_commit: options.before_commit,
+            log: Log::of(path, options.log_bytes, &database.long_reads, options.on_log),
         };
         database.spawn("database-write", move || writer.run())?;
         for _ in 0..options.readers.max(1) {
-            let connection = connection::open_reader(path, options.cache_bytes)?;
-            let (queries, counters) = (Arc::clone(&database.queries), Arc::clone(&database.counters));
-            database.spawn("database-read", move || readers::run(&connection, &queries, &counters))?;
+            database.spawn_reader("database-read", &database.look_ups, options.cache_bytes, || ())?;
         }
+        let long_reads = Arc::clone(&database.long_reads);
+        let begin = move || long_reads.begin_scan();
+        database.spawn_reader("database-scan", &database.scans, options.cache_bytes, begin)?;
         Ok(database)
     }
 
@@ -152,13 +173,23 @@ impl Database {
         async move { answer.await.unwrap_or(Err(WriteError::Unavailable)) }
     }
 
-    /// Runs `read` on a reader's connection, which sees what is committed.
+    /// Runs `read`, which looks a few rows up, on a reader's connection, which sees what is committed.
     pub fn read<T, F>(&self, read: F) -> impl Future<Output = Result<T, ReadError>> + Send + use<T, F>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        let answer = self.query(read);
+        let answer = query(&self.look_ups, read);
+        async move { Ok(answer.await.map_err(|_| ReadError::Closed)??) }
+    }
+
+    /// Like [`read`](Self::read), for what may read many rows: after all scans that were asked for before.
+    pub fn scan<T, F>(&self, read: F) -> impl Future<Output = Result<T, ReadError>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let answer = query(&self.scans, read);
         async move { Ok(answer.await.map_err(|_| ReadError::Closed)??) }
     }
 
@@ -171,7 +202,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        Ok(self.query(read).blocking_recv().map_err(|_| ReadError::Closed)??)
+        Ok(query(&self.look_ups, read).blocking_recv().map_err(|_| ReadError::Closed)??)
     }
 
     /// Like [`write`](Self::write), but blocks: for start-up and the command line, never on a runtime's thread.
@@ -197,26 +228,24 @@ impl Database {
     /// Takes no more, ends what has been handed over and closes the connections. Blocks. Dropping does the same.
     pub fn close(&self) {
         self.open.close();
-        self.queries.close();
+        self.look_ups.close();
+        self.scans.close();
         for thread in self.threads.lock().drain(..) {
             // A panic has been reported by its thread; its connection is closed either way.
             drop(thread.join());
         }
     }
 
-    fn query<T, F>(&self, read: F) -> oneshot::Receiver<rusqlite::Result<T>>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    {
-        let (sender, receiver) = oneshot::channel();
-        self.queries.push(Box::new(move |connection| {
-            let result = read(connection);
-            let refused = result.as_ref().is_err_and(|error| *error != rusqlite::Error::QueryReturnedNoRows);
-            drop(sender.send(result));
-            refused
-        }));
-        receiver
+    fn spawn_reader<Held>(
+        &self,
+        name: &str,
+        queries: &Arc<Queries>,
+        cache_bytes: u64,
+        begin: impl Fn() -> Held + Send + 'static,
+    ) -> Result<(), DatabaseError> {
+        let connection = connection::open_reader(&self.path, cache_bytes)?;
+        let (queries, counters) = (Arc::clone(queries), Arc::clone(&self.counters));
+        self.spawn(name, move || readers::run(&connection, &queries, &counters, begin))
     }
 
     fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), DatabaseError> {
@@ -224,6 +253,21 @@ impl Database {
         self.threads.lock().push(thread);
         Ok(())
     }
+}
+
+fn query<T, F>(queries: &Queries, read: F) -> oneshot::Receiver<rusqlite::Result<T>>
+where
+    T: Send + 'static,
+    F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+{
+    let (sender, receiver) = oneshot::channel();
+    queries.push(Box::new(move |connection| {
+        let result = read(connection);
+        let refused = result.as_ref().is_err_and(|error| *error != rusqlite::Error::QueryReturnedNoRows);
+        drop(sender.send(result));
+        refused
+    }));
+    receiver
 }
 
 impl Drop for Database {

@@ -1,4 +1,4 @@
-//! The threads that read, each with a connection of its own.
+//! The threads that read, each with a connection of its own: for look-ups, and one for scans.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -56,9 +56,15 @@ impl Queries {
     }
 }
 
-/// Runs queries until the queue is closed and drained.
-pub(super) fn run(connection: &Connection, queries: &Arc<Queries>, counters: &Counters) {
+/// Runs queries until the queue is closed and drained, and holds on to what `begin` answers during each.
+pub(super) fn run<Held>(
+    connection: &Connection,
+    queries: &Arc<Queries>,
+    counters: &Counters,
+    begin: impl Fn() -> Held,
+) {
     while let Some(query) = queries.next() {
+        let _held = begin();
         take_counted();
         // A panic drops the caller's channel, which says so; the reader lives on.
         let refused = catch_unwind(AssertUnwindSafe(|| query(connection))).unwrap_or(true);

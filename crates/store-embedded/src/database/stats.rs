@@ -46,12 +46,13 @@ pub(super) struct Counters {
     pub(super) commit_nanos: AtomicU64,
     pub(super) commit_nanos_max: AtomicU64,
     pub(super) queue_nanos: AtomicU64,
+    pub(super) log_bytes: AtomicU64,
 }
 
 /// Sums since the database was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatabaseStats {
-    /// Calls of `read`.
+    /// Calls of `read` and `scan`.
     pub reads: u64,
     /// Statements run on the readers' connections.
     pub read_queries: u64,
@@ -73,6 +74,8 @@ pub struct DatabaseStats {
     pub commit_time_max: Duration,
     /// Sum over the batches of the time from the first write's arrival to the start of the transaction.
     pub queue_wait: Duration,
+    /// The write-ahead log's size on disk after the last commit.
+    pub log_bytes: u64,
 }
 
 impl Counters {
@@ -94,6 +97,7 @@ impl Counters {
             commit_time: Duration::from_nanos(get(&self.commit_nanos)),
             commit_time_max: Duration::from_nanos(get(&self.commit_nanos_max)),
             queue_wait: Duration::from_nanos(get(&self.queue_nanos)),
+            log_bytes: get(&self.log_bytes),
         }
     }
 }

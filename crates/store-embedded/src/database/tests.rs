@@ -5,7 +5,7 @@ use rusqlite::OptionalExtension;
 
 use super::*;
 
-const MIGRATIONS: &[Migration] = &[
+pub(super) const MIGRATIONS: &[Migration] = &[
     Migration {
         number: 1,
         sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;",
@@ -15,7 +15,7 @@ const MIGRATIONS: &[Migration] = &[
 
 type Refused = WriteError<&'static str>;
 
-fn options() -> DatabaseOptions {
+pub(super) fn options() -> DatabaseOptions {
     DatabaseOptions {
         hold: Duration::ZERO,
         on_fatal: OnFatal::observed(|what| panic!("{what}")),

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{is_full, is_lost_sync};
 use super::job::{Job, Outcome, Ran};
+use super::log::Log;
 use super::stats::{Counters, take_counted};
 use crate::fatal::OnFatal;
 use crate::free_space::monotonic_now;
@@ -19,6 +20,7 @@ pub(super) struct Writer {
     pub(super) counters: Arc<Counters>,
     pub(super) on_fatal: OnFatal,
     pub(super) before_commit: Option<super::BeforeCommit>,
+    pub(super) log: Log,
 }
 
 /// Why a transaction is not durable.
@@ -43,6 +45,10 @@ impl Writer {
     pub(super) fn run(mut self) {
         let mut pace = Pace::default();
         let mut spare = Vec::new();
+        // What a crash left may be long.
+        if !self.keep_log_short() {
+            return;
+        }
         while let Some(mut batch) = self.open.next(&mut pace, std::mem::take(&mut spare)) {
             let queued = monotonic_now().saturating_duration_since(batch.opened);
             Counters::add(&self.counters.queue_nanos, nanos(queued));
@@ -62,7 +68,20 @@ impl Writer {
             }
             drop(jobs);
             spare = batch.entries;
+            if !self.keep_log_short() {
+                return;
+            }
         }
+    }
+
+    /// Whether the disk can still be trusted.
+    fn keep_log_short(&mut self) -> bool {
+        let kept = self.log.keep_short(&self.connection, &self.counters);
+        if let Err(error) = &kept {
+            self.open.close();
+            self.on_fatal.call(&format!("the database's log could not be brought over: {error}"));
+        }
+        kept.is_ok()
     }
 
     /// Runs jobs in one transaction until there are no more, or SQLite has rolled it back by itself.

@@ -141,7 +141,7 @@ impl Clients for EmbeddedStore {
             .searched("instr(search, ?) > 0", page);
         let page = page.clone();
         let documents =
-            self.records.read(StoreKind::Client, move |statements| listing.read(statements, &page)).await?;
+            self.records.scan(StoreKind::Client, move |statements| listing.read(statements, &page)).await?;
         page_of(documents, Arc::new)
     }
 
@@ -154,7 +154,7 @@ impl Clients for EmbeddedStore {
         let listing = Listing::of("clients", "id", issuer);
         let after = after.map(ToString::to_string);
         let read =
-            self.records.read(StoreKind::Client, move |statements| listing.after(statements, after, limit));
+            self.records.scan(StoreKind::Client, move |statements| listing.after(statements, after, limit));
         records_of(&read.await?)
     }
 }

@@ -100,7 +100,7 @@ impl Records {
         result
     }
 
-    /// Reads on a reader's connection.
+    /// Looks a few rows up.
     async fn read<T: Send + 'static>(
         &self,
         kind: StoreKind,
@@ -110,6 +110,18 @@ impl Records {
         let read =
             self.database.read(move |connection| work(&Statements::new(connection, figures.database())));
         self.measured(kind, async { read.await.map_err(read_error) }).await
+    }
+
+    /// Reads what may be many rows, behind other such reads and never before a look-up.
+    async fn scan<T: Send + 'static>(
+        &self,
+        kind: StoreKind,
+        work: impl FnOnce(&Statements<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let figures = Arc::clone(&self.figures);
+        let scan =
+            self.database.scan(move |connection| work(&Statements::new(connection, figures.database())));
+        self.measured(kind, async { scan.await.map_err(read_error) }).await
     }
 
     /// Writes what no cache knows of. Durable when it answers.

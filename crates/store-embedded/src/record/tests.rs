@@ -10,7 +10,9 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{User, UserProfile};
 use symbolon_store::StoreError;
 use symbolon_store::figures::StoreKind;
-use symbolon_store::port::{Audit, Changed, Consents, Created, Store, Users};
+use symbolon_store::port::{
+    Audit, AuditFilter, Changed, Clients, Consents, Created, PageRequest, Store, UserFilter, Users,
+};
 
 use super::statement::Statements;
 use crate::EmbeddedStore;
@@ -169,6 +171,48 @@ async fn a_full_disk_refuses_records_too_and_reads_go_on() {
     store.journal.look_at_the_disk();
     assert!(store.user(&issuer, &bob.id).await.unwrap().is_none());
     assert_eq!(store.create_user(&issuer, bob, None).await.unwrap(), Created::Created);
+}
+
+/// Reading many users takes a second, and nobody signs in to please an administrator.
+#[tokio::test]
+async fn whoever_signs_in_does_not_wait_behind_listings_searches_and_exports() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(options(directory.path())).unwrap();
+    let (issuer, ann) = (IssuerId::default_issuer(), user("ann"));
+    store.create_user(&issuer, ann.clone(), None).await.unwrap();
+    let (begin, begun) = tokio::sync::oneshot::channel();
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let long = store.records.scan(StoreKind::User, move |_| {
+        begin.send(()).unwrap_or_default();
+        wait.recv().unwrap_or_default();
+        Ok(())
+    });
+    let (page, all) = (PageRequest { page: 1, limit: 10, search: None }, UserFilter::default());
+    let scans = async {
+        let (users, clients) = (store.list_users(&issuer, &all, &page), store.list_clients(&issuer, &page));
+        let (next_users, next_clients) =
+            (store.next_users(&issuer, &all, None, 10), store.next_clients(&issuer, None, 10));
+        let filter = AuditFilter::default();
+        let audit = store.search_audit(&issuer, &filter, &page);
+        let (users, _, next_users, _, _) =
+            tokio::try_join!(users, clients, next_users, next_clients, audit).unwrap();
+        (users.total, next_users.len())
+    };
+    let look_ups = async {
+        begun.await.unwrap();
+        assert!(store.user_by_login(&issuer, "ann@example.com").await.unwrap().is_some());
+        let by_email = UserFilter { email: ann.email.clone(), verified: None };
+        assert_eq!(store.list_users(&issuer, &by_email, &page).await.unwrap().total, 1);
+        assert!(store.user(&issuer, &ann.id).await.unwrap().is_some());
+        // Five that wait, and the long one: none has been counted yet.
+        let reads = store.database.stats().reads;
+        drop(go_on);
+        reads
+    };
+    let (long, scans, reads) = tokio::join!(long, scans, look_ups);
+    long.unwrap();
+    assert_eq!(scans, (1, 1));
+    assert!(reads <= 3, "{reads}");
 }
 
 /// Pages of the database that hold something, in bytes.

@@ -307,8 +307,12 @@ impl Users for EmbeddedStore {
         let listing = filtered(filter, Listing::of("users", "created_at DESC, rowid DESC", issuer));
         let listing = listing.searched("instr(search, ?) > 0", page);
         let page = page.clone();
-        let documents =
-            self.records.read(StoreKind::User, move |statements| listing.read(statements, &page)).await?;
+        let read = move |statements: &Statements<'_>| listing.read(statements, &page);
+        let documents = match &filter.email {
+            // At most one, by the index.
+            Some(_) => self.records.read(StoreKind::User, read).await?,
+            None => self.records.scan(StoreKind::User, read).await?,
+        };
         page_of(documents, Arc::new)
     }
 
@@ -322,7 +326,7 @@ impl Users for EmbeddedStore {
         let listing = filtered(filter, Listing::of("users", "id", issuer));
         let after = after.map(ToString::to_string);
         let read =
-            self.records.read(StoreKind::User, move |statements| listing.after(statements, after, limit));
+            self.records.scan(StoreKind::User, move |statements| listing.after(statements, after, limit));
         records_of(&read.await?)
     }
 }

@@ -38,19 +38,34 @@ impl Default for StripedCounter {
     }
 }
 
+/// What stands for the size of a log that the store does not have.
+const NO_LOG: u64 = u64::MAX;
+
 /// Queries against the SQL database (SQLite or PostgreSQL), never the key-value engines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct DatabaseFigures {
     read_queries: StripedCounter,
     write_queries: StripedCounter,
     rows_read: StripedCounter,
     rows_written: StripedCounter,
+    log_bytes: AtomicU64,
 }
 
 impl DatabaseFigures {
     /// Figures at zero.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            read_queries: StripedCounter::new(),
+            write_queries: StripedCounter::new(),
+            rows_read: StripedCounter::new(),
+            rows_written: StripedCounter::new(),
+            log_bytes: AtomicU64::new(NO_LOG),
+        }
+    }
+
+    /// The size of the write-ahead log, where the store has it on its own disk.
+    pub fn set_log_bytes(&self, bytes: u64) {
+        self.log_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// One query that only reads, and the rows that it returned.
@@ -72,7 +87,14 @@ impl DatabaseFigures {
             write_queries: self.write_queries.value(),
             rows_read: self.rows_read.value(),
             rows_written: self.rows_written.value(),
+            log_bytes: Some(self.log_bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes != NO_LOG),
         }
+    }
+}
+
+impl Default for DatabaseFigures {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -87,6 +109,8 @@ pub struct DatabaseSnapshot {
     pub rows_read: u64,
     /// Rows changed by writes.
     pub rows_written: u64,
+    /// Bytes of the write-ahead log; none where the store has none on its own disk.
+    pub log_bytes: Option<u64>,
 }
 
 /// What no disk syncs in is left out of the bounds: they begin at 20 µs.

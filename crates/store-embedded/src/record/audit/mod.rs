@@ -53,7 +53,7 @@ impl Audit for EmbeddedStore {
     ) -> Result<Page<AuditRecord>, StoreError> {
         let search = Search::new(issuer, filter, page);
         page_of(
-            self.records.read(StoreKind::Audit, move |statements| search.read(statements)).await?,
+            self.records.scan(StoreKind::Audit, move |statements| search.read(statements)).await?,
             |record| record,
         )
     }

@@ -1,0 +1,94 @@
+//! The write-ahead log, kept short.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::connection::BUSY_TIME;
+use super::error::is_lost_sync;
+use super::long_read::LongReads;
+use super::stats::Counters;
+use crate::free_space::monotonic_now;
+
+/// Hears how many bytes the write-ahead log has on disk, after each commit.
+pub type OnLog = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// How long emptying waits for a look-up to end: everybody who writes waits with it.
+const WAIT_FOR_LOOK_UPS: Duration = Duration::from_millis(50);
+
+/// How long nothing is tried after a reader of another process kept the log from being emptied.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The log as the writer sees it.
+pub(super) struct Log {
+    path: PathBuf,
+    most: u64,
+    long_reads: Arc<LongReads>,
+    on_log: Option<OnLog>,
+    /// No attempt is made before.
+    pause_until: Option<Instant>,
+}
+
+impl Log {
+    /// The log of the database in the file `database`, which is to be emptied beyond `most` bytes.
+    pub(super) fn of(database: &Path, most: u64, long_reads: &Arc<LongReads>, on_log: Option<OnLog>) -> Self {
+        let mut path = database.as_os_str().to_owned();
+        path.push("-wal");
+        Self { path: path.into(), most, long_reads: Arc::clone(long_reads), on_log, pause_until: None }
+    }
+
+    /// Empties it where it is too long. To be called between transactions, when nobody waits for the last one.
+    ///
+    /// # Errors
+    /// Only that what is on disk is unknown; anything else is tried again.
+    pub(super) fn keep_short(
+        &mut self,
+        connection: &Connection,
+        counters: &Counters,
+    ) -> rusqlite::Result<()> {
+        if self.measure(counters) <= self.most {
+            self.long_reads.log_is_short();
+            return Ok(());
+        }
+        let now = monotonic_now();
+        if self.pause_until.is_some_and(|until| now < until) {
+            return Ok(());
+        }
+        let Some(emptied) = self.long_reads.between(|| empty(connection)) else { return Ok(()) };
+        self.pause_until = (self.measure(counters) > self.most).then(|| now + PAUSE);
+        match emptied {
+            Err(error) if is_lost_sync(&error) => Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "the database's log could not be emptied");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// The bytes of the file, which is not shortened before SQLite begins it anew.
+    fn measure(&self, counters: &Counters) -> u64 {
+        let bytes = fs::metadata(&self.path).map_or(0, |file| file.len());
+        counters.log_bytes.store(bytes, Ordering::Relaxed);
+        if let Some(on_log) = &self.on_log {
+            on_log(bytes);
+        }
+        bytes
+    }
+}
+
+/// Brings everything over to the database's file and cuts the log to nothing. Where a reader keeps it from that, it is
+/// left for the next time.
+fn empty(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(WAIT_FOR_LOOK_UPS)?;
+    let emptied = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+    connection.busy_timeout(BUSY_TIME)?;
+    emptied
+}
+
+#[cfg(test)]
+mod tests;

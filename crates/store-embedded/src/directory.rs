@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The version of the layout that this program writes, and the newest one that it reads.
@@ -133,6 +133,25 @@ impl DataDirectory {
 /// [`OpenError::Io`] with the directory's name.
 pub fn sync_directory(path: &Path) -> Result<(), OpenError> {
     File::open(path).and_then(|directory| directory.sync_all()).map_err(|source| io_error(path, source))
+}
+
+/// Makes sure that there is such a file, and that it is its owner's alone.
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+    make_private(path)
+}
+
+/// Takes a file, if it is there, from everybody but its owner.
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+    let mode = match fs::metadata(path) {
+        Ok(metadata) => metadata.permissions().mode() & 0o777,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700))
 }
 
 fn create_directory(path: &Path) -> Result<(), OpenError> {

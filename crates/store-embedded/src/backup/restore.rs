@@ -6,7 +6,7 @@ use std::path::Path;
 use symbolon_protocol::time::Timestamp;
 
 use super::{BackupFailure, DATABASE, JOURNAL, Manifest, Staging, io_error, is_taken, records, verify};
-use crate::directory::DataDirectory;
+use crate::directory::{DataDirectory, make_private};
 use crate::epoch;
 use crate::journal::{Journal, JournalOptions, Op, Table, UnixMillis};
 
@@ -61,6 +61,7 @@ fn fill(
     let directory = DataDirectory::open(data)?;
     let database = directory.database();
     fs::copy(backup.join(DATABASE), &database).map_err(io_error(&database))?;
+    make_private(&database).map_err(io_error(&database))?;
     File::open(&database).and_then(|file| file.sync_all()).map_err(io_error(&database))?;
     let journal = Journal::open(&directory.journal(), options.now.clone(), JournalOptions::default())?;
     let (mut records, mut left_out) = (0, 0);
@@ -93,3 +94,6 @@ fn durable(journal: &Journal) -> Result<(), BackupFailure> {
     runtime.map_err(crate::failed)?.block_on(journal.flush());
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,7 +30,7 @@ fn issuer() -> IssuerId {
     IssuerId::default_issuer()
 }
 
-fn open(path: &Path) -> EmbeddedStore {
+pub(super) fn open(path: &Path) -> EmbeddedStore {
     let on_fatal = OnFatal::observed(|what| panic!("{what}"));
     let options = EmbeddedOptions {
         path: path.to_owned(),
@@ -43,7 +43,7 @@ fn open(path: &Path) -> EmbeddedStore {
     EmbeddedStore::open(options).unwrap()
 }
 
-fn restore_at(backup: &Path, data: &Path, keep_sessions: bool) -> Result<Restored, BackupFailure> {
+pub(super) fn restore_at(backup: &Path, data: &Path, keep_sessions: bool) -> Result<Restored, BackupFailure> {
     // Away from the test's runtime, as the command line does.
     let (backup, data) = (backup.to_owned(), data.to_owned());
     let options = RestoreOptions { keep_sessions, now: Arc::new(|| (NOW + HOUR).millis()) };
@@ -131,7 +131,7 @@ async fn revoked(store: &EmbeddedStore, lineage: &Lineage) -> bool {
 }
 
 /// A store with one of everything, backed up; the backup's directory.
-async fn backed_up(root: &Path) -> (EmbeddedStore, PathBuf) {
+pub(super) async fn backed_up(root: &Path) -> (EmbeddedStore, PathBuf) {
     let store = open(&root.join("data"));
     store.create_user(&issuer(), user("ann"), None).await.unwrap();
     let id = session_id("ann");

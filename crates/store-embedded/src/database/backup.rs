@@ -12,6 +12,7 @@ use super::Database;
 use super::connection::open_reader;
 use super::error::{DatabaseError, WriteError};
 use super::long_read::LongRead;
+use crate::directory::create_private;
 
 /// Everything in one step; in several, SQLite would start anew whenever somebody commits.
 const ALL_PAGES: i32 = -1;
@@ -82,6 +83,8 @@ impl DatabaseSnapshot {
     /// # Errors
     /// [`DatabaseError`]: either file fails.
     pub fn copy_to(&self, target: &Path) -> Result<(), DatabaseError> {
+        // Before SQLite makes it as everybody's umask says.
+        create_private(target)?;
         let mut copy = Connection::open(target)?;
         // Under the read transaction that is open already. Busy or locked is retried inside, by the connection's
         // busy time; what is left of it is an error.

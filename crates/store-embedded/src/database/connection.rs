@@ -1,14 +1,14 @@
 //! How connections are set up, and the migrations.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::DatabaseError;
 use super::stats::count_on;
+use crate::directory::{create_private, make_private};
 
 /// One step of the schema, run once, in its own transaction.
 #[derive(Clone, Copy, Debug)]
@@ -28,11 +28,30 @@ const LOG_KEPT_BYTES: i64 = 16 << 20;
 /// How long a statement waits for a lock of SQLite's.
 pub(super) const BUSY_TIME: Duration = Duration::from_secs(10);
 
+/// What SQLite appends to the database's name for its write-ahead log.
+const LOG: &str = "-wal";
+
+/// The same for the log's index, which is in shared memory.
+const INDEX_OF_LOG: &str = "-shm";
+
+/// The write-ahead log of the database in the file `path`.
+pub(super) fn log_of(path: &Path) -> PathBuf {
+    beside(path, LOG)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
 /// Opens the one connection that writes, creating the file if need be: for its owner alone, as there are password hashes
-/// in it. SQLite gives its log the same mode.
+/// in it. SQLite gives its log the same mode when it makes one.
 pub(super) fn open_writer(path: &Path, cache_bytes: u64, sync: bool) -> Result<Connection, DatabaseError> {
-    // Where it is not possible, SQLite says what is wrong.
-    drop(OpenOptions::new().create(true).append(true).mode(0o600).open(path));
+    if let Err(error) = keep_private(path) {
+        // Where nothing can be opened, SQLite says what is wrong.
+        tracing::warn!(%error, path = %path.display(), "the database's files are not their owner's alone");
+    }
     let mut connection = Connection::open(path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL syncs the log at every commit; NORMAL would lose the last ones in a power cut.
@@ -40,6 +59,13 @@ pub(super) fn open_writer(path: &Path, cache_bytes: u64, sync: bool) -> Result<C
     connection.pragma_update(None, "journal_size_limit", LOG_KEPT_BYTES)?;
     set_up(&mut connection, cache_bytes)?;
     Ok(connection)
+}
+
+/// Also what an earlier release left open to others.
+fn keep_private(path: &Path) -> io::Result<()> {
+    create_private(path)?;
+    make_private(&beside(path, LOG))?;
+    make_private(&beside(path, INDEX_OF_LOG))
 }
 
 /// Opens a connection that cannot write.

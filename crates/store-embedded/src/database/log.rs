@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::connection::BUSY_TIME;
+use super::connection::{BUSY_TIME, log_of};
 use super::error::is_lost_sync;
 use super::long_read::LongReads;
 use super::stats::Counters;
@@ -36,9 +36,8 @@ pub(super) struct Log {
 impl Log {
     /// The log of the database in the file `database`, which is to be emptied beyond `most` bytes.
     pub(super) fn of(database: &Path, most: u64, long_reads: &Arc<LongReads>, on_log: Option<OnLog>) -> Self {
-        let mut path = database.as_os_str().to_owned();
-        path.push("-wal");
-        Self { path: path.into(), most, long_reads: Arc::clone(long_reads), on_log, pause_until: None }
+        let path = log_of(database);
+        Self { path, most, long_reads: Arc::clone(long_reads), on_log, pause_until: None }
     }
 
     /// Empties it where it is too long. To be called between transactions, when nobody waits for the last one.

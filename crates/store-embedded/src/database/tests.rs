@@ -344,3 +344,25 @@ fn its_files_are_their_owners_alone() {
         assert_eq!(mode, 0o600, "{:?}", file.file_name());
     }
 }
+
+/// As releases of before left them where they restored a backup.
+#[test]
+fn files_that_others_could_read_are_made_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let kept = open(&directory);
+    kept.write_blocking(|transaction| insert(transaction, "kept")).unwrap();
+    let crashed = tempfile::tempdir().unwrap();
+    for file in ["test.db", "test.db-wal"] {
+        let copy = crashed.path().join(file);
+        std::fs::copy(directory.path().join(file), &copy).unwrap();
+        std::fs::set_permissions(copy, std::fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let database = open(&crashed);
+    assert_eq!(names(&database), ["kept"]);
+    for file in ["test.db", "test.db-wal", "test.db-shm"] {
+        let mode = std::fs::metadata(crashed.path().join(file)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{file}");
+    }
+}

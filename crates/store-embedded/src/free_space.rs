@@ -6,6 +6,7 @@
 //! was acknowledged is lost, and writing resumes by itself when space is freed.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -88,6 +89,11 @@ impl fmt::Debug for FreeSpace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FreeSpace").field("reserve", &self.reserve).finish_non_exhaustive()
     }
+}
+
+/// Whether the system refused for want of room.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// A file system that does not answer is not taken for a full one.

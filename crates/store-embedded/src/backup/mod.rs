@@ -28,12 +28,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
 
 pub(crate) use records::read as read_journal;
 pub use restore::{RestoreOptions, Restored, restore};
 
 use crate::database::DatabaseError;
 use crate::directory::OpenError;
+use crate::free_space::is_full;
 use crate::journal::JournalError;
 
 const DATABASE: &str = "symbolon.db";
@@ -69,6 +71,9 @@ pub enum BackupFailure {
     Leftover(PathBuf),
     #[error("{} needs a name and a directory to stand in", .0.display())]
     NoParent(PathBuf),
+    /// Its name or the directory that it is to stand in, before anything is written.
+    #[error("{}: {source}", path.display())]
+    Target { path: PathBuf, source: io::Error },
     #[error("the data directory {} is not empty: a backup is restored into a fresh one", .0.display())]
     DataNotEmpty(PathBuf),
     #[error("{}: the backup is damaged: {what}", path.display())]
@@ -84,13 +89,22 @@ pub enum BackupFailure {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     #[error(transparent)]
-    Store(#[from] symbolon_store::StoreError),
+    Store(#[from] StoreError),
 }
 
 impl BackupFailure {
     /// Whether the caller named a directory that cannot be used.
     fn is_the_callers(&self) -> bool {
-        matches!(self, Self::TargetNotEmpty(_) | Self::Leftover(_) | Self::NoParent(_) | Self::Io { .. })
+        matches!(self, Self::TargetNotEmpty(_) | Self::Leftover(_) | Self::NoParent(_) | Self::Target { .. })
+    }
+
+    /// Whether there is no room for the backup.
+    fn is_of_a_full_disk(&self) -> bool {
+        match self {
+            Self::Io { source, .. } | Self::Directory(OpenError::Io { source, .. }) => is_full(source),
+            Self::Database(error) => error.is_of_a_full_disk(),
+            _ => false,
+        }
     }
 }
 
@@ -102,6 +116,7 @@ impl From<BackupFailure> for symbolon_store::backup::BackupError {
         }
         Self::Store(match failure {
             BackupFailure::Store(error) => error,
+            full if full.is_of_a_full_disk() => StoreError::Unavailable(full.to_string()),
             other => crate::failed(other),
         })
     }
@@ -124,12 +139,25 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupFailure {
     move |source| BackupFailure::Io { path, source }
 }
 
+/// The same for what a path does not allow, where that alone was asked for.
+fn target_error(path: &Path) -> impl FnOnce(io::Error) -> BackupFailure {
+    let path = path.to_owned();
+    move |source| match source.kind() {
+        io::ErrorKind::NotFound
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::InvalidFilename => BackupFailure::Target { path, source },
+        _ => BackupFailure::Io { path, source },
+    }
+}
+
 /// Whether there is something at `path` other than an empty directory.
 pub(crate) fn is_taken(path: &Path) -> Result<bool, BackupFailure> {
     match path.read_dir() {
         Ok(mut entries) => Ok(entries.next().is_some()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(io_error(path)(error)),
+        Err(error) => Err(target_error(path)(error)),
     }
 }
 
@@ -148,7 +176,7 @@ impl Staging {
         match std::fs::DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => Ok(Self { path, target: target.to_owned(), finished: false }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BackupFailure::Leftover(path)),
-            Err(error) => Err(io_error(&path)(error)),
+            Err(error) => Err(target_error(&path)(error)),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::fatal::OnFatal;
 use crate::journal::JournalOptions;
 use crate::{EmbeddedOptions, EmbeddedStore};
 
-const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_500);
+pub(super) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_500);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 fn issuer() -> IssuerId {

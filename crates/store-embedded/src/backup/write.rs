@@ -86,3 +86,6 @@ fn write_text(path: &Path, text: &str) -> Result<(), BackupFailure> {
     };
     write().map_err(io_error(path))
 }
+
+#[cfg(test)]
+mod tests;

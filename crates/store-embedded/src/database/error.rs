@@ -81,6 +81,17 @@ pub enum DatabaseError {
     Closed,
 }
 
+impl DatabaseError {
+    /// Whether there was no room on the disk.
+    pub(crate) fn is_of_a_full_disk(&self) -> bool {
+        match self {
+            Self::Sqlite(error) => is_full(error),
+            Self::Io(error) => crate::free_space::is_full(error),
+            _ => false,
+        }
+    }
+}
+
 /// SQLite answers `SQLITE_FULL` where the system said `ENOSPC` on a write.
 pub(super) fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)

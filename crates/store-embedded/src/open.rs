@@ -19,7 +19,7 @@ use crate::record::Records;
 use crate::revocation::Everywhere;
 use crate::session::SessionIssuers;
 use crate::sharded::Sharded;
-use crate::{EmbeddedStore, decode, freeze, put_record};
+use crate::{EmbeddedStore, decode, failed, freeze, put_record};
 
 /// How far the clock may be behind the last time that the store saw.
 const CLOCK_BEHIND: Duration = Duration::from_secs(15 * 60);
@@ -171,10 +171,15 @@ impl EmbeddedStore {
     }
 }
 
+/// The last time that the store noted.
+pub(crate) fn last_seen(journal: &Journal) -> Result<Option<Timestamp>, StoreError> {
+    let Some(value) = journal.get(Table::Meta, TIME_MARK).map_err(failed)? else { return Ok(None) };
+    let Some((_, record)) = split_value(&value) else { return Ok(None) };
+    decode(record).map(Some)
+}
+
 fn check_clock(journal: &Journal, now: Timestamp) -> Result<(), EmbeddedError> {
-    let Some(value) = journal.get(Table::Meta, TIME_MARK)? else { return Ok(()) };
-    let Some((_, record)) = split_value(&value) else { return Ok(()) };
-    let seen: Timestamp = decode(record)?;
+    let Some(seen) = last_seen(journal)? else { return Ok(()) };
     let behind = seen.since(now);
     if behind > CLOCK_BEHIND {
         return Err(EmbeddedError::ClockBehind {

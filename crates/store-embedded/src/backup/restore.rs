@@ -9,6 +9,7 @@ use super::{BackupFailure, DATABASE, JOURNAL, Manifest, Staging, io_error, is_ta
 use crate::directory::{DataDirectory, make_private};
 use crate::epoch;
 use crate::journal::{Journal, JournalOptions, Op, Table, UnixMillis};
+use crate::open::last_seen;
 
 /// Records that wait for the disk together.
 const RECORDS_PER_WAIT: u64 = 10_000;
@@ -79,13 +80,24 @@ fn fill(
         let what = format!("it has {found} records instead of {}", manifest.records);
         return Err(BackupFailure::Damaged { path, what });
     }
-    let epoch = (!options.keep_sessions).then(|| Timestamp::from_millis((options.now)()));
+    durable(&journal)?;
+    let epoch = match options.keep_sessions {
+        true => None,
+        false => Some(epoch_after(manifest.made_at, Timestamp::from_millis((options.now)()), &journal)?),
+    };
     if let Some(at) = epoch {
         journal.append([epoch::put(at)?]);
+        durable(&journal)?;
     }
-    durable(&journal)?;
     journal.close()?;
     Ok(Restored { made_at: manifest.made_at, records, left_out, epoch })
+}
+
+/// The epoch that begins now: no earlier than any time that the backup knows of. This machine's clock may be behind, and
+/// what was issued meanwhile by the one of before would be accepted, with its revocations lost.
+fn epoch_after(made_at: Timestamp, now: Timestamp, journal: &Journal) -> Result<Timestamp, BackupFailure> {
+    let known = [last_seen(journal)?, epoch::stored(journal)?];
+    Ok(known.into_iter().flatten().fold(now.max(made_at), Timestamp::max))
 }
 
 /// Waits until everything that was appended is on disk.

@@ -1,7 +1,13 @@
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_store::Store;
 
 use super::*;
-use crate::backup::tests::{backed_up, open, restore_at};
+use crate::backup::tests::{NOW, backed_up, open, restore_at};
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -28,4 +34,29 @@ async fn every_database_is_its_owners_alone_in_the_data_in_a_backup_and_restored
     let restored = open(&data);
     assert_eq!(mode(&database), 0o600);
     drop(restored);
+}
+
+/// What was revoked after the backup is lost, and a slow clock must not bring its tokens back.
+#[tokio::test]
+async fn an_epoch_is_no_earlier_than_the_backup_and_what_it_has_seen() {
+    let root = tempfile::tempdir().unwrap();
+    let (store, backup) = backed_up(root.path()).await;
+    let restored = |backup: &Path, name: &str, now: Timestamp| {
+        let (backup, data) = (backup.to_owned(), root.path().join(name));
+        let options = RestoreOptions { keep_sessions: false, now: Arc::new(move || now.millis()) };
+        std::thread::spawn(move || restore(&backup, &data, &options).unwrap().epoch).join().unwrap()
+    };
+    let slow = Timestamp::from_millis(NOW.millis() - 10 * 60_000);
+    assert_eq!(restored(&backup, "by-its-own-time", slow), Some(NOW));
+    assert_eq!(restored(&backup, "by-the-clock", NOW + MINUTE), Some(NOW + MINUTE));
+    // The sweep notes the time; the backup's own may come from another clock.
+    store.sweep(NOW + MINUTE).await.unwrap();
+    let second = root.path().join("second");
+    Store::backup(&store, &second, NOW).await.unwrap();
+    assert_eq!(restored(&second, "by-the-time-seen", slow), Some(NOW + MINUTE));
+    // Nor earlier than the one before it.
+    let again = open(&root.path().join("by-the-clock"));
+    let third = root.path().join("third");
+    Store::backup(&again, &third, NOW).await.unwrap();
+    assert_eq!(restored(&third, "by-the-epoch-before", slow), Some(NOW + MINUTE));
 }

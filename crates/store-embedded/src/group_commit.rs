@@ -143,6 +143,16 @@ impl<T> OpenBatch<T> {
     }
 }
 
+impl<T> OpenBatch<T> {
+    /// Takes no more, and drops what is there: its writer has gone.
+    pub(crate) fn abandon(&self) {
+        self.close();
+        let left = std::mem::take(&mut self.open.lock().batch.entries);
+        // Outside the lock: somebody may hear of it.
+        drop(left);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

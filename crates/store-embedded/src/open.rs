@@ -196,12 +196,13 @@ pub(crate) mod tests {
     use std::path::Path;
 
     use symbolon_protocol::grant::Slot;
-    use symbolon_protocol::id::IssuerId;
+    use symbolon_protocol::id::{IssuerId, UserId};
     use symbolon_protocol::revocation::{Target, Tombstone};
     use symbolon_store::Store;
-    use symbolon_store::port::Revocations;
+    use symbolon_store::port::{Revocations, Users};
 
     use super::*;
+    use crate::fatal::OnFatal;
 
     const NOW: u64 = 1_800_000_000_000;
 
@@ -233,6 +234,23 @@ pub(crate) mod tests {
         assert!(matches!(error, EmbeddedError::ClockBehind { behind: 900, .. }));
         assert!(error.to_string().contains("--accept-clock"));
         at(NOW - quarter - 1, true).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_store_whose_databases_writer_has_ended_is_not_ready() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut options = options(directory.path());
+        let (fatal, died) = std::sync::mpsc::channel();
+        options.database.on_fatal = OnFatal::observed(move |what| fatal.send(what.to_owned()).unwrap());
+        options.database.before_commit = Some(Arc::new(|| panic!("as an engine may")));
+        let store = EmbeddedStore::open(options).unwrap();
+        store.ready().await.unwrap();
+        let issuer = IssuerId::default_issuer();
+        let refused = store.delete_user(&issuer, &UserId::parse("ann").unwrap()).await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))));
+        assert!(died.recv().unwrap().contains("panicked"));
+        let refused = store.ready().await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(why)) if why.contains("database")));
     }
 
     #[tokio::test]

@@ -33,6 +33,9 @@ impl Store for EmbeddedStore {
         if !self.is_recovered() {
             return Err(StoreError::Unavailable("the journal is being read".into()));
         }
+        if !self.database.is_writable() {
+            return Err(StoreError::Unavailable("the database's writer has ended".into()));
+        }
         // Whoever is frozen goes on answering reads.
         if self.journal.is_sealed() { Ok(()) } else { self.check_writable() }
     }

@@ -30,6 +30,7 @@ use std::fmt;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -111,6 +112,7 @@ pub struct Database {
     scans: Arc<Queries>,
     long_reads: Arc<LongReads>,
     counters: Arc<Counters>,
+    failed: Arc<AtomicBool>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -135,12 +137,14 @@ impl Database {
             long_reads: LongReads::new(&open),
             open,
             counters: Arc::default(),
+            failed: Arc::default(),
             threads: Mutex::default(),
         };
         let writer = Writer {
             connection,
             open: Arc::clone(&database.open),
             counters: Arc::clone(&database.counters),
+            failed: Arc::clone(&database.failed),
             on_fatal: options.on_fatal,
             before_commit: options.before_commit,
             log: Log::of(path, options.log_bytes, &database.long_reads, options.on_log),
@@ -218,6 +222,11 @@ impl Database {
         let (job, answer) = job(write);
         self.open.add([job]);
         answer.blocking_recv().unwrap_or(Err(WriteError::Unavailable))
+    }
+
+    /// Whether the writer is at work: it ends where the disk fails or it panics, and every write is refused then.
+    pub fn is_writable(&self) -> bool {
+        !self.failed.load(Ordering::Acquire)
     }
 
     /// Sums since it was opened.

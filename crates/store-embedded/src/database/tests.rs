@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
 
 use rusqlite::OptionalExtension;
@@ -256,6 +256,34 @@ fn a_failed_sync_is_fatal_and_its_writers_are_not_told_of_success() {
         assert!(matches!(answer, Err(WriteError::Unavailable)));
     }
     assert_eq!(deaths.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_panic_of_the_writers_own_is_fatal_too_and_nobody_waits_for_ever() {
+    let directory = tempfile::tempdir().unwrap();
+    let (held_up, go_on, reached) = held_up();
+    let (fatal, died) = mpsc::channel();
+    let on_fatal = OnFatal::observed(move |what| fatal.send(what.to_owned()).unwrap());
+    let wait = held_up.before_commit.unwrap();
+    let before_commit: BeforeCommit = Arc::new(move || {
+        wait()?;
+        panic!("as an engine may")
+    });
+    let options = DatabaseOptions { on_fatal, before_commit: Some(before_commit), ..options() };
+    let database = Database::open(&directory.path().join("test.db"), MIGRATIONS, options).unwrap();
+    let first = database.write(|transaction| insert(transaction, "first"));
+    reached.recv().unwrap();
+    let queued = database.write(|transaction| insert(transaction, "queued"));
+    assert!(database.is_writable());
+    drop(go_on);
+    assert!(died.recv().unwrap().contains("panicked"));
+    assert!(!database.is_writable());
+    let late = database.write(|transaction| insert(transaction, "late"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for write in [runtime.block_on(first), runtime.block_on(queued), runtime.block_on(late)] {
+        assert!(matches!(write, Err(WriteError::Unavailable)));
+    }
+    assert!(names(&database).is_empty(), "reads go on");
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! The one thread that writes: many closures, one transaction, one sync.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -16,8 +17,9 @@ use crate::group_commit::{OpenBatch, Pace};
 /// What the writer's thread owns or shares.
 pub(super) struct Writer {
     pub(super) connection: Connection,
-    pub(super) open: Arc<OpenBatch<Job>>,
     pub(super) counters: Arc<Counters>,
+    pub(super) open: Arc<OpenBatch<Job>>,
+    pub(super) failed: Arc<AtomicBool>,
     pub(super) on_fatal: OnFatal,
     pub(super) before_commit: Option<super::BeforeCommit>,
     pub(super) log: Log,
@@ -41,8 +43,27 @@ impl Failure {
 }
 
 impl Writer {
-    /// Runs until the open batch is closed and drained, or the disk fails.
-    pub(super) fn run(mut self) {
+    /// Runs until the open batch is closed and drained, or the disk fails. A panic outside of a job, of the engine's
+    /// perhaps, is no better than a failure: whoever waits would wait for ever, beside a server that seems to be well.
+    pub(super) fn run(self) {
+        let end = self.end();
+        if catch_unwind(AssertUnwindSafe(|| self.write_batches())).is_err() {
+            end("the database's thread panicked");
+        }
+    }
+
+    /// What ends all writing: nobody is told of success any more, and whoever waits is refused.
+    fn end(&self) -> impl Fn(&str) + use<> {
+        let (open, failed, on_fatal) =
+            (Arc::clone(&self.open), Arc::clone(&self.failed), self.on_fatal.clone());
+        move |why| {
+            failed.store(true, Ordering::Release);
+            open.abandon();
+            on_fatal.call(why);
+        }
+    }
+
+    fn write_batches(mut self) {
         let mut pace = Pace::default();
         let mut spare = Vec::new();
         // What a crash left may be long.
@@ -59,8 +80,7 @@ impl Writer {
                 let result = self.transact(&mut jobs, &mut ran);
                 let outcome = result.as_ref().map_or_else(Failure::outcome, |()| Outcome::Committed);
                 if let Err(Failure::LostSync(error)) = result {
-                    self.open.close();
-                    self.on_fatal.call(&format!("a transaction could not be made durable: {error}"));
+                    self.end()(&format!("a transaction could not be made durable: {error}"));
                     settle(ran, outcome);
                     return;
                 }
@@ -78,8 +98,7 @@ impl Writer {
     fn keep_log_short(&mut self) -> bool {
         let kept = self.log.keep_short(&self.connection, &self.counters);
         if let Err(error) = &kept {
-            self.open.close();
-            self.on_fatal.call(&format!("the database's log could not be brought over: {error}"));
+            self.end()(&format!("the database's log could not be brought over: {error}"));
         }
         kept.is_ok()
     }

@@ -16,6 +16,12 @@ use super::statement::{Statements, document};
 use super::{ROWS_PER_WRITE, from_document, millis, refuse, to_document};
 use crate::EmbeddedStore;
 
+/// Consents that one closure takes back from a client that is deleted.
+const CONSENTS_PER_WRITE: u16 = 1_000;
+
+const WITHDRAW: &str = "DELETE FROM consents WHERE issuer = ?1 AND client = ?2 AND user IN
+                        (SELECT user FROM consents WHERE issuer = ?1 AND client = ?2 LIMIT ?3)";
+
 pub(super) struct Row {
     id: String,
     search: String,
@@ -125,11 +131,16 @@ impl Clients for EmbeddedStore {
         let changed = Changed::ClientDeleted(issuer.clone(), id.clone());
         let (issuer, id) = (issuer.clone(), id.clone());
         let delete = move |statements: &Statements<'_>| {
-            let key = [issuer.as_str(), id.as_str()];
-            statements.change("DELETE FROM consents WHERE issuer = ?1 AND client = ?2", key)?;
-            Ok(statements.change("DELETE FROM clients WHERE issuer = ?1 AND id = ?2", key)? == 1)
+            let withdrawn =
+                statements.change(WITHDRAW, params![issuer.as_str(), id.as_str(), CONSENTS_PER_WRITE])?;
+            if withdrawn == usize::from(CONSENTS_PER_WRITE) {
+                return Ok(None);
+            }
+            // With the last of them, so that a later client of the id finds none, whatever came between the pieces.
+            let sql = "DELETE FROM clients WHERE issuer = ?1 AND id = ?2";
+            Ok(Some(statements.change(sql, [issuer.as_str(), id.as_str()])? == 1))
         };
-        self.records.change(StoreKind::Client, changed, delete).await
+        self.records.change_in_pieces(StoreKind::Client, changed, delete).await
     }
 
     async fn list_clients(

@@ -151,9 +151,41 @@ impl Records {
         work: impl FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let records = Arc::clone(self);
+        let write = async move { records.hand_over(kind, work).await };
+        self.announced(kind, changed, write).await
+    }
+
+    /// Like [`change`](Self::change), in as many transactions as it takes: `work` is run until it has an answer. Other
+    /// writes come between, and a crash may.
+    async fn change_in_pieces<T: Send + 'static>(
+        self: &Arc<Self>,
+        kind: StoreKind,
+        changed: Changed,
+        work: impl Fn(&Statements<'_>) -> Written<Option<T>> + Send + Sync + 'static,
+    ) -> Result<T, StoreError> {
+        let (records, work) = (Arc::clone(self), Arc::new(work));
+        let write = async move {
+            loop {
+                let piece = Arc::clone(&work);
+                if let Some(answer) = records.hand_over(kind, move |statements| piece(statements)).await? {
+                    return Ok(answer);
+                }
+            }
+        };
+        self.announced(kind, changed, write).await
+    }
+
+    /// Waits for a write in a task of its own, and announces what it changed.
+    async fn announced<T: Send + 'static>(
+        self: &Arc<Self>,
+        kind: StoreKind,
+        changed: Changed,
+        write: impl Future<Output = Written<T>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let records = Arc::clone(self);
         let task = tokio::spawn(async move {
             let _held = records.caches.hold(&changed);
-            let result = records.hand_over(kind, work).await;
+            let result = write.await;
             if !matches!(result, Err(WriteError::Rejected(_))) {
                 records.announce(&changed);
             }

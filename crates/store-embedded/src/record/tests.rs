@@ -9,10 +9,13 @@ use symbolon_protocol::scope::Scope;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{User, UserProfile};
 use symbolon_store::StoreError;
+use symbolon_store::contract::sample;
 use symbolon_store::figures::StoreKind;
 use symbolon_store::port::{
     Audit, AuditFilter, Changed, Clients, Consents, Created, PageRequest, Store, UserFilter, Users,
 };
+
+use symbolon_store::transfer::Record;
 
 use super::statement::Statements;
 use crate::EmbeddedStore;
@@ -171,6 +174,52 @@ async fn a_full_disk_refuses_records_too_and_reads_go_on() {
     store.journal.look_at_the_disk();
     assert!(store.user(&issuer, &bob.id).await.unwrap().is_none());
     assert_eq!(store.create_user(&issuer, bob, None).await.unwrap(), Created::Created);
+}
+
+/// Every other write stands behind each piece. Whatever comes between two, the client is there until nothing of it is.
+#[tokio::test]
+async fn a_client_goes_with_its_consents_in_pieces_and_last_of_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = options(directory.path());
+    let commits_to_go = Arc::new(AtomicU64::new(u64::MAX));
+    let to_go = Arc::clone(&commits_to_go);
+    options.database.before_commit = Some(Arc::new(move || {
+        let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+        match to_go.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(rusqlite::Error::SqliteFailure(full, None)),
+        }
+    }));
+    let store = EmbeddedStore::open(options).unwrap();
+    let (issuer, app) = (IssuerId::default_issuer(), sample::client("app", NOW));
+    assert_eq!(store.create_client(&issuer, app.clone()).await.unwrap(), Created::Created);
+    let id = app.client_id.clone();
+    let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: NOW };
+    let user = |n: u32| UserId::parse(&format!("user-{n:05}")).unwrap();
+    let given = (0..2_500).map(|n| Record::Consent(issuer.clone(), user(n), id.clone(), consent.clone()));
+    store.records.import(given.collect()).await.unwrap();
+    assert!(store.consent(&issuer, &user(0), &id).await.unwrap().is_some());
+
+    // As much as a crash after the first piece leaves.
+    commits_to_go.store(1, Ordering::Relaxed);
+    let refused = store.delete_client(&issuer, &id).await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    commits_to_go.store(u64::MAX, Ordering::Relaxed);
+    assert!(store.client(&issuer, &id).await.unwrap().is_some());
+    assert_eq!(store.create_client(&issuer, app.clone()).await.unwrap(), Created::Exists);
+    let mut left = 0;
+    for n in 0..2_500 {
+        left += u32::from(store.consent(&issuer, &user(n), &id).await.unwrap().is_some());
+    }
+    assert_eq!(left, 1_500);
+
+    let before = store.database.stats().commits;
+    assert!(store.delete_client(&issuer, &id).await.unwrap());
+    assert_eq!(store.database.stats().commits - before, 2);
+    assert_eq!(store.create_client(&issuer, app).await.unwrap(), Created::Created);
+    for n in 0..2_500 {
+        assert!(store.consent(&issuer, &user(n), &id).await.unwrap().is_none());
+    }
 }
 
 /// Reading many users takes a second, and nobody signs in to please an administrator.

@@ -9,6 +9,9 @@ use crate::free_space::monotonic_now;
 /// Nobody needs to be told of new entries: the writer is at work and will look by itself.
 const BUSY: usize = usize::MAX;
 
+/// Room for entries that is used again for another batch; what a burst took beyond that is given back.
+const KEPT_BYTES: usize = 256 << 10;
+
 /// A batch handed to the writer.
 #[derive(Debug)]
 pub(crate) struct Batch<T> {
@@ -101,8 +104,11 @@ impl<T> OpenBatch<T> {
     }
 
     /// Takes the batch when it has something, after waiting for as many contributors as lately came together, at
-    /// most for the hold. Nothing when closed and drained. For the writer's thread only.
-    pub(crate) fn next(&self, pace: &mut Pace, spare: Vec<T>) -> Option<Batch<T>> {
+    /// most for the hold. Nothing when closed and drained. For the writer's thread only; `spare` is an empty batch of
+    /// before, whose room is used again.
+    pub(crate) fn next(&self, pace: &mut Pace, mut spare: Vec<T>) -> Option<Batch<T>> {
+        // Before the lock, which every caller takes.
+        spare.shrink_to(KEPT_BYTES / size_of::<T>().max(1));
         let mut open = self.open.lock();
         let expected = pace.expected();
         if expected > 1 {
@@ -177,6 +183,27 @@ mod tests {
         let mut pace = Pace::default();
         assert_eq!(open.next(&mut pace, Vec::new()).unwrap().entries, [1]);
         assert!(open.next(&mut pace, Vec::new()).is_none());
+    }
+
+    /// A burst is seldom, and what it took would be kept for ever.
+    #[test]
+    fn room_is_used_again_and_that_of_a_burst_is_given_back() {
+        let open = OpenBatch::<u64>::new(Duration::ZERO);
+        let mut pace = Pace::default();
+        let mut room = |entries: u64, spare| {
+            open.add(0..entries);
+            let mut batch = open.next(&mut pace, spare).unwrap();
+            batch.entries.clear();
+            batch.entries
+        };
+        let burst = room(1_000_000, Vec::new());
+        assert!(burst.capacity() >= 1_000_000);
+        let first = room(1, burst);
+        let second = room(1, first);
+        assert!(second.capacity() * size_of::<u64>() <= KEPT_BYTES, "{}", second.capacity());
+        let usual = room(100, Vec::with_capacity(500));
+        let kept = room(100, usual);
+        assert_eq!(kept.capacity(), 500);
     }
 
     #[test]

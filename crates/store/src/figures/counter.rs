@@ -235,7 +235,13 @@ mod tests {
         database.read(3);
         database.read(0);
         database.write(7);
-        let expected = DatabaseSnapshot { read_queries: 2, write_queries: 1, rows_read: 3, rows_written: 7 };
+        let expected = DatabaseSnapshot {
+            read_queries: 2,
+            write_queries: 1,
+            rows_read: 3,
+            rows_written: 7,
+            ..DatabaseSnapshot::default()
+        };
         assert_eq!(database.snapshot(), expected);
     }
 

@@ -87,6 +87,13 @@ pub fn is_registered(registered: &[String], presented: &str) -> bool {
             .is_some_and(|parts| registered.iter().any(|own| loopback(own).as_ref() == Some(&parts)))
 }
 
+/// Whether any program of the device could take an answer there (RFC 8252 8.6): a private-use scheme, or a loopback port
+/// that the client did not register.
+pub fn is_anybodys(registered: &[String], presented: &str) -> bool {
+    let is_private_use = !presented.starts_with("https://") && !presented.starts_with("http://");
+    is_private_use || !registered.iter().any(|own| own == presented)
+}
+
 /// Whether `presented` matches `registered`: the same text (RFC 9700 2.1), but for the port of an http URI to a
 /// loopback address (RFC 8252 7.3). `localhost` is a name, not an address: its port must match.
 pub fn matches(registered: &str, presented: &str) -> bool {

@@ -7,6 +7,7 @@ use crate::client::{Client, GrantType};
 use crate::consent::Consent;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::UserId;
+use crate::redirect_uri;
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::session::Session;
 use crate::time::Timestamp;
@@ -87,10 +88,18 @@ pub fn decide(
     if let Some((_, allowed)) = interaction.allowed.filter(|(user, _)| **user == session.user) {
         return issue_allowed(&scope, allowed);
     }
-    if !request.prompt.consent && consent.is_some_and(|consent| consent.scope.covers(&scope)) {
+    let remembered = consent.is_some_and(|consent| consent.scope.covers(&scope));
+    if remembered && !request.prompt.consent && is_assured(request, client) {
         return Decision::Issue { scope };
     }
     ask_or(silent, Decision::Consent { scopes: scope }, ErrorCode::ConsentRequired)
+}
+
+/// RFC 8252 8.6: a remembered consent does not count where any program could have sent the request in the client's name
+/// and take its answer.
+fn is_assured(request: &AuthorizationRequest<'_>, client: &Client) -> bool {
+    let redirect_uri = request.return_to.redirect_uri;
+    !client.is_public() || !redirect_uri::is_anybodys(&client.redirect_uris, redirect_uri)
 }
 
 /// Shows the page, or tells the client by an error where no page may be shown (OpenID Connect Core 3.1.2.6).

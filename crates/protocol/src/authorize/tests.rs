@@ -327,6 +327,28 @@ fn consent_is_asked_for_what_is_not_covered() {
     Case::new(&[more]).with(|case| case.allowed = alice("phone")).fails(ErrorCode::AccessDenied);
 }
 
+/// RFC 8252 8.6.
+#[test]
+fn a_remembered_consent_is_no_answer_to_any_program() {
+    fn native(case: &mut Case) {
+        case.client.token_endpoint_auth_method = TokenEndpointAuthMethod::None;
+        case.client.redirect_uris.push("com.example.app:/cb".to_owned());
+    }
+    let registered = ("redirect_uri", "http://127.0.0.1/cb");
+    for redirect_uri in ["http://127.0.0.1:6666/cb", "com.example.app:/cb"] {
+        let to = ("redirect_uri", redirect_uri);
+        Case::new(&[to]).with(native).asks_consent("openid profile");
+        Case::new(&[to, NONE]).with(native).fails(ErrorCode::ConsentRequired);
+        let said_so = |case: &mut Case| case.allowed = alice("openid");
+        Case::new(&[to]).with(native).with(said_so).issues("openid");
+        Case::new(&[to]).with(native).with(|case| case.client.skip_consent = true).issues("openid profile");
+    }
+    Case::new(&[registered, NONE]).with(native).issues("openid profile");
+    Case::new(&[NONE]).with(native).issues("openid profile");
+    let confidential = ("redirect_uri", "http://127.0.0.1:6666/cb");
+    Case::new(&[confidential, NONE]).issues("openid profile");
+}
+
 #[test]
 fn prompt_consent_forces_one_page_but_not_for_clients_that_skip_it() {
     let prompt = ("prompt", "consent");

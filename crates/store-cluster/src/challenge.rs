@@ -11,7 +11,7 @@ use symbolon_store::figures::StoreKind;
 use symbolon_store::port::Challenges;
 use symbolon_store::shard::{Kind, record_key};
 
-use crate::one_time::{Standing, Taken};
+use crate::one_time::Taken;
 use crate::redis::Key;
 use crate::{ClusterStore, failed, key_text};
 
@@ -35,8 +35,22 @@ impl Challenges for ClusterStore {
         let _pass = self.gate.enter()?;
         let (key, shard) = self.challenge_key(issuer, id);
         let write = |out: &mut dyn Write| out.write_all(&value).map_err(failed);
-        let keep = self.keep_once(&key, write, (expires_at, self.now()), Standing::Goes);
+        let keep = self.keep_once(&key, write, (expires_at, self.now()));
         self.measured(StoreKind::Challenge, shard, keep).await
+    }
+
+    async fn replace_challenge(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        value: Arc<[u8]>,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let _pass = self.gate.enter()?;
+        let (key, shard) = self.challenge_key(issuer, id);
+        let replace = self.replace(&key, &value, (expires_at, now));
+        self.measured(StoreKind::Challenge, shard, replace).await
     }
 
     async fn challenge(
@@ -60,10 +74,11 @@ impl Challenges for ClusterStore {
         let _pass = self.gate.enter()?;
         let (key, shard) = self.challenge_key(issuer, id);
         let take = async {
-            // The value first: taking does not bring it along, and it does not change.
-            let Some(found) = self.look_at(&key).await? else { return Ok(None) };
-            let taken = self.take(&key, now).await?;
-            Ok((taken == Taken::Now).then(|| Arc::from(found.value())))
+            if self.take(&key, now).await? != Taken::Now {
+                return Ok(None);
+            }
+            // Taking does not bring the value along, and from now on nobody replaces it.
+            Ok(self.look_at(&key).await?.map(|found| Arc::from(found.value())))
         };
         self.measured(StoreKind::Challenge, shard, take).await
     }

@@ -12,7 +12,7 @@ use symbolon_store::figures::StoreKind;
 use symbolon_store::port::{CodePlace, Codes, KeptCode, Redemption, Shards};
 use symbolon_store::shard::{Kind, record_key};
 
-use crate::one_time::{Standing, Taken};
+use crate::one_time::Taken;
 use crate::redis::Key;
 use crate::{ClusterStore, failed, from_document, key_text};
 
@@ -37,7 +37,7 @@ impl ClusterStore {
         let at = self.code_place(issuer, code);
         let key = self.code_key(&at);
         let document = |out: &mut dyn Write| serde_json::to_writer(out, grant).map_err(failed);
-        let keep = self.keep_once(&key, document, (grant.expires_at, now), Standing::Stays);
+        let keep = self.keep_once(&key, document, (grant.expires_at, now));
         self.measured(StoreKind::Code, at.route.shard, keep).await
     }
 }

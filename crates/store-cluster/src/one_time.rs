@@ -2,7 +2,7 @@
 //!
 //! The client sends a command again where its answer was lost on the way. So whoever takes leaves a number of its own
 //! in the record, and finds by it that it was itself who took. And what keeps a record that is kept only once may come
-//! late, when the record has been taken: it leaves what stands there alone.
+//! late, when the record has been taken: it leaves what stands there alone, as does what replaces a record.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -37,6 +37,17 @@ static TAKE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// Replaces a fresh record whose end has not come; 1 where it did. It may come twice, and late: a taken record stays.
+static REPLACE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local head = redis.call('GETRANGE', KEYS[1], 0, 31)
+         if #head < 32 or string.sub(head, 1, 1) ~= 'F' then return 0 end
+         if tonumber(string.sub(head, 18, 32)) <= tonumber(ARGV[3]) then return 0 end
+         redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+         return 1",
+    )
+});
+
 /// What became of an attempt to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
@@ -46,15 +57,6 @@ pub(crate) enum Taken {
     Now,
     /// By somebody, before.
     Before,
-}
-
-/// What becomes of a record that stands where another is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// It stays: the other is a copy of it, or of what it was.
-    Stays,
-    /// It is replaced.
-    Goes,
 }
 
 /// A record as it is looked at.
@@ -89,28 +91,46 @@ pub(crate) fn time_to_live(expires_at: Timestamp, now: Timestamp) -> u64 {
     u64::try_from(life.as_millis()).unwrap_or(u64::MAX).min(i64::MAX.unsigned_abs() / 2)
 }
 
+/// The header of a fresh record.
+fn write_header(out: &mut dyn Write, expires_at: Timestamp) -> Result<(), StoreError> {
+    write!(out, "F{:16}{:015}", "", expires_at.millis().min(999_999_999_999_999)).map_err(failed)
+}
+
 impl ClusterStore {
-    /// Keeps a value, which `value` writes, until it is taken, or lost with the primary.
+    /// Keeps a value, which `value` writes, until it is taken, or lost with the primary. Said twice, it is kept once.
     pub(crate) async fn keep_once(
         &self,
         key: &Key,
         value: impl FnOnce(&mut dyn Write) -> Result<(), StoreError>,
         (expires_at, now): (Timestamp, Timestamp),
-        standing: Standing,
     ) -> Result<(), StoreError> {
-        let end = expires_at.millis().min(999_999_999_999_999);
         let mut cmd = Cmd::with_capacity(6, KEEPING);
         cmd.arg("SET").arg(key.as_bytes());
         {
             let mut record = cmd.writer_for_next_arg();
-            write!(record, "F{:16}{end:015}", "").map_err(failed)?;
+            write_header(&mut record, expires_at)?;
             value(&mut record)?;
         }
-        cmd.arg("PX").arg(time_to_live(expires_at, now));
-        if standing == Standing::Stays {
-            cmd.arg("NX");
-        }
+        // What stands there already is a copy of it, or of what it was.
+        cmd.arg("PX").arg(time_to_live(expires_at, now)).arg("NX");
         self.redis.ask_at(key.hash_slot(), &cmd).await.map(drop)
+    }
+
+    /// Replaces a record that is there, fresh, and not over; whether it was.
+    pub(crate) async fn replace(
+        &self,
+        key: &Key,
+        value: &[u8],
+        (expires_at, now): (Timestamp, Timestamp),
+    ) -> Result<bool, StoreError> {
+        let mut record = Vec::with_capacity(HEADER + value.len());
+        write_header(&mut record, expires_at)?;
+        record.extend_from_slice(value);
+        let numbers = [time_to_live(expires_at, self.now()), now.millis()].map(|number| number.to_string());
+        let [life, now] = &numbers;
+        let arguments = [&record, life.as_bytes(), now.as_bytes()];
+        let call = ScriptCall { keys: &[key], arguments: &arguments };
+        Ok(self.redis.run(&REPLACE, call).await?.read::<u8>()? == 1)
     }
 
     /// Looks at a record.

@@ -35,6 +35,15 @@ impl ChallengeShard {
         }
     }
 
+    /// Replaces one that is there and not over; whether it was.
+    fn replace(&mut self, key: Key, value: Arc<[u8]>, end: Timestamp, now: Timestamp) -> bool {
+        let is_live = self.kept.get(&key).is_some_and(|(_, end)| *end > now);
+        if is_live {
+            self.insert(key, value, end);
+        }
+        is_live
+    }
+
     fn remove(&mut self, key: &Key) -> Option<(Arc<[u8]>, Timestamp)> {
         let removed = self.kept.remove(key)?;
         self.bytes -= removed.0.len();
@@ -94,6 +103,19 @@ impl Challenges for EmbeddedStore {
         let key = record_key(issuer, id);
         self.challenges.with(self.challenges.route(issuer, id), |shard| shard.insert(key, value, expires_at));
         Ok(())
+    }
+
+    async fn replace_challenge(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        value: Arc<[u8]>,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.check_not_frozen()?;
+        let (key, route) = (record_key(issuer, id), self.challenges.route(issuer, id));
+        Ok(self.challenges.with(route, |shard| shard.replace(key, value, expires_at, now)))
     }
 
     async fn challenge(

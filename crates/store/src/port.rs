@@ -247,7 +247,7 @@ pub trait Assertions: Send + Sync {
 /// Login and consent transactions: opaque JSON of the server's own, in memory, used once.
 #[async_trait]
 pub trait Challenges: Send + Sync {
-    /// Keeps a challenge until `expires_at`.
+    /// Keeps a new challenge until `expires_at`.
     async fn keep_challenge(
         &self,
         issuer: &IssuerId,
@@ -255,6 +255,15 @@ pub trait Challenges: Send + Sync {
         value: Arc<[u8]>,
         expires_at: Timestamp,
     ) -> Result<(), StoreError>;
+    /// Replaces a challenge that is still there; whether it was. One that was used up does not come back.
+    async fn replace_challenge(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        value: Arc<[u8]>,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError>;
     /// Looks at a challenge without using it up.
     async fn challenge(
         &self,

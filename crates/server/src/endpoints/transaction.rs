@@ -164,9 +164,10 @@ impl Found {
         }
     }
 
-    /// Keeps what has happened in it; the person has ten minutes again.
+    /// Keeps what has happened in it; the person has ten minutes again. Where it was used up meanwhile it stays so, and
+    /// whoever [goes on](go_on) is told that it is over.
     pub(super) async fn keep(&self, context: &Context, authorization: Authorization) -> Result<(), Failure> {
-        keep(context, &self.id, &self.browser, Matter::Authorization(authorization)).await
+        replace(context, &self.id, &self.browser, Matter::Authorization(authorization)).await.map(drop)
     }
 
     /// Uses it up: exactly one caller goes on.
@@ -177,19 +178,24 @@ impl Found {
     }
 }
 
-async fn keep(context: &Context, id: &str, browser: &Browser, matter: Matter) -> Result<(), Failure> {
-    let Context { app, issuer, .. } = context;
+fn kept(browser: &Browser, matter: Matter) -> Result<Arc<[u8]>, Failure> {
     let kept = Kept { browser: browser.digest(), matter };
     let kept = serde_json::to_vec(&kept).map_err(|error| Failure::Internal(error.to_string()))?;
-    app.store.keep_challenge(&issuer.id, id, kept.into(), app.now() + INTERACTION_LIVES).await?;
-    Ok(())
+    Ok(kept.into())
+}
+
+/// Writes a transaction back that was looked up; whether it was still there.
+async fn replace(context: &Context, id: &str, browser: &Browser, matter: Matter) -> Result<bool, Failure> {
+    let (Context { app, issuer, .. }, kept) = (context, kept(browser, matter)?);
+    let now = app.now();
+    Ok(app.store.replace_challenge(&issuer.id, id, kept, now + INTERACTION_LIVES, now).await?)
 }
 
 /// Keeps a new transaction; its id.
 pub(super) async fn begin(context: &Context, browser: &Browser, matter: Matter) -> Result<String, Failure> {
-    let app = &context.app;
+    let (Context { app, issuer, .. }, kept) = (context, kept(browser, matter)?);
     let id = app.store.place(Kind::Challenge).draw::<16>(Kind::Challenge, &*app.random).to_string();
-    keep(context, &id, browser, matter).await?;
+    app.store.keep_challenge(&issuer.id, &id, kept, app.now() + INTERACTION_LIVES).await?;
     Ok(id)
 }
 
@@ -205,7 +211,9 @@ pub(super) async fn send_to(
     let matter = |transaction| Matter::Authorization(Authorization { transaction, asked });
     let id = match &visit.transaction {
         Some((id, transaction)) => {
-            keep(visit.context, id, &browser, matter(transaction.clone())).await?;
+            if !replace(visit.context, id, &browser, matter(transaction.clone())).await? {
+                return Err(expired());
+            }
             id.clone()
         }
         None if encoded.len() > LONGEST_KEPT => {

@@ -8,7 +8,9 @@ use crate::shard::Kind;
 
 pub async fn all(back_end: &dyn BackEnd) {
     is_taken_once(back_end).await;
+    is_replaced_while_it_is_there(back_end).await;
     is_taken_by_one_racer(back_end).await;
+    is_not_brought_back_by_racers(back_end).await;
 }
 
 fn draw(scene: &Scene) -> String {
@@ -41,6 +43,27 @@ async fn is_taken_once(back_end: &dyn BackEnd) {
     }
 }
 
+async fn is_replaced_while_it_is_there(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "challenge-replaced").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let (id, end) = (draw(&scene), *now + MINUTE);
+    let (before, after) = (Arc::<[u8]>::from(*b"before"), Arc::<[u8]>::from(*b"what came after"));
+    let replace = async |issuer, id: &str, end, now| {
+        store.replace_challenge(issuer, id, Arc::clone(&after), end, now).await.unwrap()
+    };
+    assert!(!replace(issuer, &id, end, *now).await, "an unknown one");
+    assert!(store.challenge(issuer, &id, *now).await.unwrap().is_none());
+    store.keep_challenge(issuer, &id, before, end).await.unwrap();
+    assert!(!replace(other, &id, end, *now).await, "another issuer's");
+    assert!(replace(issuer, &id, end + MINUTE, *now).await);
+    assert_eq!(store.challenge(issuer, &id, end).await.unwrap().as_deref(), Some(&after[..]), "a new end");
+    assert!(!replace(issuer, &id, end + 2 * MINUTE, end + MINUTE).await, "one that is over");
+    assert_eq!(store.take_challenge(issuer, &id, end).await.unwrap().as_deref(), Some(&after[..]));
+    assert!(!replace(issuer, &id, end, *now).await, "one that was used up");
+    assert!(store.challenge(issuer, &id, *now).await.unwrap().is_none());
+    assert!(store.take_challenge(issuer, &id, *now).await.unwrap().is_none());
+}
+
 async fn is_taken_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "challenge-race").await;
     let ids: Vec<String> = (0..ROUNDS).map(|_| draw(&scene)).collect();
@@ -54,4 +77,30 @@ async fn is_taken_by_one_racer(back_end: &dyn BackEnd) {
         async move { store.take_challenge(&issuer, &id, now).await.unwrap().is_some() }
     })
     .await;
+}
+
+/// Half of the racers look it up and write it back, as a second submission of a page does.
+async fn is_not_brought_back_by_racers(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "challenge-comeback").await;
+    let ids: Vec<String> = (0..ROUNDS).map(|_| draw(&scene)).collect();
+    for id in &ids {
+        let value = Arc::from(*b"state");
+        scene.store.keep_challenge(&scene.issuer, id, value, scene.now + MINUTE).await.unwrap();
+    }
+    race_for_one("take_challenge beside replace_challenge", |round, racer| {
+        let (store, issuer, id) = (Arc::clone(&scene.store), scene.issuer.clone(), ids[round].clone());
+        let now = scene.now;
+        async move {
+            if racer % 2 == 0
+                && let Some(value) = store.challenge(&issuer, &id, now).await.unwrap()
+            {
+                store.replace_challenge(&issuer, &id, value, now + MINUTE, now).await.unwrap();
+            }
+            store.take_challenge(&issuer, &id, now).await.unwrap().is_some()
+        }
+    })
+    .await;
+    for id in &ids {
+        assert!(scene.store.challenge(&scene.issuer, id, scene.now).await.unwrap().is_none());
+    }
 }

@@ -357,6 +357,7 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("code", store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.err()),
         ("redemption", redeem(&**store, one, &seeded.code, *now).await.err()),
         ("challenge", store.keep_challenge(one, "tx", [1].into(), *now + HOUR).await.err()),
+        ("transaction", store.replace_challenge(one, "tx", [1].into(), *now + HOUR, *now).await.err()),
         ("session", store.open_session(one, &id, session(one, &id, "ann", *now)).await.err()),
         ("end", store.end_session(one, &seeded.live[0], &with_tokens(*now)).await.err()),
         ("client of a session", store.note_client(one, &seeded.live[0], &ann_s_other_client()).await.err()),

@@ -404,14 +404,15 @@ pub trait Consents: Send + Sync {
     ) -> Result<Option<Consent>, StoreError>;
     /// Everything that the user allowed, in the order of the clients' ids.
     async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError>;
-    /// Adds to what the user allows the client.
+    /// Adds to what the user allows the client. False, and nothing is written, where one of the two does not exist: a
+    /// consent never outlives whom it names, or whoever gets the same id next would inherit it.
     async fn allow(
         &self,
         issuer: &IssuerId,
         user: &UserId,
         client: &ClientId,
         consent: Consent,
-    ) -> Result<(), StoreError>;
+    ) -> Result<bool, StoreError>;
     /// Takes a consent back; whether there was one.
     async fn withdraw(&self, issuer: &IssuerId, user: &UserId, client: &ClientId)
     -> Result<bool, StoreError>;

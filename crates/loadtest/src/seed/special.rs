@@ -38,7 +38,7 @@ pub(super) async fn plant(
     let strict = json!({ "strictValidation": true, "expectedAudience": null });
     admin.replace(admin::INTROSPECTION, &strict).await?;
     let forge = Forge::get(&mut admin, &seed).await?;
-    let services = create_services(&mut admin, options.session_seconds).await?;
+    let services = create_services(&mut admin, &seed.client, options.session_seconds).await?;
     let wanted = (many, options.session_seconds);
     let doomed = bulk_tokens((&mut admin, &mut *steps), users, &seed.client, wanted).await?;
     drop(admin);
@@ -181,7 +181,13 @@ async fn revoke(seed: Seed, doomed: Vec<AccessToken>) -> Result<(Seed, Vec<Arc<s
     Ok((seed.ok_or_else(|| LoadtestError::Options("the seed is still in use".into()))?, tokens))
 }
 
-async fn create_services(admin: &mut Admin<'_>, token_seconds: u64) -> Result<Vec<Service>, LoadtestError> {
+/// Services whose tokens name `caller` in `aud`, so that it may present them as actor tokens.
+async fn create_services(
+    admin: &mut Admin<'_>,
+    caller: &Client,
+    token_seconds: u64,
+) -> Result<Vec<Service>, LoadtestError> {
+    let audiences = [&*caller.id];
     let target = admin.target();
     let mut caller = Caller::connect(target).await?;
     let mut services = Vec::with_capacity(SERVICES);
@@ -192,6 +198,7 @@ async fn create_services(admin: &mut Admin<'_>, token_seconds: u64) -> Result<Ve
             "grant_types": ["client_credentials"],
             "response_types": [],
             "token_endpoint_auth_method": "client_secret_basic",
+            "access_token_audiences": audiences,
             "settings": { "access_token_lifetime": token_seconds },
         });
         let client = register(admin, &metadata).await?;

@@ -128,7 +128,10 @@ async fn allow(asked: &Asked, found: &Found, session: &Session) -> Result<Respon
     let asker = Asker::of(&asked.context, authorization.transaction.request.as_bytes()).await?;
     let client = &asker.client.client_id;
     let consent = Consent { scope: scopes.clone(), granted_at: app.now() };
-    app.store.allow(&issuer.id, &session.user, client, consent).await?;
+    if !app.store.allow(&issuer.id, &session.user, client, consent).await? {
+        // User or client was deleted since they were looked up: look again who asks whom.
+        return Ok(go_on(asked, &found.id));
+    }
     authorization.transaction.allowed = Some((session.user.clone(), scopes));
     found.keep(&asked.context, authorization).await?;
     asked.context.audit(Event::ConsentGranted, Some(&session.user), Some(client));

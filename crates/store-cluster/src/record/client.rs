@@ -89,6 +89,9 @@ async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> W
     let (issuer, id) = (key.0.as_str(), key.1.as_str());
     loop {
         let transaction = connection.transaction().await?;
+        // Nobody allows it anything from here to the commit, and whoever was at it is seen below.
+        let sql = "SELECT 1 FROM clients WHERE issuer = $1 AND id = $2 FOR UPDATE";
+        transaction.first(sql, &[&issuer, &id]).await?;
         let withdrawn = transaction
             .change(
                 "DELETE FROM consents WHERE issuer = $1 AND client_id = $2 AND user_id IN
@@ -96,7 +99,8 @@ async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> W
                 &[&issuer, &id, &CONSENTS_PER_WRITE],
             )
             .await?;
-        if withdrawn >= CONSENTS_PER_WRITE.unsigned_abs() {
+        // Fewer than the limit need not be the last: one that was found may have been taken back meanwhile.
+        if withdrawn > 0 {
             transaction.commit().await?;
             continue;
         }

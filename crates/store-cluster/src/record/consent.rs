@@ -17,8 +17,14 @@ use crate::{ClusterStore, failed, from_document, to_document};
 /// By the bytes of the client's id, as `ClientId` compares.
 const ALL: &str =
     "SELECT client_id, document FROM consents WHERE issuer = $1 AND user_id = $2 ORDER BY client_id";
-const FIRST: &str = "INSERT INTO consents (issuer, user_id, client_id, document) VALUES ($1, $2, $3, $4)
-                     ON CONFLICT DO NOTHING";
+/// Only between those who exist, and who do not go before it is written, as a foreign key would have it.
+const FIRST: &str = "INSERT INTO consents (issuer, user_id, client_id, document)
+    SELECT $1::text, $2::text, $3::text, $4::text
+    FROM (SELECT 1 FROM users WHERE issuer = $1 AND id = $2 FOR KEY SHARE) AS of_user,
+         (SELECT 1 FROM clients WHERE issuer = $1 AND id = $3 FOR KEY SHARE) AS to_client
+    ON CONFLICT DO NOTHING";
+const PARTIES: &str = "SELECT 1 FROM users, clients
+    WHERE users.issuer = $1 AND users.id = $2 AND clients.issuer = $1 AND clients.id = $3";
 const BEFORE: &str =
     "SELECT document FROM consents WHERE issuer = $1 AND user_id = $2 AND client_id = $3 FOR UPDATE";
 const MORE: &str = "UPDATE consents SET document = $4 WHERE issuer = $1 AND user_id = $2 AND client_id = $3";
@@ -33,24 +39,25 @@ fn joined(before: &Consent, now: &Consent) -> Result<Consent, StoreError> {
     Ok(Consent { scope, granted_at: before.granted_at.max(now.granted_at) })
 }
 
-async fn allow(given: Arc<(Key, Consent)>, mut connection: Connection) -> Written<()> {
+async fn allow(given: Arc<(Key, Consent)>, mut connection: Connection) -> Written<bool> {
     let ((issuer, user, client), consent) = &*given;
     let (issuer, user, client) = (issuer.as_str(), user.as_str(), client.as_str());
     let document = to_document(consent)?;
     // Mostly it is the first.
     if connection.change(FIRST, &[&issuer, &user, &client, &document]).await? == 1 {
-        return Ok(Some(()));
+        return Ok(Some(true));
     }
     let transaction = connection.transaction().await?;
     let Some(before) = transaction.first(BEFORE, &[&issuer, &user, &client]).await? else {
-        // Taken back meanwhile: once more.
-        return Err(StoreError::Conflict);
+        let parties = transaction.first(PARTIES, &[&issuer, &user, &client]).await?;
+        // Where both exist it was taken back meanwhile: once more.
+        return if parties.is_some() { Err(StoreError::Conflict) } else { Ok(Some(false)) };
     };
     let before = from_document::<Consent>(column::<&str>(&before, 0)?)?;
     let document = to_document(&joined(&before, consent)?)?;
     transaction.change(MORE, &[&issuer, &user, &client, &document]).await?;
     transaction.commit().await?;
-    Ok(Some(()))
+    Ok(Some(true))
 }
 
 async fn withdraw(key: Arc<Key>, connection: Connection) -> Written<bool> {
@@ -108,7 +115,7 @@ impl Consents for ClusterStore {
         user: &UserId,
         client: &ClientId,
         consent: Consent,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let changed = Changed::Consents(issuer.clone(), user.clone());
         let given = Arc::new(((issuer.clone(), user.clone(), client.clone()), consent));
         let allow = move |connection| allow(Arc::clone(&given), connection);

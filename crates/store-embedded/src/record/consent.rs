@@ -17,6 +17,8 @@ use crate::EmbeddedStore;
 /// By the bytes of the client's id, as `ClientId` compares.
 const ALL: &str = "SELECT client, document FROM consents WHERE issuer = ?1 AND user = ?2 ORDER BY client";
 const FIND: &str = "SELECT document FROM consents WHERE issuer = ?1 AND user = ?2 AND client = ?3";
+const PARTIES: &str = "SELECT 1 FROM users, clients
+    WHERE users.issuer = ?1 AND users.id = ?2 AND clients.issuer = ?1 AND clients.id = ?3";
 
 /// Everything that was allowed before and now, given when it was given last.
 fn joined(before: &Consent, now: &Consent) -> Result<Consent, StoreError> {
@@ -74,11 +76,14 @@ impl Consents for EmbeddedStore {
         user: &UserId,
         client: &ClientId,
         consent: Consent,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let changed = Changed::Consents(issuer.clone(), user.clone());
         let key = (issuer.clone(), user.clone(), client.clone());
         let allow = move |statements: &Statements<'_>| {
             let (issuer, user, client) = (key.0.as_str(), key.1.as_str(), key.2.as_str());
+            if statements.first(PARTIES, [issuer, user, client], |_| Ok(()))?.is_none() {
+                return Ok(false);
+            }
             let before = statements.first(FIND, [issuer, user, client], document)?;
             let joined = match before.as_deref().map(from_document::<Consent>) {
                 None => to_document(&consent),
@@ -93,7 +98,7 @@ impl Consents for EmbeddedStore {
                  ON CONFLICT (issuer, user, client) DO UPDATE SET document = excluded.document",
                 [issuer, user, client, &document],
             )?;
-            Ok(())
+            Ok(true)
         };
         self.records.change(StoreKind::Consent, changed, allow).await
     }

@@ -14,7 +14,6 @@ use symbolon_store::figures::StoreKind;
 use symbolon_store::port::{
     Audit, AuditFilter, Changed, Clients, Consents, Created, PageRequest, Store, UserFilter, Users,
 };
-
 use symbolon_store::transfer::Record;
 
 use super::statement::Statements;
@@ -63,6 +62,8 @@ async fn a_consent_is_read_once_however_often_it_is_asked_for() {
     let store = EmbeddedStore::open(options(directory.path())).unwrap();
     let (issuer, ann) = (IssuerId::default_issuer(), user("ann").id);
     let [app, web] = ["app", "web"].map(|id| ClientId::parse(id).unwrap());
+    store.create_user(&issuer, user("ann"), None).await.unwrap();
+    store.create_client(&issuer, sample::client("app", NOW)).await.unwrap();
     let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: NOW };
     let queries = || store.figures().snapshot().database.read_queries;
     // That there is none is remembered too.
@@ -70,7 +71,7 @@ async fn a_consent_is_read_once_however_often_it_is_asked_for() {
         assert!(store.consent(&issuer, &ann, &app).await.unwrap().is_none());
     }
     assert_eq!(queries(), 1);
-    store.allow(&issuer, &ann, &app, consent.clone()).await.unwrap();
+    assert!(store.allow(&issuer, &ann, &app, consent.clone()).await.unwrap());
     let before = queries();
     for _ in 0..10 {
         assert_eq!(store.consent(&issuer, &ann, &app).await.unwrap(), Some(consent.clone()));

@@ -4,17 +4,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use symbolon_protocol::consent::Consent;
-use symbolon_protocol::id::{ClientId, UserId};
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::time::Timestamp;
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
 
 use super::sample::{MINUTE, client, user};
 use super::{BackEnd, Scene};
 
+/// Deletions that consents are raced with.
+const RACES: usize = 100;
+
+/// One deletes, the others allow.
+const RACERS: usize = 8;
+
 pub async fn all(back_end: &dyn BackEnd) {
     is_remembered_until_it_is_taken_back(back_end).await;
+    is_between_those_who_exist(back_end).await;
     is_listed_by_client(back_end).await;
     goes_with_its_user_and_its_client(back_end).await;
+    outlives_nobody_in_a_race(back_end).await;
     is_never_read_stale(back_end).await;
 }
 
@@ -30,14 +40,22 @@ fn clients() -> (ClientId, ClientId) {
     (ClientId::parse("app").unwrap(), ClientId::parse("web").unwrap())
 }
 
+/// Creates users and clients of these ids.
+async fn create(scene: &Scene, issuer: &IssuerId, users: &[&str], clients: &[&str]) {
+    let users = users.iter().map(|id| (user(id, None, scene.now), None)).collect();
+    let clients = clients.iter().map(|id| client(id, scene.now)).collect();
+    scene.store.create_users(issuer, users).await.unwrap();
+    scene.store.create_clients(issuer, clients).await.unwrap();
+}
+
 async fn is_remembered_until_it_is_taken_back(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "consent").await;
     let Scene { store, issuer, other, now, .. } = &scene;
     let ((ann, bob), (app, web)) = (users(), clients());
-    store.create_client(issuer, client("app", *now)).await.unwrap();
+    create(&scene, issuer, &["ann"], &["app"]).await;
     assert!(store.consent(issuer, &ann, &app).await.unwrap().is_none());
-    store.allow(issuer, &ann, &app, consent("openid email", *now)).await.unwrap();
-    store.allow(issuer, &ann, &app, consent("openid phone", *now + MINUTE)).await.unwrap();
+    assert!(store.allow(issuer, &ann, &app, consent("openid email", *now)).await.unwrap());
+    assert!(store.allow(issuer, &ann, &app, consent("openid phone", *now + MINUTE)).await.unwrap());
     let found = store.consent(issuer, &ann, &app).await.unwrap();
     assert_eq!(found, Some(consent("openid email phone", *now + MINUTE)), "what was allowed before stays");
     for (issuer, user, client) in [(other, &ann, &app), (issuer, &bob, &app), (issuer, &ann, &web)] {
@@ -49,13 +67,35 @@ async fn is_remembered_until_it_is_taken_back(back_end: &dyn BackEnd) {
     assert!(store.consent(issuer, &ann, &app).await.unwrap().is_none());
 }
 
+async fn is_between_those_who_exist(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "consent-parties").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let ((ann, bob), (app, web)) = (users(), clients());
+    create(&scene, issuer, &["ann"], &["app"]).await;
+    create(&scene, other, &["bob"], &["web"]).await;
+    let nobody = [(issuer, &bob, &app), (issuer, &ann, &web), (issuer, &bob, &web), (other, &ann, &app)];
+    for (issuer, user, client) in nobody {
+        assert!(!store.allow(issuer, user, client, consent("openid", *now)).await.unwrap());
+        assert!(store.consent(issuer, user, client).await.unwrap().is_none(), "{issuer} {user} {client}");
+    }
+    assert!(store.allow(issuer, &ann, &app, consent("openid", *now)).await.unwrap());
+    assert!(store.delete_client(issuer, &app).await.unwrap());
+    assert!(!store.allow(issuer, &ann, &app, consent("openid", *now)).await.unwrap());
+    create(&scene, issuer, &[], &["app"]).await;
+    assert!(
+        store.consent(issuer, &ann, &app).await.unwrap().is_none(),
+        "the next of this id inherits nothing"
+    );
+}
+
 async fn is_listed_by_client(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "consent-list").await;
     let Scene { store, issuer, other, now, .. } = &scene;
     let (ann, bob) = users();
     let ids = ["web", "app", "App", "app-2", "10", "9"].map(|id| ClientId::parse(id).unwrap());
+    create(&scene, issuer, &["ann"], &ids.each_ref().map(ClientId::as_str)).await;
     for id in &ids {
-        store.allow(issuer, &ann, id, consent("openid", *now)).await.unwrap();
+        assert!(store.allow(issuer, &ann, id, consent("openid", *now)).await.unwrap());
     }
     let mut expected = ids.to_vec();
     expected.sort();
@@ -74,11 +114,11 @@ async fn goes_with_its_user_and_its_client(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "consent-ends").await;
     let Scene { store, issuer, other, now, .. } = &scene;
     let ((ann, bob), (app, web)) = (users(), clients());
-    store.create_client(issuer, client("app", *now)).await.unwrap();
-    store.create_user(issuer, user("ann", None, *now), None).await.unwrap();
+    create(&scene, issuer, &["ann", "bob"], &["app", "web"]).await;
+    create(&scene, other, &["ann"], &["app"]).await;
     let all = [(issuer, &ann, &app), (issuer, &ann, &web), (issuer, &bob, &app), (other, &ann, &app)];
     for (issuer, user, client) in all {
-        store.allow(issuer, user, client, consent("openid", *now)).await.unwrap();
+        assert!(store.allow(issuer, user, client, consent("openid", *now)).await.unwrap());
         // Read, so that a cache has it.
         assert!(store.consent(issuer, user, client).await.unwrap().is_some());
     }
@@ -92,13 +132,44 @@ async fn goes_with_its_user_and_its_client(back_end: &dyn BackEnd) {
     assert!(store.consent(other, &ann, &app).await.unwrap().is_some());
 }
 
+/// Whether somebody allows a client something while it, or they, are deleted: nothing is left for the next of that id.
+async fn outlives_nobody_in_a_race(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "consent-race").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    for round in 0..RACES {
+        let ids =
+            (UserId::parse(&format!("u-{round}")).unwrap(), ClientId::parse(&format!("c-{round}")).unwrap());
+        create(&scene, issuer, &[ids.0.as_str()], &[ids.1.as_str()]).await;
+        let start = Arc::new(Barrier::new(RACERS));
+        let mut racers = JoinSet::new();
+        for racer in 0..RACERS {
+            let (store, issuer, (user, client)) = (Arc::clone(store), issuer.clone(), ids.clone());
+            let (start, given) = (Arc::clone(&start), consent("openid", *now));
+            racers.spawn(async move {
+                start.wait().await;
+                match (racer, round % 2) {
+                    (0, 0) => store.delete_client(&issuer, &client).await.map(drop),
+                    (0, _) => store.delete_user(&issuer, &user).await.map(drop),
+                    _ => store.allow(&issuer, &user, &client, given).await.map(drop),
+                }
+            });
+        }
+        while let Some(done) = racers.join_next().await {
+            done.unwrap().unwrap();
+        }
+        create(&scene, issuer, &[ids.0.as_str()], &[ids.1.as_str()]).await;
+        assert!(store.consent(issuer, &ids.0, &ids.1).await.unwrap().is_none(), "round {round}");
+    }
+}
+
 /// Whoever reads after a change was answered sees it, however many readers fill a cache meanwhile.
 async fn is_never_read_stale(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "consent-cache").await;
     let Scene { store, issuer, now, .. } = &scene;
     let ((ann, _), (app, _)) = (users(), clients());
+    create(&scene, issuer, &["ann"], &["app"]).await;
     let done = Arc::new(AtomicBool::new(false));
-    let mut readers = tokio::task::JoinSet::new();
+    let mut readers = JoinSet::new();
     for _ in 0..8 {
         let (store, issuer, done) = (Arc::clone(store), issuer.clone(), Arc::clone(&done));
         let (ann, app) = (ann.clone(), app.clone());
@@ -111,7 +182,7 @@ async fn is_never_read_stale(back_end: &dyn BackEnd) {
     }
     for round in 0..200_u32 {
         let at = *now + round * MINUTE;
-        store.allow(issuer, &ann, &app, consent("openid", at)).await.unwrap();
+        assert!(store.allow(issuer, &ann, &app, consent("openid", at)).await.unwrap());
         let found = store.consent(issuer, &ann, &app).await.unwrap();
         assert_eq!(found.map(|found| found.granted_at), Some(at), "round {round}");
         if round % 2 == 1 {

@@ -103,7 +103,7 @@ async fn records_survive(back_end: &dyn BackEnd) {
     let (ann, app) = (user("ann", Some("ann@example.com"), *now), ClientId::parse("app").unwrap());
     store.create_user(one, ann.clone(), Some(PasswordHash::new("hash".to_owned()))).await.unwrap();
     let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: *now };
-    store.allow(one, &ann.id, &app, consent.clone()).await.unwrap();
+    assert!(store.allow(one, &ann.id, &app, consent.clone()).await.unwrap());
 
     let after = back_end.after_crash("durability-records").await;
     assert_eq!(after.issuers().await.unwrap(), [issuer("one", *now)]);

@@ -85,7 +85,7 @@ async fn tells_of_changes(back_end: &dyn BackEnd) {
     store.update_client(one, client.clone(), *now).await.unwrap();
     store.update_user(one, user.clone(), *now).await.unwrap();
     let consent = Consent { scope: client.scope.clone(), granted_at: *now };
-    store.allow(one, &user.id, &client.client_id, consent).await.unwrap();
+    assert!(store.allow(one, &user.id, &client.client_id, consent).await.unwrap());
     store.delete_client(one, &client.client_id).await.unwrap();
     store.delete_user(one, &user.id).await.unwrap();
     let expected = [

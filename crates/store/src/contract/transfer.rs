@@ -242,7 +242,7 @@ async fn plant_records(scene: &Scene) -> (Vec<(User, Option<PasswordHash>)>, Cli
     }
     let consent = Consent { scope: Scope::parse("openid email").unwrap(), granted_at: *now };
     let (id, ann, _) = ids();
-    store.allow(one, &ann, &id, consent.clone()).await.unwrap();
+    assert!(store.allow(one, &ann, &id, consent.clone()).await.unwrap());
     for number in 0..3_u8 {
         let record = AuditRecord {
             at: *now,

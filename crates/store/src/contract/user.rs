@@ -8,7 +8,7 @@ use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::user::{PasswordHash, User};
 
-use super::sample::{HOUR, page, search, user};
+use super::sample::{self, HOUR, page, search, user};
 use super::{BackEnd, Scene, race_for_one};
 use crate::StoreError;
 use crate::port::{Created, UserFilter};
@@ -100,9 +100,10 @@ async fn leaves_nothing_behind(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "user-delete").await;
     let Scene { store, issuer, now, .. } = &scene;
     let client = ClientId::parse("client").unwrap();
+    store.create_client(issuer, sample::client("client", *now)).await.unwrap();
     store.create_user(issuer, user("ann", Some("ann@example.com"), *now), Some(password("x"))).await.unwrap();
     let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: *now };
-    store.allow(issuer, &id("ann"), &client, consent).await.unwrap();
+    assert!(store.allow(issuer, &id("ann"), &client, consent).await.unwrap());
     assert!(store.user(issuer, &id("ann")).await.unwrap().is_some());
     assert!(store.delete_user(issuer, &id("ann")).await.unwrap());
     assert!(!store.delete_user(issuer, &id("ann")).await.unwrap());

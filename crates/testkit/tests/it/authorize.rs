@@ -53,7 +53,7 @@ fn silent_authentication_asks_the_database_once() {
     let consent = Consent { scope: Scope::parse("openid profile email").unwrap(), granted_at: server.now() };
     let (issuer, user) = (IssuerId::default_issuer(), UserId::parse(&user).unwrap());
     let client = ClientId::parse(&rp.client_id).unwrap();
-    server.block_on(server.app.store.allow(&issuer, &user, &client, consent)).unwrap();
+    assert!(server.block_on(server.app.store.allow(&issuer, &user, &client, consent)).unwrap());
     assert!(silent().redirected("code").is_some(), "the change is seen at once");
     // Beginning the grant is in the audit log: it is to be written before, not meanwhile.
     server.drain_audit();

@@ -13,7 +13,7 @@ pub(crate) use marks::{Marks, Reach};
 pub(crate) use restored::restored_at;
 pub use restored::{EpochError, open_epoch};
 pub(crate) use row::{EVERYWHERE, Ended, Row, capped};
-pub(crate) use tombstones::{Applied, Tombstones, sweep_by};
+pub(crate) use tombstones::{Applied, Tombstones, closed, sweep_by};
 
 use async_trait::async_trait;
 use symbolon_protocol::grant::Lineage;
@@ -29,20 +29,14 @@ use crate::epoch::unconfirmed;
 use look::Look;
 
 impl ClusterStore {
-    /// Writes tombstones to both engines: durable, and seen by every node, when it returns. What `ended` says goes to
-    /// PostgreSQL with them. It goes on though the caller gives up.
+    /// Writes tombstones to both engines: durable, and seen by every node, when it returns. It goes on though the caller
+    /// gives up.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when one of the engines could not be written to. PostgreSQL may have it then; Redis
     /// will have it later, and until then this node does not believe what it says there.
-    pub(crate) async fn bury(
-        &self,
-        issuer: &IssuerId,
-        tombstones: &[Tombstone],
-        ended: Option<Ended>,
-    ) -> Result<(), StoreError> {
-        let rows = tombstones.iter().map(|tombstone| Row::of(issuer, tombstone));
-        self.tombstones.bury(rows.chain(ended.map(Row::ended)).collect()).await
+    pub(crate) async fn bury(&self, issuer: &IssuerId, tombstones: &[Tombstone]) -> Result<(), StoreError> {
+        self.tombstones.bury(tombstones.iter().map(|tombstone| Row::of(issuer, tombstone)).collect()).await
     }
 
     /// Deletes tombstones that nothing needs any more, a bounded piece; how many.
@@ -73,7 +67,7 @@ impl Revocations for ClusterStore {
         let Some(first) = tombstones.first() else { return Ok(Outcome::settled(())) };
         let shard = self.counted_under(u32::from(first.slot));
         let timer = self.figures.kind(StoreKind::Revocation).start(shard);
-        let buried = self.bury(issuer, tombstones, None).await;
+        let buried = self.bury(issuer, tombstones).await;
         timer.finish(buried.is_ok());
         buried.map(Outcome::settled)
     }

@@ -217,7 +217,7 @@ async fn a_session_that_ended_does_not_come_back() {
     store.redis.ask(cmd("SET").arg(record.as_bytes()).arg(value)).await.unwrap();
     let ended = Ended { tag: tag.clone(), id: "r:one".to_owned(), until: NOW + HOUR };
     let sid = Tombstone::session(&issuer(), Sid::trusted("sid"), &UserId::parse("user").unwrap(), NOW, HOUR);
-    store.bury(&issuer(), &[sid], Some(ended)).await.unwrap();
+    store.tombstones.bury(vec![Row::of(&issuer(), &sid), Row::ended(ended)]).await.unwrap();
     let held: Vec<u8> = ask(&store, "GET", &record).await.read().unwrap();
     assert_eq!(held, value, "whoever ends it replaces it");
     assert_eq!(place.psql("SELECT tag, id FROM tombstones WHERE tag LIKE 'session%'"), "session:1:7|r:one");

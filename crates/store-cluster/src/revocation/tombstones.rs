@@ -10,6 +10,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
+use tokio::task::JoinError;
 
 use super::marks::Reach;
 use super::row::{EVERYWHERE, Row};
@@ -74,25 +75,34 @@ impl Tombstones {
         write(&self.postgres, &[rows]).await
     }
 
-    /// Writes rows to both engines; the end of a session's record to PostgreSQL alone: in Redis it is for whoever ends
-    /// it to find that it was the first. It goes on though the caller gives up.
+    /// Writes rows to both engines. It goes on though the caller gives up.
     pub(crate) async fn bury(self: &Arc<Self>, rows: Vec<Row>) -> Result<(), StoreError> {
         if rows.is_empty() {
             return Ok(());
         }
         let (all, rows): (_, Arc<[Row]>) = (Arc::clone(self), rows.into());
-        let buried = tokio::spawn(async move {
-            all.batch.submit(Arc::clone(&rows)).await?;
-            all.apply(&rows).await
-        });
-        buried.await.map_err(|_| StoreError::Unavailable("the store is closed".into()))?
+        tokio::spawn(async move { all.bury_here(rows).await }).await.map_err(closed)?
+    }
+
+    /// As [`bury`](Self::bury), for a task that nobody gives up. The end of a session's record is written to PostgreSQL
+    /// alone: in Redis it is for whoever ends it to find that it was the first.
+    pub(crate) async fn bury_here(&self, rows: Arc<[Row]>) -> Result<(), StoreError> {
+        self.batch.submit(Arc::clone(&rows)).await?;
+        let applied = self.apply(&rows).await;
+        if applied.is_err() {
+            // PostgreSQL has the ends of sessions too, and nobody goes on to put them into Redis.
+            let tags = self.epochs.marks().redis().tags();
+            rows.iter()
+                .filter(|row| row.is_session())
+                .for_each(|row| self.epochs.doubt(&tags.named(&row.tag)));
+        }
+        applied
     }
 
     /// Begins to write a row, which PostgreSQL has, to Redis.
     pub(crate) fn applied(self: &Arc<Self>, row: Row) -> Applied {
         let all = Arc::clone(self);
         let applying = tokio::spawn(async move { all.apply(&[row]).await });
-        let closed = |_| StoreError::Unavailable("the store is closed".into());
         applying.map(move |done| done.map_err(closed)?).boxed().shared()
     }
 
@@ -126,6 +136,11 @@ impl Tombstones {
     pub(crate) async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
         sweep_by(&self.postgres, SWEEP, now).await
     }
+}
+
+/// What is said where a task was cut off.
+pub(crate) fn closed(_: JoinError) -> StoreError {
+    StoreError::Unavailable("the store is closed".into())
 }
 
 /// Writes the rows of several requests, in an order that is the same on every node.

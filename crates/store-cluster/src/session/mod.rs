@@ -2,8 +2,9 @@
 //!
 //! A session's record lives in its shard. Two lists find it without its id: those of its user, and those of its issuer
 //! in the order of their keys. Whoever ends a session puts that down in PostgreSQL first, with the tombstones that go
-//! with it, so that no failover brings it back.
+//! with it, so that no failover brings it back; nothing of that stops where the caller goes away.
 
+mod ending;
 mod list;
 mod record;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::ClusterStore;
+use crate::revocation::Row;
 use record::Found;
 
 pub(crate) use record::{Place, Uses};
@@ -67,15 +69,10 @@ impl ClusterStore {
         end: &SessionEnd,
     ) -> Result<Option<Arc<Session>>, StoreError> {
         let Some(found) = self.read_session(issuer, place).await? else { return Ok(None) };
-        // What ends with it ends first: nobody may find it gone while its tokens are good.
         let tombstones = end.tombstones(issuer, &found.session);
-        self.bury(issuer, &tombstones, Some(self.ended(place, found.session.expires_at))).await?;
-        let ended = self.end_record(place).await;
-        if ended.is_err() {
-            // PostgreSQL knows that it ended: until Redis does too, nothing of this shard is believed here.
-            self.epochs.doubt(&self.session_tag(place.route));
-        }
-        if !ended? {
+        let rows = tombstones.iter().map(|tombstone| Row::of(issuer, tombstone));
+        let ended = Row::ended(self.ended(place, found.session.expires_at));
+        if !self.ending(place).run(rows.chain([ended]).collect()).await? {
             return Ok(None);
         }
         self.unlist(issuer, place, &found.session).await;

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use quick_cache::sync::Cache;
 use redis::Value;
 use serde::{Deserialize, Serialize};
-use symbolon_crypto::random;
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::session::Session;
 use symbolon_protocol::time::Timestamp;
@@ -54,19 +53,6 @@ static REPLACE: LazyLock<Script> = LazyLock::new(|| {
          if string.sub(record, 1, 1) ~= 'L' or string.sub(record, 15) ~= ARGV[1] then return record end
          redis.call('SET', KEYS[1], string.sub(record, 1, 14) .. ARGV[2], 'KEEPTTL')
          return false",
-    )
-});
-
-/// Ends a session for whoever comes first, and knows that one again: 1 for it, 0 for everybody else. An end without a
-/// name was repeated from PostgreSQL, and nobody was told of it yet.
-static END: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(
-        "local record = redis.call('GET', KEYS[1])
-         if not record then return 0 end
-         if record == 'E' .. ARGV[1] then return 1 end
-         if string.sub(record, 1, 1) ~= 'L' and record ~= 'E' then return 0 end
-         redis.call('SET', KEYS[1], 'E' .. ARGV[1], 'KEEPTTL')
-         return 1",
     )
 });
 
@@ -146,7 +132,7 @@ impl ClusterStore {
         self.redis.tags().shard(Kind::Session, route)
     }
 
-    fn session_key(&self, place: Place) -> Key {
+    pub(super) fn session_key(&self, place: Place) -> Key {
         self.session_tag(place.route).key('r', key_text(&place.key).as_bytes())
     }
 
@@ -257,13 +243,6 @@ impl ClusterStore {
                 None => return Ok(false),
             }
         }
-    }
-
-    /// Ends the record at a place; whether this caller was the first.
-    pub(super) async fn end_record(&self, place: Place) -> Result<bool, StoreError> {
-        let name = random::base64url::<12>(&*self.random);
-        let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &[name.as_bytes()] };
-        Ok(self.redis.run_durably(&END, call).await?.read::<u8>()? == 1)
     }
 }
 

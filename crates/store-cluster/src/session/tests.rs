@@ -98,3 +98,32 @@ async fn what_no_replica_is_known_to_have_is_not_told() {
     }
     assert!(store.session(&issuer, &another, NOW).await.unwrap().value.is_some());
 }
+
+/// A tab may close at any moment of its logout: what PostgreSQL knows to have ended, Redis learns all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_end_that_nobody_waits_for_is_not_cut_in_half() {
+    let place = TestPlace::new("abandoned-ends");
+    let (store, issuer) = (place.open().await, IssuerId::default_issuer());
+    let mut ids = Vec::new();
+    for number in 0..100 {
+        let (id, opened) = session(&store, 100 + number);
+        store.open_session(&issuer, &id, opened).await.unwrap();
+        let end = SessionEnd::WithTokens { now: NOW, longest: Duration::from_secs(60) };
+        let patience = Duration::from_millis(number / 10);
+        let _ = tokio::time::timeout(patience, store.end_session(&issuer, &id, &end)).await;
+        ids.push(id);
+    }
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
+    loop {
+        let known = place.psql("SELECT count(*) FROM tombstones WHERE id LIKE 'r:%'");
+        let mut gone = 0;
+        for id in &ids {
+            gone += usize::from(store.session(&issuer, id, NOW).await.unwrap().value.is_none());
+        }
+        if gone.to_string() == known {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{known} ended, {gone} are gone");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

@@ -52,6 +52,8 @@ impl Codes for ClusterStore {
         random: &dyn Random,
     ) -> Result<AuthorizationCode, StoreError> {
         let _pass = self.gate.enter()?;
+        // What was decided from the memory of this node must still count when it becomes a code.
+        self.nodes.check()?;
         let code = AuthorizationCode::new(self.place(Kind::Code).draw::<32>(Kind::Code, random));
         self.keep_drawn_code(issuer, &code, &grant, now).await?;
         Ok(code)

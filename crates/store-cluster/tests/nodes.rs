@@ -10,13 +10,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_crypto::random::SeededRandom;
+use symbolon_protocol::code::CodeGrant;
+use symbolon_protocol::grant::GrantId;
+use symbolon_protocol::id::{ClientId, IssuerId, Sid, UserId};
 use symbolon_protocol::key::KeyState;
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::session::{Amr, AuthenticationMethod};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::contract::sample;
-use symbolon_store::port::{Changed, Clients, Issuers, Shards, Store};
+use symbolon_store::port::{Changed, Clients, Codes, Issuers, Shards, Store};
 use symbolon_store::shard::Kind;
 use symbolon_store::transfer::Freeze;
 use symbolon_store_cluster::engines::{self, Engines};
@@ -61,6 +66,24 @@ async fn rename(node: &ClusterStore, name: &str) {
     let after =
         symbolon_protocol::client::Client { client_name: name.to_owned(), updated_at, ..(*before).clone() };
     assert!(node.update_client(&issuer(), after, before.updated_at).await.unwrap());
+}
+
+fn code_grant() -> CodeGrant {
+    let random = SeededRandom::new(0);
+    CodeGrant {
+        grant: GrantId::draw(&issuer(), "ann", NOW, &random),
+        client: ClientId::parse("app").unwrap(),
+        user: UserId::parse("ann").unwrap(),
+        sid: Sid::trusted("sid"),
+        redirect_uri: "https://app.example/callback".to_owned(),
+        scope: Scope::parse("openid").unwrap(),
+        nonce: None,
+        code_challenge: None,
+        auth_time: NOW,
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        session_expires_at: NOW + SOON,
+        expires_at: NOW + SOON,
+    }
 }
 
 async fn name_on(node: &ClusterStore) -> String {
@@ -219,6 +242,9 @@ async fn a_node_without_its_lease_does_not_serve() {
     tokio::task::spawn_blocking(move || killed.kill()).await.unwrap();
     until("the lease runs out", async || store.check_lease().is_err()).await;
     assert!(store.ready().await.is_err());
+    // Redis would keep it: for a client, a consent and a session that others may have changed.
+    let refused = store.keep_code(&issuer(), code_grant(), NOW, &SeededRandom::new(1)).await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     let restarted = Arc::clone(&postgres);
     tokio::task::spawn_blocking(move || restarted.restart()).await.unwrap();
     until("the lease is back", async || store.check_lease().is_ok()).await;

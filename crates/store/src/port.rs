@@ -541,7 +541,7 @@ pub trait Store:
     /// Calls `listener` after every change that a cache above the store must know of.
     fn on_change(&self, listener: Listener);
     /// Whether what this process remembers of keys, clients and settings is known to be current, so that it may judge
-    /// tokens by it.
+    /// tokens and requests by it.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]: it has lost touch with what other nodes may have changed.

@@ -108,6 +108,7 @@ impl Visit<'_> {
     /// [`Failure`]: what must be told to the person and to nobody else (RFC 6749 4.1.2.1), or an engine out of reach.
     pub async fn answer(&self, encoded: &[u8]) -> Result<Response, Failure> {
         let Context { app, issuer, .. } = self.context;
+        app.store.check_lease()?;
         let params = Params::parse(encoded)?;
         let client_id = request::client_id(&params)?;
         let client = app.store.client(&issuer.id, &client_id).await?.ok_or_else(request::unknown_client)?;

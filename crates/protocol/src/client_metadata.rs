@@ -17,7 +17,7 @@ use crate::id::ClientId;
 use crate::json::merge_patch;
 use crate::redirect_uri;
 use crate::scope::Scope;
-use crate::settings::ClientOverrides;
+use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
 
 /// A JSON object of metadata.
@@ -32,7 +32,7 @@ const MAX_VALUES: usize = 256;
 /// The most keys of a client.
 const MAX_KEYS: usize = 32;
 /// The longest override of a lifetime, in seconds.
-const MAX_LIFETIME: u64 = 10 * 366 * 86_400;
+const MAX_LIFETIME: u64 = LONGEST_LIFE.as_secs();
 /// The longest life of a code, in seconds (RFC 6749 4.1.2: a maximum of 10 minutes is recommended).
 const MAX_CODE_LIFETIME: u64 = 600;
 /// Members that ask for what is not done (proof of possession, pushed and signed requests, encryption, logout tokens):

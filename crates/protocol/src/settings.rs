@@ -8,6 +8,10 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::time::Timestamp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 
+/// The longest that a session or a refresh-token family may be told to live, whoever tells it: stores keep the places of
+/// their ids as long.
+pub const LONGEST_LIFE: Duration = Duration::from_secs(10 * 366 * 86_400);
+
 /// How long things live. In JSON: whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -11,6 +11,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::revocation;
 use symbolon_protocol::scope::Scope;
+use symbolon_protocol::settings::LONGEST_LIFE;
 use symbolon_protocol::token::refresh_token::{RegisteredToken, family_of_registered};
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
@@ -26,7 +27,7 @@ use crate::http::set_cookie;
 /// Seconds that a session lives where nobody says.
 const DEFAULT_SESSION: u64 = 3600;
 /// The longest session, in seconds.
-pub(super) const MAX_TTL: u64 = 10 * 366 * 86_400;
+pub(super) const MAX_TTL: u64 = LONGEST_LIFE.as_secs();
 /// The longest token and family, in seconds: tombstones and retired keys are kept as long.
 pub(super) const MAX_TOKEN_TTL: u64 = revocation::KEPT_AT_LEAST.as_secs();
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use symbolon_protocol::settings::LONGEST_LIFE;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 
 use super::Kind;
@@ -63,12 +64,10 @@ pub struct Generation {
 
 /// How long an id of a kind may live: a closed generation is dropped that long after it was closed.
 const fn longest_life(kind: Kind) -> Duration {
-    const DAY: u64 = 86_400;
-    Duration::from_secs(match kind {
-        Kind::Code | Kind::Challenge | Kind::Assertion => DAY,
-        Kind::Session | Kind::Revocation => 400 * DAY,
-        Kind::Refresh => 1_500 * DAY,
-    })
+    match kind {
+        Kind::Code | Kind::Challenge | Kind::Assertion => Duration::from_secs(86_400),
+        Kind::Session | Kind::Refresh | Kind::Revocation => LONGEST_LIFE,
+    }
 }
 
 /// The list with one generation more, which is also told apart; the one before it is closed.
@@ -109,6 +108,12 @@ mod tests {
         assert_eq!(without_the_dead(Kind::Code, &list, soon).len(), 2);
         let late = soon + KEPT_AFTER_END + Duration::from_secs(6);
         assert_eq!(without_the_dead(Kind::Code, &list, late), [second]);
-        assert_eq!(without_the_dead(Kind::Session, &list, late).len(), 2);
+        for kind in [Kind::Session, Kind::Refresh] {
+            // Of an id that was given out at the last moment.
+            let end = start + Duration::from_secs(5) + LONGEST_LIFE;
+            assert_eq!(without_the_dead(kind, &list, end).len(), 2);
+            let over = end + KEPT_AFTER_END + Duration::from_secs(1);
+            assert_eq!(without_the_dead(kind, &list, over), [second]);
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
-use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE};
 
 use super::super::error::AdminError;
 
@@ -14,6 +14,10 @@ const YEAR: u64 = 365 * DAY;
 /// The longest life of an issuer's access tokens, in seconds. Tombstones are kept for as long at least.
 const LONGEST_ACCESS_TOKEN: u64 = 30 * DAY;
 const _: () = assert!(LONGEST_ACCESS_TOKEN <= KEPT_AT_LEAST.as_secs());
+
+/// The longest life of a refresh-token family, in seconds.
+const LONGEST_FAMILY: u64 = 10 * YEAR;
+const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
 
 /// The settings as JSON: those that somebody may set.
 pub(in crate::admin) fn document(settings: &IssuerSettings) -> Map<String, Value> {
@@ -68,8 +72,8 @@ pub(in crate::admin) fn check(settings: &IssuerSettings) -> Result<(), AdminErro
         ("lifetimes.code", settings.lifetimes.code, 1, 600),
         ("lifetimes.access_token", settings.lifetimes.access_token, 1, LONGEST_ACCESS_TOKEN),
         ("lifetimes.id_token", settings.lifetimes.id_token, 1, 30 * DAY),
-        ("lifetimes.refresh_token_idle", settings.lifetimes.refresh_token_idle, 60, 10 * YEAR),
-        ("lifetimes.refresh_token_absolute", settings.lifetimes.refresh_token_absolute, 60, 10 * YEAR),
+        ("lifetimes.refresh_token_idle", settings.lifetimes.refresh_token_idle, 60, LONGEST_FAMILY),
+        ("lifetimes.refresh_token_absolute", settings.lifetimes.refresh_token_absolute, 60, LONGEST_FAMILY),
         ("lifetimes.session", settings.lifetimes.session, 60, YEAR),
         ("refresh_retry_window", settings.refresh_retry_window, 0, 60),
         ("key_rotation_days", days(settings.key_rotation_days), 0, 10 * YEAR),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use symbolon_protocol::settings::{IssuerSettings, Lifetimes};
+use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
 
 use super::Section;
 use super::listen::is_off;
@@ -13,6 +13,10 @@ use crate::config::value::Value;
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 const YEAR: u64 = 365 * DAY;
+
+/// The longest life of a refresh-token family.
+const LONGEST_FAMILY: u64 = 10 * YEAR;
+const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
 
 pub(crate) const SECTION: Section = Section {
     title: "First settings of an issuer",
@@ -45,7 +49,7 @@ pub(crate) const SECTION: Section = Section {
             "lifetime.refresh_idle",
             "SYMBOLON_LIFETIME_REFRESH_IDLE",
             "--lifetime-refresh-idle",
-            Kind::seconds(60, 10 * YEAR),
+            Kind::seconds(60, LONGEST_FAMILY),
         )
         .default("30d")
         .first_start()
@@ -54,7 +58,7 @@ pub(crate) const SECTION: Section = Section {
             "lifetime.refresh_absolute",
             "SYMBOLON_LIFETIME_REFRESH_ABSOLUTE",
             "--lifetime-refresh-absolute",
-            Kind::seconds(60, 10 * YEAR),
+            Kind::seconds(60, LONGEST_FAMILY),
         )
         .default("30d")
         .first_start()

@@ -74,13 +74,13 @@ pub(crate) const SECTION: Section = Section {
             "shards.revocation",
             "SYMBOLON_SHARDS_REVOCATION",
             "--shards-revocation",
-            "Shards of revocation tombstones.",
+            "Shards of revocation tombstones, which stay empty: tombstones are found by hash.",
         ),
         shards(
             "shards.assertion",
             "SYMBOLON_SHARDS_ASSERTION",
             "--shards-assertion",
-            "Shards of the replay marks of client assertions.",
+            "Shards of the replay marks of client assertions, which stay empty: marks are found by hash.",
         ),
     ],
 };

@@ -181,13 +181,13 @@ async fn revoke(seed: Seed, doomed: Vec<AccessToken>) -> Result<(Seed, Vec<Arc<s
     Ok((seed.ok_or_else(|| LoadtestError::Options("the seed is still in use".into()))?, tokens))
 }
 
-/// Services whose tokens name `caller` in `aud`, so that it may present them as actor tokens.
+/// Services whose tokens name `presenter` in `aud`, so that it may present them as actor tokens.
 async fn create_services(
     admin: &mut Admin<'_>,
-    caller: &Client,
+    presenter: &Client,
     token_seconds: u64,
 ) -> Result<Vec<Service>, LoadtestError> {
-    let audiences = [&*caller.id];
+    let audiences = [&*presenter.id];
     let target = admin.target();
     let mut caller = Caller::connect(target).await?;
     let mut services = Vec::with_capacity(SERVICES);

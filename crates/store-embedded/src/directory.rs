@@ -1,4 +1,6 @@
-//! The data directory: one process at a time, one format version.
+//! The data directory: one process at a time, one format version, both engines or none.
+
+mod whole;
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -10,6 +12,8 @@ pub const FORMAT_VERSION: u32 = 1;
 
 const LOCK_FILE: &str = "lock";
 const FORMAT_FILE: &str = "format";
+const DATABASE_FILE: &str = "symbolon.db";
+const JOURNAL_DIRECTORY: &str = "journal";
 
 /// Why a data directory could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +38,18 @@ pub enum OpenError {
     /// The `format` file is not a number, so this may not be our directory at all.
     #[error("{} does not hold a format version: name another directory by data_dir, or restore a backup", .0.display())]
     BadFormat(PathBuf),
+    /// A part of what a start made there is gone.
+    #[error(
+        "the data directory {} (data_dir) is not whole: {missing} {}: put back what was taken out of it, restore a \
+         backup into a fresh directory, or remove the whole directory to begin anew",
+        path.display(), if missing.contains(" and ") { "are missing" } else { "is missing" }
+    )]
+    NotWhole {
+        /// The directory.
+        path: PathBuf,
+        /// What is missing there.
+        missing: String,
+    },
     /// The operating system refused.
     #[error("{}: {source}", path.display())]
     Io {
@@ -56,12 +72,14 @@ impl DataDirectory {
     ///
     /// # Errors
     /// [`OpenError::Locked`] if another process has it, [`OpenError::NewerFormat`] if a newer program has
-    /// written it, [`OpenError::Io`] for the rest.
+    /// written it, [`OpenError::NotWhole`] if a part of it is gone, [`OpenError::Io`] for the rest.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, OpenError> {
         let path = path.into();
         create_directory(&path)?;
         let lock = take_lock(&path)?;
+        Self::check_whole(&path)?;
         if !Self::is_known(&path)? {
+            whole::note_begun(&path)?;
             write_format(&path)?;
         }
         let directory = Self { path, _lock: lock };
@@ -95,6 +113,24 @@ impl DataDirectory {
         }
     }
 
+    /// Refuses a directory that has lost one of its engines, or the file with its format: what is left of it would pass
+    /// for a provider that nobody had revoked anything at, or for a new one. A first start that was cut off is no loss.
+    /// Nothing is made or locked.
+    ///
+    /// # Errors
+    /// [`OpenError::NotWhole`] with what is missing, [`OpenError::Io`] for the rest.
+    pub fn check_whole(path: &Path) -> Result<(), OpenError> {
+        whole::check(path)
+    }
+
+    /// Notes, durably, that both engines are there: from now on the directory is not opened without one of them.
+    ///
+    /// # Errors
+    /// [`OpenError::Io`].
+    pub fn note_whole(&self) -> Result<(), OpenError> {
+        whole::note(&self.path)
+    }
+
     /// Whether a process holds the directory at `path`. Nothing is made there.
     #[must_use]
     pub fn is_held(path: &Path) -> bool {
@@ -111,13 +147,13 @@ impl DataDirectory {
     /// Where the [journal](crate::journal) lives.
     #[must_use]
     pub fn journal(&self) -> PathBuf {
-        self.path.join("journal")
+        self.path.join(JOURNAL_DIRECTORY)
     }
 
     /// The file of the [database](crate::database).
     #[must_use]
     pub fn database(&self) -> PathBuf {
-        self.path.join("symbolon.db")
+        self.path.join(DATABASE_FILE)
     }
 
     /// The file of the key that encrypts the other keys, unless the configuration names another.

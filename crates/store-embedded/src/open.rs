@@ -97,8 +97,8 @@ impl EmbeddedStore {
     /// [recovered](Self::recover) before it is asked for anything else. Blocks.
     ///
     /// # Errors
-    /// [`EmbeddedError`]: the directory is held by another process or of a newer format, or was moved, or the database
-    /// cannot read its files.
+    /// [`EmbeddedError`]: the directory is held by another process or of a newer format, or was moved, or lacks a part, or
+    /// the database cannot read its files.
     pub fn records(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
         let directory = DataDirectory::open(options.path)?;
         let freeze = freeze::stored(directory.path())?;
@@ -146,6 +146,7 @@ impl EmbeddedStore {
     pub fn recover(&self, recovery: &Recovery) -> Result<(), EmbeddedError> {
         let now = Timestamp::from_millis((recovery.now)());
         self.journal.recover(Arc::clone(&recovery.now))?;
+        self.directory.note_whole()?;
         if !recovery.accept_clock {
             check_clock(&self.journal, now)?;
         }

@@ -90,6 +90,7 @@ fn fill(
         durable(&journal)?;
     }
     journal.close()?;
+    directory.note_whole()?;
     Ok(Restored { made_at: manifest.made_at, records, left_out, epoch })
 }
 

@@ -10,7 +10,7 @@ use symbolon_store::transfer::{Export, Import, Record, Records};
 
 use super::EmbeddedExport;
 use crate::backup::{BackupFailure, Staging, is_taken};
-use crate::directory::DataDirectory;
+use crate::directory::{DataDirectory, OpenError};
 use crate::journal::{Op, Table};
 use crate::{
     EmbeddedError, EmbeddedOptions, EmbeddedStore, epoch, failed, generation, refresh_token, revocation,
@@ -85,8 +85,10 @@ fn clear(left: &Path) -> Result<(), ImportError> {
     if !left.exists() {
         return Ok(());
     }
-    // Whoever is at it holds its lock.
-    drop(DataDirectory::open(left).map_err(EmbeddedError::from)?);
+    // Whoever is at it holds its lock. It may lack whatever it likes: nobody will start on it.
+    if DataDirectory::is_held(left) {
+        return Err(EmbeddedError::from(OpenError::Locked(left.to_owned())).into());
+    }
     fs::remove_dir_all(left).map_err(|source| BackupFailure::Io { path: left.to_owned(), source }.into())
 }
 

@@ -114,7 +114,9 @@ pub(crate) fn check(config: &Config) -> Result<(), ProcessError> {
     match &config.storage.cluster {
         Some(cluster) => Ok(postgres(cluster).check()?),
         None => {
-            Ok(DataDirectory::is_known(&config.storage.data_dir).map(drop).map_err(EmbeddedError::from)?)
+            let data = &config.storage.data_dir;
+            let known = DataDirectory::is_known(data).and_then(|_| DataDirectory::check_whole(data));
+            Ok(known.map_err(EmbeddedError::from)?)
         }
     }
 }

@@ -1,0 +1,136 @@
+//! Whether everything is there that a start made.
+//!
+//! The first start makes a file, `first-start`, before anything else, and removes it when both engines are there. Where it
+//! is still found, an accident cut that start off, nothing was acknowledged yet, and the next start goes on with it.
+//! Everywhere else a part that is missing was taken away.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use super::{DATABASE_FILE, FORMAT_FILE, JOURNAL_DIRECTORY, OpenError, io_error, sync_directory};
+
+const BEGUN_FILE: &str = "first-start";
+
+/// The file in the journal's directory without which its engine would begin anew.
+const JOURNAL_VERSION_FILE: &str = "version";
+
+/// Notes, durably, that a first start begins.
+pub(super) fn note_begun(directory: &Path) -> Result<(), OpenError> {
+    let path = directory.join(BEGUN_FILE);
+    let made = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+    made.map_err(|source| io_error(&path, source))?;
+    sync_directory(directory)
+}
+
+/// Notes, durably, that there is everything.
+pub(super) fn note(directory: &Path) -> Result<(), OpenError> {
+    let path = directory.join(BEGUN_FILE);
+    match fs::remove_file(&path) {
+        Ok(()) => sync_directory(directory),
+        Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(io_error(&path, source)),
+    }
+}
+
+/// Refuses where a part is missing, unless all of it is, or the first start was cut off.
+pub(super) fn check(directory: &Path) -> Result<(), OpenError> {
+    if length(&directory.join(BEGUN_FILE))?.is_some() {
+        return Ok(());
+    }
+    let in_journal = format!("{JOURNAL_DIRECTORY}/{JOURNAL_VERSION_FILE}");
+    let parts = [FORMAT_FILE, DATABASE_FILE, in_journal.as_str()];
+    let mut missing = Vec::new();
+    for part in parts {
+        if length(&directory.join(part))?.unwrap_or(0) == 0 {
+            missing.push(part);
+        }
+    }
+    if missing.is_empty() || missing.len() == parts.len() {
+        return Ok(());
+    }
+    Err(OpenError::NotWhole { path: directory.to_owned(), missing: missing.join(" and ") })
+}
+
+/// How many bytes a file has; none where there is no file.
+fn length(path: &Path) -> Result<Option<u64>, OpenError> {
+    match fs::metadata(path) {
+        Ok(found) => Ok(Some(found.len())),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(source) => Err(io_error(path, source)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::DataDirectory;
+    use super::*;
+    use crate::open::tests::options;
+    use crate::{EmbeddedError, EmbeddedStore, Recovery};
+
+    /// A data directory after its first start.
+    fn started() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        drop(EmbeddedStore::open(options(directory.path())).unwrap());
+        directory
+    }
+
+    fn refusal(directory: &Path) -> String {
+        let error = EmbeddedStore::open(options(directory)).map(drop).unwrap_err();
+        assert!(matches!(error, EmbeddedError::Directory(OpenError::NotWhole { .. })), "{error}");
+        error.to_string()
+    }
+
+    fn remove_database(directory: &Path) {
+        for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            if entry.file_name().to_str().unwrap().starts_with(DATABASE_FILE) {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn half_a_directory_is_refused_by_what_it_lacks() {
+        let directory = started();
+        fs::remove_dir_all(directory.path().join(JOURNAL_DIRECTORY)).unwrap();
+        for _ in 0..2 {
+            let told = refusal(directory.path());
+            assert!(told.contains(directory.path().to_str().unwrap()), "{told}");
+            assert!(told.contains("journal/version is missing") && told.contains("restore a backup"), "{told}");
+        }
+        remove_database(directory.path());
+        assert!(refusal(directory.path()).contains("symbolon.db and journal/version are missing"));
+
+        let directory = started();
+        remove_database(directory.path());
+        assert!(refusal(directory.path()).contains("symbolon.db is missing"));
+
+        let directory = started();
+        fs::remove_file(directory.path().join(FORMAT_FILE)).unwrap();
+        assert!(refusal(directory.path()).contains("format is missing"));
+    }
+
+    #[test]
+    fn a_first_start_that_was_cut_off_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        drop(DataDirectory::open(directory.path()).unwrap());
+        let started = EmbeddedStore::records(options(directory.path())).unwrap();
+        drop(started);
+        assert!(directory.path().join(BEGUN_FILE).exists());
+        assert!(length(&directory.path().join(DATABASE_FILE)).unwrap().unwrap() > 0);
+        let store = EmbeddedStore::records(options(directory.path())).unwrap();
+        store.recover(&Recovery::of(&options(directory.path()))).unwrap();
+        assert!(!directory.path().join(BEGUN_FILE).exists());
+    }
+
+    #[test]
+    fn nothing_is_whole_and_other_files_are_nobodys_loss() {
+        let directory = tempfile::tempdir().unwrap();
+        DataDirectory::check_whole(&directory.path().join("none")).unwrap();
+        fs::write(directory.path().join("master.key"), "key").unwrap();
+        DataDirectory::check_whole(directory.path()).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        DataDirectory::check_whole(started().path()).unwrap();
+    }
+}

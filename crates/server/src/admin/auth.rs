@@ -10,19 +10,19 @@ use super::error::AdminError;
 use crate::app::App;
 use crate::http::Failure;
 
-/// Lets the bearer of the admin secret in. A wrong secret counts against its address.
+/// Lets the bearer of the admin secret in, whatever came from its address before. A wrong secret counts against it.
 ///
 /// # Errors
 /// 401; 429 for an address that tried too many wrong secrets.
 pub(super) fn check(app: &App, request: &Request<Body>, remote: Option<IpAddr>) -> Result<(), AdminError> {
     let Some(given) = bearer(request.headers()) else { return Err(AdminError::unauthenticated()) };
-    let (remote, now) = (remote.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)), app.now());
-    app.rate_limits.may_try_admin(remote, now).map_err(Failure::from)?;
     // Digests are compared, so that the time tells nothing of the secret, not even its length.
     let given = digest::sha256(&[given.as_bytes()]);
     if digest::constant_time_eq(&given, &**app.admin_secret.load()) {
         return Ok(());
     }
+    let (remote, now) = (remote.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)), app.now());
+    app.rate_limits.may_try_admin(remote, now).map_err(Failure::from)?;
     app.rate_limits.failed_admin(remote, now);
     Err(AdminError::unauthenticated())
 }

@@ -186,7 +186,7 @@ impl RateLimits {
         }
     }
 
-    /// Whether an admin secret may be tried now. Counts nothing.
+    /// Whether a wrong admin secret is told to be wrong now. Counts nothing.
     ///
     /// # Errors
     /// [`Limited`]: too many wrong ones came from this address.

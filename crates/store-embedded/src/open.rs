@@ -76,7 +76,8 @@ pub enum EmbeddedError {
     Migrated(PathBuf),
     #[error(
         "the clock says {now} ms but this data directory has seen {seen} ms, which is {behind} s later: set the clock, \
-         or run `symbolon serve --accept-clock` if the clock is right now"
+         or if it is right now start once with `symbolon serve --accept-clock`, as the user that the server runs as \
+         (docs/setup/operations.md, \"The data directory\")"
     )]
     ClockBehind { now: u64, seen: u64, behind: u64 },
 }

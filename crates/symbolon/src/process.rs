@@ -1,5 +1,6 @@
 //! The running process: opens the store, starts the server, obeys signals.
 
+pub(crate) mod owner;
 pub(crate) mod secrets;
 pub(crate) mod store;
 
@@ -56,8 +57,8 @@ pub(crate) enum ProcessError {
     #[error("what is stored was sealed under a master key, and there is none: put it into {} or configure it", .0.display())]
     NoMasterKey(std::path::PathBuf),
     #[error(
-        "the data directory {} (data_dir) belongs to user {owner}, and this command runs as user {user}: a server of \
-         user {owner} could not read what it writes. Run it as that user: setpriv --reuid={owner} --clear-groups \
+        "the data directory {} (data_dir) belongs to user {owner}, and this runs as user {user}: a server of user \
+         {owner} could not read what it writes. Run it as that user: setpriv --reuid={owner} --clear-groups \
          symbolon ... (docs/setup/systemd.md has the way for a unit with DynamicUser)", path.display()
     )]
     ForeignDirectory { path: std::path::PathBuf, owner: u32, user: u32 },
@@ -100,6 +101,9 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
         tracing::warn!(key = warning.key, "{}", warning.text);
     }
     store::check(&config)?;
+    if config.storage.cluster.is_none() {
+        owner::check_server(&config.storage.data_dir)?;
+    }
     let workers = serve::workers(config.listen.worker_threads);
     let bound = serve::bind(config.listen.public, config.listen.management, workers)?;
     config.bound(bound.public_address);

@@ -133,8 +133,11 @@ fn the_data_directory_of_somebody_else_is_left_alone() {
     // Its server can be asked all the same.
     place.run(&["client", "list"]).good();
     drop(server);
-    let told = place.run(&["client", "list"]).bad(1);
-    assert!(told.contains("data_dir") && told.contains("65534") && told.contains("setpriv"), "{told}");
+    for arguments in [&["client", "list"][..], &["serve"], &["serve", "--accept-clock"]] {
+        let told = place.run(arguments).bad(1);
+        let names_all = told.contains("data_dir") && told.contains("65534") && told.contains("setpriv");
+        assert!(names_all, "{arguments:?}: {told}");
+    }
     std::os::unix::fs::chown(place.path("data"), Some(0), None).unwrap();
     place.run(&["client", "list"]).good();
 }

@@ -1,8 +1,5 @@
 //! No server need run: the store is opened here, and the same router answers.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
@@ -15,14 +12,12 @@ use symbolon_server::app::App;
 use symbolon_server::clock::SystemClock;
 use symbolon_server::config::Config;
 use symbolon_server::jobs::{self, Jobs};
-use symbolon_store_embedded::EmbeddedError;
-use symbolon_store_embedded::directory::{DataDirectory, OpenError};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
 use super::ApiError;
 use crate::process::store::{self, Opened};
-use crate::process::{self, ProcessError};
+use crate::process::{self, ProcessError, owner};
 
 /// The provider without its listeners.
 pub(super) struct InProcess {
@@ -37,7 +32,7 @@ impl InProcess {
     /// Opens the store of a configuration: its data directory, or the cluster beside the nodes that run on it.
     pub(super) async fn open(config: Config) -> Result<Self, ProcessError> {
         if config.storage.cluster.is_none() {
-            check_owner(&config.storage.data_dir)?;
+            owner::check(&config.storage.data_dir)?;
         }
         let clock = SystemClock::start();
         let opened = store::open(&config, &clock).await?;
@@ -63,19 +58,4 @@ impl InProcess {
         self.jobs.finish().await;
         Ok(self.app.store.close().await?)
     }
-}
-
-/// Refuses a data directory of another user's, which root may write as well: the files that it leaves there would be
-/// root's. A server that holds the directory can be asked all the same.
-fn check_owner(directory: &Path) -> Result<(), ProcessError> {
-    let Ok(found) = fs::metadata(directory) else { return Ok(()) };
-    let (owner, user) = (found.uid(), rustix::process::geteuid().as_raw());
-    if owner == user {
-        return Ok(());
-    }
-    let path = directory.to_owned();
-    if DataDirectory::is_held(directory) {
-        return Err(EmbeddedError::from(OpenError::Locked(path)).into());
-    }
-    Err(ProcessError::ForeignDirectory { path, owner, user })
 }

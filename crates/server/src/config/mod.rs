@@ -137,6 +137,7 @@ impl Config {
         let listen = sections::listen::build(r);
         let http = sections::listen::build_http(r);
         let (mode, issuer) = sections::issuer::build(r, with_file, listen.public, listen.management);
+        sections::issuer::refuse_http_on_tls(r, mode, &issuer, listen.tls.is_some());
         let storage = sections::storage::build(r);
         let security = sections::security::build(r, mode, &issuer);
         let rate_limits = sections::limits::build(r);

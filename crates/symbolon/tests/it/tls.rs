@@ -35,8 +35,12 @@ fn management((certificate, key): &(String, String)) -> [(&'static str, &str); 2
     [("SYMBOLON_MANAGEMENT_TLS_CERTIFICATE_FILE", certificate), ("SYMBOLON_MANAGEMENT_TLS_KEY_FILE", key)]
 }
 
-pub(crate) fn public((certificate, key): &(String, String)) -> [(&'static str, &str); 2] {
-    [("SYMBOLON_TLS_CERTIFICATE_FILE", certificate), ("SYMBOLON_TLS_KEY_FILE", key)]
+pub(crate) fn public((certificate, key): &(String, String)) -> [(&'static str, &str); 3] {
+    [
+        ("SYMBOLON_ISSUER", "https://issuer.test"),
+        ("SYMBOLON_TLS_CERTIFICATE_FILE", certificate),
+        ("SYMBOLON_TLS_KEY_FILE", key),
+    ]
 }
 
 #[test]
@@ -132,8 +136,8 @@ fn http2_is_offered_only_where_it_is_spoken() {
     for (switch, negotiated) in [("true", &b"h2"[..]), ("false", b"http/1.1")] {
         let place = Place::new();
         let own = certificate(&place, "own", NAME);
-        let [certificate, key] = public(&own);
-        let _server = place.serve(&[certificate, key, ("SYMBOLON_HTTP_HTTP2", switch)]);
+        let with = [&public(&own)[..], &[("SYMBOLON_HTTP_HTTP2", switch)]].concat();
+        let _server = place.serve(&with);
         let mut client = Client::believing(&own.0);
         Arc::make_mut(&mut client.0).alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let name = ServerName::try_from(NAME).unwrap();

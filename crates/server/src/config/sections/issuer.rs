@@ -105,6 +105,16 @@ fn http_beyond_loopback(value: &Value) -> bool {
     url.scheme() == "http" && !loopback
 }
 
+/// A listener that speaks TLS answers nothing that an http issuer announces.
+pub(crate) fn refuse_http_on_tls(reader: &mut Reader, mode: Mode, issuer: &IssuerUrl, tls: bool) {
+    let known = !reader.failed("issuer") && (mode == Mode::Development || reader.said("issuer"));
+    if tls && known && !issuer.is_https() {
+        let mend = "set it to the https URL that clients use, as in issuer = \"https://login.example.com\", or leave out \
+                    `tls.certificate_file` and `tls.key_file`";
+        reader.refuse("issuer", "is http, and the public listener speaks TLS alone", mend);
+    }
+}
+
 /// Decides the mode and the issuer; `with_file` says whether there is a configuration file.
 pub(crate) fn build(
     reader: &mut Reader,

@@ -119,7 +119,7 @@ impl Fields {
 }
 
 /// A name out of a request, short enough to be repeated.
-fn clipped(name: &str) -> String {
+pub(super) fn clipped(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(64).collect()
 }
 

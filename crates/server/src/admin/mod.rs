@@ -127,6 +127,7 @@ async fn dispatch(
 ) -> Result<Response, AdminError> {
     let address = remote(&request);
     auth::check(&app, &request, address)?;
+    operation.check_query(request.uri().query().unwrap_or_default())?;
     let (mut parts, body) = request.into_parts();
     let path: Vec<_> = match RawPathParams::from_request_parts(&mut parts, &()).await {
         Ok(found) => found.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use http::Method;
 use serde_json::Value;
+use symbolon_protocol::params::Params;
 
 use super::call::{Call, Payload};
-use super::error::Answer;
+use super::error::{AdminError, Answer};
+use super::fields::clipped;
 
 type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
 pub(super) type Run = Arc<dyn Fn(Call, Payload) -> Running + Send + Sync>;
@@ -148,6 +150,19 @@ impl Operation {
     pub(super) fn query(mut self, parameters: &[Parameter]) -> Self {
         self.query.extend_from_slice(parameters);
         self
+    }
+
+    /// Refuses a query parameter that it does not have: a filter with a slip in its name would let everything through.
+    pub(super) fn check_query(&self, query: &str) -> Result<(), AdminError> {
+        let params = Params::parse(query.as_bytes())?;
+        let known = |name: &str| self.query.iter().any(|parameter| parameter.name == name);
+        let Some((unknown, _)) = params.iter().find(|(name, _)| !known(name)) else { return Ok(()) };
+        let names: Vec<_> = self.query.iter().map(|parameter| parameter.name).collect();
+        let mend = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let unknown = clipped(unknown);
+        Err(AdminError::invalid(format!(
+            "{unknown} is no query parameter of this operation, which has {mend}"
+        )))
     }
 
     /// It is about the installation and not about one issuer.

@@ -10,6 +10,7 @@
 
 mod abandoned;
 mod admin;
+mod admin_query;
 mod authorize;
 mod bad_input;
 mod client_authentication;

@@ -25,6 +25,7 @@ use super::call::Call;
 use super::error::AdminError;
 use super::fields::Fields;
 use super::operation::{Operation, reference};
+use super::users::VERIFIED;
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
@@ -54,6 +55,7 @@ pub(super) fn operations() -> Vec<Operation> {
             families::begin,
         ),
         Operation::get("/users/export", "Lists every user, a line each", export::users)
+            .query(&[VERIFIED])
             .answers(200, reference("User"))
             .streamed(),
         Operation::get("/clients/export", "Lists every client, a line each", export::clients)

@@ -23,13 +23,17 @@ use crate::http::Failure;
 
 pub(super) use record::{Described, GivenPassword, id, password, view};
 
+/// The filter of listing and export.
+pub(super) const VERIFIED: Parameter =
+    Parameter { name: "verified", kind: "boolean", about: "Whether the address is verified." };
+
 pub(super) fn operations() -> Vec<Operation> {
     const ONE: &str = "/users/{user_id}";
     const SESSIONS: &str = "/users/{user_id}/sessions";
     let filters = [
         Parameter { name: "search", kind: "string", about: "Part of an e-mail address, name or id." },
         Parameter { name: "email", kind: "string", about: "Exactly this e-mail address, whatever its case." },
-        Parameter { name: "verified", kind: "boolean", about: "Whether the address is verified." },
+        VERIFIED,
     ];
     let user = || wrapped("user", "User");
     let ended = json!({ "type": "object", "properties": { "ended": { "type": "integer" } } });

@@ -19,16 +19,10 @@ const JOURNAL_DIRECTORY: &str = "journal";
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it open.
-    #[error(
-        "the data directory {} is in use by another process: stop that one, or name another directory by data_dir",
-        .0.display()
-    )]
+    #[error("the data directory {} {}: {}", .0.display(), self.problem(), self.mend())]
     Locked(PathBuf),
     /// A newer program has written it.
-    #[error(
-        "the data directory {} has format {found}, this program knows formats up to {FORMAT_VERSION}: \
-         start the newer program again, or restore a backup made before the upgrade", path.display()
-    )]
+    #[error("the data directory {} {}: {}", path.display(), self.problem(), self.mend())]
     NewerFormat {
         /// The directory.
         path: PathBuf,
@@ -36,19 +30,15 @@ pub enum OpenError {
         found: u32,
     },
     /// The `format` file is not a number, so this may not be our directory at all.
-    #[error("{} does not hold a format version: name another directory by data_dir, or restore a backup", .0.display())]
+    #[error("the data directory {} {}: {}", .0.display(), self.problem(), self.mend())]
     BadFormat(PathBuf),
     /// A part of what a start made there is gone.
-    #[error(
-        "the data directory {} (data_dir) is not whole: {missing} {}: put back what was taken out of it, restore a \
-         backup into a fresh directory, or remove the whole directory to begin anew",
-        path.display(), if missing.contains(" and ") { "are missing" } else { "is missing" }
-    )]
+    #[error("the data directory {} (data_dir) {}: {}", path.display(), self.problem(), self.mend())]
     NotWhole {
         /// The directory.
         path: PathBuf,
         /// What is missing there.
-        missing: String,
+        missing: Vec<&'static str>,
     },
     /// The operating system refused.
     #[error("{}: {source}", path.display())]
@@ -58,6 +48,42 @@ pub enum OpenError {
         /// The system's answer.
         source: io::Error,
     },
+}
+
+impl OpenError {
+    /// What is wrong with the directory.
+    #[must_use]
+    pub fn problem(&self) -> String {
+        match self {
+            Self::Locked(_) => "is in use by another process".to_owned(),
+            Self::NewerFormat { found, .. } => {
+                format!("has format {found}, and this program knows formats up to {FORMAT_VERSION}")
+            }
+            Self::BadFormat(_) => format!("has a file `{FORMAT_FILE}` that holds no format version"),
+            Self::NotWhole { missing, .. } => {
+                let are = if missing.len() == 1 { "is" } else { "are" };
+                format!("is not whole: {} {are} missing", missing.join(" and "))
+            }
+            Self::Io { path, source } => format!("cannot be used: {}: {source}", path.display()),
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub const fn mend(&self) -> &'static str {
+        match self {
+            Self::Locked(_) => "stop that one, or name another directory by data_dir",
+            Self::NewerFormat { .. } => {
+                "start the newer program again, or restore a backup made before the upgrade"
+            }
+            Self::BadFormat(_) => "name another directory by data_dir, or restore a backup",
+            Self::NotWhole { .. } => {
+                "put back what was taken out of it, restore a backup into a fresh directory, or remove the whole \
+                 directory to begin anew"
+            }
+            Self::Io { .. } => "name a directory that belongs to the user whom the server runs as",
+        }
+    }
 }
 
 /// An open data directory. Holds the lock until it is dropped.
@@ -77,8 +103,9 @@ impl DataDirectory {
         let path = path.into();
         create_directory(&path)?;
         let lock = take_lock(&path)?;
+        let known = Self::is_known(&path)?;
         Self::check_whole(&path)?;
-        if !Self::is_known(&path)? {
+        if !known {
             whole::note_begun(&path)?;
             write_format(&path)?;
         }
@@ -100,7 +127,7 @@ impl DataDirectory {
             Ok(text) => text,
             Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(source) if source.kind() == io::ErrorKind::InvalidData => {
-                return Err(OpenError::BadFormat(file));
+                return Err(OpenError::BadFormat(path.to_owned()));
             }
             Err(source) => return Err(io_error(&file, source)),
         };
@@ -109,7 +136,7 @@ impl DataDirectory {
                 Err(OpenError::NewerFormat { path: path.to_owned(), found })
             }
             Ok(1..) => Ok(true),
-            Ok(0) | Err(_) => Err(OpenError::BadFormat(file)),
+            Ok(0) | Err(_) => Err(OpenError::BadFormat(path.to_owned())),
         }
     }
 

@@ -23,7 +23,7 @@ use symbolon_server::jobs;
 use symbolon_server::serve::{self, ServeError, Server};
 use symbolon_server::telemetry::{Logging, LoggingError, LoggingOptions, Registry};
 use symbolon_store::StoreError;
-use symbolon_store_cluster::{ClusterError, PostgresError};
+use symbolon_store_cluster::ClusterError;
 use symbolon_store_embedded::EmbeddedError;
 use symbolon_store_embedded::directory::OpenError;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -40,10 +40,6 @@ pub(crate) enum ProcessError {
     Store(#[from] EmbeddedError),
     #[error("the cluster store cannot be opened: {0}")]
     Cluster(#[from] ClusterError),
-    #[error(
-        "postgres.url: {0}; write it as in \"postgres://user:password@host:5432/database?sslmode=require\""
-    )]
-    PostgresUrl(#[from] PostgresError),
     #[error(transparent)]
     Records(#[from] StoreError),
     #[error(transparent)]
@@ -97,10 +93,10 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
         ..LoggingOptions::default()
     })?;
     let clock = SystemClock::start();
-    for warning in config.warnings().iter().chain(&config.check_files(clock.now())?) {
+    let of_files = config.check_files(clock.now(), store::check(&config))?;
+    for warning in config.warnings().iter().chain(&of_files) {
         tracing::warn!(key = warning.key, "{}", warning.text);
     }
-    store::check(&config)?;
     if config.storage.cluster.is_none() {
         owner::check_server(&config.storage.data_dir)?;
     }

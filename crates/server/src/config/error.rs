@@ -17,6 +17,17 @@ impl Mistake {
     }
 }
 
+/// What somebody found wrong with the value of a key, who knows more of what it names than the configuration does.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The key.
+    pub key: &'static str,
+    /// What is wrong.
+    pub problem: String,
+    /// How to mend it.
+    pub mend: String,
+}
+
 /// One mistake in the configuration.
 #[derive(Debug)]
 pub struct ConfigError {

@@ -13,7 +13,7 @@ use url::Url;
 use super::error::Mistake;
 use super::sections::listen::TlsFiles;
 use super::tls::{TlsError, doubts};
-use super::{Config, ConfigError, ConfigErrors, Warning};
+use super::{Config, ConfigError, ConfigErrors, Finding, Warning};
 
 /// The file in the data directory with the master key that the server made for itself.
 const MASTER_KEY_FILE: &str = "master.key";
@@ -31,15 +31,21 @@ const MANAGEMENT: TlsKeys =
 impl Config {
     /// Reads the certificates and keys of both listeners, and looks at the data directory. Nothing is changed.
     /// The warnings name what starts, but will turn clients away: a certificate that is over, or for other names.
+    /// `found` is what the caller has found wrong beside that; what concerns a key that is reported already is left out.
     ///
     /// # Errors
     /// Every mistake at once, as of [`Config::load`].
-    pub fn check_files(&self, now: Timestamp) -> Result<Vec<Warning>, ConfigErrors> {
+    pub fn check_files(&self, now: Timestamp, found: Vec<Finding>) -> Result<Vec<Warning>, ConfigErrors> {
         let mut errors = Vec::new();
         let warnings = self.look_at_tls(now, &mut errors);
         if self.storage.cluster.is_none() {
             let looked_at = usable_directory(&self.storage.data_dir).and_then(|()| self.kept_master_key());
             errors.extend(looked_at.err().map(|mistake| self.settings.mistake("data_dir", mistake)));
+        }
+        for one in found {
+            if !errors.iter().any(|error| error.key == one.key) {
+                errors.push(self.mistake(one));
+            }
         }
         ConfigErrors::check(errors).map(|()| warnings)
     }

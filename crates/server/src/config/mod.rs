@@ -34,7 +34,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 pub use environment::IGNORED_ENV;
-pub use error::{ConfigError, ConfigErrors};
+pub use error::{ConfigError, ConfigErrors, Finding};
 pub use key::{Key, Kind, Reload, Weakens, keys};
 pub use reference::reference;
 pub use reload::ReloadDiff;
@@ -159,6 +159,23 @@ impl Config {
             settings,
             warnings,
         })
+    }
+
+    /// Refuses the configuration for what was found, if anything was.
+    ///
+    /// # Errors
+    /// As of [`Config::load`].
+    pub fn refuse(&self, found: Vec<Finding>) -> Result<(), ConfigErrors> {
+        ConfigErrors::check(found.into_iter().map(|one| self.mistake(one)).collect())
+    }
+
+    /// Which of two keys a secret comes from, as `postgres.url` and `postgres.url_file`.
+    pub fn secret_from(&self, value: &'static str, file: &'static str) -> &'static str {
+        self.settings.secret_from(value, file)
+    }
+
+    fn mistake(&self, found: Finding) -> ConfigError {
+        self.settings.mistake(found.key, error::Mistake::new(found.problem, found.mend))
     }
 
     /// Every setting that weakens something, for the log at start.

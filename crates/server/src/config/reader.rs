@@ -92,7 +92,7 @@ impl Reader {
 
     /// The secret of `path`, from its value or from the file that `file` names; the higher source wins.
     pub(super) fn secret(&mut self, path: &'static str, file: &'static str) -> Option<SecretString> {
-        let (value_rank, file_rank) = (self.rank(path), self.rank(file));
+        let (value_rank, file_rank) = (self.settings.rank(path), self.settings.rank(file));
         if value_rank == file_rank {
             if value_rank > 0 {
                 self.refuse(
@@ -127,12 +127,7 @@ impl Reader {
 
     /// Which of the two keys [`Reader::secret`] takes the secret from.
     pub(super) fn secret_from(&self, path: &'static str, file: &'static str) -> &'static str {
-        if self.rank(file) > self.rank(path) { file } else { path }
-    }
-
-    /// The precedence of the source of a value; 0 without one.
-    fn rank(&self, path: &str) -> u8 {
-        self.settings.get(path).filter(|setting| setting.value.is_some()).map_or(0, |s| s.source.rank())
+        self.settings.secret_from(path, file)
     }
 
     /// A key that must have a value has none: reported once, unless its value already failed.

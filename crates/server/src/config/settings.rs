@@ -64,6 +64,16 @@ impl Settings {
         self.0.get(path)
     }
 
+    /// The precedence of the source of a value; 0 without one.
+    pub(super) fn rank(&self, path: &str) -> u8 {
+        self.get(path).filter(|setting| setting.value.is_some()).map_or(0, |setting| setting.source.rank())
+    }
+
+    /// Which of two keys a secret comes from: that of its value, or that of the file that holds it.
+    pub(super) fn secret_from(&self, path: &'static str, file: &'static str) -> &'static str {
+        if self.rank(file) > self.rank(path) { file } else { path }
+    }
+
     /// Fills in what being unset means, for `config show`.
     pub(super) fn fill(&mut self, path: &str, value: Value) {
         if let Some(setting) = self.0.get_mut(path) {

@@ -9,12 +9,12 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::{DATABASE_FILE, FORMAT_FILE, JOURNAL_DIRECTORY, OpenError, io_error, sync_directory};
+use super::{DATABASE_FILE, FORMAT_FILE, OpenError, io_error, sync_directory};
 
 const BEGUN_FILE: &str = "first-start";
 
-/// The file in the journal's directory without which its engine would begin anew.
-const JOURNAL_VERSION_FILE: &str = "version";
+/// The file of the journal without which its engine would begin anew.
+const JOURNAL_VERSION_FILE: &str = "journal/version";
 
 /// Notes, durably, that a first start begins.
 pub(super) fn note_begun(directory: &Path) -> Result<(), OpenError> {
@@ -39,8 +39,7 @@ pub(super) fn check(directory: &Path) -> Result<(), OpenError> {
     if length(&directory.join(BEGUN_FILE))?.is_some() {
         return Ok(());
     }
-    let in_journal = format!("{JOURNAL_DIRECTORY}/{JOURNAL_VERSION_FILE}");
-    let parts = [FORMAT_FILE, DATABASE_FILE, in_journal.as_str()];
+    let parts = [FORMAT_FILE, DATABASE_FILE, JOURNAL_VERSION_FILE];
     let mut missing = Vec::new();
     for part in parts {
         if length(&directory.join(part))?.unwrap_or(0) == 0 {
@@ -50,21 +49,23 @@ pub(super) fn check(directory: &Path) -> Result<(), OpenError> {
     if missing.is_empty() || missing.len() == parts.len() {
         return Ok(());
     }
-    Err(OpenError::NotWhole { path: directory.to_owned(), missing: missing.join(" and ") })
+    Err(OpenError::NotWhole { path: directory.to_owned(), missing })
 }
 
 /// How many bytes a file has; none where there is no file.
 fn length(path: &Path) -> Result<Option<u64>, OpenError> {
     match fs::metadata(path) {
         Ok(found) => Ok(Some(found.len())),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
         Err(source) => Err(io_error(path, source)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::DataDirectory;
+    use super::super::{DataDirectory, JOURNAL_DIRECTORY};
     use super::*;
     use crate::open::tests::options;
     use crate::{EmbeddedError, EmbeddedStore, Recovery};
@@ -97,7 +98,10 @@ mod tests {
         for _ in 0..2 {
             let told = refusal(directory.path());
             assert!(told.contains(directory.path().to_str().unwrap()), "{told}");
-            assert!(told.contains("journal/version is missing") && told.contains("restore a backup"), "{told}");
+            assert!(
+                told.contains("journal/version is missing") && told.contains("restore a backup"),
+                "{told}"
+            );
         }
         remove_database(directory.path());
         assert!(refusal(directory.path()).contains("symbolon.db and journal/version are missing"));

@@ -14,8 +14,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("check", matches)) => {
             let config = load(matches)?;
-            store::check(&config)?;
-            let of_files = config.check_files(SystemClock::start().now())?;
+            let of_files = config.check_files(SystemClock::start().now(), store::check(&config))?;
             for warning in config.warnings().iter().chain(&of_files) {
                 writeln!(out, "warning: {}: {}", warning.key, warning.text)?;
             }

@@ -73,7 +73,7 @@ impl CommandError {
     pub(crate) fn exit_code(&self) -> ExitCode {
         let usage = match self {
             Self::Config(_) | Self::Usage(_) => true,
-            Self::Process(error) => matches!(error, ProcessError::Config(_) | ProcessError::PostgresUrl(_)),
+            Self::Process(error) => matches!(error, ProcessError::Config(_)),
             Self::Api(error) => error.is_usage(),
             Self::Migrate(error) => error.is_usage(),
             // It could not run, which is not what it would say of a provider that failed.

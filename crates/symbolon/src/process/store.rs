@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use symbolon_crypto::random::SystemRandom;
 use symbolon_server::clock::{Clock, SystemClock};
-use symbolon_server::config::{Cluster, Config};
+use symbolon_server::config::{Cluster, Config, Finding};
 use symbolon_store::port::{Issuers, Store};
 use symbolon_store_cluster::{ClusterOptions, ClusterStore, PostgresOptions, RedisOptions, ReplicaPolicy};
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::directory::DataDirectory;
 use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
-use symbolon_store_embedded::{EmbeddedError, EmbeddedOptions, EmbeddedStore, Recovery};
+use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Recovery};
 use tokio::runtime::Runtime;
 use tokio::task::JoinError;
 
@@ -101,24 +101,33 @@ pub(crate) async fn open_records(
         let recovery = Some((Arc::clone(&store), recovery));
         return Ok(Opened { store, directory, is_new, recovery, _io: None });
     };
-    check(config)?;
+    config.refuse(check(config))?;
     let io = OwnRuntime::new(threads)?;
     let opened = io.run(ClusterStore::open(options)).await??;
     let is_new = opened.issuers().await?.is_empty();
     Ok(Opened { store: Arc::new(opened), directory: None, is_new, recovery: None, _io: Some(io) })
 }
 
-/// Whether the URLs can be read by the engines' clients, and the data directory by this program, beyond what the
-/// configuration checks itself. Nothing is connected or made.
-pub(crate) fn check(config: &Config) -> Result<(), ProcessError> {
-    match &config.storage.cluster {
-        Some(cluster) => Ok(postgres(cluster).check()?),
+/// What is wrong with the URLs as the engines' clients read them, or with the data directory as this program does, beyond
+/// what the configuration checks itself. Nothing is connected or made.
+pub(crate) fn check(config: &Config) -> Vec<Finding> {
+    let found = match &config.storage.cluster {
+        Some(cluster) => postgres(cluster).check().err().map(|error| Finding {
+            key: config.secret_from("postgres.url", "postgres.url_file"),
+            problem: error.to_string(),
+            mend: "write it as in \"postgres://user:password@host:5432/database?sslmode=require\"".into(),
+        }),
         None => {
             let data = &config.storage.data_dir;
             let known = DataDirectory::is_known(data).and_then(|_| DataDirectory::check_whole(data));
-            Ok(known.map_err(EmbeddedError::from)?)
+            known.err().map(|error| Finding {
+                key: "data_dir",
+                problem: error.problem(),
+                mend: error.mend().to_owned(),
+            })
         }
-    }
+    };
+    found.into_iter().collect()
 }
 
 /// The engines of a configuration; none where it has the embedded store.

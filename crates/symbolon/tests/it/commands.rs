@@ -115,9 +115,18 @@ fn a_data_directory_of_a_newer_program_is_told_by_the_check_too() {
     std::fs::create_dir(place.path("data")).unwrap();
     std::fs::write(place.path("data/format"), "99\n").unwrap();
     for arguments in [&["config", "check"][..], &["serve"]] {
-        let told = place.run(arguments).bad(1);
-        assert!(told.contains("format 99"), "{told}");
+        let told = place.run(arguments).bad(2);
+        assert!(told.contains("data_dir = \"data\" (env SYMBOLON_DATA_DIR): has format 99"), "{told}");
     }
+    // Beside every other mistake.
+    let tls = ("SYMBOLON_MANAGEMENT_TLS_CERTIFICATE_FILE", "/nonexistent/a.pem");
+    let key = ("SYMBOLON_MANAGEMENT_TLS_KEY_FILE", "/nonexistent/a.key");
+    let told = place.run_with(&["config", "check"], &[tls, key], "").bad(2);
+    assert!(told.contains("has format 99") && told.contains("management_tls.certificate_file"), "{told}");
+    std::fs::remove_file(place.path("data/format")).unwrap();
+    std::fs::create_dir(place.path("data/format")).unwrap();
+    let told = place.run(&["config", "check"]).bad(2);
+    assert!(told.contains("data_dir = \"data\"") && told.contains("data/format: "), "{told}");
 }
 
 /// What root wrote, the service's user could not read.

@@ -38,7 +38,7 @@ fn a_node_has_its_engines_and_no_data_directory() {
     assert_eq!(of_node.redis_prefix, "symbolon");
     let config = production(&node(&[("SYMBOLON_DATA_DIR", "/proc/none")])).unwrap();
     assert_eq!((config.mode, config.warnings()), (Mode::Production, &[][..]));
-    config.check_files(symbolon_protocol::time::Timestamp::from_millis(0)).unwrap();
+    config.check_files(symbolon_protocol::time::Timestamp::from_millis(0), Vec::new()).unwrap();
     assert!(production(&[]).unwrap().storage.cluster.is_none());
 }
 

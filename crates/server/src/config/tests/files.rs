@@ -6,6 +6,7 @@ use rcgen::{CertificateParams, CertifiedIssuer, KeyPair};
 use symbolon_protocol::time::Timestamp;
 
 use super::*;
+use crate::config::Finding;
 
 const DAY: u64 = 86_400;
 /// 2026-01-01.
@@ -61,7 +62,7 @@ fn day(number: u64) -> Timestamp {
 
 /// The one mistake, in all these parts.
 fn assert_mistake(config: &Config, parts: &[&str]) {
-    let report = config.check_files(day(1)).unwrap_err().to_string();
+    let report = config.check_files(day(1), Vec::new()).unwrap_err().to_string();
     assert!(report.starts_with("1 mistake"), "{report}");
     for part in parts {
         assert!(report.contains(part), "{part:?} in {report}");
@@ -69,7 +70,7 @@ fn assert_mistake(config: &Config, parts: &[&str]) {
 }
 
 fn warnings(config: &Config, now: Timestamp) -> Vec<String> {
-    let warnings = config.check_files(now).unwrap();
+    let warnings = config.check_files(now, Vec::new()).unwrap();
     assert!(warnings.iter().all(|warning| warning.key == "tls.certificate_file"));
     warnings.into_iter().map(|warning| warning.text).collect()
 }
@@ -173,7 +174,8 @@ fn a_certificate_for_another_host_is_warned_of() {
 fn a_data_directory_that_cannot_be_is_named() {
     let files = Files::new();
     let file = files.write("file", "");
-    let check = |path: &str| production(&[("SYMBOLON_DATA_DIR", path)]).unwrap().check_files(day(1));
+    let check =
+        |path: &str| production(&[("SYMBOLON_DATA_DIR", path)]).unwrap().check_files(day(1), Vec::new());
     for (path, problem) in [
         (file.clone(), "is not a directory".to_owned()),
         (format!("{file}/data"), format!("cannot be made: {file} is not a directory")),
@@ -195,7 +197,11 @@ fn a_master_key_beside_the_data_is_read_where_there_is_no_other() {
     let data = files.path(".");
     let check = |env: &[(&str, &str)]| {
         let env = [&[("SYMBOLON_DATA_DIR", &*data)], env].concat();
-        production(&env).unwrap().check_files(day(1)).map(drop).map_err(|errors| errors.to_string())
+        production(&env)
+            .unwrap()
+            .check_files(day(1), Vec::new())
+            .map(drop)
+            .map_err(|errors| errors.to_string())
     };
     files.write("master.key", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n");
     check(&[]).unwrap();
@@ -208,4 +214,25 @@ fn a_master_key_beside_the_data_is_read_where_there_is_no_other() {
     assert!(report.contains("master_key_file"), "{report}");
     check(&[("SYMBOLON_MASTER_KEY", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")])
         .unwrap();
+}
+
+#[test]
+fn what_the_caller_found_is_told_with_the_rest_and_once_for_each_key() {
+    let files = Files::new();
+    let found = |key| Finding { key, problem: "is odd".into(), mend: "make it even".into() };
+    let env = [
+        ("SYMBOLON_DATA_DIR", &*files.write("file", "")),
+        ("SYMBOLON_MANAGEMENT_TLS_CERTIFICATE_FILE", "/nonexistent/a.pem"),
+        ("SYMBOLON_MANAGEMENT_TLS_KEY_FILE", "/nonexistent/a.key"),
+    ];
+    let config = production(&env).unwrap();
+    let report =
+        config.check_files(day(1), vec![found("data_dir"), found("issuer")]).unwrap_err().to_string();
+    assert!(
+        report.contains("is not a directory") && report.contains("management_tls.certificate_file"),
+        "{report}"
+    );
+    let told = "issuer = \"https://login.example.com\" (env SYMBOLON_ISSUER): is odd; make it even";
+    assert!(report.contains(told) && report.matches("data_dir").count() == 1, "{report}");
+    assert!(config.refuse(Vec::new()).is_ok() && config.refuse(vec![found("issuer")]).is_err());
 }

@@ -126,6 +126,20 @@ impl MasterKey {
         hex(&self.id)
     }
 
+    /// Whether it is the key that a value was sealed under. Nothing is opened.
+    ///
+    /// # Errors
+    /// [`SealError::WrongKey`], [`SealError::Corrupt`], [`SealError::UnknownVersion`]
+    pub fn check(&self, sealed: &[u8]) -> Result<(), SealError> {
+        let (header, _) = sealed.split_first_chunk::<HEADER_LEN>().ok_or(SealError::Corrupt)?;
+        let [version, id @ ..] = header;
+        match *version {
+            VERSION if *id == self.id => Ok(()),
+            VERSION => Err(SealError::WrongKey { sealed_by: hex(id), given: self.id() }),
+            other => Err(SealError::UnknownVersion(other)),
+        }
+    }
+
     /// Derives a secret for another purpose (HKDF, [`digest::derive`]).
     pub fn derive(&self, label: &str) -> SecretArray<32> {
         digest::derive(&self.secret, label)
@@ -153,15 +167,9 @@ impl MasterKey {
     /// # Errors
     /// [`SealError::WrongKey`], [`SealError::Corrupt`], [`SealError::UnknownVersion`]
     pub fn open(&self, aad: &[u8], sealed: &[u8]) -> Result<SecretBytes, SealError> {
+        self.check(sealed)?;
         let (header, rest) = sealed.split_first_chunk::<HEADER_LEN>().ok_or(SealError::Corrupt)?;
         let (nonce, ciphertext) = rest.split_first_chunk::<NONCE_LEN>().ok_or(SealError::Corrupt)?;
-        let [version, id @ ..] = header;
-        if *version != VERSION {
-            return Err(SealError::UnknownVersion(*version));
-        }
-        if *id != self.id {
-            return Err(SealError::WrongKey { sealed_by: hex(id), given: self.id() });
-        }
         let bound = Aad::from([header, aad].concat());
         let mut body = Zeroizing::new(ciphertext.to_vec());
         let nonce = Nonce::assume_unique_for_key(*nonce);
@@ -245,6 +253,8 @@ mod tests {
             key(2).open(b"record", &sealed).err(),
             Some(SealError::WrongKey { sealed_by: key(1).id(), given: key(2).id() })
         );
+        assert_eq!(key(2).check(&sealed), key(2).open(b"record", &sealed).map(drop));
+        assert_eq!((key(1).check(&sealed), key(1).check(&sealed[..5])), (Ok(()), Err(SealError::Corrupt)));
         assert_eq!(key(1).open(b"other record", &sealed).err(), Some(SealError::Corrupt));
         assert_eq!(key(1).open(b"record", &sealed[..sealed.len() - 1]).err(), Some(SealError::Corrupt));
         assert_eq!(key(1).open(b"record", &sealed[..20]).err(), Some(SealError::Corrupt));

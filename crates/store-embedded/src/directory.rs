@@ -12,10 +12,10 @@ pub const FORMAT_VERSION: u32 = 1;
 
 const LOCK_FILE: &str = "lock";
 const FORMAT_FILE: &str = "format";
-const DATABASE_FILE: &str = "symbolon.db";
+pub(crate) const DATABASE_FILE: &str = "symbolon.db";
 const JOURNAL_DIRECTORY: &str = "journal";
 
-/// Why a data directory could not be opened.
+/// Why a data directory could not be opened. Each is told as [`problem`](Self::problem) and [`mend`](Self::mend).
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it open.

@@ -17,6 +17,7 @@ pub mod fatal;
 pub mod free_space;
 pub mod freeze;
 pub mod journal;
+pub mod sealed;
 pub mod transfer;
 
 mod assertion;

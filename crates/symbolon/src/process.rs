@@ -1,5 +1,6 @@
 //! The running process: opens the store, starts the server, obeys signals.
 
+pub(crate) mod master_key;
 pub(crate) mod owner;
 pub(crate) mod secrets;
 pub(crate) mod store;
@@ -105,7 +106,7 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     config.bound(bound.public_address);
     let mut opened = store::open_records(&config, &clock, accept_clock, workers / 2).await?;
     let (app, first_start) = make_app(config, &opened, &clock).await?;
-    app.load_issuers().await?;
+    master_key::load_issuers(&app).await?;
     let demo = match app.config.load().mode {
         Mode::Development => Some(demo::prepare(&app).await?),
         Mode::Production => None,

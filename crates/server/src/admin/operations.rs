@@ -1,12 +1,13 @@
 //! What concerns the whole installation: backups, and the master key that everything is sealed under.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use symbolon_crypto::seal::MasterKey;
+use symbolon_crypto::seal::{MasterKey, SealError};
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::issuer::Issuer;
@@ -172,8 +173,11 @@ async fn rewrapped(call: Call, new: Arc<MasterKey>) -> Answer {
 }
 
 async fn read(path: &Path) -> Result<SecretString, AdminError> {
-    let text = tokio::fs::read_to_string(path).await;
-    text.map(SecretString::new).map_err(|error| AdminError::invalid(format!("{}: {error}", path.display())))
+    let text = tokio::fs::read_to_string(path).await.map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => SealError::MasterKey.to_string(),
+        _ => error.to_string(),
+    });
+    text.map(SecretString::new).map_err(|why| AdminError::invalid(format!("{}: {why}", path.display())))
 }
 
 /// How many issuers and keys are sealed under the new key: all of them, in one transaction.

@@ -62,13 +62,17 @@ impl Config {
 
     /// The master key beside the data, which counts where the configuration has none.
     fn kept_master_key(&self) -> Result<(), Mistake> {
-        const MEND: &str = "put the right key there again, or name it with `master_key_file`";
+        const MEND: &str = "put the right key there again, as base64 or 64 hexadecimal digits, or name it with \
+                            `master_key_file`";
         if self.security.master_key.is_some() {
             return Ok(());
         }
         let text = match std::fs::read_to_string(self.storage.data_dir.join(MASTER_KEY_FILE)) {
             Ok(text) => SecretString::new(text),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(Mistake::new(format!("has a {MASTER_KEY_FILE} of raw bytes and no text"), MEND));
+            }
             Err(error) => {
                 return Err(Mistake::new(
                     format!("has a {MASTER_KEY_FILE} that cannot be read: {error}"),

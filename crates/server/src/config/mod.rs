@@ -174,6 +174,14 @@ impl Config {
         self.settings.secret_from(value, file)
     }
 
+    /// The key that the master key comes from: its own, its file's, or that of the data directory in which it lies.
+    pub fn master_key_from(&self) -> &'static str {
+        match self.security.master_key {
+            Some(_) => self.secret_from("master_key", "master_key_file"),
+            None => "data_dir",
+        }
+    }
+
     fn mistake(&self, found: Finding) -> ConfigError {
         self.settings.mistake(found.key, error::Mistake::new(found.problem, found.mend))
     }

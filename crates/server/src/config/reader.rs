@@ -1,5 +1,6 @@
 //! Typed access to the settings for the sections, which collect their mistakes and warnings here.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -117,6 +118,11 @@ impl Reader {
                 let line = text.strip_suffix('\n').unwrap_or(text);
                 let secret = line.strip_suffix('\r').unwrap_or(line);
                 Some(SecretString::from(secret))
+            }
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                let mend = "write it as one line of text, as in head -c 32 /dev/urandom | base64";
+                self.refuse(file, "holds raw bytes and no text", mend);
+                None
             }
             Err(error) => {
                 self.refuse(file, format!("cannot be read: {error}"), "name a file that the server may read");

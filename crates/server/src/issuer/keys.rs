@@ -7,7 +7,7 @@ use bytes::Bytes;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::key::SigningKey;
 use symbolon_crypto::random::{self, Random};
-use symbolon_crypto::seal::MasterKey;
+use symbolon_crypto::seal::{MasterKey, SealError};
 use symbolon_crypto::secret::SecretArray;
 use symbolon_protocol::discovery;
 use symbolon_protocol::id::{IssuerId, Kid};
@@ -32,8 +32,20 @@ pub enum IssuerError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Keys(#[from] KeyRingError),
+    #[error(transparent)]
+    Seal(#[from] SealError),
     #[error("{0}")]
     Crypto(String),
+}
+
+impl IssuerError {
+    /// Why something sealed could not be opened, where that is what went wrong.
+    pub const fn seal(&self) -> Option<&SealError> {
+        match self {
+            Self::Seal(error) | Self::Keys(KeyRingError::Sealed { source: error, .. }) => Some(error),
+            _ => None,
+        }
+    }
 }
 
 fn crypto(error: impl std::fmt::Display) -> IssuerError {
@@ -57,7 +69,7 @@ pub fn new_issuer(
     random: &dyn Random,
 ) -> Result<Issuer, IssuerError> {
     let secret = SecretArray::new(random::bytes::<32>(random));
-    let sealed_secret = master.seal(&secret_aad(&id), secret.expose()).map_err(crypto)?;
+    let sealed_secret = master.seal(&secret_aad(&id), secret.expose())?;
     Ok(Issuer { id, url: url.to_owned(), sealed_secret, created_at: now })
 }
 
@@ -74,7 +86,7 @@ pub fn new_key(
 ) -> Result<KeyRecord, IssuerError> {
     let key = SigningKey::generate(algorithm, None).map_err(crypto)?;
     let pkcs8 = key.to_pkcs8().map_err(crypto)?;
-    let sealed = master.seal(&aad(issuer, key.kid()), pkcs8.expose()).map_err(crypto)?;
+    let sealed = master.seal(&aad(issuer, key.kid()), pkcs8.expose())?;
     Ok(KeyRecord {
         kid: Kid::trusted(key.kid()),
         algorithm,
@@ -122,12 +134,10 @@ pub fn rewrap(
 ) -> Result<(Issuer, Vec<KeyRecord>), IssuerError> {
     use symbolon_crypto::seal::rewrap;
     let mut issuer = issuer.clone();
-    issuer.sealed_secret =
-        rewrap(old, new, &secret_aad(&issuer.id), &issuer.sealed_secret).map_err(crypto)?;
+    issuer.sealed_secret = rewrap(old, new, &secret_aad(&issuer.id), &issuer.sealed_secret)?;
     let rewrapped = keys.iter().map(|record| {
         let mut record = record.clone();
-        record.sealed =
-            rewrap(old, new, &aad(&issuer.id, record.kid.as_str()), &record.sealed).map_err(crypto)?;
+        record.sealed = rewrap(old, new, &aad(&issuer.id, record.kid.as_str()), &record.sealed)?;
         Ok(record)
     });
     let keys = rewrapped.collect::<Result<Vec<_>, IssuerError>>()?;
@@ -150,7 +160,7 @@ impl IssuerState {
         security: &Security,
         now: Timestamp,
     ) -> Result<Self, IssuerError> {
-        let opened = master.open(&secret_aad(&issuer.id), &issuer.sealed_secret).map_err(crypto)?;
+        let opened = master.open(&secret_aad(&issuer.id), &issuer.sealed_secret)?;
         let secret: [u8; 32] =
             opened.expose().try_into().map_err(|_| crypto("an issuer's secret is cut short"))?;
         let (refresh_token_key, form_key) = Self::derived(&SecretArray::new(secret));

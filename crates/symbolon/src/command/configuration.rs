@@ -7,14 +7,16 @@ use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_server::config;
 
 use super::{CommandError, load};
-use crate::process::store;
+use crate::process::{master_key, store};
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     match matches.subcommand() {
         Some(("check", matches)) => {
             let config = load(matches)?;
-            let of_files = config.check_files(SystemClock::start().now(), store::check(&config))?;
+            let mut found = store::check(&config);
+            found.extend(master_key::check_stored(&config));
+            let of_files = config.check_files(SystemClock::start().now(), found)?;
             for warning in config.warnings().iter().chain(&of_files) {
                 writeln!(out, "warning: {}: {}", warning.key, warning.text)?;
             }

@@ -1,11 +1,13 @@
 //! `symbolon keys`.
 
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use clap::{Arg, ArgMatches, Command};
 use http::Method;
 use serde_json::{Map, Value, json};
+use symbolon_crypto::seal::SealError;
 
 use super::api::{Api, segment};
 use super::output::{Column, facts, print, table};
@@ -76,7 +78,11 @@ fn rewrap(matches: &ArgMatches) -> Result<(), CommandError> {
     let named = given(matches, "new-master-key-file");
     let file_error = |source| CommandError::File { path: named.to_owned(), source };
     let path = fs::canonicalize(named).map_err(file_error)?;
-    let text = fs::read_to_string(&path).map_err(file_error)?;
+    let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+        // Raw bytes: the form that is expected says more than what they are not.
+        ErrorKind::InvalidData => file_error(io::Error::other(SealError::MasterKey)),
+        _ => file_error(error),
+    })?;
     let api = Api::reach(matches)?;
     let kept = api.config.storage.data_dir.join(secrets::MASTER_KEY_FILE);
     let beside_the_data =

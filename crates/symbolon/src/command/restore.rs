@@ -18,8 +18,8 @@ use symbolon_store_embedded::journal::{Journal, JournalError, JournalOptions, NE
 use super::output::{Column, facts, print};
 use super::{CommandError, given, load, on_embedded};
 use crate::cli::at_home;
-use crate::process::ProcessError;
 use crate::process::store::open_embedded;
+use crate::process::{ProcessError, master_key};
 
 pub(super) fn command() -> Command {
     let source = Arg::new("directory").required(true).value_name("DIR").help("The backup");
@@ -44,6 +44,9 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     ];
     let config = load(matches)?;
     on_embedded(&config)?;
+    let source = Path::new(given(matches, "directory"));
+    // Before anything is made.
+    config.refuse(master_key::check_backup(&config, source).into_iter().collect())?;
     let clock = SystemClock::start();
     let now = {
         let clock = Arc::clone(&clock);
@@ -51,7 +54,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     };
     let options = RestoreOptions { keep_sessions: matches.get_flag("keep-sessions"), now };
     let data = config.storage.data_dir.as_path();
-    let restored = backup::restore(Path::new(given(matches, "directory")), data, &options)?;
+    let restored = backup::restore(source, data, &options)?;
     if let Some(epoch) = restored.epoch {
         // Tokens say their second only: none must be issued within the epoch's own.
         std::thread::sleep(rest_of_the_second(epoch));

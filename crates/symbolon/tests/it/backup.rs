@@ -119,6 +119,10 @@ fn what_cannot_be_restored_is_named_and_nothing_is_made() {
     let place = Place::new();
     place.run(&["backup", "copy"]).good();
     assert!(place.run(&["restore", "copy"]).bad(1).contains("data"), "there is a data directory already");
+    let key = ("SYMBOLON_MASTER_KEY", "0000000000000000000000000000000000000000000000000000000000000002");
+    let told = place.run_with(&["restore", "copy", "--data-dir", "other"], &[key], "").bad(2);
+    assert!(told.contains("master_key (env SYMBOLON_MASTER_KEY)") && told.contains("sealed under"), "{told}");
+    assert_eq!(fs::read_dir(place.path("copy")).unwrap().count(), 4, "nothing is left beside the backup");
     let journal = place.path("copy/journal.records");
     let mut bytes = fs::read(&journal).unwrap();
     bytes[30] ^= 1;

@@ -53,8 +53,14 @@ fn a_running_server_goes_on_under_the_new_master_key_and_the_old_one_opens_nothi
     place.run(&["keys", "rotate", "--issuer", "acme"]).good();
     drop(server);
     let with = |key: &str| place.run_with(&["keys", "list"], &[("SYMBOLON_MASTER_KEY_FILE", key)], "");
-    assert!(with(&old).bad(1).contains("sealed under the master key"));
+    let file = [("SYMBOLON_MASTER_KEY_FILE", &*old)];
+    for command in [&["keys", "list"][..], &["serve"], &["config", "check"]] {
+        let told = place.run_with(command, &file, "").bad(2);
+        let named = format!("master_key_file = {old:?} (env SYMBOLON_MASTER_KEY_FILE): is not the right one");
+        assert!(told.contains(&named) && told.contains("sealed under the master key"), "{command:?}: {told}");
+    }
     with(&new).good();
+    place.run_with(&["config", "check"], &[("SYMBOLON_MASTER_KEY_FILE", &new)], "").good();
     // And without any: it is asked for, not made.
     let missing = place.run(&["keys", "list"]).bad(1);
     assert!(missing.contains("master.key") && !place.path("data/master.key").exists(), "{missing}");
@@ -68,6 +74,13 @@ fn a_file_that_is_no_key_changes_nothing() {
     fs::write(place.path("bad.key"), "too short").unwrap();
     place.run(&["keys", "rewrap", "--new-master-key-file", text(&place.path("bad.key"))]).bad(2);
     place.run(&["keys", "rewrap", "--new-master-key-file", "/nonexistent"]).bad(1);
+    fs::write(place.path("raw.key"), [0xff; 32]).unwrap();
+    let told = place.run(&["keys", "rewrap", "--new-master-key-file", text(&place.path("raw.key"))]);
+    assert!(told.error.contains("64 hexadecimal digits"), "{}", told.error);
+    fs::write(place.path("data/master.key"), "ab".repeat(32)).unwrap();
+    let told = place.run(&["config", "check"]).bad(2);
+    assert!(told.contains("data_dir = \"data\"") && told.contains("has a master.key that is not"), "{told}");
+    fs::write(place.path("data/master.key"), &before).unwrap();
     assert_eq!(fs::read(place.path("data/master.key")).unwrap(), before);
     assert!(!place.path("data/master.key.new").exists());
     place.run(&["keys", "list"]).good();

@@ -104,15 +104,33 @@ fn the_master_key_is_256_bits_by_value_or_file() {
 }
 
 #[test]
+fn a_file_of_raw_bytes_is_told_which_form_is_expected() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("raw");
+    std::fs::write(&path, [0xff; 32]).unwrap();
+    assert_refused(
+        &[("SYMBOLON_MASTER_KEY_FILE", path.to_str().unwrap())],
+        &["master_key_file = ", "holds raw bytes and no text", "head -c 32 /dev/urandom | base64"],
+    );
+}
+
+#[test]
 fn a_listener_of_tls_needs_an_https_issuer() {
     let tls = [("SYMBOLON_TLS_CERTIFICATE_FILE", "/c"), ("SYMBOLON_TLS_KEY_FILE", "/k")];
     let http = [&[("SYMBOLON_ISSUER", "http://login.example.com")][..], &tls].concat();
     assert_refused(
         &http,
-        &["issuer = \"http://login.example.com\" (env SYMBOLON_ISSUER)", "speaks TLS alone", "https://login.example.com"],
+        &[
+            "issuer = \"http://login.example.com\" (env SYMBOLON_ISSUER)",
+            "speaks TLS alone",
+            "https://login.example.com",
+        ],
     );
     let report = load(None, &tls, &[]).unwrap_err().to_string();
-    assert!(report.starts_with("1 mistake") && report.contains("issuer = \"http://localhost:8080\":"), "{report}");
+    assert!(
+        report.starts_with("1 mistake") && report.contains("issuer = \"http://localhost:8080\":"),
+        "{report}"
+    );
     let of_management =
         [("SYMBOLON_MANAGEMENT_TLS_CERTIFICATE_FILE", "/c"), ("SYMBOLON_MANAGEMENT_TLS_KEY_FILE", "/k")];
     load(None, &of_management, &[]).unwrap();

@@ -17,7 +17,7 @@ use tower::ServiceExt;
 
 use super::ApiError;
 use crate::process::store::{self, Opened};
-use crate::process::{self, ProcessError, owner};
+use crate::process::{self, ProcessError, master_key, owner};
 
 /// The provider without its listeners.
 pub(super) struct InProcess {
@@ -37,7 +37,7 @@ impl InProcess {
         let clock = SystemClock::start();
         let opened = store::open(&config, &clock).await?;
         let (app, _) = process::make_app(config, &opened, &clock).await?;
-        app.load_issuers().await?;
+        master_key::load_issuers(&app).await?;
         let router = Router::new().nest("/api/admin", admin::router(Arc::clone(&app)));
         let (stop, stopping) = watch::channel(false);
         // They write the audit log.

@@ -152,11 +152,11 @@ async fn search_scenario(
     (results, progress): (&mut Results, &mut (dyn Write + Send)),
 ) -> Result<bool, LoadtestError> {
     let mut ready = options.run.ready(&options.group(scenario)?, progress).await?;
-    results.provider = ready.description().await?;
     let first = results.runs.len();
-    let failed = find(options, scenario, &mut ready, (results, progress)).await?;
+    let searched = find(options, scenario, &mut ready, (results, progress)).await;
     let stopped = ready.is_stopped();
-    ready.end().await;
+    ready.end(progress).await;
+    let failed = searched?;
     if !stopped {
         let found = conclude(options, scenario, (results, first), failed);
         results.capacities.push(found);
@@ -171,6 +171,7 @@ async fn find(
     ready: &mut Ready,
     (results, progress): (&mut Results, &mut (dyn Write + Send)),
 ) -> Result<Option<f64>, LoadtestError> {
+    results.provider = ready.description().await?;
     // Fewer than five requests prove nothing.
     let least = 5.0 / options.probe.as_secs_f64();
     let mut search = Search::new((options.from, least), options.precision);

@@ -115,6 +115,11 @@ impl Provider {
         })
     }
 
+    /// Whether it was started here, so that nobody else has it.
+    pub(crate) const fn is_ours(&self) -> bool {
+        self.started.is_some()
+    }
+
     /// Ends it if it was started here, and removes its data.
     pub(crate) async fn end(self) {
         if let Some((server, data)) = self.started {

@@ -1,5 +1,6 @@
 //! Load tests: a provider, a seed, loads, and what came of them.
 
+pub(crate) mod before;
 mod figures;
 mod live;
 mod plan;
@@ -149,14 +150,24 @@ async fn run_group(
     (results, progress): (&mut Results, &mut (dyn Write + Send)),
 ) -> Result<bool, LoadtestError> {
     let mut ready = options.ready(group, progress).await?;
+    let loaded = run_plans(&mut ready, &group.plans, (results, (&mut *progress, options.terminal))).await;
+    let stopped = ready.is_stopped();
+    ready.end(progress).await;
+    loaded.map(|()| stopped)
+}
+
+/// The plans one after the other, until a signal.
+async fn run_plans(
+    ready: &mut Ready,
+    plans: &[Plan],
+    (results, (progress, terminal)): (&mut Results, Progress<'_>),
+) -> Result<(), LoadtestError> {
     results.provider = ready.description().await?;
-    for plan in &group.plans {
-        results.runs.push(ready.run(plan, (progress, options.terminal)).await?);
+    for plan in plans {
+        results.runs.push(ready.run(plan, (&mut *progress, terminal)).await?);
         if ready.is_stopped() {
             break;
         }
     }
-    let stopped = ready.is_stopped();
-    ready.end().await;
-    Ok(stopped)
+    Ok(())
 }

@@ -18,6 +18,7 @@ use crate::cpu::CpuReading;
 use crate::executor::{Closed, Load, Outcome, Stop, Until, closed, new_tally};
 use crate::process::Server;
 use crate::provider::Provider;
+use crate::run::before::Before;
 use crate::scenario::{Mix, Scenario, Visitor};
 use crate::seed::{Seed, harvest_codes, plant};
 use crate::tally::Tally;
@@ -98,6 +99,7 @@ pub(super) async fn run(
             .pid
             .ok_or_else(|| LoadtestError::Options("measuring needs the process of the target".into()))?;
         let target = provider.discover().await?;
+        let before = Before::read(&provider, &target).await;
         let mut seeding = options.seed.clone();
         seeding.algorithm = Some(options.algorithm);
         let seed = Arc::new(plant(target, &seeding, progress).await?);
@@ -119,6 +121,9 @@ pub(super) async fn run(
                 }
             }
             writeln!(progress, "round {round} of {}", options.rounds)?;
+        }
+        if let Some(before) = before {
+            before.put_back(&provider, progress).await;
         }
         provider.end().await;
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::before::Before;
 use super::live::Live;
 use super::plan::{Plan, Reshard, Traffic};
 use super::{Progress, figures};
@@ -36,6 +37,8 @@ pub(crate) enum Seeding<'a> {
 /// A provider that can be loaded.
 pub(crate) struct Ready {
     provider: Provider,
+    /// What is to be put back at the end.
+    before: Option<Before>,
     seed: Arc<Seed>,
     /// Whether a run went on with the families, so that their first tokens are used.
     rotated: bool,
@@ -56,28 +59,33 @@ impl Ready {
         (seeding, scenarios): (Seeding<'_>, &[Scenario]),
         progress: &mut (dyn Write + Send),
     ) -> Result<Self, LoadtestError> {
-        let mut interrupted = signal(SignalKind::interrupt())?;
-        let mut terminated = signal(SignalKind::terminate())?;
+        let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let from_file = matches!(seeding, Seeding::File(_));
-        let preparing = async {
+        let reaching = async {
             let provider = Provider::get(options, shards).await?;
             let target = provider.discover().await?;
             scenarios.iter().try_for_each(|scenario| scenario.check_offer(&target))?;
-            let seed = match seeding {
-                Seeding::Plant(options) => plant(target, &options, progress).await?,
-                Seeding::File(path) => Seed::load(path, target, clock::unix_seconds())?,
-            };
-            Ok::<_, LoadtestError>((provider, seed))
+            let before = Before::read(&provider, &target).await;
+            Ok::<_, LoadtestError>((provider, target, before))
         };
-        let (provider, seed) = tokio::select! {
-            prepared = preparing => prepared?,
-            _ = interrupted.recv() => return Err(LoadtestError::Interrupted),
-            _ = terminated.recv() => return Err(LoadtestError::Interrupted),
+        let (provider, target, before) = unless_signalled(&mut signals, reaching).await?;
+        let planting = async {
+            match seeding {
+                Seeding::Plant(options) => plant(target, &options, progress).await,
+                Seeding::File(path) => Seed::load(path, target, clock::unix_seconds()),
+            }
+        };
+        let seed = match (unless_signalled(&mut signals, planting).await, &before) {
+            (Err(error), Some(before)) => {
+                before.put_back(&provider, progress).await;
+                return Err(error);
+            }
+            (seed, _) => Arc::new(seed?),
         };
         // Whether what stands in a file was used before, nobody knows. Where families cannot be had anew, it must do.
         let rotated = from_file && seed.target.admin_secret.is_some();
-        let seed = Arc::new(seed);
-        Ok(Self { provider, seed, rotated, stop: Stop::default(), interrupted, terminated })
+        let (interrupted, terminated) = signals;
+        Ok(Self { provider, before, seed, rotated, stop: Stop::default(), interrupted, terminated })
     }
 
     pub(crate) fn seed(&self) -> &Seed {
@@ -135,13 +143,33 @@ impl Ready {
         }
     }
 
-    /// Ends the provider if it was started here.
-    pub(crate) async fn end(self) {
+    /// Leaves the provider as its seed needs it: the seed is for later runs.
+    pub(crate) fn keep_settings(&mut self) {
+        self.before = None;
+    }
+
+    /// Puts the settings of a running provider back, and ends one that was started here.
+    pub(crate) async fn end(self, progress: &mut (dyn Write + Send)) {
+        if let Some(before) = &self.before {
+            before.put_back(&self.provider, progress).await;
+        }
         self.provider.end().await;
     }
 
     async fn scrape(&self) -> Result<Option<Page>, LoadtestError> {
         scrape(&self.provider).await
+    }
+}
+
+/// What comes of a task, unless a signal comes first.
+async fn unless_signalled<T>(
+    (interrupted, terminated): &mut (Signal, Signal),
+    task: impl Future<Output = Result<T, LoadtestError>>,
+) -> Result<T, LoadtestError> {
+    tokio::select! {
+        done = task => done,
+        _ = interrupted.recv() => Err(LoadtestError::Interrupted),
+        _ = terminated.recv() => Err(LoadtestError::Interrupted),
     }
 }
 

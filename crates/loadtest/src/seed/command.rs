@@ -30,13 +30,18 @@ pub fn plant_and_save(
     on_a_runtime(async {
         let seeding = Seeding::Plant(options.seed.clone());
         let mut ready = Ready::prepare(&options.provider, None, (seeding, &[]), progress).await?;
-        ready.seed().save(&options.file)?;
+        if let Err(error) = ready.seed().save(&options.file) {
+            ready.end(progress).await;
+            return Err(error);
+        }
+        // Whoever loads by the file needs them as they are now.
+        ready.keep_settings();
         writeln!(progress, "saved to {}", absolute(&options.file).display())?;
         if options.provider.target.is_none() {
             writeln!(progress, "{} until Ctrl-C", ready.whereabouts())?;
             ready.signalled().await;
         }
-        ready.end().await;
+        ready.end(progress).await;
         Ok(())
     })
 }

@@ -80,6 +80,38 @@ fn a_target_behind_tls_is_asked_by_either_protocol() {
     assert!(told.contains("--http2"), "{told}");
 }
 
+/// What load tests change of an issuer's settings.
+fn changed_by_load(place: &Place) -> [Value; 2] {
+    let (status, answer) = place.admin("GET", "/settings", "");
+    assert_eq!(status, 200, "{answer}");
+    ["lifetimes", "introspection_strict"].map(|name| answer["settings"][name].clone())
+}
+
+#[test]
+fn a_running_provider_has_its_settings_back_afterwards() {
+    let place = Place::new();
+    let _server = place.serve(&[("SYMBOLON_ADMIN_ON_PUBLIC", "true"), ("SYMBOLON_RATE_LIMITS", "off")]);
+    assert_eq!(place.admin("PATCH", "/settings", r#"{ "lifetimes": { "code": 45 } }"#).0, 200);
+    let before = changed_by_load(&place);
+    let url = format!("http://{}", place.listen());
+    let target = ["--target", &*url, "--admin-secret", SECRET, "--warm-up", "0s", "--out", "report"];
+    let short = ["--rate", "5", "--duration", "1s", "--threshold", "failure_share<=1"];
+    for scenario in ["code", "introspect"] {
+        place.run(&[&["loadtest", "run", scenario][..], &short, &target].concat()).good();
+        assert_eq!(changed_by_load(&place), before, "after {scenario}");
+    }
+    // Also when it is told to stop.
+    let long = ["loadtest", "run", "code", "--rate", "5", "--duration", "1m"];
+    let mut child =
+        place.command(&[&long[..], &target].concat(), &[]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("obtaining 300 codes")));
+    rustix::process::kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    lines.for_each(drop);
+    child.wait().unwrap();
+    assert_eq!(changed_by_load(&place), before, "after a signal");
+}
+
 #[test]
 fn a_threshold_that_does_not_hold_is_status_1() {
     let place = Place::new();

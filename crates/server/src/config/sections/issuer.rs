@@ -53,6 +53,11 @@ impl IssuerUrl {
         self.0.starts_with("https://")
     }
 
+    /// Whether there is a path behind its host.
+    pub fn has_path(&self) -> bool {
+        Url::parse(&self.0).is_ok_and(|url| !url.path().trim_end_matches('/').is_empty())
+    }
+
     /// The issuer of development mode for a server on this port.
     pub fn development(port: u16) -> Self {
         Self(format!("http://localhost:{port}"))

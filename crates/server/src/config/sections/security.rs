@@ -55,7 +55,10 @@ pub(crate) const SECTION: Section = Section {
             ),
         Key::new("session_cookie", "SYMBOLON_SESSION_COOKIE", "--session-cookie", Kind::CookieName)
             .unset("`__Host-symbolon_session`, or `symbolon_session` on an http issuer")
-            .doc("Name of the session cookie of the `default` issuer."),
+            .doc(
+                "Name of the session cookie of the `default` issuer, where its URL has no path; below a path it has a name of \
+                 its own, which `config show` says.",
+            ),
         Key::new("hsts", "SYMBOLON_HSTS", "--hsts", Kind::seconds(0, 2 * 365 * 86_400))
             .default("365d")
             .doc(
@@ -199,22 +202,41 @@ fn master_key(reader: &mut Reader) -> Option<MasterKey> {
     }
 }
 
-/// RFC 6265bis section 4.1.3: browsers drop `__Host-` and `__Secure-` cookies that are not Secure, and a Secure
-/// cookie cannot be set over http.
+/// The name of the session cookie that the `default` issuer sets. Below a path it has none to choose: cookies of one host
+/// are told apart by their issuer's name there.
 fn session_cookie(reader: &mut Reader, issuer: &IssuerUrl) -> String {
-    let usual = if issuer.is_https() { "__Host-symbolon_session" } else { "symbolon_session" };
-    let Some(name) = reader.optional_text("session_cookie") else {
+    let usual = match (issuer.is_https(), issuer.has_path()) {
+        (true, false) => "__Host-symbolon_session",
+        (true, true) => "__Secure-symbolon_session_default",
+        (false, false) => "symbolon_session",
+        (false, true) => "symbolon_session_default",
+    };
+    let given = reader.optional_text("session_cookie");
+    if let Some(name) = given.as_deref().filter(|_| issuer.has_path()) {
+        let text = format!("{name:?} has no effect, as the issuer has a path: the cookie is {usual:?}.");
+        reader.warn("session_cookie", text);
+    }
+    let Some(name) = given.filter(|_| !issuer.has_path()) else {
         reader.settings.fill("session_cookie", Value::Text(usual.to_owned()));
         return usual.to_owned();
     };
+    check_cookie(reader, &name, issuer, usual);
+    name
+}
+
+/// RFC 6265bis section 4.1.3: browsers drop `__Host-` and `__Secure-` cookies that are not Secure, and a Secure
+/// cookie cannot be set over http.
+fn check_cookie(reader: &mut Reader, name: &str, issuer: &IssuerUrl, usual: &str) {
     let lower = name.to_ascii_lowercase();
     let prefixed = lower.starts_with("__host-") || lower.starts_with("__secure-");
+    let bare = lower.trim_start_matches("__host-").trim_start_matches("__secure-");
+    if bare.starts_with("symbolon_login") {
+        let mend = format!("write {usual:?}, or another name");
+        reader.refuse("session_cookie", "is a name of the cookie that a sign-in has", mend);
+    }
     if prefixed && !issuer.is_https() && !reader.failed("issuer") {
-        reader.refuse(
-            "session_cookie",
-            "needs an https issuer",
-            format!("write {usual:?}, or make the issuer https"),
-        );
+        let mend = format!("write {usual:?}, or make the issuer https");
+        reader.refuse("session_cookie", "needs an https issuer", mend);
     }
     if !lower.starts_with("__host-") && issuer.is_https() {
         reader.warn(
@@ -222,7 +244,6 @@ fn session_cookie(reader: &mut Reader, issuer: &IssuerUrl) -> String {
             "Without the prefix `__Host-` a neighbouring subdomain can plant this cookie.",
         );
     }
-    name
 }
 
 fn argon2(reader: &mut Reader) -> Argon2 {

@@ -115,6 +115,30 @@ fn a_file_of_raw_bytes_is_told_which_form_is_expected() {
 }
 
 #[test]
+fn a_session_cookie_is_none_of_a_sign_in_and_shown_as_it_is_set() {
+    for name in ["__Host-symbolon_login", "symbolon_login", "__Secure-symbolon_login_acme"] {
+        assert_refused(
+            &[("SYMBOLON_SESSION_COOKIE", name)],
+            &[&format!("session_cookie = {name:?}"), "a sign-in has", "write \"__Host-symbolon_session\""],
+        );
+    }
+    let below =
+        |url, more: &[(&str, &str)]| production(&[&[("SYMBOLON_ISSUER", url)], more].concat()).unwrap();
+    let named = below("https://x.example/id", &[("SYMBOLON_SESSION_COOKIE", "__Host-own")]);
+    let told = &named.warnings()[0];
+    assert_eq!(told.key, "session_cookie");
+    assert!(told.text.contains("\"__Host-own\" has no effect"), "{}", told.text);
+    for (config, name) in [
+        (named, "__Secure-symbolon_session_default"),
+        (below("http://localhost/id", &[]), "symbolon_session_default"),
+        (below("https://x.example", &[]), "__Host-symbolon_session"),
+    ] {
+        assert_eq!(entry(&config, "session_cookie").value.as_deref(), Some(name));
+        assert_eq!(config.security.session_cookie, name);
+    }
+}
+
+#[test]
 fn a_listener_of_tls_needs_an_https_issuer() {
     let tls = [("SYMBOLON_TLS_CERTIFICATE_FILE", "/c"), ("SYMBOLON_TLS_KEY_FILE", "/k")];
     let http = [&[("SYMBOLON_ISSUER", "http://login.example.com")][..], &tls].concat();

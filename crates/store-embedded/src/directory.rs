@@ -140,6 +140,12 @@ impl DataDirectory {
         }
     }
 
+    /// Whether the next start on the directory at `path` is its first, or goes on with one that was cut off.
+    #[must_use]
+    pub fn is_new(path: &Path) -> bool {
+        whole::is_begun(path) || matches!(Self::is_known(path), Ok(false))
+    }
+
     /// Refuses a directory that has lost one of its engines, or the file with its format: what is left of it would pass
     /// for a provider that nobody had revoked anything at, or for a new one. A first start that was cut off is no loss.
     /// Nothing is made or locked.

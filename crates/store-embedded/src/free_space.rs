@@ -18,6 +18,13 @@ const CHECK_EVERY: Duration = Duration::from_millis(100);
 /// Answers how many bytes the process may still write, or nothing if that cannot be found out.
 pub type FreeBytes = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
 
+/// How many bytes the process may still write to the file system of `path`, if that can be found out.
+#[must_use]
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(path).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
 /// Watches the free space of one file system.
 pub struct FreeSpace {
     free_bytes: FreeBytes,
@@ -33,13 +40,7 @@ impl FreeSpace {
     #[must_use]
     pub fn of(path: &Path, reserve: u64) -> Self {
         let path = path.to_owned();
-        Self::from_probe(
-            Arc::new(move || {
-                let stat = rustix::fs::statvfs(&path).ok()?;
-                Some(stat.f_bavail.saturating_mul(stat.f_frsize))
-            }),
-            reserve,
-        )
+        Self::from_probe(Arc::new(move || free_bytes(&path)), reserve)
     }
 
     /// Watches what `free_bytes` answers.

@@ -24,6 +24,11 @@ pub(super) fn note_begun(directory: &Path) -> Result<(), OpenError> {
     sync_directory(directory)
 }
 
+/// Whether a first start began there and was not finished.
+pub(super) fn is_begun(directory: &Path) -> bool {
+    directory.join(BEGUN_FILE).exists()
+}
+
 /// Notes, durably, that there is everything.
 pub(super) fn note(directory: &Path) -> Result<(), OpenError> {
     let path = directory.join(BEGUN_FILE);
@@ -36,7 +41,7 @@ pub(super) fn note(directory: &Path) -> Result<(), OpenError> {
 
 /// Refuses where a part is missing, unless all of it is, or the first start was cut off.
 pub(super) fn check(directory: &Path) -> Result<(), OpenError> {
-    if length(&directory.join(BEGUN_FILE))?.is_some() {
+    if is_begun(directory) {
         return Ok(());
     }
     let parts = [FORMAT_FILE, DATABASE_FILE, JOURNAL_VERSION_FILE];
@@ -121,11 +126,11 @@ mod tests {
         drop(DataDirectory::open(directory.path()).unwrap());
         let started = EmbeddedStore::records(options(directory.path())).unwrap();
         drop(started);
-        assert!(directory.path().join(BEGUN_FILE).exists());
+        assert!(is_begun(directory.path()) && DataDirectory::is_new(directory.path()));
         assert!(length(&directory.path().join(DATABASE_FILE)).unwrap().unwrap() > 0);
         let store = EmbeddedStore::records(options(directory.path())).unwrap();
         store.recover(&Recovery::of(&options(directory.path()))).unwrap();
-        assert!(!directory.path().join(BEGUN_FILE).exists());
+        assert!(!is_begun(directory.path()) && !DataDirectory::is_new(directory.path()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The back-end that the configuration names.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use symbolon_crypto::random::SystemRandom;
@@ -10,6 +10,7 @@ use symbolon_store::port::{Issuers, Store};
 use symbolon_store_cluster::{ClusterOptions, ClusterStore, PostgresOptions, RedisOptions, ReplicaPolicy};
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::directory::DataDirectory;
+use symbolon_store_embedded::free_space::free_bytes;
 use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
 use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Recovery};
 use tokio::runtime::Runtime;
@@ -79,6 +80,7 @@ impl Drop for OwnRuntime {
 
 /// Opens the store of a configuration.
 pub(crate) async fn open(config: &Config, clock: &Arc<SystemClock>) -> Result<Opened, ProcessError> {
+    config.refuse(check(config))?;
     let mut opened = open_records(config, clock, false, 1).await?;
     opened.recover().await?;
     Ok(opened)
@@ -117,17 +119,32 @@ pub(crate) fn check(config: &Config) -> Vec<Finding> {
             problem: error.to_string(),
             mend: "write it as in \"postgres://user:password@host:5432/database?sslmode=require\"".into(),
         }),
-        None => {
-            let data = &config.storage.data_dir;
-            let known = DataDirectory::is_known(data).and_then(|_| DataDirectory::check_whole(data));
-            known.err().map(|error| Finding {
-                key: "data_dir",
-                problem: error.problem(),
-                mend: error.mend().to_owned(),
-            })
-        }
+        None => directory_fault(&config.storage.data_dir).or_else(|| room_fault(config)),
     };
     found.into_iter().collect()
+}
+
+fn directory_fault(data: &Path) -> Option<Finding> {
+    let known = DataDirectory::is_known(data).and_then(|_| DataDirectory::check_whole(data));
+    let error = known.err()?;
+    Some(Finding { key: "data_dir", problem: error.problem(), mend: error.mend().to_owned() })
+}
+
+/// A first start writes. Later ones need not: without the reserve they answer reads.
+fn room_fault(config: &Config) -> Option<Finding> {
+    const MIB: u64 = 1 << 20;
+    let (data, reserve) = (&config.storage.data_dir, config.storage.reserve);
+    let data = std::path::absolute(data).ok()?;
+    let free = data.ancestors().find_map(free_bytes)?;
+    (DataDirectory::is_new(&data) && free <= reserve).then(|| Finding {
+        key: "storage.reserve",
+        problem: format!(
+            "is more than what is free on the disk of data_dir ({}): {} MiB",
+            data.display(),
+            free / MIB
+        ),
+        mend: "make room there, name a data_dir on another disk, or write less (64MiB at least)".to_owned(),
+    })
 }
 
 /// The engines of a configuration; none where it has the embedded store.

@@ -129,6 +129,20 @@ fn a_data_directory_of_a_newer_program_is_told_by_the_check_too() {
     assert!(told.contains("data_dir = \"data\"") && told.contains("data/format: "), "{told}");
 }
 
+#[test]
+fn a_first_start_without_the_room_that_is_reserved_is_refused_by_its_key() {
+    let place = Place::new();
+    let huge = [("SYMBOLON_STORAGE_RESERVE", "1024GiB")];
+    for arguments in [&["config", "check"][..], &["serve"]] {
+        let told = place.run_with(arguments, &huge, "").bad(2);
+        let named = "storage.reserve = \"1024GiB\" (env SYMBOLON_STORAGE_RESERVE): is more than what is free";
+        assert!(told.contains(named) && told.contains("data_dir (") && told.contains("make room"), "{told}");
+    }
+    assert!(!place.path("data").exists());
+    place.run(&["client", "list"]).good();
+    place.run_with(&["config", "check"], &huge, "").good();
+}
+
 /// What root wrote, the service's user could not read.
 #[test]
 fn the_data_directory_of_somebody_else_is_left_alone() {

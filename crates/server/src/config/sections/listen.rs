@@ -1,6 +1,6 @@
 //! Listeners: addresses, TLS, and what a connection may cost.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -185,12 +185,10 @@ pub struct Http {
 pub(crate) fn build(reader: &mut Reader) -> Listen {
     let public = reader.address("listen");
     let management = reader.address("management_listen");
-    if public == management && public.port() != 0 {
-        reader.refuse(
-            "management_listen",
-            "is the address of the public listener too",
-            "give each its own port",
-        );
+    if overlap(public, management) {
+        let problem =
+            format!("has the port of the public listener, at an address of its (listen = \"{public}\")");
+        reader.refuse("management_listen", problem, "give each its own port");
     }
     Listen {
         public,
@@ -215,6 +213,18 @@ pub(crate) fn build_http(reader: &mut Reader) -> Http {
         drain_delay: reader.duration("http.drain_delay"),
         max_connections: reader.small_count("http.max_connections"),
     }
+}
+
+/// Whether both cannot be listened on at once: the same port, and an address that one of them has of the other's.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let covers = |all: IpAddr, ip: IpAddr| match all {
+        IpAddr::V4(all) => all.is_unspecified() && ip.to_canonical().is_ipv4(),
+        // It takes connections of IPv4 too.
+        IpAddr::V6(all) => all.is_unspecified(),
+    };
+    let (a, b) = (one.ip(), other.ip());
+    let shared = a.to_canonical() == b.to_canonical() || covers(a, b) || covers(b, a);
+    one.port() == other.port() && one.port() != 0 && shared
 }
 
 /// Both files or none: half a pair would quietly serve plain HTTP.

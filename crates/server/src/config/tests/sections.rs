@@ -179,10 +179,24 @@ fn tls_takes_both_files_or_none() {
 
 #[test]
 fn listeners_need_addresses_of_their_own() {
-    assert_refused(
-        &[("SYMBOLON_LISTEN", "127.0.0.1:9090")],
-        &["management_listen", "give each its own port"],
-    );
+    for (public, management, clash) in [
+        ("127.0.0.1:9090", "127.0.0.1:9090", true),
+        ("0.0.0.0:9090", "127.0.0.1:9090", true),
+        ("127.0.0.1:9090", "[::]:9090", true),
+        ("[::]:9090", "[::1]:9090", true),
+        ("0.0.0.0:9090", "[::1]:9090", false),
+        ("127.0.0.1:9090", "127.0.0.2:9090", false),
+        ("0.0.0.0:9091", "127.0.0.1:9090", false),
+        ("0.0.0.0:0", "127.0.0.1:0", false),
+    ] {
+        let env = [("SYMBOLON_LISTEN", public), ("SYMBOLON_MANAGEMENT_LISTEN", management)];
+        if clash {
+            let value = format!("management_listen = {management:?} (env SYMBOLON_MANAGEMENT_LISTEN)");
+            assert_refused(&env, &[&value, &format!("listen = {public:?}"), "give each its own port"]);
+        } else {
+            assert!(production(&env).is_ok(), "{public} {management}");
+        }
+    }
     for text in ["8080", "example.com:80", "127.0.0.1", "127.0.0.1:99999", "localhost:http"] {
         assert_refused(
             &[("SYMBOLON_LISTEN", text)],

@@ -63,7 +63,7 @@ function json(value) {
 }
 
 function part(title, ...content) {
-  return element("div", { className: "part" }, element("h4", { textContent: title }), ...content);
+  return element("div", { className: "part" }, element("p", { className: "part-title", textContent: title }), ...content);
 }
 
 function token(value) {

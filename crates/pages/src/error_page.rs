@@ -5,6 +5,10 @@ use askama::Template;
 use crate::Language;
 use crate::page::page;
 
+/// Parameters whose names look like words.
+const PLAIN_PARAMETERS: [&str; 10] =
+    ["audience", "claims", "code", "decision", "display", "nonce", "prompt", "resource", "scope", "state"];
+
 /// An error shown to the person in front of the browser (RFC 6749 section 4.1.2.1: an invalid client or redirect
 /// URI is told to the resource owner and never redirected).
 #[derive(Template)]
@@ -35,6 +39,12 @@ impl ErrorPage {
             500.. => texts.error_server,
             _ => texts.error_request,
         }
+    }
+
+    /// Whether the description begins with a word: the name of a parameter is written as it is, also at the beginning.
+    fn begins_with_a_word(&self) -> bool {
+        let first = self.description.split(' ').next().unwrap_or_default();
+        !first.contains(['_', '=']) && !PLAIN_PARAMETERS.contains(&first)
     }
 
     /// Whether the description only repeats the title.

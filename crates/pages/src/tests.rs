@@ -373,4 +373,26 @@ fn an_error_says_nothing_twice_and_nothing_empty() {
     assert!(!bare.contains("id=\"description\"") && !bare.contains("id=\"request-id\""));
     let full = page("the transaction is over", "48d5a9692ab8288411319384");
     assert!(full.contains("the transaction is over") && full.contains("48d5a9692ab8288411319384"));
+    assert!(full.contains("class=\"lead sentence\""));
+    for parameter in ["client_id names no client", "prompt=none must stand alone", "scope is malformed"] {
+        assert!(page(parameter, "").contains("class=\"lead\""), "{parameter}");
+    }
+}
+
+/// Screen readers go from heading to heading: none skips a level, whatever the script adds.
+#[test]
+fn headings_go_down_one_level_at_a_time() {
+    for (name, html) in pages() {
+        let levels: Vec<u8> =
+            html.match_indices("<h").filter_map(|(at, _)| html.as_bytes().get(at + 2)).copied().collect();
+        let levels = levels.iter().filter(|level| level.is_ascii_digit()).map(|level| level - b'0');
+        levels.fold(0, |before, level| {
+            assert!(level <= before + 1, "{name}: h{level} below h{before}");
+            level
+        });
+    }
+    let script = include_str!("../assets/walkthrough.js");
+    assert!(
+        !["h1", "h2", "h3", "h4"].iter().any(|heading| script.contains(&format!("element(\"{heading}\"")))
+    );
 }

@@ -223,12 +223,13 @@ impl Signals {
 
     /// Returns on SIGTERM or SIGINT; reads configuration and certificates again on SIGHUP.
     async fn obey(&mut self, app: &Arc<App>, server: &Server, logging: &Logging, reload: Reload<'_>) {
+        let started = app.config.load_full();
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return,
                 _ = self.interrupt.recv() => return,
                 _ = self.hangup.recv() => match reload() {
-                    Ok(config) => take_over(app, server, logging, config),
+                    Ok(config) => take_over((app, server, logging), &started, config),
                     Err(errors) => tracing::error!("the configuration was not taken over: {errors}"),
                 },
             }
@@ -246,23 +247,12 @@ impl Signals {
     }
 }
 
-/// Takes over what may change while running; says by name what needs a restart.
-fn take_over(app: &Arc<App>, server: &Server, logging: &Logging, mut new: Config) {
+/// Takes over what may change while running; says by name what needs a restart, as long as it does.
+fn take_over((app, server, logging): (&Arc<App>, &Server, &Logging), started: &Config, mut new: Config) {
     let old = app.config.load_full();
     new.bound(old.listen.public);
-    match new.check_tls(app.clock().now()) {
-        Ok(warnings) => {
-            for warning in warnings {
-                tracing::warn!(key = warning.key, "{}", warning.text);
-            }
-            if let Err(error) = server.tls.reload(new.listen.tls.as_ref(), new.listen.management_tls.as_ref())
-            {
-                tracing::error!(%error, "the old certificates stay in use");
-            }
-        }
-        Err(errors) => tracing::error!("the old certificates stay in use: {errors}"),
-    }
-    let diff = Config::reloadable_diff(&old, &new);
+    read_certificates(app, server, &new);
+    let diff = Config::reloadable_diff(started, &old, &new);
     if !diff.restart.is_empty() {
         tracing::warn!(keys = ?diff.restart, "these keys need a restart");
     }
@@ -275,6 +265,23 @@ fn take_over(app: &Arc<App>, server: &Server, logging: &Logging, mut new: Config
     server.telemetry().log().set_success_one_in(new.telemetry.log_sample);
     app.reconfigure(new);
     tracing::info!(keys = ?diff.live, "the configuration was taken over");
+}
+
+/// Reads the certificates of both listeners again, which may be others in files of the same names.
+fn read_certificates(app: &App, server: &Server, new: &Config) {
+    match new.check_tls(app.clock().now()) {
+        Ok(warnings) => {
+            for warning in warnings {
+                tracing::warn!(key = warning.key, "{}", warning.text);
+            }
+        }
+        Err(errors) => return tracing::error!("the old certificates stay in use: {errors}"),
+    }
+    match server.tls.reload(new.listen.tls.as_ref(), new.listen.management_tls.as_ref()) {
+        Ok(0) => {}
+        Ok(listeners) => tracing::info!(listeners, "certificates and keys were read again"),
+        Err(error) => tracing::error!(%error, "the old certificates stay in use"),
+    }
 }
 
 #[cfg(test)]

@@ -220,9 +220,10 @@ impl Config {
         }
     }
 
-    /// What changes from `old` to `new`, by when the change counts.
-    pub fn reloadable_diff(old: &Self, new: &Self) -> ReloadDiff {
-        reload::diff(&old.settings, &new.settings)
+    /// What changes from `old` to `new`, by when the change counts; of what counts after a restart, everything that is
+    /// another than when the process `started`.
+    pub fn reloadable_diff(started: &Self, old: &Self, new: &Self) -> ReloadDiff {
+        reload::diff(started, old, new)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a reload may change while the server runs.
 
 use super::key::Reload;
-use super::settings::{Setting, Settings};
+use super::settings::Setting;
+use super::{Config, Listen};
 
 /// The keys whose value changed, by when the change counts.
 ///
@@ -10,7 +11,7 @@ use super::settings::{Setting, Settings};
 pub struct ReloadDiff {
     /// Takes effect now.
     pub live: Vec<&'static str>,
-    /// Takes effect after a restart.
+    /// Takes effect after a restart; each is named until then.
     pub restart: Vec<&'static str>,
     /// Has no effect on an existing data directory: change it through the admin API.
     pub first_start: Vec<&'static str>,
@@ -23,20 +24,36 @@ impl ReloadDiff {
     }
 }
 
-pub(super) fn diff(old: &Settings, new: &Settings) -> ReloadDiff {
+pub(super) fn diff(started: &Config, old: &Config, new: &Config) -> ReloadDiff {
     let mut diff = ReloadDiff::default();
-    for setting in new.iter() {
-        let before = old.get(setting.key.path);
-        if before.is_some_and(|before| same(before, setting)) {
+    for setting in new.settings.iter() {
+        let path = setting.key.path;
+        let reload = if is_switched(path, &started.listen, &new.listen) {
+            Reload::Restart
+        } else {
+            setting.key.reload
+        };
+        let before = if reload == Reload::Restart { started } else { old };
+        if before.settings.get(path).is_some_and(|before| same(before, setting)) {
             continue;
         }
-        match setting.key.reload {
-            Reload::Live => diff.live.push(setting.key.path),
-            Reload::Restart => diff.restart.push(setting.key.path),
-            Reload::FirstStart => diff.first_start.push(setting.key.path),
+        match reload {
+            Reload::Live => diff.live.push(path),
+            Reload::Restart => diff.restart.push(path),
+            Reload::FirstStart => diff.first_start.push(path),
         }
     }
     diff
+}
+
+/// Whether a key belongs to a listener that is to begin or cease to speak TLS, which it cannot while it runs.
+fn is_switched(path: &str, started: &Listen, new: &Listen) -> bool {
+    let (before, after) = match path.split_once('.') {
+        Some(("tls", _)) => (&started.tls, &new.tls),
+        Some(("management_tls", _)) => (&started.management_tls, &new.management_tls),
+        _ => return false,
+    };
+    before.is_some() != after.is_some()
 }
 
 fn same(before: &Setting, after: &Setting) -> bool {

@@ -27,8 +27,6 @@ pub enum TlsError {
     Key { path: PathBuf, reason: String },
     #[error("the key in {} is not that of the certificate in {}", key.display(), certificate.display())]
     Mismatch { certificate: PathBuf, key: PathBuf },
-    #[error("TLS is switched on or off by a restart only")]
-    Switched,
     #[error("TLS is not possible: {0}")]
     Library(rustls::Error),
 }

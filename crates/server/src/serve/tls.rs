@@ -38,24 +38,27 @@ impl TlsReloader {
         Ok(Self { public: slot(public, http2)?, management: slot(management, http2)?, http2 })
     }
 
-    /// Reads the files again; new connections use what they say. On an error the old certificates of both listeners
-    /// stay.
+    /// Reads the files again; new connections use what they say. How many listeners have them: one that is to begin or
+    /// cease to speak TLS does so by a restart. On an error the old certificates of both listeners stay.
     ///
     /// # Errors
-    /// [`TlsError`] naming the file, or saying that a listener cannot begin or cease to speak TLS while it runs.
-    pub fn reload(&self, public: Option<&TlsFiles>, management: Option<&TlsFiles>) -> Result<(), TlsError> {
+    /// [`TlsError`] naming the file.
+    pub fn reload(
+        &self,
+        public: Option<&TlsFiles>,
+        management: Option<&TlsFiles>,
+    ) -> Result<usize, TlsError> {
         let mut read = Vec::new();
         for (slot, files) in [(&self.public, public), (&self.management, management)] {
-            match (slot, files) {
-                (Some(slot), Some(files)) => read.push((slot, load(files, self.http2)?)),
-                (None, None) => {}
-                _ => return Err(TlsError::Switched),
+            if let (Some(slot), Some(files)) = (slot, files) {
+                read.push((slot, load(files, self.http2)?));
             }
         }
+        let listeners = read.len();
         for (slot, config) in read {
             slot.store(config);
         }
-        Ok(())
+        Ok(listeners)
     }
 
     pub(super) fn public(&self) -> TlsSlot {

@@ -193,6 +193,7 @@ fn a_renewed_certificate_is_shown_after_sighup_and_open_connections_go_on() {
     ask(&mut open);
     show(&second);
     server.hang_up();
+    server.wait_for_log("certificates and keys were read again");
     server.wait_for_log("the configuration was taken over");
     assert!(of_first.connect(&place).is_none());
     assert!(of_second.connect(&place).is_some());

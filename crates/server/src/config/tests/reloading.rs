@@ -4,7 +4,8 @@ use super::*;
 use crate::config::ReloadDiff;
 
 fn diff(env: &[(&str, &str)]) -> ReloadDiff {
-    Config::reloadable_diff(&production(&[]).unwrap(), &production(env).unwrap())
+    let started = production(&[]).unwrap();
+    Config::reloadable_diff(&started, &started, &production(env).unwrap())
 }
 
 #[test]
@@ -25,13 +26,32 @@ fn each_change_is_named_by_when_it_counts() {
         ("SYMBOLON_DATA_DIR", "/data"),
         ("SYMBOLON_SHARDS_CODE", "8"),
     ]);
-    let live = ["tls.certificate_file", "tls.key_file", "admin_secret", "rate_limits", "log.level"];
-    assert_eq!(diff.live, live);
-    assert_eq!(diff.restart, ["listen", "data_dir"]);
+    assert_eq!(diff.live, ["admin_secret", "rate_limits", "log.level"]);
+    assert_eq!(diff.restart, ["listen", "tls.certificate_file", "tls.key_file", "data_dir"]);
     assert_eq!(diff.first_start, ["shards.code"]);
 }
 
 #[test]
 fn an_issuer_that_moves_the_default_cookie_names_both() {
     assert_eq!(diff(&[("SYMBOLON_ISSUER", "http://localhost:1")]).restart, ["issuer", "session_cookie"]);
+}
+
+#[test]
+fn what_needs_a_restart_is_named_until_it_is_taken_back() {
+    let moved = [("SYMBOLON_LISTEN", "127.0.0.1:8081")];
+    let (started, old, new) =
+        (production(&[]).unwrap(), production(&moved).unwrap(), production(&moved).unwrap());
+    assert_eq!(Config::reloadable_diff(&started, &old, &new).restart, ["listen"]);
+    assert!(Config::reloadable_diff(&started, &old, &started).is_empty());
+}
+
+#[test]
+fn certificates_are_live_where_tls_is_spoken_already() {
+    let with = |name| [("SYMBOLON_TLS_CERTIFICATE_FILE", name), ("SYMBOLON_TLS_KEY_FILE", "/k")];
+    let (old, new) = (production(&with("/a")).unwrap(), production(&with("/b")).unwrap());
+    assert_eq!(Config::reloadable_diff(&old, &old, &new).live, ["tls.certificate_file"]);
+    let none = production(&[]).unwrap();
+    let switched_off = Config::reloadable_diff(&old, &old, &none);
+    assert_eq!(switched_off.restart, ["tls.certificate_file", "tls.key_file"]);
+    assert!(switched_off.live.is_empty());
 }

@@ -100,7 +100,14 @@ impl Config {
                         .into_iter()
                         .map(|text| Warning { key: keys.certificate, text }),
                 ),
-                Err(error) => errors.push(self.tls_mistake(&keys, files, error)),
+                Err(error) => {
+                    // The other file, which was not come to.
+                    let of_key = matches!(error, TlsError::Certificate { .. })
+                        .then(|| files.read_key(&provider).err())
+                        .flatten();
+                    let found = std::iter::once(error).chain(of_key);
+                    errors.extend(found.map(|error| self.tls_mistake(&keys, files, error)));
+                }
             }
         }
         warnings

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::crypto::CryptoProvider;
 use rustls::server::ParsedCertificate;
-use rustls::sign::CertifiedKey;
+use rustls::sign::{CertifiedKey, SigningKey};
 use rustls::{CertificateError, InconsistentKeys, RootCertStore};
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -39,15 +40,8 @@ impl TlsFiles {
     pub fn read(&self, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
         let bad_certificate =
             |reason: String| TlsError::Certificate { path: self.certificate.clone(), reason };
-        let bad_key = |reason: String| TlsError::Key { path: self.key.clone(), reason };
         let chain = chain(&self.certificate).map_err(bad_certificate)?;
-        let key = PrivateKeyDer::from_pem_file(&self.key)
-            .map_err(|error| bad_key(unread(error, "an unencrypted private key")))?;
-        let key = provider
-            .key_provider
-            .load_private_key(key)
-            .map_err(|_| bad_key("holds no RSA, ECDSA or EdDSA key that TLS can use".to_owned()))?;
-        let certified = CertifiedKey::new(chain, key);
+        let certified = CertifiedKey::new(chain, self.read_key(provider)?);
         match certified.keys_match() {
             Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(certified),
             Err(rustls::Error::InconsistentKeys(_)) => {
@@ -55,6 +49,18 @@ impl TlsFiles {
             }
             Err(error) => Err(bad_certificate(format!("cannot be used: {error}"))),
         }
+    }
+
+    /// Reads the key, whatever the certificate is.
+    ///
+    /// # Errors
+    /// [`TlsError::Key`].
+    pub(super) fn read_key(&self, provider: &CryptoProvider) -> Result<Arc<dyn SigningKey>, TlsError> {
+        let bad_key = |reason: String| TlsError::Key { path: self.key.clone(), reason };
+        let key = PrivateKeyDer::from_pem_file(&self.key)
+            .map_err(|error| bad_key(unread(error, "an unencrypted private key")))?;
+        let key = provider.key_provider.load_private_key(key);
+        key.map_err(|_| bad_key("holds no RSA, ECDSA or EdDSA key that TLS can use".to_owned()))
     }
 }
 

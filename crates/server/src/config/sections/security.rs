@@ -252,6 +252,10 @@ fn argon2(reader: &mut Reader) -> Argon2 {
         (reader.small_count("argon2.iterations"), reader.small_count("argon2.parallelism"));
     // RFC 9106 section 3.1: at least 8 KiB per lane.
     let policy = PasswordPolicy::new(memory_kib, passes, lanes).unwrap_or_else(|_| {
+        // Of a value that is wrong by itself nothing follows.
+        if ["argon2.memory", "argon2.iterations", "argon2.parallelism"].iter().any(|key| reader.failed(key)) {
+            return PasswordPolicy::default();
+        }
         let mend = format!("give {}KiB or more, or fewer lanes", 8 * lanes);
         reader.refuse("argon2.memory", "is too little for argon2.parallelism", mend);
         PasswordPolicy::default()

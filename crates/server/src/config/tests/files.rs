@@ -128,6 +128,9 @@ fn the_management_listener_has_keys_of_its_own() {
     ];
     let config = production(&env).unwrap();
     assert_mistake(&config, &["management_tls.key_file", "does not exist"]);
+    let both = with_tls("/nonexistent/a.pem", "/nonexistent/a.key");
+    let report = both.check_files(day(1), Vec::new()).unwrap_err().to_string();
+    assert!(report.starts_with("2 mistakes") && report.contains("tls.key_file = "), "{report}");
     assert!(config.check_tls(day(1)).is_err());
 }
 

@@ -139,6 +139,14 @@ fn a_session_cookie_is_none_of_a_sign_in_and_shown_as_it_is_set() {
 }
 
 #[test]
+fn a_value_that_is_wrong_by_itself_is_the_only_mistake() {
+    for size in ["1TiB", "1KiB"] {
+        assert_refused(&[("SYMBOLON_ARGON2_MEMORY", size)], &["argon2.memory = "]);
+    }
+    assert_refused(&[("SYMBOLON_ARGON2_PARALLELISM", "1000")], &["argon2.parallelism = "]);
+}
+
+#[test]
 fn a_listener_of_tls_needs_an_https_issuer() {
     let tls = [("SYMBOLON_TLS_CERTIFICATE_FILE", "/c"), ("SYMBOLON_TLS_KEY_FILE", "/k")];
     let http = [&[("SYMBOLON_ISSUER", "http://login.example.com")][..], &tls].concat();

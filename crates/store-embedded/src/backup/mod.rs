@@ -76,6 +76,8 @@ pub enum BackupFailure {
     Target { path: PathBuf, source: io::Error },
     #[error("the data directory {} is not empty: a backup is restored into a fresh one", .0.display())]
     DataNotEmpty(PathBuf),
+    #[error("{} is no backup, as it has no {SUMS}: name the directory that `symbolon backup` made", .0.display())]
+    NoBackup(PathBuf),
     #[error("{}: the backup is damaged: {what}", path.display())]
     Damaged { path: PathBuf, what: String },
     #[error("{}: the backup has format {found}, this program knows formats up to {FORMAT}", path.display())]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use symbolon_crypto::digest;
@@ -35,10 +36,13 @@ pub(super) fn sums(directory: &Path) -> Result<(String, u64), BackupFailure> {
 /// Checks every file of a backup and reads what it says of itself.
 ///
 /// # Errors
-/// [`BackupFailure::Damaged`] with the file's name, [`BackupFailure::NewerFormat`].
+/// [`BackupFailure::NoBackup`], [`BackupFailure::Damaged`] with the file's name, [`BackupFailure::NewerFormat`].
 pub(super) fn check(directory: &Path) -> Result<Manifest, BackupFailure> {
     let sums_path = directory.join(SUMS);
-    let text = fs::read_to_string(&sums_path).map_err(io_error(&sums_path))?;
+    let text = fs::read_to_string(&sums_path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => BackupFailure::NoBackup(directory.to_owned()),
+        _ => io_error(&sums_path)(error),
+    })?;
     let expected = |name: &str| {
         let line = text.lines().find_map(|line| line.split_once("  ").filter(|(_, own)| *own == name));
         line.map(|(digest, _)| digest)

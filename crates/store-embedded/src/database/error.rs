@@ -1,6 +1,7 @@
 //! Why a read, a write or opening failed.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
@@ -46,6 +47,9 @@ pub enum DatabaseError {
     /// SQLite refused.
     #[error("the database: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// The file is none of SQLite's.
+    #[error("{} is no database: put the right file there, or restore a backup into a fresh directory", .0.display())]
+    NoDatabase(PathBuf),
     /// A newer program has migrated it.
     #[error(
         "the database has schema {found}, this program knows schemas up to {known}: start the newer program \
@@ -88,6 +92,16 @@ impl DatabaseError {
             Self::Sqlite(error) => is_full(error),
             Self::Io(error) => crate::free_space::is_full(error),
             _ => false,
+        }
+    }
+
+    /// Names the file, where it is the file that is wrong.
+    pub(super) fn of_file(self, path: &Path) -> Self {
+        match self {
+            Self::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+                Self::NoDatabase(path.to_owned())
+            }
+            other => other,
         }
     }
 }

@@ -127,7 +127,8 @@ impl Database {
         migrations: &[Migration],
         options: DatabaseOptions,
     ) -> Result<Self, DatabaseError> {
-        let mut connection = connection::open_writer(path, options.cache_bytes, options.sync)?;
+        let opened = connection::open_writer(path, options.cache_bytes, options.sync);
+        let mut connection = opened.map_err(|error| error.of_file(path))?;
         connection::migrate(&mut connection, migrations)?;
         let open = Arc::new(OpenBatch::new(options.hold));
         let database = Self {

@@ -130,5 +130,25 @@ fn what_cannot_be_restored_is_named_and_nothing_is_made() {
     let damaged = place.run(&["restore", "copy", "--data-dir", "other"]).bad(1);
     assert!(damaged.contains("journal.records"), "{damaged}");
     assert!(!place.path("other").exists());
-    assert!(place.run(&["restore", "nowhere", "--data-dir", "other"]).bad(1).contains("nowhere"));
+    fs::create_dir(place.path("empty")).unwrap();
+    for none in ["nowhere", "empty"] {
+        let told = place.run(&["restore", none, "--data-dir", "other"]).bad(1);
+        assert!(
+            told.contains(&format!("{none} is no backup")) && told.contains("`symbolon backup`"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_is_named() {
+    let place = Place::new();
+    place.run(&["client", "list"]).good();
+    for entry in fs::read_dir(place.path("data")).unwrap().map(Result::unwrap) {
+        if entry.file_name().to_str().unwrap().starts_with("symbolon.db") {
+            fs::write(entry.path(), "this is no database, whatever its name says").unwrap();
+        }
+    }
+    let told = place.run(&["client", "list"]).bad(1);
+    assert!(told.contains("data/symbolon.db is no database") && told.contains("restore a backup"), "{told}");
 }

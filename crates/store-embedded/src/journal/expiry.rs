@@ -10,8 +10,7 @@ use fjall::compaction::filter::{
 use super::options::UnixMillis;
 use super::table::{NEVER, split_value};
 
-/// Nothing is deleted until this long after its end, so that a clock that is set forward by mistake and put
-/// right within that time has destroyed nothing.
+/// Nothing is deleted until this long after its end, so that a clock that is set forward by up to that destroys nothing.
 pub const GRACE_MILLIS: u64 = 15 * 60 * 1000;
 
 /// Whether a record with this end may be deleted at `now`, both Unix milliseconds.

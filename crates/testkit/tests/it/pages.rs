@@ -1,12 +1,13 @@
 //! The root page, its files, and what development mode adds.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::id::IssuerId;
 use symbolon_server::config::{Config, Mode, Sources};
 use symbolon_server::demo;
-use symbolon_testkit::{Options, decode_jwt};
+use symbolon_testkit::{Browser, Options, decode_jwt};
 
 use crate::login::Scene;
 
@@ -24,6 +25,11 @@ fn developing() -> Scene {
     app.config.store(Arc::new(config));
     scene.server.block_on(app.load_issuers()).unwrap();
     scene.server.block_on(demo::prepare(&app)).unwrap();
+    // Another URL while it runs is nothing that a server does: a node of a cluster has waited for itself, and lost its lease.
+    let management = Browser::new(&scene.server.management);
+    while management.get("/readyz").status != 200 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     scene.rp.redirect_uri = format!("{}/callback", scene.server.issuer);
     scene
 }

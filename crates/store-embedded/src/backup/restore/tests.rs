@@ -51,6 +51,7 @@ async fn an_epoch_is_no_earlier_than_the_backup_and_what_it_has_seen() {
     assert_eq!(restored(&backup, "by-the-clock", NOW + MINUTE), Some(NOW + MINUTE));
     // The sweep notes the time; the backup's own may come from another clock.
     store.sweep(NOW + MINUTE).await.unwrap();
+    store.journal.flush().await;
     let second = root.path().join("second");
     Store::backup(&store, &second, NOW).await.unwrap();
     assert_eq!(restored(&second, "by-the-time-seen", slow), Some(NOW + MINUTE));

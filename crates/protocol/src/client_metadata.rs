@@ -13,7 +13,7 @@ use symbolon_crypto::secret::SecretString;
 use crate::client::{Client, GrantType, SecretDigest, TokenEndpointAuthMethod, TokenExchangePolicy};
 use crate::client_authentication::secret_digest;
 use crate::error::{ErrorCode, OAuthError};
-use crate::id::ClientId;
+use crate::id::{ClientId, is_dot_segment};
 use crate::json::merge_patch;
 use crate::redirect_uri;
 use crate::scope::Scope;
@@ -289,8 +289,7 @@ fn client_id(
             Err(invalid("client_id", "cannot be changed"))
         }
         (_, Some(client)) => Ok(client.client_id.clone()),
-        // RFC 3986 5.2.4: whoever builds a URL from it would lose it.
-        (Some(given), None) if matches!(given.as_str(), "." | "..") => {
+        (Some(given), None) if is_dot_segment(given.as_str()) => {
             Err(invalid("client_id", "must not be . or .."))
         }
         (Some(given), None) => Ok(given),

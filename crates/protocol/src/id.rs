@@ -23,6 +23,11 @@ pub(crate) fn visible_ascii(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
+/// Whether whoever builds a URL from an id would lose it (RFC 3986 5.2.4): nobody is given such a one.
+pub fn is_dot_segment(id: &str) -> bool {
+    matches!(id, "." | "..")
+}
+
 fn slug(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }

@@ -154,7 +154,7 @@ async fn dispatch(
     Ok(response)
 }
 
-/// A change: all of its steps, or none.
+/// A change, which goes on to its last step though its caller goes away.
 fn carry(call: Call, payload: Payload, operation: &Operation) -> Carried<Answer> {
     let app = Arc::clone(&call.app);
     app.unattended.carry((operation.run)(call, payload))

@@ -23,6 +23,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use symbolon_protocol::time::Timestamp;
@@ -100,15 +101,22 @@ impl Records {
         result
     }
 
+    /// Work on a reader's connection whose statements and rows are counted.
+    fn counted<T>(
+        &self,
+        work: impl FnOnce(&Statements<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static {
+        let figures = Arc::clone(&self.figures);
+        move |connection| work(&Statements::new(connection, figures.database()))
+    }
+
     /// Looks a few rows up.
     async fn read<T: Send + 'static>(
         &self,
         kind: StoreKind,
         work: impl FnOnce(&Statements<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let figures = Arc::clone(&self.figures);
-        let read =
-            self.database.read(move |connection| work(&Statements::new(connection, figures.database())));
+        let read = self.database.read(self.counted(work));
         self.measured(kind, async { read.await.map_err(read_error) }).await
     }
 
@@ -118,9 +126,7 @@ impl Records {
         kind: StoreKind,
         work: impl FnOnce(&Statements<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let figures = Arc::clone(&self.figures);
-        let scan =
-            self.database.scan(move |connection| work(&Statements::new(connection, figures.database())));
+        let scan = self.database.scan(self.counted(work));
         self.measured(kind, async { scan.await.map_err(read_error) }).await
     }
 

@@ -86,8 +86,8 @@ pub(crate) async fn open(config: &Config, clock: &Arc<SystemClock>) -> Result<Op
     Ok(opened)
 }
 
-/// Opens the store of a configuration, which is to be [recovered](Opened::recover) then. `threads`: how many the
-/// cluster's connections may keep busy.
+/// Opens the store of a configuration that was [checked](check), which is to be [recovered](Opened::recover) then.
+/// `threads`: how many the cluster's connections may keep busy.
 pub(crate) async fn open_records(
     config: &Config,
     clock: &Arc<SystemClock>,
@@ -103,7 +103,6 @@ pub(crate) async fn open_records(
         let recovery = Some((Arc::clone(&store), recovery));
         return Ok(Opened { store, directory, is_new, recovery, _io: None });
     };
-    config.refuse(check(config))?;
     let io = OwnRuntime::new(threads)?;
     let opened = io.run(ClusterStore::open(options)).await??;
     let is_new = opened.issuers().await?.is_empty();

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use symbolon_crypto::password;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
-use symbolon_protocol::id::UserId;
+use symbolon_protocol::id::{UserId, is_dot_segment};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{Address, PasswordHash, Profile, User};
 
@@ -79,8 +79,7 @@ pub(in crate::admin) fn id(fields: &mut Fields, random: &dyn Random) -> Result<U
     if given.as_ref().is_some_and(|id| id.as_str().starts_with("client:")) {
         return Err(AdminError::invalid("id must not begin with client:"));
     }
-    // RFC 3986 5.2.4: whoever builds a URL from it would lose it.
-    if given.as_ref().is_some_and(|id| matches!(id.as_str(), "." | "..")) {
+    if given.as_ref().is_some_and(|id| is_dot_segment(id.as_str())) {
         return Err(AdminError::invalid("id must not be . or .."));
     }
     // A letter first, so that no id looks like a command-line option.

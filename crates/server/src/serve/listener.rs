@@ -21,6 +21,14 @@ pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
+/// Whether anything listens on the address already, another process's shared sockets too. They would let further
+/// sockets of the same user join in, and the kernel would spread connections over two servers that know nothing of each
+/// other. A socket that does not share is refused; it is closed again before the shared ones are bound.
+pub(super) fn refuse_if_taken(address: SocketAddr) -> io::Result<()> {
+    // Port 0 is a free one.
+    if address.port() == 0 { Ok(()) } else { bind(address, false).map(drop) }
+}
+
 /// Where a socket is bound.
 pub(super) fn address(socket: &Socket) -> io::Result<SocketAddr> {
     socket.local_addr()?.as_socket().ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable))
@@ -30,4 +38,29 @@ pub(super) fn address(socket: &Socket) -> io::Result<SocketAddr> {
 pub(super) fn listen(socket: Socket) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::{ServeError, bind as bind_both};
+
+    #[test]
+    fn a_second_server_on_the_port_of_one_with_many_workers_is_refused() {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let first = bind_both(any, any, 2).unwrap();
+        let taken = first.public_address;
+        let listening: Vec<_> = first.public.into_iter().map(|socket| listen(socket).unwrap()).collect();
+        for workers in [1, 2] {
+            match bind_both(taken, any, workers) {
+                Err(ServeError::Listen { address, key, source }) => {
+                    assert_eq!((address, key, source.kind()), (taken, "listen", io::ErrorKind::AddrInUse));
+                }
+                Err(other) => panic!("{other}"),
+                Ok(_) => panic!("two servers share {taken}"),
+            }
+        }
+        drop(listening);
+        assert_eq!(bind_both(taken, any, 2).unwrap().public_address, taken, "free again");
+    }
 }

@@ -59,6 +59,9 @@ pub struct Bound {
 /// # Errors
 /// [`ServeError::Listen`] naming address and key.
 pub fn bind(public: SocketAddr, management: SocketAddr, workers: usize) -> Result<Bound, ServeError> {
+    if workers > 1 {
+        listener::refuse_if_taken(public).map_err(failed(public, "listen"))?;
+    }
     let first = listener::bind(public, workers > 1).map_err(failed(public, "listen"))?;
     let public_address = listener::address(&first).map_err(failed(public, "listen"))?;
     let mut sockets = vec![first];

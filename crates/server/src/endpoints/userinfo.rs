@@ -51,11 +51,15 @@ async fn answer(
     if app.revoked(issuer, &verified, &mut durable).await? {
         return Err(refused(context));
     }
+    let user = claims.user();
+    if let Some(user) = &user {
+        app.rate_limits.check_userinfo_user(&issuer.id, &claims.client_id, user, now)?;
+    }
     app.rate_limits.check_client(EndpointClass::Userinfo, &issuer.id, &claims.client_id, now)?;
     if parts.headers.contains_key(header::ORIGIN) {
         *asking = app.store.client(&issuer.id, &claims.client_id).await?;
     }
-    let user = match claims.user() {
+    let user = match user {
         Some(user) => app.store.user(&issuer.id, &user).await?,
         None => None,
     };

@@ -9,7 +9,7 @@ mod table;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 
-use symbolon_protocol::id::{ClientId, IssuerId};
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 
 use crate::config;
@@ -46,8 +46,9 @@ impl From<Limited> for Failure {
     }
 }
 
-/// Sets of eight keys per table, 128 bytes each: at most 4, 8, 4 and 1 MiB, taken when first used.
+/// Sets of eight keys per table, 128 bytes each: at most 4, 4, 8, 4 and 1 MiB, taken when first used.
 const CLIENT_SETS: usize = 1 << 15;
+const USER_SETS: usize = 1 << 15;
 const ADDRESS_SETS: usize = 1 << 16;
 const LOGIN_SETS: usize = 1 << 15;
 const ADMIN_SETS: usize = 1 << 13;
@@ -57,6 +58,7 @@ struct Rules {
     authorize: RuleCell,
     token: PerEndpoint,
     userinfo: PerEndpoint,
+    userinfo_user: RuleCell,
     introspect: PerEndpoint,
     revoke: PerEndpoint,
     login_account: RuleCell,
@@ -83,6 +85,8 @@ pub struct RateLimits {
     // Keyed by the process's own randomness, so that nobody can choose keys that push out a certain other.
     hashing: RandomState,
     clients: Table,
+    // A table of its own, so that no number of users makes what a client used forgotten.
+    users: Table,
     addresses: Table,
     // Tables of their own, so that no flood of other requests makes failed logins forgotten.
     logins: Table,
@@ -96,6 +100,7 @@ impl RateLimits {
             rules: Rules::default(),
             hashing: RandomState::new(),
             clients: Table::new(CLIENT_SETS),
+            users: Table::new(USER_SETS),
             addresses: Table::new(ADDRESS_SETS),
             logins: Table::new(LOGIN_SETS),
             admin: Table::new(ADMIN_SETS),
@@ -111,6 +116,7 @@ impl RateLimits {
         rules.authorize.set(config.authorize.filter(|_| on));
         rules.token.set(&config.token, on);
         rules.userinfo.set(&config.userinfo, on);
+        rules.userinfo_user.set(config.userinfo_user.filter(|_| on));
         rules.introspect.set(&config.introspect, on);
         rules.revoke.set(&config.revoke, on);
         rules.login_account.set(config.login_account.filter(|_| on));
@@ -131,6 +137,24 @@ impl RateLimits {
     ) -> Result<(), Limited> {
         match self.per_endpoint(class).and_then(|rules| rules.client.get()) {
             Some(rule) => self.clients.take(self.hashing.hash_one((class, issuer, client)), rule, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a UserInfo request for a user at a client. Asked before [`check_client`](Self::check_client): what is
+    /// refused here uses nothing of the limit that all users of the client share.
+    ///
+    /// # Errors
+    /// [`Limited`]: not now; the request is not counted.
+    pub fn check_userinfo_user(
+        &self,
+        issuer: &IssuerId,
+        client: &ClientId,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
+        match self.rules.userinfo_user.get() {
+            Some(rule) => self.users.take(self.hashing.hash_one((issuer, client, user)), rule, now),
             None => Ok(()),
         }
     }

@@ -20,6 +20,7 @@ fn configured() -> config::RateLimits {
         authorize: per_minute(3),
         token: endpoint,
         userinfo: endpoint,
+        userinfo_user: per_second(2),
         introspect: endpoint,
         revoke: EndpointLimit { client: None, address: None },
         login_account: per_minute(10),
@@ -132,8 +133,22 @@ fn off_takes_no_memory() {
     let limits = RateLimits::new(&config::RateLimits { enabled: false, ..configured() });
     limits.check_address(EndpointClass::Token, address("192.0.2.1"), NOW).unwrap();
     limits.failed_admin(address("192.0.2.1"), NOW);
-    let tables = [&limits.clients, &limits.addresses, &limits.logins, &limits.admin];
-    assert_eq!(tables.map(Table::slots_taken), [0; 4]);
+    let tables = [&limits.clients, &limits.users, &limits.addresses, &limits.logins, &limits.admin];
+    assert_eq!(tables.map(Table::slots_taken), [0; 5]);
+}
+
+#[test]
+fn what_one_user_is_refused_uses_nothing_of_the_clients_limit() {
+    let limits = RateLimits::new(&configured());
+    let (issuer, one) = client("one");
+    let ask = |client: &ClientId, name: &str| {
+        limits.check_userinfo_user(&issuer, client, &UserId::parse(name).unwrap(), NOW)?;
+        limits.check_client(EndpointClass::Userinfo, &issuer, client, NOW)
+    };
+    let passed = (0..100).filter(|_| ask(&one, "alice").is_ok()).count();
+    assert_eq!(passed, 2);
+    ask(&one, "bob").unwrap();
+    ask(&client("other").1, "alice").unwrap();
 }
 
 #[test]

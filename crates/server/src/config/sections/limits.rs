@@ -52,12 +52,22 @@ pub(crate) const SECTION: Section = Section {
         )
         .doc("Token requests of public clients, and failed client authentications, per address."),
         limit(
+            "rate_limit.userinfo.user",
+            "SYMBOLON_RATE_LIMIT_USERINFO_USER",
+            "--rate-limit-userinfo-user",
+            "60/s",
+        )
+        .doc(
+            "UserInfo requests per user and client of the token. What is refused here does not count against the \
+             client, so one user cannot use up what the client's other users need.",
+        ),
+        limit(
             "rate_limit.userinfo.client",
             "SYMBOLON_RATE_LIMIT_USERINFO_CLIENT",
             "--rate-limit-userinfo-client",
             "1000/s",
         )
-        .doc("UserInfo requests per client of the token."),
+        .doc("UserInfo requests per client of the token, for all its users together."),
         limit(
             "rate_limit.userinfo.address",
             "SYMBOLON_RATE_LIMIT_USERINFO_ADDRESS",
@@ -137,6 +147,8 @@ pub struct RateLimits {
     pub token: EndpointLimit,
     /// UserInfo.
     pub userinfo: EndpointLimit,
+    /// UserInfo requests per user and client.
+    pub userinfo_user: Option<Rate>,
     /// Introspection.
     pub introspect: EndpointLimit,
     /// Revocation.
@@ -163,6 +175,7 @@ pub(crate) fn build(reader: &mut Reader) -> RateLimits {
             client: rate("rate_limit.userinfo.client"),
             address: rate("rate_limit.userinfo.address"),
         },
+        userinfo_user: rate("rate_limit.userinfo.user"),
         introspect: EndpointLimit {
             client: rate("rate_limit.introspect.client"),
             address: rate("rate_limit.introspect.address"),

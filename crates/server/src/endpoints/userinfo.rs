@@ -12,12 +12,14 @@ use http::{HeaderMap, Method, StatusCode, header};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::params::Params;
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::userinfo;
 use symbolon_store::Durable;
 
 use super::cors;
 use crate::http::{Context, Failure, is_form, json, no_store, read_form};
-use crate::rate_limit::EndpointClass;
+use crate::rate_limit::{EndpointClass, Limited};
 use crate::telemetry::{Endpoint, RequestFacts};
 
 /// `GET` and `POST /userinfo`.
@@ -51,15 +53,11 @@ async fn answer(
     if app.revoked(issuer, &verified, &mut durable).await? {
         return Err(refused(context));
     }
-    let user = claims.user();
-    if let Some(user) = &user {
-        app.rate_limits.check_userinfo_user(&issuer.id, &claims.client_id, user, now)?;
-    }
-    app.rate_limits.check_client(EndpointClass::Userinfo, &issuer.id, &claims.client_id, now)?;
+    check_limits(context, claims, now)?;
     if parts.headers.contains_key(header::ORIGIN) {
         *asking = app.store.client(&issuer.id, &claims.client_id).await?;
     }
-    let user = match user {
+    let user = match claims.user() {
         Some(user) => app.store.user(&issuer.id, &user).await?,
         None => None,
     };
@@ -68,6 +66,16 @@ async fn answer(
     RequestFacts::new().endpoint(Endpoint::Userinfo).client_id(claims.client_id.as_str()).note();
     durable.wait().await?;
     Ok(response)
+}
+
+/// Counts the request for the token's user and client. Apart from the answer's future, which would keep room for the
+/// user's id while it waits for the store.
+fn check_limits(context: &Context, claims: &AccessToken, now: Timestamp) -> Result<(), Limited> {
+    let (limits, issuer, client) = (&context.app.rate_limits, &context.issuer.id, &claims.client_id);
+    if let Some(user) = claims.user() {
+        limits.check_userinfo_user(issuer, client, &user, now)?;
+    }
+    limits.check_client(EndpointClass::Userinfo, issuer, client, now)
 }
 
 /// The form of a POST that brings the token in its body (RFC 6750 2.2). A body of any other type brings none: whoever has

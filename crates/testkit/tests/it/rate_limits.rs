@@ -78,6 +78,29 @@ fn who_guesses_secrets_or_tokens_is_limited_by_address() {
 }
 
 #[test]
+fn a_users_flood_of_userinfo_leaves_the_clients_other_users_their_limit() {
+    let options = limited("SYMBOLON_RATE_LIMIT_USERINFO_USER", "2/m");
+    let server = TestServer::start_with(options.env("SYMBOLON_RATE_LIMIT_USERINFO_CLIENT", "4/m"));
+    let rp = RelyingParty::register(&server, json!({}));
+    let [(_, a), (_, b)] = ["a@example.com", "b@example.com"].map(|email| server.signed_in(email));
+    let [flooding, calm] = [&a, &b].map(|browser| rp.sign_in(browser).access_token);
+    let ask = |token: &str| {
+        server.browser().get_with("/userinfo", &[("authorization", &format!("Bearer {token}"))])
+    };
+    for _ in 0..2 {
+        assert_eq!(ask(&flooding).status, 200);
+    }
+    for _ in 0..20 {
+        assert_limited(&ask(&flooding));
+    }
+    for _ in 0..2 {
+        assert_eq!(ask(&calm).status, 200, "what was refused used nothing of the client's limit");
+    }
+    let other = RelyingParty::register(&server, json!({}));
+    assert_eq!(ask(&other.sign_in(&a).access_token).status, 200, "the user has a limit at each client");
+}
+
+#[test]
 fn the_address_is_the_peers_unless_a_trusted_proxy_tells_another() {
     let ask = |server: &TestServer, from: &str| {
         let headers = [("authorization", "Bearer x"), ("x-forwarded-for", from)];

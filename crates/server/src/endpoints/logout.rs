@@ -26,6 +26,7 @@ use crate::app::App;
 use crate::http::csrf::{Browser, Form, Purpose};
 use crate::http::{Context, Failure, Policy, html, redirect, remove_cookie};
 use crate::issuer::IssuerState;
+use crate::rate_limit::{EndpointClass, Limited};
 use crate::telemetry::{Endpoint, RequestFacts};
 use crate::verified_hint::{IdTokenHintClaims, id_token_hint};
 
@@ -39,15 +40,22 @@ pub fn routes() -> Router {
 /// `GET` and `POST /logout` (section 2: both MUST be supported).
 async fn logout(context: Context, request: Request) -> Response {
     let (asked, body) = Asked::take(context, request);
-    let answered = if asked.method == Method::POST {
-        match asked.form(body).await {
-            Ok(form) => decided(&asked, &form).await,
-            Err(failure) => Err(failure),
-        }
-    } else {
-        decided(&asked, asked.query()).await
-    };
+    let answered = answer(&asked, body).await;
     asked.answer(answered)
+}
+
+async fn answer(asked: &Asked, body: Body) -> Result<Response, Failure> {
+    check_limit(&asked.context)?;
+    if asked.method == Method::POST {
+        decided(asked, &asked.form(body).await?).await
+    } else {
+        decided(asked, asked.query()).await
+    }
+}
+
+/// Anybody may ask, so requests count by address; before the body is read, so that a refused one costs nothing more.
+fn check_limit(context: &Context) -> Result<(), Limited> {
+    context.app.rate_limits.check_address(EndpointClass::Logout, context.remote, context.app.now())
 }
 
 async fn decided(asked: &Asked, encoded: &[u8]) -> Result<Response, Failure> {
@@ -136,6 +144,7 @@ async fn confirm(context: Context, request: Request) -> Response {
 }
 
 async fn confirmed(asked: &Asked, body: Body) -> Result<Response, Failure> {
+    check_limit(&asked.context)?;
     let form = asked.form(body).await?;
     let params = Params::parse(&form)?;
     let found = Found::by(&params, asked).await?;

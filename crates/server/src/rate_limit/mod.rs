@@ -30,6 +30,8 @@ pub enum EndpointClass {
     Introspect,
     /// Revocation.
     Revoke,
+    /// The end-session endpoint and its page: per address only.
+    Logout,
 }
 
 /// Too many requests: 429 with Retry-After (RFC 6585 4).
@@ -61,6 +63,7 @@ struct Rules {
     userinfo_user: RuleCell,
     introspect: PerEndpoint,
     revoke: PerEndpoint,
+    logout: RuleCell,
     login_account: RuleCell,
     login_address: RuleCell,
     admin_address: RuleCell,
@@ -119,6 +122,7 @@ impl RateLimits {
         rules.userinfo_user.set(config.userinfo_user.filter(|_| on));
         rules.introspect.set(&config.introspect, on);
         rules.revoke.set(&config.revoke, on);
+        rules.logout.set(config.logout.filter(|_| on));
         rules.login_account.set(config.login_account.filter(|_| on));
         rules.login_address.set(config.login_address.filter(|_| on));
         rules.admin_address.set(config.admin_address.filter(|_| on));
@@ -169,11 +173,7 @@ impl RateLimits {
         address: IpAddr,
         now: Timestamp,
     ) -> Result<(), Limited> {
-        let rule = match self.per_endpoint(class) {
-            Some(rules) => rules.address.get(),
-            None => self.rules.authorize.get(),
-        };
-        match rule {
+        match self.per_address(class).get() {
             Some(rule) => self.addresses.take(self.hashing.hash_one((class, network(address))), rule, now),
             None => Ok(()),
         }
@@ -230,11 +230,22 @@ impl RateLimits {
 
     const fn per_endpoint(&self, class: EndpointClass) -> Option<&PerEndpoint> {
         match class {
-            EndpointClass::Authorize => None,
+            EndpointClass::Authorize | EndpointClass::Logout => None,
             EndpointClass::Token => Some(&self.rules.token),
             EndpointClass::Userinfo => Some(&self.rules.userinfo),
             EndpointClass::Introspect => Some(&self.rules.introspect),
             EndpointClass::Revoke => Some(&self.rules.revoke),
+        }
+    }
+
+    const fn per_address(&self, class: EndpointClass) -> &RuleCell {
+        match class {
+            EndpointClass::Authorize => &self.rules.authorize,
+            EndpointClass::Logout => &self.rules.logout,
+            EndpointClass::Token => &self.rules.token.address,
+            EndpointClass::Userinfo => &self.rules.userinfo.address,
+            EndpointClass::Introspect => &self.rules.introspect.address,
+            EndpointClass::Revoke => &self.rules.revoke.address,
         }
     }
 

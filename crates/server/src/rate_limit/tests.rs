@@ -23,6 +23,7 @@ fn configured() -> config::RateLimits {
         userinfo_user: per_second(2),
         introspect: endpoint,
         revoke: EndpointLimit { client: None, address: None },
+        logout: per_minute(4),
         login_account: per_minute(10),
         login_address: per_minute(60),
         admin_address: per_minute(2),

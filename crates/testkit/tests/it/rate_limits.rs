@@ -78,6 +78,32 @@ fn who_guesses_secrets_or_tokens_is_limited_by_address() {
 }
 
 #[test]
+fn logouts_are_limited_by_address_on_every_path() {
+    let server = TestServer::start_with(
+        limited("SYMBOLON_RATE_LIMIT_LOGOUT_ADDRESS", "3/m").env("SYMBOLON_TRUSTED_PROXIES", "127.0.0.0/8"),
+    );
+    for (number, (method, path)) in
+        [("GET", "/logout"), ("POST", "/logout"), ("POST", "/logout/confirm")].into_iter().enumerate()
+    {
+        let ask = |from: &str| {
+            let headers = [("x-forwarded-for", from)];
+            match method {
+                "GET" => server.browser().get_with(path, &headers),
+                _ => server.browser().post_with(path, &[("decision", "confirm")], &headers),
+            }
+        };
+        let from = format!("192.0.2.{number}");
+        for _ in 0..3 {
+            assert_ne!(ask(&from).status, 429, "{method} {path}");
+        }
+        let refused = ask(&from);
+        assert_eq!(refused.status, 429, "{method} {path}");
+        assert!(refused.header("retry-after").is_some());
+        assert_ne!(ask("198.51.100.1").status, 429, "{method} {path}: another address");
+    }
+}
+
+#[test]
 fn a_users_flood_of_userinfo_leaves_the_clients_other_users_their_limit() {
     let options = limited("SYMBOLON_RATE_LIMIT_USERINFO_USER", "2/m");
     let server = TestServer::start_with(options.env("SYMBOLON_RATE_LIMIT_USERINFO_CLIENT", "4/m"));

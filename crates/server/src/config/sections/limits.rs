@@ -104,6 +104,13 @@ pub(crate) const SECTION: Section = Section {
         )
         .doc("Revocation requests of public clients, and failed client authentications, per address."),
         limit(
+            "rate_limit.logout.address",
+            "SYMBOLON_RATE_LIMIT_LOGOUT_ADDRESS",
+            "--rate-limit-logout-address",
+            "600/m",
+        )
+        .doc("Logout requests, and answers to the page that asks whether to sign out, per address."),
+        limit(
             "rate_limit.login.account",
             "SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT",
             "--rate-limit-login-account",
@@ -153,6 +160,8 @@ pub struct RateLimits {
     pub introspect: EndpointLimit,
     /// Revocation.
     pub revoke: EndpointLimit,
+    /// Logout requests and confirmations per address.
+    pub logout: Option<Rate>,
     /// Failed passwords per login name and address.
     pub login_account: Option<Rate>,
     /// Failed passwords per address.
@@ -184,6 +193,7 @@ pub(crate) fn build(reader: &mut Reader) -> RateLimits {
             client: rate("rate_limit.revoke.client"),
             address: rate("rate_limit.revoke.address"),
         },
+        logout: rate("rate_limit.logout.address"),
         login_account: rate("rate_limit.login.account"),
         login_address: rate("rate_limit.login.address"),
         admin_address: rate("rate_limit.admin.address"),

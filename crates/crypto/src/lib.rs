@@ -13,6 +13,7 @@ pub mod key;
 pub mod password;
 pub mod random;
 pub mod seal;
+pub mod sealed_text;
 pub mod secret;
 pub mod signer;
 

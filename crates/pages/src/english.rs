@@ -12,7 +12,7 @@ pub(crate) static ENGLISH: Texts = Texts {
     login_invalid_credentials: "Username or password is incorrect.",
     login_too_many_attempts: Phrase("Too many attempts. Try again in {}."),
     login_busy: "We are busy at the moment. Please try again in a few seconds.",
-    login_expired: "This sign-in has expired. Please sign in again.",
+    login_expired: "This page was out of date. Please sign in again; your browser has to accept cookies for it.",
     one_second: "1 second",
     seconds: Phrase("{} seconds"),
     minutes: Phrase("{} minutes"),

@@ -6,7 +6,8 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize, Serializer};
 use smol_str::SmolStr;
 
-use crate::id::{ClientId, Sid, UserId};
+use crate::grant::{Lineage, Slot};
+use crate::id::{ClientId, IssuerId, Sid, UserId};
 use crate::time::Timestamp;
 
 /// An authentication method (`amr` value, RFC 8176).
@@ -168,6 +169,20 @@ impl Session {
     /// Every name that tokens bound to this session may carry, its own last.
     pub fn sids(&self) -> impl Iterator<Item = &Sid> {
         self.predecessors.iter().chain(std::iter::once(&self.sid))
+    }
+
+    /// What ends everything that hangs on this session's name.
+    pub fn lineage(&self, issuer: &IssuerId) -> Lineage {
+        Lineage {
+            slot: Slot::of(issuer, self.user.as_str()),
+            tokens: Vec::new(),
+            grant: None,
+            session: Some(self.sid.clone()),
+            user: Some(self.user.clone()),
+            client: None,
+            born: self.created_at,
+            issued: None,
+        }
     }
 
     /// Whether a `sid` in a token means this session.

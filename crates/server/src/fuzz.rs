@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, Request, header};
 use ipnet::IpNet;
 
 use crate::config::Config;
-use crate::http::csrf::{Browser, Form, Purpose, cookie_name, scene};
+use crate::http::csrf::{Browser, PageForm, Purpose, cookie_name, scene};
 use crate::http::{cookies, forwarded_for, host, prefers_html, session_of};
 
 pub use crate::admin::fuzz::{issuer_fields, ndjson, settings, user_fields};
@@ -90,12 +90,12 @@ pub fn forwarded_headers(data: &[u8]) {
     }
 }
 
-/// A `Cookie` header, a transaction, a `sid` and a token, one per line: a form is accepted with the token that its page
+/// A `Cookie` header, an id, a `sid` and a token, one per line: a form is accepted with the token that its page
 /// was given, and with no other.
 pub fn csrf_token(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
     let mut next = || lines.next().and_then(|line| std::str::from_utf8(line).ok()).unwrap_or_default();
-    let (cookie, transaction, sid, given) = (next(), next(), next(), next());
+    let (cookie, interaction, sid, given) = (next(), next(), next(), next());
     let issuer = scene::issuer("https://op.example.com", "", 1);
     let name = cookie_name(&issuer);
     let read = HeaderValue::from_str(&format!("{name}={cookie}"))
@@ -104,7 +104,7 @@ pub fn csrf_token(data: &[u8]) {
     assert!(read.is_none() || cookie.len() >= 43, "a browser out of less than 32 bytes");
     let known = Browser::of_cookie("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE");
     let Some(browser) = read.or(known) else { return };
-    let form = |purpose| Form { purpose, transaction, sid };
+    let form = |purpose| PageForm { purpose, interaction, sid };
     let token = browser.token(&issuer, form(Purpose::Consent));
     assert!(browser.accepts(&issuer, form(Purpose::Consent), Some(&token)));
     assert_eq!(browser.accepts(&issuer, form(Purpose::Consent), Some(given)), token == given);
@@ -114,11 +114,11 @@ pub fn csrf_token(data: &[u8]) {
         form(Purpose::Consent),
         Some(&token)
     ));
-    // A transaction's id comes in base64url and `_`.
-    if !transaction.contains('\0') {
-        let other = Form { transaction: "tx_other", ..form(Purpose::Consent) };
-        assert_eq!(browser.accepts(&issuer, other, Some(&token)), transaction == "tx_other");
-        let other = Form { sid: "other", ..form(Purpose::Consent) };
+    // An interaction's id comes in base64url.
+    if !interaction.contains('\0') {
+        let other = PageForm { interaction: "other", ..form(Purpose::Consent) };
+        assert_eq!(browser.accepts(&issuer, other, Some(&token)), interaction == "other");
+        let other = PageForm { sid: "other", ..form(Purpose::Consent) };
         assert_eq!(browser.accepts(&issuer, other, Some(&token)), sid == "other");
     }
 }

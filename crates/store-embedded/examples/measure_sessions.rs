@@ -75,7 +75,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         for n in 0..clients {
             let client = ClientId::trusted(format!("client-{n}"));
             for id in &ids {
-                store.note_client(&issuer, id, &client).await?;
+                drop(store.note_client(&issuer, id, &client).await?);
             }
         }
     }

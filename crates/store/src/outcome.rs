@@ -59,6 +59,7 @@ impl fmt::Debug for Durable {
 }
 
 /// What an operation achieved, and when it may be told.
+#[must_use = "the wait for durability would be dropped: take the value, and wait before anything is told of it"]
 #[derive(Debug)]
 pub struct Outcome<T> {
     /// What was achieved.

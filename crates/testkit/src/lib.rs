@@ -12,6 +12,7 @@
 
 mod browser;
 mod clock;
+mod commit_gate;
 pub mod cost;
 pub mod drill;
 pub mod fuzz;
@@ -21,6 +22,7 @@ mod signing;
 
 pub use browser::{Answer, Browser};
 pub use clock::TestClock;
+pub use commit_gate::CommitGate;
 pub use relying_party::{AuthorizationRequest, RelyingParty, TokenSet, decode_jwt};
 pub use server::{ADMIN_SECRET, Options, TestServer, is_clustered};
 pub use signing::Signing;

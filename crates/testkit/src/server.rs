@@ -29,6 +29,7 @@ use round_robin::RoundRobin;
 
 use crate::browser::{Answer, Browser};
 use crate::clock::TestClock;
+use crate::commit_gate::CommitGate;
 
 /// The admin secret of every test server.
 pub const ADMIN_SECRET: &str = "an admin secret for tests";
@@ -46,11 +47,20 @@ pub struct Options {
     pub one_node: bool,
     /// Whether the embedded store is recovered by [`TestServer::recover`] alone.
     pub recover_later: bool,
+    /// Holds what the embedded store commits.
+    pub commit_gate: Option<CommitGate>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { env: Vec::new(), issuer: None, seed: 1, one_node: false, recover_later: false }
+        Self {
+            env: Vec::new(),
+            issuer: None,
+            seed: 1,
+            one_node: false,
+            recover_later: false,
+            commit_gate: None,
+        }
     }
 }
 
@@ -73,6 +83,13 @@ impl Options {
     #[must_use]
     pub fn recover_later(mut self) -> Self {
         self.recover_later = true;
+        self
+    }
+
+    /// Lets a test hold what the embedded store commits.
+    #[must_use]
+    pub fn commit_gate(mut self, gate: &CommitGate) -> Self {
+        self.commit_gate = Some(gate.clone());
         self
     }
 
@@ -150,7 +167,7 @@ impl TestServer {
         let url = format!("http://{}", fronts.public);
         let management = format!("http://{}", fronts.management);
         let issuer = options.issuer.clone().unwrap_or_else(|| url.clone());
-        let mut stores = runtime.block_on(data.open(number, &clock));
+        let mut stores = runtime.block_on(data.open(number, &clock, options.commit_gate.as_ref()));
         if !options.recover_later
             && let Some(recover) = stores.recover.take()
         {

@@ -24,9 +24,9 @@ pub enum IdTokenHint<'a> {
     Subject(&'a str),
 }
 
-/// What the person did on our pages for this very request: from the server's own transaction record.
+/// What the person did on our pages for this very request: from its sealed interaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Interaction<'a> {
+pub struct InteractionSoFar<'a> {
     /// When they signed in.
     pub signed_in_at: Option<Timestamp>,
     /// Who allowed what: it counts only while the same user is signed in.
@@ -61,7 +61,7 @@ pub fn decide(
     client: &Client,
     session: Option<(&Session, Option<&Consent>)>,
     hint: IdTokenHint<'_>,
-    interaction: Interaction<'_>,
+    interaction: InteractionSoFar<'_>,
     now: Timestamp,
 ) -> Decision {
     let silent = request.prompt.none;

@@ -6,8 +6,8 @@
 //! 3. [`decide::decide`] looks at session and consent: issue a code, ask the person, or refuse.
 //! 4. [`response`] names what the code stands for and writes the answer in the response mode that was asked for.
 //!
-//! A login or consent page interrupts between 3 and 4: keep the request's text in a transaction of the server's
-//! own (never in the browser), and run all four again when the person is back.
+//! A login or consent page interrupts between 3 and 4: the request's text goes to the browser sealed, so that nobody can
+//! change it, and all four run again when the person is back.
 
 pub mod decide;
 pub mod request;
@@ -16,6 +16,6 @@ pub mod response;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{Decision, IdTokenHint, Interaction, decide};
+pub use decide::{Decision, IdTokenHint, InteractionSoFar, decide};
 pub use request::{AuthorizationRequest, Prompt, Rejection, ResponseMode, ReturnTo};
 pub use response::{AuthorizationResponse, Issuance};

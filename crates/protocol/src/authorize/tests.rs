@@ -221,7 +221,7 @@ impl Case {
         let params = Params::parse(text.as_bytes()).unwrap();
         let request = AuthorizationRequest::check(&params, &self.client, &IssuerSettings::default()).unwrap();
         let session = self.session.as_ref().map(|session| (session, self.consent.as_ref()));
-        let done = Interaction {
+        let done = InteractionSoFar {
             signed_in_at: self.signed_in_at,
             allowed: self.allowed.as_ref().map(|(u, s)| (u, s)),
         };

@@ -12,7 +12,8 @@ use super::call::{Call, Concerns, Payload, created, ok};
 use super::error::{AdminError, Answer};
 use super::fields::Fields;
 use super::operation::{Operation, reference, wrapped};
-use crate::issuer::{covers, is_same_place, is_taken};
+use crate::endpoints::is_taken;
+use crate::issuer::{host_and_prefix, is_same_place};
 
 /// Why a path is refused.
 const TAKEN: &str = "an issuer has its endpoints and pages there";
@@ -118,6 +119,15 @@ fn check_url(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether one of two issuers is where the other has its endpoints and pages.
+fn covers(one: &str, other: &str) -> bool {
+    let ((host, one), (other_host, other)) = (host_and_prefix(one), host_and_prefix(other));
+    let is_covered = |above: &str, below: &str| {
+        below.strip_prefix(above).is_some_and(|rest| rest.starts_with('/') && is_taken(rest))
+    };
+    host == other_host && (is_covered(&one, &other) || is_covered(&other, &one))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +156,28 @@ mod tests {
             "https://x.example/a//b",
         ] {
             assert!(check_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn no_issuer_is_where_another_has_its_endpoints() {
+        for (above, below) in [
+            ("https://x.example", "https://x.example/token"),
+            ("https://x.example", "http://x.example/login/deeper"),
+            ("https://x.example/a", "https://x.example/a/authorize"),
+            ("https://x.example/a", "https://x.example:443/a/.well-known/jwks.json"),
+        ] {
+            assert!(covers(above, below) && covers(below, above), "{above} {below}");
+        }
+        for (one, other) in [
+            ("https://x.example", "https://x.example/tokens"),
+            ("https://x.example", "https://x.example/a/token"),
+            ("https://x.example/a", "https://x.example/atoken"),
+            ("https://x.example/a", "https://x.example/token"),
+            ("https://x.example", "https://x.example:8443/token"),
+            ("https://x.example", "https://y.example/token"),
+        ] {
+            assert!(!covers(one, other) && !covers(other, one), "{one} {other}");
         }
     }
 }

@@ -1,20 +1,17 @@
 //! The authorization endpoint (RFC 6749 3.1, OpenID Connect Core 3.1.2).
 
-use std::future::Future;
+use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::Request;
 use axum::response::Response;
-use http::{HeaderMap, Method, StatusCode};
-use serde::{Deserialize, Serialize};
+use http::StatusCode;
 use symbolon_pages::{FormPostPage, Language};
-use symbolon_protocol::authorize::request::{self, AuthorizationRequest, Rejection};
+use symbolon_protocol::authorize::request::{AuthorizationRequest, Rejection};
 use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuance};
-use symbolon_protocol::authorize::{Decision, IdTokenHint, Interaction, decide};
+use symbolon_protocol::authorize::{Decision, IdTokenHint, InteractionSoFar, decide};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::consent::Consent;
+use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
@@ -22,74 +19,125 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
+use super::interaction::{Interaction, PendingAuthorization, client_of};
 use super::{consent, login};
-use crate::http::{Context, Failure, Framing, Policy, html, read_form, redirect, session_cookie};
-use crate::rate_limit::EndpointClass;
-use crate::telemetry::{Endpoint, RequestFacts};
+use crate::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
+use crate::telemetry::RequestFacts;
 use crate::verified::id_token_subject;
 
-/// An authorization request that waits for the person, kept on the server: nothing of it is trusted to the browser.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Transaction {
-    /// The request as it came, form-encoded.
-    pub request: String,
-    /// When the person signed in for this very request.
-    pub signed_in_at: Option<Timestamp>,
-    /// Who allowed what for this very request.
-    pub allowed: Option<(UserId, Scope)>,
-}
-
-impl Transaction {
-    /// A transaction in which nothing has happened yet.
-    pub fn of(request: &str) -> Self {
-        Self { request: request.to_owned(), signed_in_at: None, allowed: None }
-    }
-}
+/// The longest request that waits for a person, in bytes: it comes back, sealed, in the form of the page.
+const LONGEST_PENDING: usize = 8 * 1024;
 
 /// `GET` and `POST /authorize`.
-pub fn authorize(context: Context, request: Request) -> impl Future<Output = Response> + Send {
-    // Not an `async fn`: that would keep room for the request whole, and for its parts twice.
-    let (parts, body) = request.into_parts();
-    async move {
-        let (headers, query) = (&parts.headers, parts.uri.query().unwrap_or_default());
-        // Boxed apart: two small allocations cost less than one beyond the allocator's fast path.
-        let answered = match parts.method == Method::POST {
-            true => Box::pin(posted(&context, headers, body)).await,
-            false => Box::pin(run(&context, headers, query.as_bytes(), false)).await,
-        };
-        answered.unwrap_or_else(|failure| failure.into_page(headers, Some(context.id.to_string())))
+///
+/// # Errors
+/// [`Failure`]: what must be told to the person and to nobody else (RFC 6749 4.1.2.1), or an engine out of reach.
+pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, durable, client, .. } = call;
+    let session = session_cookie(&received.headers, &context.issuer);
+    let attempt = AuthorizationAttempt { context, session, is_post: received.is_post(), so_far: None };
+    match attempt.run(received.encoded(), client, durable).await? {
+        Next::Answer(response) => Ok(response),
+        next => {
+            let pending = PendingAuthorization::of(received.encoded())?;
+            if pending.request.len() > LONGEST_PENDING {
+                let error = OAuthError::invalid_request("a request that needs a page may have 8 KiB at most");
+                return refuse(call, &pending, &error).await;
+            }
+            let interaction = Interaction::begin(context, received, pending);
+            // Boxed, because pages are rare and their futures large: the one of a silent request stays small.
+            Box::pin(lead_to(call, interaction, next, Page::Other)).await
+        }
     }
 }
 
-async fn posted(context: &Context, headers: &HeaderMap, body: Body) -> Result<Response, Failure> {
-    let form = read_form(headers, body, context.body_limits()).await?;
-    run(context, headers, &form, true).await
+/// Which of our pages the person is on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Page {
+    /// The login page.
+    Login,
+    /// The consent page.
+    Consent,
+    /// None of them.
+    Other,
 }
 
-async fn run(
-    context: &Context,
-    headers: &HeaderMap,
-    encoded: &[u8],
-    after_post: bool,
+/// Looks at the request of an interaction again: it is answered, or the person is led to the page that it needs next.
+/// `session`: the one that the browser has now.
+///
+/// # Errors
+/// As [`authorize`].
+pub(super) async fn go_on(
+    call: &mut Call,
+    interaction: Interaction<PendingAuthorization>,
+    session: Option<SessionId>,
+    on: Page,
 ) -> Result<Response, Failure> {
-    context.app.rate_limits.check_address(EndpointClass::Authorize, context.remote, context.app.now())?;
-    let session = session_cookie(headers, &context.issuer);
-    let visit = Visit { context, headers, session, after_post, transaction: None };
-    visit.answer(encoded).await
+    let Call { context, received, durable, client, .. } = call;
+    let attempt = AuthorizationAttempt {
+        context,
+        session,
+        is_post: received.is_post(),
+        so_far: Some(&interaction.pending),
+    };
+    let next = attempt.run(interaction.pending.request.as_bytes(), client, durable).await?;
+    lead_to(call, interaction, next, on).await
+}
+
+async fn lead_to(
+    call: &mut Call,
+    interaction: Interaction<PendingAuthorization>,
+    next: Next,
+    on: Page,
+) -> Result<Response, Failure> {
+    match next {
+        Next::Answer(response) => Ok(response),
+        Next::SignIn => login::ask(call, interaction, on).await,
+        Next::Consent(session, scopes) => consent::ask(call, interaction, (&session, scopes), on).await,
+    }
+}
+
+/// Tells the client that nothing came of its request, in the response mode that it asked for (RFC 6749 4.1.2.1).
+///
+/// # Errors
+/// As [`authorize`].
+pub(super) async fn refuse(
+    call: &mut Call,
+    pending: &PendingAuthorization,
+    error: &OAuthError,
+) -> Result<Response, Failure> {
+    let Call { context, received, .. } = &*call;
+    let params = Params::parse(pending.request.as_bytes())?;
+    let client = client_of(context, &params).await?;
+    let settings = context.issuer.settings.load_full();
+    let to = match AuthorizationRequest::check(&params, &client, &settings) {
+        Ok(request) => request.return_to,
+        Err(Rejection::Redirect(to, _)) => to,
+        Err(Rejection::Page(error)) => return Err(error.into()),
+    };
+    RequestFacts::new().oauth_error(error.code.as_str()).note();
+    send(response::error(&to, error, &context.issuer.url), received.is_post())
+}
+
+/// What an authorization request needs next.
+pub(super) enum Next {
+    /// Nothing: this is the answer.
+    Answer(Response),
+    /// That the person signs in.
+    SignIn,
+    /// That the person whose session this is allows these scopes.
+    Consent(Arc<Session>, Scope),
 }
 
 /// One look at an authorization request: the first, or one after the person signed in or allowed it.
-pub struct Visit<'a> {
-    /// The request's context.
-    pub context: &'a Context,
-    /// Its headers.
-    pub headers: &'a HeaderMap,
+struct AuthorizationAttempt<'a> {
+    context: &'a Context,
     /// The session that the browser claims.
-    pub session: Option<SessionId>,
+    session: Option<SessionId>,
     /// Whether the answer follows a POST.
-    pub after_post: bool,
-    /// The transaction in which the person is, with its id.
-    pub transaction: Option<(String, Transaction)>,
+    is_post: bool,
+    /// What the person did on our pages for this very request.
+    so_far: Option<&'a PendingAuthorization>,
 }
 
 /// What is known once the request's records are loaded.
@@ -101,44 +149,49 @@ struct Loaded<'a> {
     now: Timestamp,
 }
 
-impl Visit<'_> {
-    /// Answers the request: a redirect with code or error, or the way to a page.
-    ///
-    /// # Errors
-    /// [`Failure`]: what must be told to the person and to nobody else (RFC 6749 4.1.2.1), or an engine out of reach.
-    pub async fn answer(&self, encoded: &[u8]) -> Result<Response, Failure> {
+impl AuthorizationAttempt<'_> {
+    /// Answers the request by a redirect with code or error, or says which page it needs.
+    async fn run(
+        &self,
+        encoded: &[u8],
+        asking: &mut Option<Arc<Client>>,
+        durable: &mut Durable,
+    ) -> Result<Next, Failure> {
         let Context { app, issuer, .. } = self.context;
-        app.store.check_lease()?;
         let params = Params::parse(encoded)?;
-        let client_id = request::client_id(&params)?;
-        let client = app.store.client(&issuer.id, &client_id).await?.ok_or_else(request::unknown_client)?;
+        let client = client_of(self.context, &params).await?;
+        *asking = Some(Arc::clone(&client));
         let settings = issuer.settings.load();
         let request = match AuthorizationRequest::check(&params, &client, &settings) {
             Ok(request) => request,
             Err(Rejection::Page(error)) => return Err(error.into()),
             Err(Rejection::Redirect(to, error)) => {
-                let answer = response::error(&to, &error, &issuer.url);
-                return self.send(answer, error.code.as_str(), &client);
+                return self.error(response::error(&to, &error, &issuer.url), &error);
             }
         };
         let now = app.now();
-        let mut durable = Durable::already();
         let session = match &self.session {
-            Some(id) => app.store.session(&issuer.id, id, now).await?.take(&mut durable),
+            Some(id) => app.store.session(&issuer.id, id, now).await?.take(durable),
             None => None,
         };
-        let session = session.as_deref();
-        let loaded = Loaded { request, client: &client, session, settings: &settings, now };
+        let known = session.as_deref();
+        let loaded = Loaded { request, client: &client, session: known, settings: &settings, now };
         match self.decide(&loaded).await? {
-            Decision::Issue { scope } => self.issue(&loaded, scope, durable).await,
-            // Boxed, because they are rare and their futures large: the one of a silent request stays small.
-            Decision::Login { .. } => Box::pin(login::ask(self, encoded, &loaded.request)).await,
-            Decision::Consent { scopes } => Box::pin(consent::ask(self, encoded, scopes)).await,
+            Decision::Issue { scope } => self.issue(&loaded, scope, durable).await.map(Next::Answer),
+            Decision::Login { .. } => Ok(Next::SignIn),
+            Decision::Consent { scopes } => match session {
+                Some(session) => Ok(Next::Consent(session, scopes)),
+                None => Ok(Next::SignIn),
+            },
             Decision::Error(error) => {
-                let answer = response::error(&loaded.request.return_to, &error, &issuer.url);
-                self.send(answer, error.code.as_str(), &client)
+                self.error(response::error(&loaded.request.return_to, &error, &issuer.url), &error)
             }
         }
+    }
+
+    fn error(&self, answer: AuthorizationResponse, error: &OAuthError) -> Result<Next, Failure> {
+        RequestFacts::new().oauth_error(error.code.as_str()).note();
+        send(answer, self.is_post).map(Next::Answer)
     }
 
     async fn decide(&self, loaded: &Loaded<'_>) -> Result<Decision, Failure> {
@@ -156,62 +209,44 @@ impl Visit<'_> {
             Some(None) => IdTokenHint::Unverifiable,
             Some(Some(subject)) => IdTokenHint::Subject(subject),
         };
-        let interaction = self.transaction.as_ref().map(|(_, transaction)| Interaction {
-            signed_in_at: transaction.signed_in_at,
-            allowed: transaction.allowed.as_ref().map(|(user, scope)| (user, scope)),
+        let so_far = self.so_far.map(|pending| InteractionSoFar {
+            signed_in_at: pending.signed_in_at,
+            allowed: pending.allowed.as_ref().map(|(user, scope)| (user, scope)),
         });
         let session = session.map(|session| (session, consent.as_ref()));
-        Ok(decide(request, client, session, hint, interaction.unwrap_or_default(), *now))
+        Ok(decide(request, client, session, hint, so_far.unwrap_or_default(), *now))
     }
 
     async fn issue(
         &self,
         loaded: &Loaded<'_>,
         scope: Scope,
-        mut durable: Durable,
+        durable: &mut Durable,
     ) -> Result<Response, Failure> {
         let Context { app, issuer, .. } = self.context;
         let Loaded { request, client, session, settings, now } = loaded;
         let Some(session) = session else { return Err(Failure::Internal("a code without a session".into())) };
-        if let Some((id, _)) = &self.transaction
-            && app.store.take_challenge(&issuer.id, id, *now).await?.is_none()
-        {
-            return Err(login::expired());
-        }
         let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };
         let grant = issuance.code_grant(request, scope, &*app.random);
         let code = app.store.keep_code(&issuer.id, grant, *now, &*app.random).await?;
         if !session.clients.contains(&client.client_id)
             && let Some(id) = &self.session
-            && app.store.note_client(&issuer.id, id, &client.client_id).await?.take(&mut durable)
+            && app.store.note_client(&issuer.id, id, &client.client_id).await?.take(durable)
         {
             self.context.audit(Event::GrantBegun, Some(&session.user), Some(&client.client_id));
         }
         if request.prompt.none {
             app.audit.count(Event::SilentAuthentication);
         }
-        durable.wait().await?;
-        self.send(response::success(&request.return_to, &code, &issuer.url), "", client)
+        send(response::success(&request.return_to, &code, &issuer.url), self.is_post)
     }
+}
 
-    /// Writes an answer in the response mode that was asked for. `error`: its code, or nothing.
-    pub(super) fn send(
-        &self,
-        answer: AuthorizationResponse,
-        error: &'static str,
-        client: &Client,
-    ) -> Result<Response, Failure> {
-        let response = match answer {
-            AuthorizationResponse::Redirect(location) => redirect(self.after_post, &location),
-            AuthorizationResponse::FormPost { action, fields } => form_post(action, fields)?,
-        };
-        let mut facts =
-            RequestFacts::new().endpoint(Endpoint::Authorize).client_id(client.client_id.as_str());
-        if !error.is_empty() {
-            facts = facts.oauth_error(error);
-        }
-        facts.note();
-        Ok(response)
+/// Writes an answer in the response mode that was asked for. `after_post`: it follows a POST.
+fn send(answer: AuthorizationResponse, after_post: bool) -> Result<Response, Failure> {
+    match answer {
+        AuthorizationResponse::Redirect(location) => Ok(redirect(after_post, &location)),
+        AuthorizationResponse::FormPost { action, fields } => form_post(action, fields),
     }
 }
 

@@ -7,39 +7,36 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::client_authentication::{AuthenticationFailed, Expectation, Presented, verify};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
-use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 use symbolon_store::port::Use;
 
-use crate::http::{Context, Failure};
-use crate::rate_limit::EndpointClass;
+use crate::http::{Context, Endpoint, Failure, Limit};
 
 /// Finds out which client asks, and counts it against its limit. Nothing else of the request is looked at before.
 ///
 /// # Errors
 /// `invalid_client`, `invalid_request` for contradictory credentials, 429.
 pub(super) async fn authenticate(
+    endpoint: &Endpoint,
     context: &Context,
     headers: &HeaderMap,
     form: &Params<'_>,
-    class: EndpointClass,
-    now: Timestamp,
     durable: &mut Durable,
 ) -> Result<Arc<Client>, Failure> {
     let Context { app, issuer, remote, .. } = context;
+    let now = app.now();
+    let refused = |failed| refused(endpoint, context, failed);
     let mut lines = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = lines.next().map(http::HeaderValue::as_bytes);
     // RFC 6749 2.3: no more than one authentication in each request.
     if lines.next().is_some() {
         return Err(OAuthError::invalid_request("more than one Authorization header").into());
     }
-    let presented =
-        Presented::read(authorization, form).map_err(|failed| refused(context, class, now, failed))?;
+    let presented = Presented::read(authorization, form).map_err(refused)?;
     let client = app.store.client(&issuer.id, presented.client_id()).await?;
     let audiences = [&*issuer.url, issuer.token_endpoint.as_str()];
     let expected = Expectation { audiences: &audiences, now };
-    let verified = verify(&presented, client.as_deref(), &expected)
-        .map_err(|failed| refused(context, class, now, failed))?;
+    let verified = verify(&presented, client.as_deref(), &expected).map_err(refused)?;
     // `verify` refuses an unknown client.
     let Some(client) = client else { return Err(Failure::Internal("a client without a record".into())) };
     if let Some(assertion) = verified.assertion_use {
@@ -52,17 +49,22 @@ pub(super) async fn authenticate(
             return Err(Failure::OAuth(OAuthError::invalid_client()));
         }
     }
-    if client.is_public() {
-        app.rate_limits.check_address(class, *remote, now)?;
-    } else {
-        app.rate_limits.check_client(class, &issuer.id, &client.client_id, now)?;
+    if let Limit::Client(class) = endpoint.limit {
+        if client.is_public() {
+            app.rate_limits.check_address(class, *remote, now)?;
+        } else {
+            app.rate_limits.check_client(class, &issuer.id, &client.client_id, now)?;
+        }
     }
     Ok(client)
 }
 
 /// A failed authentication counts against the address: nobody guesses secrets at the client's expense.
-fn refused(context: &Context, class: EndpointClass, now: Timestamp, failed: AuthenticationFailed) -> Failure {
-    if let Err(limited) = context.app.rate_limits.check_address(class, context.remote, now) {
+fn refused(endpoint: &Endpoint, context: &Context, failed: AuthenticationFailed) -> Failure {
+    let Context { app, remote, .. } = context;
+    if let Limit::Client(class) = endpoint.limit
+        && let Err(limited) = app.rate_limits.check_address(class, *remote, app.now())
+    {
         return limited.into();
     }
     failed.error.into()

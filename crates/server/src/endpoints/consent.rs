@@ -1,10 +1,8 @@
 //! The consent page (OpenID Connect Core 3.1.2.4).
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::Request;
+use std::sync::Arc;
+
 use axum::response::Response;
-use axum::routing::get;
 use http::{StatusCode, header};
 use symbolon_pages::{ConsentPage, Language, ScopeView};
 use symbolon_protocol::authorize::decide::denied;
@@ -13,76 +11,82 @@ use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::scope::Scope;
-use symbolon_protocol::session::Session;
-use symbolon_store::Durable;
+use symbolon_protocol::session::{Session, SessionId};
 use url::Url;
 
-use super::authorize::Visit;
-use super::transaction::{Asked, Asker, Authorization, Found, expired, go_on, issuer_name, refuse, send_to};
-use crate::http::csrf::{Form, Purpose};
-use crate::http::{Context, Failure, Policy, html};
-use crate::telemetry::{Endpoint, RequestFacts};
+use super::authorize::{Page, go_on, refuse};
+use super::interaction::{
+    Interaction, PendingAuthorization, RequestingClient, address, fits_address, issuer_name, session_of,
+    to_root,
+};
+use crate::http::csrf::Purpose;
+use crate::http::{Call, Context, Failure, Policy, html, redirect, session_cookie};
 
-const PATH: &str = "/consent";
+/// The path of the page and its form.
+pub(super) const PATH: &str = "/consent";
 
-/// `/consent`.
-pub fn routes() -> Router {
-    Router::new().route(PATH, get(show).post(submit))
-}
-
-/// Asks the person on the consent page.
+/// Asks the person whether the client may have this: shows the page where they are on it, or it is too long for an
+/// address, else sends them there.
 ///
 /// # Errors
 /// [`Failure`]
-pub async fn ask(visit: &Visit<'_>, encoded: &[u8], scopes: Scope) -> Result<Response, Failure> {
-    send_to(PATH, visit, encoded, Some(scopes)).await
+pub(super) async fn ask(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    (session, scopes): (&Session, Scope),
+    on: Page,
+) -> Result<Response, Failure> {
+    interaction.pending.scopes = Some(scopes);
+    let sealed = interaction.seal(&call.context)?;
+    let is_shown_here = on == Page::Consent && !call.received.is_post();
+    let mut response = if is_shown_here || !fits_address(&sealed) {
+        page(&call.context, &interaction, sealed, session).await?
+    } else {
+        redirect(call.received.is_post(), &address(&call.context, PATH, &sealed))
+    };
+    if let Some(cookie) = interaction.browser.cookie(&call.context.issuer) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
 }
 
-async fn show(context: Context, request: Request) -> Response {
-    let (asked, _) = Asked::take(context, request);
-    asked.answer(page(&asked).await)
+/// `GET /consent`: the page, unless the person has to sign in first or need not be asked any more.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
+    let params = Params::parse(call.received.encoded())?;
+    if params.get("transaction")?.is_none() {
+        return Ok(to_root(&call.context));
+    }
+    let interaction = Interaction::<PendingAuthorization>::open(&call.context, &call.received, &params)?;
+    let session = session_cookie(&call.received.headers, &call.context.issuer);
+    go_on(call, interaction, session, Page::Consent).await
 }
 
-async fn submit(context: Context, request: Request) -> Response {
-    let (asked, body) = Asked::take(context, request);
-    asked.answer(decided(&asked, body).await)
-}
-
-/// What the page asks for; none where it was never asked to ask.
-fn scopes(authorization: &Authorization) -> Result<&Scope, Failure> {
-    authorization.asked.as_ref().ok_or_else(expired)
-}
-
-async fn page(asked: &Asked) -> Result<Response, Failure> {
-    let params = Params::parse(asked.query())?;
-    let found = Found::by(&params, asked).await?;
-    let scopes = scopes(found.authorization()?)?;
-    let mut durable = Durable::already();
-    let Some((_, session)) = asked.session(&mut durable).await? else { return Ok(go_on(asked, &found.id)) };
-    let asker = Asker::of(&asked.context, found.authorization()?.transaction.request.as_bytes()).await?;
-    let form = Form { purpose: Purpose::Consent, transaction: &found.id, sid: session.sid.as_str() };
+async fn page(
+    context: &Context,
+    interaction: &Interaction<PendingAuthorization>,
+    sealed: String,
+    session: &Session,
+) -> Result<Response, Failure> {
+    let client = RequestingClient::of(context, &interaction.pending).await?;
     let describe = |name: &str| ScopeView { name: name.to_owned(), description: String::new() };
     let page = ConsentPage {
         language: Language::English,
-        issuer_name: issuer_name(&asked.context),
-        client_name: asker.name(),
-        client_uri: asker.shown("client_uri"),
-        client_logo: asker.shown("logo_uri"),
-        redirect_host: host(&asker.redirect_uri),
-        user_name: user_name(&asked.context, &session).await?,
-        scopes: scopes.iter().map(describe).collect(),
-        action: format!("{}{PATH}", asked.context.issuer.prefix),
-        csrf: found.browser.token(&asked.context.issuer, form),
-        transaction: found.id.clone(),
+        issuer_name: issuer_name(context),
+        client_name: client.name(),
+        client_uri: client.shown("client_uri"),
+        client_logo: client.shown("logo_uri"),
+        redirect_host: host(&client.redirect_uri),
+        user_name: user_name(context, session).await?,
+        scopes: interaction.pending.scopes.iter().flat_map(Scope::iter).map(describe).collect(),
+        action: address(context, PATH, &sealed),
+        csrf: interaction.csrf_token(context, Purpose::Consent, session.sid.as_str()),
+        transaction: sealed,
     };
     let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
-    durable.wait().await?;
-    let mut response = html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
-    if let Some(cookie) = found.browser.cookie(&asked.context.issuer) {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    RequestFacts::new().client_id(asker.client.client_id.as_str()).note();
-    Ok(response)
+    Ok(html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() }))
 }
 
 /// Where the person will be taken, in words that they can compare with the address bar.
@@ -102,52 +106,58 @@ pub(super) async fn user_name(context: &Context, session: &Session) -> Result<St
     Ok(name.unwrap_or_else(|| session.user.to_string()))
 }
 
-async fn decided(asked: &Asked, body: Body) -> Result<Response, Failure> {
-    let form = asked.form(body).await?;
-    let params = Params::parse(&form)?;
-    let found = Found::by(&params, asked).await?;
-    let mut durable = Durable::already();
-    let Some((_, session)) = asked.session(&mut durable).await? else { return Ok(go_on(asked, &found.id)) };
-    durable.wait().await?;
-    let form = Form { purpose: Purpose::Consent, transaction: &found.id, sid: session.sid.as_str() };
-    if !found.browser.accepts(&asked.context.issuer, form, params.get("csrf_token")?) {
+/// `POST /consent`: the person's word.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    let params = Params::parse(&received.form)?;
+    let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
+    let Some((id, session)) = session_of(context, received, durable).await? else {
+        return go_on(call, interaction, None, Page::Consent).await;
+    };
+    let sid = session.sid.as_str();
+    if !interaction.accepts((context, received), &params, Purpose::Consent, sid)? {
         // Another user signed in since the page was shown, or the form is forged: look again who asks whom.
-        return Ok(go_on(asked, &found.id));
+        return go_on(call, interaction, Some(id), Page::Consent).await;
     }
     match params.get("decision")? {
-        Some("allow") => allow(asked, &found, &session).await,
-        Some("deny") => deny(asked, &found, &session).await,
+        Some("allow") => allow(call, interaction, (id, &session)).await,
+        Some("deny") => deny(call, &interaction.pending, &session).await,
         _ => Err(OAuthError::invalid_request("decision must be allow or deny").into()),
     }
 }
 
-async fn allow(asked: &Asked, found: &Found, session: &Session) -> Result<Response, Failure> {
-    let Context { app, issuer, .. } = &asked.context;
-    let mut authorization = found.authorization()?.clone();
-    let scopes = scopes(&authorization)?.clone();
-    let asker = Asker::of(&asked.context, authorization.transaction.request.as_bytes()).await?;
-    let client = &asker.client.client_id;
-    let consent = Consent { scope: scopes.clone(), granted_at: app.now() };
-    if !app.store.allow(&issuer.id, &session.user, client, consent).await? {
-        // User or client was deleted since they were looked up: look again who asks whom.
-        return Ok(go_on(asked, &found.id));
+async fn allow(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    (id, session): (SessionId, &Session),
+) -> Result<Response, Failure> {
+    let Call { context, .. } = &mut *call;
+    let Context { app, issuer, .. } = &*context;
+    let client = RequestingClient::of(context, &interaction.pending).await?.client;
+    // None in an interaction that was sealed before it was known what to ask for.
+    if let Some(scopes) = interaction.pending.scopes.clone() {
+        let consent = Consent { scope: scopes.clone(), granted_at: app.now() };
+        if app.store.allow(&issuer.id, &session.user, &client.client_id, consent).await? {
+            context.audit(Event::ConsentGranted, Some(&session.user), Some(&client.client_id));
+            interaction.pending.allowed = Some((session.user.clone(), scopes));
+        }
     }
-    authorization.transaction.allowed = Some((session.user.clone(), scopes));
-    found.keep(&asked.context, authorization).await?;
-    asked.context.audit(Event::ConsentGranted, Some(&session.user), Some(client));
-    let response = go_on(asked, &found.id);
-    RequestFacts::new().client_id(client.as_str()).note();
-    Ok(response)
+    // Where user or client was deleted since they were looked up, it is looked again who asks whom.
+    go_on(call, interaction, Some(id), Page::Consent).await
 }
 
-async fn deny(asked: &Asked, found: &Found, session: &Session) -> Result<Response, Failure> {
-    let encoded = found.authorization()?.transaction.request.as_bytes();
-    let asker = Asker::of(&asked.context, encoded).await?;
-    found.use_up(&asked.context).await?;
-    asked.context.audit(Event::ConsentDenied, Some(&session.user), Some(&asker.client.client_id));
-    let response = refuse(&asked.visit(None), encoded, &denied()).await?;
-    RequestFacts::new().endpoint(Endpoint::Consent).note();
-    Ok(response)
+async fn deny(
+    call: &mut Call,
+    pending: &PendingAuthorization,
+    session: &Session,
+) -> Result<Response, Failure> {
+    let client = RequestingClient::of(&call.context, pending).await?.client;
+    call.context.audit(Event::ConsentDenied, Some(&session.user), Some(&client.client_id));
+    call.client = Some(Arc::clone(&client));
+    refuse(call, pending, &denied()).await
 }
 
 #[cfg(test)]

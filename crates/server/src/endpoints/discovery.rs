@@ -4,8 +4,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 
-use super::cors;
-use crate::http::{Context, json};
+use crate::http::{Call, Failure, json};
 
 /// Documents are the same for everybody and change rarely: an hour, and five minutes for keys, so that a rotation,
 /// which publishes a key long before it signs, is seen in time.
@@ -13,17 +12,25 @@ const DOCUMENT_CACHE: HeaderValue = HeaderValue::from_static("public, max-age=36
 const KEYS_CACHE: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// The metadata document.
-pub async fn metadata(context: Context) -> Response {
-    let mut response = json(StatusCode::OK, Bytes::clone(&context.issuer.discovery.load()));
-    response.headers_mut().insert(header::CACHE_CONTROL, DOCUMENT_CACHE);
-    cors::allow_everybody(&mut response);
-    response
+///
+/// # Errors
+/// None.
+pub(super) async fn metadata(call: &mut Call) -> Result<Response, Failure> {
+    let document = Bytes::clone(&call.context.issuer.discovery.load());
+    Ok(cached(document, DOCUMENT_CACHE))
 }
 
 /// The published keys.
-pub async fn jwks(context: Context) -> Response {
-    let mut response = json(StatusCode::OK, context.issuer.keys.load().jwks().clone());
-    response.headers_mut().insert(header::CACHE_CONTROL, KEYS_CACHE);
-    cors::allow_everybody(&mut response);
+///
+/// # Errors
+/// None.
+pub(super) async fn jwks(call: &mut Call) -> Result<Response, Failure> {
+    let keys = call.context.issuer.keys.load().jwks().clone();
+    Ok(cached(keys, KEYS_CACHE))
+}
+
+fn cached(document: Bytes, cache: HeaderValue) -> Response {
+    let mut response = json(StatusCode::OK, document);
+    response.headers_mut().insert(header::CACHE_CONTROL, cache);
     response
 }

@@ -1,44 +1,31 @@
 //! Token introspection (RFC 7662 2).
 
-use std::future::Future;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::Request;
 use axum::response::Response;
-use http::request::Parts;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::introspection::{self, INACTIVE, Inquiry, Strict};
-use symbolon_protocol::params::Params;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 
 use super::client::authenticate;
 use super::token::family_of;
-use crate::http::{Context, Failure, json, no_store, read_form};
-use crate::rate_limit::EndpointClass;
-use crate::telemetry::{Endpoint, RequestFacts};
+use crate::http::{Call, Context, Failure, json, no_store};
 use crate::verified::VerifiedToken;
 
 /// `POST /introspect`.
-pub fn introspect(context: Context, request: Request) -> impl Future<Output = Response> + Send {
-    // Not an `async fn`: that would keep room for the request whole, and for its parts twice.
-    let (Parts { headers, .. }, body) = request.into_parts();
-    async move { answer(&context, &headers, body).await.unwrap_or_else(Failure::into_json) }
-}
-
-async fn answer(context: &Context, headers: &HeaderMap, body: Body) -> Result<Response, Failure> {
-    context.app.store.check_lease()?;
-    let form = read_form(headers, body, context.body_limits()).await?;
-    let form = Params::parse(&form)?;
-    form.refuse_repeated(&[])?;
-    let mut durable = Durable::already();
-    let now = context.app.now();
-    let client = authenticate(context, headers, &form, EndpointClass::Introspect, now, &mut durable).await?;
+///
+/// # Errors
+/// [`Failure`]: `invalid_client`, `unauthorized_client` for public clients, `invalid_request` without a token.
+pub(super) async fn introspect(call: &mut Call) -> Result<Response, Failure> {
+    let Call { endpoint, context, received, durable, client: asking } = call;
+    let form = endpoint.params(received)?;
+    let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
+    *asking = Some(Arc::clone(&client));
     // RFC 7662 2.1: the endpoint MUST require authorization, so that nobody scans for tokens.
     if client.is_public() {
         return Err(OAuthError::new(
@@ -47,15 +34,12 @@ async fn answer(context: &Context, headers: &HeaderMap, body: Body) -> Result<Re
         )
         .into());
     }
-    let token = form.require("token")?;
+    let (token, now) = (form.require("token")?, context.app.now());
     let body = match context.app.verified.verify(&context.issuer, token) {
-        Some(verified) => access_token(context, &client, &verified, now, &mut durable).await?,
-        None => refresh_token(context, &client, token, now, &mut durable).await?,
+        Some(verified) => access_token(context, &client, &verified, now, durable).await?,
+        None => refresh_token(context, &client, token, now, durable).await?,
     };
-    durable.wait().await?;
-    let response = no_store(json(StatusCode::OK, body));
-    RequestFacts::new().endpoint(Endpoint::Introspect).client_id(client.client_id.as_str()).note();
-    Ok(response)
+    Ok(no_store(json(StatusCode::OK, body)))
 }
 
 async fn user_of(context: &Context, user: Option<UserId>) -> Result<Option<Arc<User>>, Failure> {

@@ -1,16 +1,11 @@
-//! The login page, its form, and the way back to the authorization endpoint.
+//! The login page and its form.
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::Request;
 use axum::response::Response;
-use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
 use symbolon_pages::{Language, LoginError, LoginPage};
-use symbolon_protocol::authorize::AuthorizationRequest;
 use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid};
@@ -21,86 +16,73 @@ use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::Durable;
 use symbolon_store::shard::{Kind, sid_of};
 
-use super::authorize::Visit;
+use super::authorize::{Page, go_on, refuse};
+use super::interaction::{
+    Interaction, PendingAuthorization, RequestingClient, address, fits_address, issuer_name, session_of,
+    to_root,
+};
 use super::logout;
-use super::transaction::{self, Asked, Asker, Found, go_on, issuer_name, refuse, send_to};
-use crate::http::csrf::{Form, Purpose};
-use crate::http::{Context, Failure, Policy, html, set_cookie};
-use crate::telemetry::{Endpoint, RequestFacts};
+use crate::http::csrf::Purpose;
+use crate::http::{Call, Context, Failure, Policy, html, redirect, session_cookie, set_cookie};
 
-const PATH: &str = "/login";
+/// The path of the page and its form.
+pub(super) const PATH: &str = "/login";
 
-/// `/login`, and `/authorize/continue` behind it.
-pub fn routes() -> Router {
-    Router::new().route(PATH, get(show).post(submit)).route("/authorize/continue", get(continued))
-}
-
-/// Asks the person to sign in on the login page.
+/// Asks the person to sign in: shows the page where they are on it, or it is too long for an address, else sends them there.
 ///
 /// # Errors
 /// [`Failure`]
-pub async fn ask(
-    visit: &Visit<'_>,
-    encoded: &[u8],
-    _request: &AuthorizationRequest<'_>,
+pub(super) async fn ask(
+    call: &mut Call,
+    interaction: Interaction<PendingAuthorization>,
+    on: Page,
 ) -> Result<Response, Failure> {
-    send_to(PATH, visit, encoded, None).await
+    let sealed = interaction.seal(&call.context)?;
+    let is_shown_here = on == Page::Login && !call.received.is_post();
+    if is_shown_here || !fits_address(&sealed) {
+        let client = RequestingClient::of(&call.context, &interaction.pending).await?;
+        let hint = client.login_hint.clone();
+        return page(&call.context, &interaction, &client, hint, None);
+    }
+    let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
+    append(response.headers_mut(), interaction.browser.cookie(&call.context.issuer));
+    Ok(response)
 }
 
-/// The failure for a transaction that is over or unknown.
-pub fn expired() -> Failure {
-    transaction::expired()
-}
-
-/// `GET /authorize/continue`: the person has been on one of our pages; the request is looked at anew.
-async fn continued(context: Context, request: Request) -> Response {
-    let (asked, _) = Asked::take(context, request);
-    let response = asked.answer(look_again(&asked).await);
-    RequestFacts::new().endpoint(Endpoint::Authorize).note();
-    response
-}
-
-async fn look_again(asked: &Asked) -> Result<Response, Failure> {
-    let params = Params::parse(asked.query())?;
-    let found = Found::by(&params, asked).await?;
-    let transaction = found.authorization()?.transaction.clone();
-    let encoded = transaction.request.clone();
-    asked.visit(Some((found.id, transaction))).answer(encoded.as_bytes()).await
-}
-
-async fn show(context: Context, request: Request) -> Response {
-    let (asked, _) = Asked::take(context, request);
-    asked.answer(first_look(&asked).await)
-}
-
-async fn first_look(asked: &Asked) -> Result<Response, Failure> {
-    let params = Params::parse(asked.query())?;
-    let found = Found::by(&params, asked).await?;
-    let asker = Asker::of(&asked.context, found.authorization()?.transaction.request.as_bytes()).await?;
-    let hint = asker.login_hint.clone();
-    page(asked, &found, &asker, hint, None)
+/// `GET /login`: the page, unless the person need not sign in any more (Back, a bookmark, another tab).
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
+    let params = Params::parse(call.received.encoded())?;
+    if params.get("transaction")?.is_none() {
+        return Ok(to_root(&call.context));
+    }
+    let interaction = Interaction::<PendingAuthorization>::open(&call.context, &call.received, &params)?;
+    let session = session_cookie(&call.received.headers, &call.context.issuer);
+    go_on(call, interaction, session, Page::Login).await
 }
 
 /// The page, for the first time or after an attempt.
 fn page(
-    asked: &Asked,
-    found: &Found,
-    asker: &Asker,
+    context: &Context,
+    interaction: &Interaction<PendingAuthorization>,
+    client: &RequestingClient,
     username: Option<String>,
     error: Option<LoginError>,
 ) -> Result<Response, Failure> {
-    let Context { issuer, .. } = &asked.context;
-    let action = format!("{}{PATH}", issuer.prefix);
+    let sealed = interaction.seal(context)?;
+    let action = address(context, PATH, &sealed);
     let page = LoginPage {
         language: Language::English,
-        issuer_name: issuer_name(&asked.context),
-        client_name: asker.name(),
-        client_uri: asker.shown("client_uri"),
-        client_logo: asker.shown("logo_uri"),
+        issuer_name: issuer_name(context),
+        client_name: client.name(),
+        client_uri: client.shown("client_uri"),
+        client_logo: client.shown("logo_uri"),
         cancel_action: action.clone(),
         action,
-        transaction: found.id.clone(),
-        csrf: found.browser.token(issuer, form(found)),
+        transaction: sealed,
+        csrf: interaction.csrf_token(context, Purpose::Login, ""),
         login_hint: username,
         error,
     };
@@ -109,26 +91,18 @@ fn page(
     if let Some(seconds) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if let Some(cookie) = found.browser.cookie(issuer) {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    RequestFacts::new().client_id(asker.client.client_id.as_str()).note();
+    append(response.headers_mut(), interaction.browser.cookie(&context.issuer));
     Ok(response)
-}
-
-fn form(found: &Found) -> Form<'_> {
-    Form { purpose: Purpose::Login, transaction: &found.id, sid: "" }
 }
 
 /// What browsers and their password keepers are told of an attempt.
 const fn status(error: Option<LoginError>) -> StatusCode {
     match error {
         None => StatusCode::OK,
-        // RFC 9110 15.5.4: the credentials are insufficient. 401 would need a challenge of HTTP authentication.
-        Some(LoginError::InvalidCredentials) => StatusCode::FORBIDDEN,
+        // RFC 9110 15.5.4: what came with the request is insufficient. 401 would need a challenge of HTTP authentication.
+        Some(LoginError::InvalidCredentials | LoginError::Expired) => StatusCode::FORBIDDEN,
         Some(LoginError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
         Some(LoginError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
-        Some(LoginError::Expired) => StatusCode::BAD_REQUEST,
     }
 }
 
@@ -140,41 +114,66 @@ const fn retry_after(error: Option<LoginError>) -> Option<u64> {
     }
 }
 
-async fn submit(context: Context, request: Request) -> Response {
-    let (asked, body) = Asked::take(context, request);
-    asked.answer(submitted(&asked, body).await)
-}
-
-async fn submitted(asked: &Asked, body: Body) -> Result<Response, Failure> {
-    let encoded = asked.form(body).await?;
-    let params = Params::parse(&encoded)?;
-    let found = Found::by(&params, asked).await?;
-    let request = found.authorization()?.transaction.request.as_bytes();
-    let asker = Asker::of(&asked.context, request).await?;
-    let username = params.get("username")?.unwrap_or_default().trim();
-    let typed = (!username.is_empty()).then(|| username.to_owned());
-    if !found.browser.accepts(&asked.context.issuer, form(&found), params.get("csrf_token")?) {
-        return page(asked, &found, &asker, typed, Some(LoginError::Expired));
+/// `POST /login`.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, client, .. } = &mut *call;
+    let params = Params::parse(&received.form)?;
+    let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
+    let asking = RequestingClient::of(context, &interaction.pending).await?;
+    *client = Some(Arc::clone(&asking.client));
+    let username = params.get("username")?.unwrap_or_default().trim().to_owned();
+    let typed = (!username.is_empty()).then(|| username.clone());
+    if !interaction.accepts((context, received), &params, Purpose::Login, "")? {
+        return page(context, &interaction, &asking, typed, Some(LoginError::Expired));
     }
+    let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
     if params.get("cancel")?.is_some() {
-        found.use_up(&asked.context).await?;
-        let response = refuse(&asked.visit(None), request, &denied()).await?;
-        RequestFacts::new().endpoint(Endpoint::Login).note();
-        return Ok(response);
+        return refuse(call, &interaction.pending, &denied()).await;
     }
-    let password = params.get("password")?.unwrap_or_default();
-    let attempt = Attempt { context: &asked.context, client: &asker.client.client_id, username, password };
+    if let Some((id, session)) = session_of(&call.context, &call.received, &mut call.durable).await?
+        && interaction.session_id(&call.context, &session.user) == id
+    {
+        // The form was sent twice, and the first answer has arrived: this browser is signed in by it.
+        return signed_in(call, interaction, id, &session).await;
+    }
+    let context = call.context.clone();
+    let attempt = Attempt {
+        context: &context,
+        client: &asking.client.client_id,
+        username: &username,
+        password: &password,
+    };
     let error = match attempt.check().await? {
-        Ok(right) => match sign_in(asked, &found, &attempt, &right).await? {
-            Some(response) => {
+        Ok(right) => match sign_in(call, &interaction, &attempt, &right).await? {
+            Some((id, session)) => {
+                let response = signed_in(call, interaction, id, &session).await;
                 attempt.rehash(&right).await;
-                return Ok(response);
+                return response;
             }
             None => LoginError::InvalidCredentials,
         },
         Err(error) => error,
     };
-    page(asked, &found, &asker, typed, Some(error))
+    page(&context, &interaction, &asking, typed, Some(error))
+}
+
+/// Goes on with the request of an interaction whose person has signed in.
+async fn signed_in(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    id: SessionId,
+    session: &Session,
+) -> Result<Response, Failure> {
+    interaction.pending.signed_in_at = Some(session.auth_time);
+    let (context, now) = (call.context.clone(), call.context.app.now());
+    let lives = session.expires_at.since(now);
+    let cookie = set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives);
+    let mut response = go_on(call, interaction, Some(id), Page::Login).await?;
+    append(response.headers_mut(), cookie);
+    Ok(response)
 }
 
 /// A name and a password as they were typed.
@@ -182,7 +181,7 @@ struct Attempt<'a> {
     context: &'a Context,
     client: &'a ClientId,
     username: &'a str,
-    password: &'a str,
+    password: &'a SecretString,
 }
 
 /// Whose they are, and the hash that they were checked against.
@@ -248,74 +247,79 @@ impl Attempt<'_> {
     }
 
     fn password(&self) -> SecretString {
-        SecretString::new(self.password.to_owned())
+        SecretString::new(self.password.expose().to_owned())
     }
 }
 
-/// Begins a session; none where the attempt is not right any more.
+/// Begins a session, or finds the one that this interaction has begun before; none where the attempt is not right any more.
 async fn sign_in(
-    asked: &Asked,
-    found: &Found,
+    call: &mut Call,
+    interaction: &Interaction<PendingAuthorization>,
     attempt: &Attempt<'_>,
     right: &Right,
-) -> Result<Option<Response>, Failure> {
-    let (Context { app, issuer, .. }, client, user) = (&asked.context, attempt.client, &right.user);
+) -> Result<Option<(SessionId, Session)>, Failure> {
+    let Call { context, received, durable, .. } = call;
+    let (Context { app, issuer, .. }, client, user) = (attempt.context, attempt.client, &right.user);
     let now = app.now();
-    let lives = issuer.settings.load().lifetimes.session;
-    // A new id whatever the browser had: an id that somebody planted or knows is never signed in.
-    let id = SessionId::new(app.store.place(Kind::Session).draw::<16>(Kind::Session, &*app.random));
-    let mut session = Session {
-        user: user.id.clone(),
-        sid: sid_of(&issuer.id, &id),
-        auth_time: now,
-        created_at: now,
-        expires_at: now + lives,
-        amr: Amr::of(AuthenticationMethod::Pwd),
-        clients: Box::default(),
-        predecessors: Default::default(),
-    };
-    let mut durable = Durable::already();
-    let old = asked.session(&mut durable).await?;
+    // Another id than the browser had, always: an id that somebody planted or knows is never signed in.
+    let mut id = interaction.session_id(context, &user.id);
+    if let Some(session) = app.store.session(&issuer.id, &id, now).await?.take(durable) {
+        return Ok(Some((id, Session::clone(&session))));
+    }
+    let mut session = new_session(context, user, &id);
+    if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
+        // It has begun and ended before, and with its name everything that would hang on it.
+        id = SessionId::new(app.store.place(Kind::Session).draw::<16>(Kind::Session, &*app.random));
+        session = new_session(context, user, &id);
+    }
+    let old = session_of(context, received, durable).await?;
     let dropped = match &old {
         Some((_, old)) if old.user == user.id => session.succeed(old),
         _ => None,
     };
-    app.store.open_session(&issuer.id, &id, session.clone()).await?.take(&mut durable);
+    app.store.open_session(&issuer.id, &id, session.clone()).await?.take(durable);
     // Now that whoever ends the user's sessions finds it: either they see it, or this sees what they did before.
     if !attempt.is_still(right).await? {
-        logout::end_session(app, issuer, &id, &session, &mut durable).await?;
-        durable.wait().await?;
+        logout::end_session(app, issuer, &id, &session, durable).await?;
         return Ok(None);
     }
     if let Some((id, old)) = old {
-        replace(asked, user, (&id, &old), dropped, &mut durable).await?;
+        replace(context, user, (&id, &old), dropped, durable).await?;
     }
-    let mut authorization = found.authorization()?.clone();
-    authorization.transaction.signed_in_at = Some(now);
-    found.keep(&asked.context, authorization).await?;
-    durable.wait().await?;
-    asked.context.audit(Event::SignedIn, Some(&user.id), Some(client));
-    let mut response = go_on(asked, &found.id);
-    append(response.headers_mut(), set_cookie(issuer, &issuer.cookie, id.expose(), lives));
-    append(response.headers_mut(), found.browser.cookie(issuer));
-    RequestFacts::new().client_id(client.as_str()).note();
-    Ok(Some(response))
+    call.settle().await?;
+    attempt.context.audit(Event::SignedIn, Some(&user.id), Some(client));
+    Ok(Some((id, session)))
+}
+
+fn new_session(context: &Context, user: &User, id: &SessionId) -> Session {
+    let Context { app, issuer, .. } = context;
+    let now = app.now();
+    Session {
+        user: user.id.clone(),
+        sid: sid_of(&issuer.id, id),
+        auth_time: now,
+        created_at: now,
+        expires_at: now + issuer.settings.load().lifetimes.session,
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        clients: Box::default(),
+        predecessors: Default::default(),
+    }
 }
 
 /// Ends the session that the browser had. Another user's ends with everything that hangs on it. The same user's only
 /// loses its id to the new one, which stands for it from now on: applications where the user is signed in go on until
 /// that one ends. `dropped`: an earlier one that it cannot stand for any more.
 async fn replace(
-    asked: &Asked,
+    context: &Context,
     user: &User,
     (id, old): (&SessionId, &Session),
     dropped: Option<Sid>,
     durable: &mut Durable,
 ) -> Result<(), Failure> {
-    let Context { app, issuer, .. } = &asked.context;
+    let Context { app, issuer, .. } = context;
     if old.user != user.id {
         logout::end_session(app, issuer, id, old, durable).await?;
-        asked.context.audit(Event::SessionEnded, Some(&old.user), None);
+        context.audit(Event::SessionEnded, Some(&old.user), None);
         return Ok(());
     }
     let dropped = match dropped {

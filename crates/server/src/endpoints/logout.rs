@@ -3,12 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::Request;
 use axum::response::Response;
-use axum::routing::{get, post};
-use http::{Method, StatusCode, header};
+use http::{StatusCode, header};
 use symbolon_pages::{Language, LoggedOutPage, LogoutPage};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
@@ -21,71 +17,45 @@ use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::Durable;
 
 use super::consent::user_name;
-use super::transaction::{self, Asked, Found, Matter, issuer_name};
+use super::interaction::{self, Interaction, PendingLogout, issuer_name, session_of};
 use crate::app::App;
-use crate::http::csrf::{Browser, Form, Purpose};
-use crate::http::{Context, Failure, Policy, html, redirect, remove_cookie};
+use crate::http::csrf::Purpose;
+use crate::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
 use crate::issuer::IssuerState;
-use crate::rate_limit::{EndpointClass, Limited};
-use crate::telemetry::{Endpoint, RequestFacts};
 use crate::verified_hint::{IdTokenHintClaims, id_token_hint};
 
-const CONFIRM: &str = "/logout/confirm";
-
-/// `/logout`, and `/logout/confirm` for its page.
-pub fn routes() -> Router {
-    Router::new().route("/logout", get(logout).post(logout)).route(CONFIRM, post(confirm))
-}
+/// The path of the page's form.
+pub(super) const CONFIRM: &str = "/logout/confirm";
 
 /// `GET` and `POST /logout` (section 2: both MUST be supported).
-async fn logout(context: Context, request: Request) -> Response {
-    let (asked, body) = Asked::take(context, request);
-    let answered = answer(&asked, body).await;
-    asked.answer(answered)
-}
-
-async fn answer(asked: &Asked, body: Body) -> Result<Response, Failure> {
-    check_limit(&asked.context)?;
-    if asked.method == Method::POST {
-        decided(asked, &asked.form(body).await?).await
-    } else {
-        decided(asked, asked.query()).await
-    }
-}
-
-/// Anybody may ask, so requests count by address; before the body is read, so that a refused one costs nothing more.
-fn check_limit(context: &Context) -> Result<(), Limited> {
-    context.app.rate_limits.check_address(EndpointClass::Logout, context.remote, context.app.now())
-}
-
-async fn decided(asked: &Asked, encoded: &[u8]) -> Result<Response, Failure> {
-    let params = Params::parse(encoded)?;
+///
+/// # Errors
+/// [`Failure`]: `invalid_request`, for a page.
+pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, durable, client: asking, .. } = &mut *call;
+    let params = Params::parse(received.encoded())?;
     let request = LogoutRequest::read(&params)?;
-    let claims = request.id_token_hint.map(|hint| id_token_hint(&asked.context.issuer, hint));
+    let claims = request.id_token_hint.map(|hint| id_token_hint(&context.issuer, hint));
     let hint = hint_of(claims.as_ref().map(Option::as_ref));
-    let client = client(&asked.context, request.client(hint)).await?;
-    let mut durable = Durable::already();
-    let session = asked.session(&mut durable).await?;
+    let client = client(context, request.client(hint)).await?;
+    asking.clone_from(&client);
+    let session = session_of(context, received, durable).await?;
     let decision = request.decide(hint, client.as_deref(), session.as_ref().map(|(_, session)| &**session));
-    let response = match (decision, session) {
-        (LogoutDecision::Refuse(error), _) => return Err(error.into()),
+    match (decision, session) {
+        (LogoutDecision::Refuse(error), _) => Err(error.into()),
         (LogoutDecision::Ask { redirect }, Some((_, session))) => {
-            durable.wait().await?;
-            ask(asked, client.as_deref(), &session, redirect).await?
+            let client_name = client.as_deref().map(interaction::name);
+            let pending = PendingLogout { sid: session.sid.clone(), client_name, redirect };
+            ask(context, Interaction::begin(context, received, pending), &session).await
         }
         (LogoutDecision::EndNow { redirect }, Some((id, session))) => {
-            let client = client.as_deref().map(|client| &client.client_id);
-            end(asked, &id, &session, client, durable).await?;
-            signed_out(asked, redirect, true)?
+            end(call, (&id, &session), client.as_deref().map(|client| &client.client_id)).await?;
+            signed_out(call, redirect, true)
         }
         (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
-            signed_out(asked, redirect, false)?
+            signed_out(call, redirect, false)
         }
-    };
-    if let Some(client) = &client {
-        RequestFacts::new().client_id(client.client_id.as_str()).note();
     }
-    Ok(response)
 }
 
 /// `claims`: none for a request without a hint, and none inside for a hint that says nothing.
@@ -108,84 +78,66 @@ async fn client(context: &Context, client_id: Option<&str>) -> Result<Option<Arc
 
 /// Section 2: the provider SHOULD ask, and must where nothing proves that the request is about this very session.
 async fn ask(
-    asked: &Asked,
-    client: Option<&Client>,
+    context: &Context,
+    mut interaction: Interaction<PendingLogout>,
     session: &Session,
-    redirect: Option<String>,
 ) -> Result<Response, Failure> {
-    let Context { app, issuer, .. } = &asked.context;
-    let browser = Browser::of_or_new(&asked.headers, issuer, &*app.random);
-    let waiting = transaction::Logout { sid: session.sid.clone(), redirect };
-    let id = transaction::begin(&asked.context, &browser, Matter::Logout(waiting)).await?;
-    let form = Form { purpose: Purpose::Logout, transaction: &id, sid: session.sid.as_str() };
+    interaction.pending.sid = session.sid.clone();
     let page = LogoutPage {
         language: Language::English,
-        issuer_name: issuer_name(&asked.context),
-        user_name: Some(user_name(&asked.context, session).await?),
-        client_name: client.map(transaction::name),
-        action: format!("{}{CONFIRM}", issuer.prefix),
-        csrf: browser.token(issuer, form),
-        transaction: id.clone(),
+        issuer_name: issuer_name(context),
+        user_name: Some(user_name(context, session).await?),
+        client_name: interaction.pending.client_name.clone(),
+        action: format!("{}{CONFIRM}", context.issuer.prefix),
+        csrf: interaction.csrf_token(context, Purpose::Logout, session.sid.as_str()),
+        transaction: interaction.seal(context)?,
     };
     let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
-    if let Some(cookie) = browser.cookie(issuer) {
+    if let Some(cookie) = interaction.browser.cookie(&context.issuer) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(response)
 }
 
 /// `POST /logout/confirm`: the person's word.
-async fn confirm(context: Context, request: Request) -> Response {
-    let (asked, body) = Asked::take(context, request);
-    let response = asked.answer(confirmed(&asked, body).await);
-    RequestFacts::new().endpoint(Endpoint::Logout).note();
-    response
-}
-
-async fn confirmed(asked: &Asked, body: Body) -> Result<Response, Failure> {
-    check_limit(&asked.context)?;
-    let form = asked.form(body).await?;
-    let params = Params::parse(&form)?;
-    let found = Found::by(&params, asked).await?;
-    let waiting = found.logout()?;
-    let form = Form { purpose: Purpose::Logout, transaction: &found.id, sid: waiting.sid.as_str() };
-    if !found.browser.accepts(&asked.context.issuer, form, params.get("csrf_token")?) {
-        return Err(transaction::expired());
-    }
-    let agreed = match params.get("decision")? {
-        Some("confirm") => true,
-        Some("cancel") => false,
-        _ => return Err(OAuthError::invalid_request("decision must be confirm or cancel").into()),
+///
+/// # Errors
+/// [`Failure`]: `invalid_request`, for a page.
+pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    let params = Params::parse(&received.form)?;
+    let interaction = Interaction::<PendingLogout>::open(context, received, &params)?;
+    let Some((id, session)) = session_of(context, received, durable).await? else {
+        // The form was sent twice, or the session has ended elsewhere: what the person wants is done.
+        return signed_out(call, interaction.pending.redirect, false);
     };
-    found.use_up(&asked.context).await?;
-    if !agreed {
+    let sid = interaction.pending.sid.as_str();
+    let is_ours = interaction.accepts((context, received), &params, Purpose::Logout, sid)?;
+    if !is_ours || !session.is_named(sid) {
+        // The form is forged, or another user has signed in meanwhile, who was never asked.
+        return ask(context, interaction, &session).await;
+    }
+    match params.get("decision")? {
+        Some("confirm") => {
+            end(call, (&id, &session), None).await?;
+            signed_out(call, interaction.pending.redirect, true)
+        }
         // Section 3: back to the client only after a logout.
-        return Ok(redirect(true, &format!("{}/", asked.context.issuer.prefix)));
+        Some("cancel") => Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
+        _ => Err(OAuthError::invalid_request("decision must be confirm or cancel").into()),
     }
-    let mut durable = Durable::already();
-    let session = asked.session(&mut durable).await?;
-    let was_signed_in = session.is_some();
-    match session {
-        // Another user signed in meanwhile, and was never asked.
-        Some((_, session)) if session.sid != waiting.sid => return Err(transaction::expired()),
-        Some((id, session)) => end(asked, &id, &session, None, durable).await?,
-        None => {}
-    }
-    signed_out(asked, waiting.redirect.clone(), was_signed_in)
 }
 
 async fn end(
-    asked: &Asked,
-    id: &SessionId,
-    session: &Session,
+    call: &mut Call,
+    (id, session): (&SessionId, &Session),
     client: Option<&ClientId>,
-    mut durable: Durable,
 ) -> Result<(), Failure> {
-    let Context { app, issuer, .. } = &asked.context;
-    end_session(app, issuer, id, session, &mut durable).await?;
-    durable.wait().await?;
-    asked.context.audit(Event::SessionEnded, Some(&session.user), client);
+    let Call { context, durable, .. } = &mut *call;
+    end_session(&context.app, &context.issuer, id, session, durable).await?;
+    call.settle().await?;
+    call.context.audit(Event::SessionEnded, Some(&session.user), client);
     Ok(())
 }
 
@@ -193,7 +145,7 @@ async fn end(
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub async fn end_session(
+pub(super) async fn end_session(
     app: &App,
     issuer: &IssuerState,
     id: &SessionId,
@@ -213,7 +165,11 @@ pub async fn end_session(
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
-pub async fn longest_of(app: &App, issuer: &IssuerState, session: &Session) -> Result<Duration, Failure> {
+pub(super) async fn longest_of(
+    app: &App,
+    issuer: &IssuerState,
+    session: &Session,
+) -> Result<Duration, Failure> {
     let mut overrides = Vec::with_capacity(session.clients.len());
     for client in &session.clients {
         if let Some(client) = app.store.client(&issuer.id, client).await? {
@@ -226,14 +182,14 @@ pub async fn longest_of(app: &App, issuer: &IssuerState, session: &Session) -> R
 
 /// Back to the client where it said so (section 3), else our own page; without a session in either case. `has_ended`:
 /// there was one, and its cookie goes too.
-fn signed_out(asked: &Asked, to: Option<String>, has_ended: bool) -> Result<Response, Failure> {
-    let issuer = &asked.context.issuer;
+fn signed_out(call: &Call, to: Option<String>, has_ended: bool) -> Result<Response, Failure> {
+    let issuer = &call.context.issuer;
     let mut response = match to {
-        Some(location) => redirect(asked.method == Method::POST, &location),
+        Some(location) => redirect(call.received.is_post(), &location),
         None => {
             let page = LoggedOutPage {
                 language: Language::English,
-                issuer_name: issuer_name(&asked.context),
+                issuer_name: issuer_name(&call.context),
                 return_uri: None,
                 client_name: None,
             };

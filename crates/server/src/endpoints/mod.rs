@@ -1,15 +1,21 @@
-//! The endpoints, each in a file that bears its RFC's word for it.
+//! The endpoints, each in a file that bears its RFC's word for it, and the [table](table::ENDPOINTS) of all of them.
 
-pub mod authorize;
+mod authorize;
 mod client;
-pub mod consent;
-pub mod cors;
-pub mod discovery;
-pub mod introspect;
-pub mod login;
-pub mod logout;
-pub mod pages;
-pub mod revoke;
-pub mod token;
-mod transaction;
-pub mod userinfo;
+mod consent;
+mod discovery;
+mod interaction;
+mod introspect;
+mod login;
+mod logout;
+mod pages;
+mod revoke;
+mod table;
+mod token;
+mod userinfo;
+
+pub use pages::asset_routes;
+pub use table::{find, is_taken, methods};
+
+#[cfg(test)]
+mod tests;

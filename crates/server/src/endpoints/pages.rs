@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::get;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use symbolon_pages::{Asset, IndexPage, Language, RenderError, SilentCallbackPage, WalkThroughPage, assets};
@@ -13,24 +13,14 @@ use symbolon_protocol::discovery;
 use symbolon_protocol::params::Params;
 use url::form_urlencoded;
 
-use super::token;
-use super::transaction::{Asked, issuer_name};
+use super::interaction::issuer_name;
 use crate::config::Mode;
 use crate::demo::{self, Demo};
-use crate::http::{Context, Failure, Framing, Policy, html};
+use crate::http::{Call, Context, Failure, Framing, Policy, html};
 use crate::telemetry::{Endpoint, RequestFacts};
 
-const EXCHANGE: &str = "/demo/token-exchange";
-
-/// `/`, `/assets/...`, and in development mode `/callback`, `/callback/silent` and `/demo/token-exchange`.
-pub fn routes() -> Router {
-    Router::new()
-        .route("/", get(root))
-        .route("/callback", get(callback))
-        .route("/callback/silent", get(silent_callback))
-        .route(EXCHANGE, post(exchange))
-        .merge(asset_routes())
-}
+/// The path of the walk-through's back end.
+pub(super) const EXCHANGE: &str = "/demo/token-exchange";
 
 /// `/assets/...`: their paths are absolute, so they are wanted beside the issuers too, where each has a prefix.
 pub fn asset_routes() -> Router {
@@ -60,7 +50,7 @@ fn file(asset: &'static Asset, request: &HeaderMap) -> Response {
             HeaderValue::from_static("same-origin"),
         );
     }
-    RequestFacts::new().endpoint(Endpoint::Page).route("/assets/{file}").note();
+    RequestFacts::note_endpoint(Endpoint::Page, "/assets/{file}");
     response
 }
 
@@ -83,20 +73,14 @@ fn rendered(page: Result<String, RenderError>) -> Result<String, Failure> {
     page.map_err(|error| Failure::Internal(error.to_string()))
 }
 
-fn as_page(response: Response) -> Response {
-    RequestFacts::new().endpoint(Endpoint::Page).note();
-    response
-}
-
-async fn root(context: Context, request: Request) -> Response {
-    let (asked, _) = Asked::take(context, request);
-    as_page(asked.answer(root_page(&asked.context).await))
-}
-
-async fn root_page(context: &Context) -> Result<Response, Failure> {
-    match demo_of(context).await? {
-        Some(demo) => walk_through(context, &demo),
-        None => index(context),
+/// `GET /`.
+///
+/// # Errors
+/// [`Failure::Internal`]
+pub(super) async fn root(call: &mut Call) -> Result<Response, Failure> {
+    match demo_of(&call.context).await? {
+        Some(demo) => walk_through(&call.context, &demo),
+        None => index(&call.context),
     }
 }
 
@@ -127,43 +111,36 @@ fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {
     Ok(html(StatusCode::OK, rendered(page.render())?, &policy))
 }
 
-async fn callback(context: Context, request: Request) -> Response {
-    let (asked, _) = Asked::take(context, request);
-    let answered = match demo_of(&asked.context).await {
-        Ok(Some(demo)) => walk_through(&asked.context, &demo),
-        Ok(None) => Err(Failure::NotFound),
-        Err(failure) => Err(failure),
-    };
-    as_page(asked.answer(answered))
+/// `GET /callback`: where the walk-through's relying party is answered.
+///
+/// # Errors
+/// [`Failure::NotFound`] outside development mode.
+pub(super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
+    let demo = demo_of(&call.context).await?.ok_or(Failure::NotFound)?;
+    walk_through(&call.context, &demo)
 }
 
-async fn silent_callback(context: Context, request: Request) -> Response {
-    let (asked, _) = Asked::take(context, request);
-    let answered = match demo_of(&asked.context).await {
-        Ok(Some(_)) => rendered(SilentCallbackPage { language: Language::English }.render()).map(|page| {
-            html(StatusCode::OK, page, &Policy { framed_by: Framing::Ourselves, ..Policy::default() })
-        }),
-        Ok(None) => Err(Failure::NotFound),
-        Err(failure) => Err(failure),
-    };
-    as_page(asked.answer(answered))
+/// `GET /callback/silent`: the same in a frame, for silent authentication.
+///
+/// # Errors
+/// [`Failure::NotFound`] outside development mode.
+pub(super) async fn silent_callback(call: &mut Call) -> Result<Response, Failure> {
+    demo_of(&call.context).await?.ok_or(Failure::NotFound)?;
+    let page = rendered(SilentCallbackPage { language: Language::English }.render())?;
+    Ok(html(StatusCode::OK, page, &Policy { framed_by: Framing::Ourselves, ..Policy::default() }))
 }
 
 /// `POST /demo/token-exchange`: the back end of the walk-through, which is a client of its own.
-async fn exchange(context: Context, request: Request) -> Response {
-    let (asked, body) = Asked::take(context, request);
-    match exchanged(&asked, body).await {
-        Ok(response) => response,
-        Err(failure) => as_page(failure.into_json()),
-    }
-}
-
-async fn exchanged(asked: &Asked, body: Body) -> Result<Response, Failure> {
-    let demo = demo_of(&asked.context).await?.ok_or(Failure::NotFound)?;
-    let form = asked.form(body).await?;
-    let params = Params::parse(&form)?;
-    let subject_token = params.require("subject_token")?;
-    Ok(token::token(asked.context.clone(), exchange_request(subject_token, &demo)).await)
+///
+/// # Errors
+/// [`Failure::NotFound`] outside development mode, `invalid_request` without a `subject_token`.
+pub(super) async fn exchange(call: &mut Call) -> Result<Response, Failure> {
+    let demo = demo_of(&call.context).await?.ok_or(Failure::NotFound)?;
+    let params = Params::parse(&call.received.form)?;
+    let request = exchange_request(params.require("subject_token")?, &demo);
+    let token = super::find(discovery::path::TOKEN, &http::Method::POST).ok_or(Failure::NotFound)?;
+    let Ok(response) = token.answer(call.context.clone(), request).await;
+    Ok(response)
 }
 
 /// The request that any service would send to exchange a token that it was called with (RFC 8693 2.1).

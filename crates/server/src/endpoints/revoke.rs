@@ -2,64 +2,34 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use http::request::Parts;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::params::Params;
 use symbolon_protocol::revocation;
 use symbolon_store::Durable;
 
 use super::client::authenticate;
-use super::cors;
 use super::token::family_of;
 use crate::audit::Actor;
-use crate::http::{Context, Failure, no_store, read_form};
-use crate::rate_limit::EndpointClass;
-use crate::telemetry::{Endpoint, RequestFacts};
+use crate::http::{Call, Context, Failure, no_store};
 
 /// `POST /revoke`.
-pub async fn revoke(context: Context, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let mut client = None;
-    let mut response = match answer(&context, &parts, body, &mut client).await {
-        Ok(()) => no_store(StatusCode::OK.into_response()),
-        Err(failure) => failure.into_json(),
-    };
-    let mut facts = RequestFacts::new().endpoint(Endpoint::Revoke);
-    if let Some(client) = &client {
-        facts = facts.client_id(client.client_id.as_str());
-    }
-    facts.note();
-    cors::allow(&parts.headers, client.as_deref(), &mut response);
-    response
-}
-
-async fn answer(
-    context: &Context,
-    parts: &Parts,
-    body: Body,
-    asking: &mut Option<Arc<Client>>,
-) -> Result<(), Failure> {
-    let form = read_form(&parts.headers, body, context.body_limits()).await?;
-    let form = Params::parse(&form)?;
-    form.refuse_repeated(&[])?;
-    let mut durable = Durable::already();
-    let client =
-        authenticate(context, &parts.headers, &form, EndpointClass::Revoke, context.app.now(), &mut durable)
-            .await?;
+///
+/// # Errors
+/// [`Failure`]: `invalid_client`, `invalid_request` without a token, the refusal of another client's token.
+pub(super) async fn revoke(call: &mut Call) -> Result<Response, Failure> {
+    let Call { endpoint, context, received, durable, client: asking } = call;
+    let form = endpoint.params(received)?;
+    let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
     *asking = Some(Arc::clone(&client));
     // RFC 7009 2.1: the hint only says where to look first; a token of ours shows by its form what it is.
     let token = form.require("token")?;
-    if !refresh_token(context, &client, token, &mut durable).await? {
-        access_token(context, &client, token, &mut durable).await?;
+    if !refresh_token(context, &client, token, durable).await? {
+        access_token(context, &client, token, durable).await?;
     }
     // RFC 7009 2.2: an unknown token is as good as a revoked one.
-    durable.wait().await?;
-    Ok(())
+    Ok(no_store(StatusCode::OK.into_response()))
 }
 
 async fn access_token(

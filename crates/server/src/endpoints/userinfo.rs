@@ -1,71 +1,46 @@
 //! UserInfo (OpenID Connect Core 5.3), a protected resource by RFC 6750.
 
-use std::future::Future;
-use std::sync::Arc;
-
-use axum::body::Body;
-use axum::extract::Request;
 use axum::response::Response;
-use bytes::Bytes;
-use http::request::Parts;
-use http::{HeaderMap, Method, StatusCode, header};
-use symbolon_protocol::client::Client;
+use http::{HeaderMap, StatusCode, header};
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::userinfo;
-use symbolon_store::Durable;
 
-use super::cors;
-use crate::http::{Context, Failure, is_form, json, no_store, read_form};
+use crate::http::{Call, Context, Failure, json, no_store};
 use crate::rate_limit::{EndpointClass, Limited};
-use crate::telemetry::{Endpoint, RequestFacts};
+use crate::telemetry::RequestFacts;
 
-/// `GET` and `POST /userinfo`.
-pub fn userinfo(context: Context, request: Request) -> impl Future<Output = Response> + Send {
-    // Not an `async fn`: that would keep room for the request whole, and for its parts twice.
-    let (parts, body) = request.into_parts();
-    async move {
-        let mut client = None;
-        let answered = answer(&context, &parts, body, &mut client).await;
-        let mut response = answered.unwrap_or_else(Failure::into_json);
-        cors::allow(&parts.headers, client.as_deref(), &mut response);
-        response
-    }
-}
-
-async fn answer(
-    context: &Context,
-    parts: &Parts,
-    body: Body,
-    asking: &mut Option<Arc<Client>>,
-) -> Result<Response, Failure> {
-    let Context { app, issuer, .. } = context;
-    app.store.check_lease()?;
-    let form = form(context, parts, body).await?;
-    let token = bearer(&parts.headers, &form)?;
+/// `GET` and `POST /userinfo`. A POST may bring the token in a form (RFC 6750 2.2). A body of any other type brings none:
+/// whoever has no token elsewhere is told so by a challenge (RFC 6750 3), and not that the type is wrong.
+///
+/// # Errors
+/// [`Failure`]: the challenges of RFC 6750 3.1, 429.
+pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, durable, client, .. } = call;
+    let Context { app, issuer, .. } = &*context;
     let now = app.now();
-    let verified = app.verified.verify(issuer, &token).ok_or_else(|| refused(context))?;
+    let verified = {
+        let token = bearer(&received.headers, &received.form)?;
+        app.verified.verify(issuer, &token).ok_or_else(|| refused(context))?
+    };
     let claims = &verified.claims;
     userinfo::check(claims, &issuer.url, now).map_err(Failure::Bearer)?;
-    let mut durable = Durable::already();
-    if app.revoked(issuer, &verified, &mut durable).await? {
+    if app.revoked(issuer, &verified, durable).await? {
         return Err(refused(context));
     }
     check_limits(context, claims, now)?;
-    if parts.headers.contains_key(header::ORIGIN) {
-        *asking = app.store.client(&issuer.id, &claims.client_id).await?;
+    if received.headers.contains_key(header::ORIGIN) {
+        *client = app.store.client(&issuer.id, &claims.client_id).await?;
     }
     let user = match claims.user() {
         Some(user) => app.store.user(&issuer.id, &user).await?,
         None => None,
     };
     let info = userinfo::claims(claims, user.as_deref()).map_err(Failure::Bearer)?;
-    let response = no_store(json(StatusCode::OK, info.to_json()));
-    RequestFacts::new().endpoint(Endpoint::Userinfo).client_id(claims.client_id.as_str()).note();
-    durable.wait().await?;
-    Ok(response)
+    RequestFacts::new().client_id(claims.client_id.as_str()).note();
+    Ok(no_store(json(StatusCode::OK, info.to_json())))
 }
 
 /// Counts the request for the token's user and client. Apart from the answer's future, which would keep room for the
@@ -76,15 +51,6 @@ fn check_limits(context: &Context, claims: &AccessToken, now: Timestamp) -> Resu
         limits.check_userinfo_user(issuer, client, &user, now)?;
     }
     limits.check_client(EndpointClass::Userinfo, issuer, client, now)
-}
-
-/// The form of a POST that brings the token in its body (RFC 6750 2.2). A body of any other type brings none: whoever has
-/// no token elsewhere is told so by a challenge (RFC 6750 3), and not that the type is wrong.
-async fn form(context: &Context, parts: &Parts, body: Body) -> Result<Bytes, Failure> {
-    if parts.method != Method::POST || !is_form(&parts.headers) {
-        return Ok(Bytes::new());
-    }
-    read_form(&parts.headers, body, context.body_limits()).await
 }
 
 /// The access token of a request: in the header or in the form, never in the query (RFC 9700 4.3.2).

@@ -41,7 +41,8 @@ pub(crate) fn session_of(headers: &HeaderMap, name: &str) -> Option<SessionId> {
 /// A `Set-Cookie` for a cookie of this issuer. On https it is `SameSite=None; Secure`: silent renewal runs in a
 /// frame of another site, and other sites may POST to `/authorize`.
 pub fn set_cookie(issuer: &IssuerState, name: &str, value: &str, lives: Duration) -> Option<HeaderValue> {
-    let path = if issuer.prefix.is_empty() { "/" } else { issuer.prefix.as_str() };
+    // RFC 6265bis 4.1.3.2: a cookie with `__Host-` has the path `/`.
+    let path = if issuer.prefix.is_empty() || name.starts_with("__Host-") { "/" } else { &issuer.prefix };
     let site = if issuer.is_https() { "SameSite=None; Secure" } else { "SameSite=Lax" };
     let seconds = lives.as_secs();
     HeaderValue::try_from(format!("{name}={value}; Path={path}; HttpOnly; {site}; Max-Age={seconds}")).ok()

@@ -1,8 +1,8 @@
-//! Forms that nobody can forge (CSRF): each page's token binds it to the browser, the transaction and the purpose.
+//! Forms that nobody can forge (CSRF): each page's token binds it to the browser, the interaction and the purpose.
 //!
-//! A browser that is sent to a page gets a cookie of random bits, before it has any session. A transaction remembers
+//! A browser that is sent to a page gets a cookie of random bits, before it has any session. An interaction carries
 //! the cookie's digest, and the token in a form is an HMAC over the cookie: a form that was made for another browser,
-//! transaction, page or session is refused (RFC 6749 10.12, RFC 9700 4.7).
+//! interaction, page or session is refused (RFC 6749 10.12, RFC 9700 4.7).
 
 use std::time::Duration;
 
@@ -14,8 +14,11 @@ use symbolon_crypto::{digest, encoding};
 use super::cookie::{cookies, set_cookie};
 use crate::issuer::IssuerState;
 
-/// How long a person may take on our pages.
+/// How long what a person has proven in an interaction counts there. A person who takes longer begins anew.
 pub const INTERACTION_LIVES: Duration = Duration::from_secs(600);
+
+/// How long a browser is known by its cookie: forms that it was shown are accepted for as long.
+const BROWSER_LIVES: Duration = Duration::from_secs(86_400);
 
 /// Random bytes in the cookie.
 const BYTES: usize = 32;
@@ -41,13 +44,13 @@ impl Purpose {
     }
 }
 
-/// One form: what it does, in which transaction, and for which session.
+/// One form: what it does, in which interaction, and for which session.
 #[derive(Clone, Copy)]
-pub struct Form<'a> {
+pub struct PageForm<'a> {
     /// What it does.
     pub purpose: Purpose,
-    /// The transaction's id.
-    pub transaction: &'a str,
+    /// The interaction's id.
+    pub interaction: &'a str,
     /// The `sid` of the session that the page was shown to; empty where there need be none.
     pub sid: &'a str,
 }
@@ -81,26 +84,26 @@ impl Browser {
 
     /// The `Set-Cookie` for it.
     pub fn cookie(&self, issuer: &IssuerState) -> Option<HeaderValue> {
-        set_cookie(issuer, &cookie_name(issuer), self.0.expose(), INTERACTION_LIVES)
+        set_cookie(issuer, &cookie_name(issuer), self.0.expose(), BROWSER_LIVES)
     }
 
-    /// What a transaction remembers of it.
+    /// What an interaction carries of it.
     pub fn digest(&self) -> String {
         encoding::encode(&digest::sha256(&[self.0.expose().as_bytes()]))
     }
 
-    /// Whether a transaction was begun in this browser.
+    /// Whether an interaction was begun in this browser.
     pub fn is(&self, digest: &str) -> bool {
         digest::constant_time_eq(self.digest().as_bytes(), digest.as_bytes())
     }
 
     /// The token for a form's hidden field `csrf_token`.
-    pub fn token(&self, issuer: &IssuerState, form: Form<'_>) -> String {
+    pub fn token(&self, issuer: &IssuerState, form: PageForm<'_>) -> String {
         encoding::encode(&issuer.form_key.sign(&self.parts(form)))
     }
 
     /// Whether a form came from a page that this browser was shown. Takes the same time whatever the token.
-    pub fn accepts(&self, issuer: &IssuerState, form: Form<'_>, token: Option<&str>) -> bool {
+    pub fn accepts(&self, issuer: &IssuerState, form: PageForm<'_>, token: Option<&str>) -> bool {
         let Some(tag) = token.and_then(|token| encoding::decode_array::<32>(token).ok()) else {
             return false;
         };
@@ -108,14 +111,14 @@ impl Browser {
     }
 
     /// No part but the last can contain the separator: labels are ours, the others come in base64url and `_`.
-    fn parts<'a>(&'a self, form: Form<'a>) -> [&'a [u8]; 7] {
-        let Form { purpose, transaction, sid } = form;
+    fn parts<'a>(&'a self, form: PageForm<'a>) -> [&'a [u8]; 7] {
+        let PageForm { purpose, interaction, sid } = form;
         [
             purpose.label(),
             &[0],
             self.0.expose().as_bytes(),
             &[0],
-            transaction.as_bytes(),
+            interaction.as_bytes(),
             &[0],
             sid.as_bytes(),
         ]
@@ -127,6 +130,8 @@ impl Browser {
 pub(crate) mod scene {
     use arc_swap::ArcSwap;
     use symbolon_crypto::digest::HmacKey;
+    use symbolon_crypto::sealed_text::TextSealer;
+    use symbolon_crypto::secret::SecretArray;
     use symbolon_protocol::id::IssuerId;
     use symbolon_protocol::issuer::Issuer;
     use symbolon_protocol::time::Timestamp;
@@ -154,6 +159,8 @@ pub(crate) mod scene {
             keys: ArcSwap::from_pointee(KeyRing::default()),
             refresh_token_key: HmacKey::new(&[0; 32]),
             form_key: HmacKey::new(&[key; 32]),
+            interactions: TextSealer::new(&SecretArray::new([key; 32])),
+            interaction_session_key: HmacKey::new(&[key; 32]),
         }
     }
 }
@@ -175,8 +182,8 @@ mod tests {
         Browser::of_or_new(&HeaderMap::new(), &here(), &SeededRandom::new(seed))
     }
 
-    fn form<'a>(purpose: Purpose, transaction: &'a str, sid: &'a str) -> Form<'a> {
-        Form { purpose, transaction, sid }
+    fn form<'a>(purpose: Purpose, interaction: &'a str, sid: &'a str) -> PageForm<'a> {
+        PageForm { purpose, interaction, sid }
     }
 
     fn with_cookie(line: &str) -> HeaderMap {
@@ -205,7 +212,7 @@ mod tests {
     #[test]
     fn the_cookie_is_as_strict_as_the_url_allows() {
         assert_eq!(cookie_name(&issuer("https://a", "", 1)), "__Host-symbolon_login_acme");
-        assert_eq!(cookie_name(&issuer("https://a/x", "/x", 1)), "__Secure-symbolon_login_acme");
+        assert_eq!(cookie_name(&issuer("https://a/x", "/x", 1)), "__Host-symbolon_login_acme");
         assert_eq!(cookie_name(&here()), "symbolon_login_acme");
         let default =
             |url| crate::issuer::IssuerState { id: IssuerId::default_issuer(), ..issuer(url, "", 1) };
@@ -213,7 +220,7 @@ mod tests {
         assert_eq!(cookie_name(&default("http://localhost")), "symbolon_login");
         let cookie = browser(1).cookie(&issuer("https://a", "", 1)).unwrap();
         let cookie = cookie.to_str().unwrap();
-        for part in ["Path=/;", "HttpOnly", "Secure", "Max-Age=600"] {
+        for part in ["Path=/;", "HttpOnly", "Secure", "Max-Age=86400"] {
             assert!(cookie.contains(part), "{cookie}");
         }
     }

@@ -2,7 +2,9 @@
 
 mod context;
 mod cookie;
+mod cors;
 pub mod csrf;
+mod endpoint;
 mod failure;
 mod form;
 mod host;
@@ -15,6 +17,8 @@ pub use context::{Context, IssuerService};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use cookie::session_of;
 pub use cookie::{cookies, remove_cookie, session_cookie, set_cookie};
+pub use cors::preflight;
+pub use endpoint::{Answer, Call, Cors, Endpoint, Failures, Form, Handler, Limit, Received};
 pub use failure::Failure;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use failure::prefers_html;

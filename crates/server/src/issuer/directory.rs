@@ -6,7 +6,6 @@ use symbolon_protocol::id::IssuerId;
 use url::Url;
 
 use super::IssuerState;
-use crate::serve::FIRST_SEGMENTS;
 
 /// Every issuer of the process.
 #[derive(Default)]
@@ -50,7 +49,7 @@ const WELL_KNOWN: [&str; 2] =
     ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];
 
 /// `host[:port]` of an issuer's URL, as a Host header gives it, and its path without a slash at the end.
-pub(super) fn host_and_prefix(url: &str) -> (String, String) {
+pub(crate) fn host_and_prefix(url: &str) -> (String, String) {
     let Ok(parsed) = Url::parse(url) else { return (String::new(), String::new()) };
     let host = parsed.host_str().unwrap_or_default();
     let host = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -62,20 +61,6 @@ pub(super) fn host_and_prefix(url: &str) -> (String, String) {
 pub(crate) fn is_same_place(one: &str, other: &str) -> bool {
     let ((host, one), (other_host, other)) = (host_and_prefix(one), host_and_prefix(other));
     host == other_host && one.eq_ignore_ascii_case(&other)
-}
-
-/// Whether one of two issuers is where the other has its endpoints and pages.
-pub(crate) fn covers(one: &str, other: &str) -> bool {
-    let ((host, one), (other_host, other)) = (host_and_prefix(one), host_and_prefix(other));
-    let is_covered = |above: &str, below: &str| {
-        below.strip_prefix(above).is_some_and(|rest| rest.starts_with('/') && is_taken(rest))
-    };
-    host == other_host && (is_covered(&one, &other) || is_covered(&other, &one))
-}
-
-/// Whether a path is that of an endpoint or a page, or below it, where an issuer is at the root.
-pub(crate) fn is_taken(path: &str) -> bool {
-    path.split('/').nth(1).is_some_and(|first| FIRST_SEGMENTS.contains(&first))
 }
 
 impl Directory {
@@ -173,28 +158,6 @@ mod tests {
         assert!(is_same_place("https://x.example:443", "https://x.example"));
         assert!(!is_same_place("https://x.example/a", "https://x.example/b"));
         assert!(!is_same_place("https://x.example", "https://x.example:8443"));
-    }
-
-    #[test]
-    fn no_issuer_is_where_another_has_its_endpoints() {
-        for (above, below) in [
-            ("https://x.example", "https://x.example/token"),
-            ("https://x.example", "http://x.example/login/deeper"),
-            ("https://x.example/a", "https://x.example/a/authorize"),
-            ("https://x.example/a", "https://x.example:443/a/.well-known/jwks.json"),
-        ] {
-            assert!(covers(above, below) && covers(below, above), "{above} {below}");
-        }
-        for (one, other) in [
-            ("https://x.example", "https://x.example/tokens"),
-            ("https://x.example", "https://x.example/a/token"),
-            ("https://x.example/a", "https://x.example/atoken"),
-            ("https://x.example/a", "https://x.example/token"),
-            ("https://x.example", "https://x.example:8443/token"),
-            ("https://x.example", "https://y.example/token"),
-        ] {
-            assert!(!covers(one, other) && !covers(other, one), "{one} {other}");
-        }
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::digest;
 use symbolon_crypto::key::SigningKey;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::seal::{MasterKey, SealError};
+use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::SecretArray;
 use symbolon_protocol::discovery;
 use symbolon_protocol::id::{IssuerId, Kid};
@@ -20,7 +22,7 @@ use symbolon_store::port::{Created, Store};
 
 use super::directory::host_and_prefix;
 use super::key_ring::{KeyRingError, aad};
-use super::{IssuerState, KeyRing};
+use super::{IssuerState, KeyRing, derived};
 use crate::config::Security;
 use crate::http::strict_transport_security;
 
@@ -163,7 +165,7 @@ impl IssuerState {
         let opened = master.open(&secret_aad(&issuer.id), &issuer.sealed_secret)?;
         let secret: [u8; 32] =
             opened.expose().try_into().map_err(|_| crypto("an issuer's secret is cut short"))?;
-        let (refresh_token_key, form_key) = Self::derived(&SecretArray::new(secret));
+        let secret = SecretArray::new(secret);
         let settings = store.settings(&issuer.id).await?;
         let records = store.keys(&issuer.id).await?;
         let ring = KeyRing::open(&issuer.id, records, master, &KeyRing::default(), now)?;
@@ -179,8 +181,10 @@ impl IssuerState {
             discovery: ArcSwap::from_pointee(document(&issuer.url, &settings)?),
             settings: ArcSwap::from_pointee(settings),
             keys: ArcSwap::from_pointee(ring),
-            refresh_token_key,
-            form_key,
+            refresh_token_key: derived(&secret, "refresh-token"),
+            form_key: derived(&secret, "form"),
+            interactions: TextSealer::new(&digest::derive(&secret, "interaction")),
+            interaction_session_key: derived(&secret, "interaction-session"),
         };
         state.cookie = match state.is_default_at_root() {
             true => security.session_cookie.clone(),

@@ -6,7 +6,7 @@ mod keys;
 mod longest_life;
 
 pub use directory::{Directory, Located};
-pub(crate) use directory::{covers, is_same_place, is_taken};
+pub(crate) use directory::{host_and_prefix, is_same_place};
 pub use key_ring::{ActiveKey, KeyRing, KeyRingError, TokenType};
 pub use keys::{IssuerError, create, new_issuer, new_key, rewrap};
 pub use longest_life::longest_life;
@@ -17,6 +17,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::HeaderValue;
 use symbolon_crypto::digest::{self, HmacKey};
+use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::SecretArray;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::issuer::Issuer;
@@ -48,6 +49,10 @@ pub struct IssuerState {
     pub refresh_token_key: HmacKey,
     /// Authenticates forms against forgery (CSRF).
     pub form_key: HmacKey,
+    /// Seals what waits in the browser while a person looks at a page.
+    pub interactions: TextSealer,
+    /// Derives the id of the session that an interaction opens.
+    pub interaction_session_key: HmacKey,
 }
 
 impl IssuerState {
@@ -61,12 +66,9 @@ impl IssuerState {
     /// Browsers send a cookie to every port of its host (RFC 6265 8.5), so that issuers who share the host must be told
     /// apart by name. Only `default` at the root goes by the usual name, whoever joins it later.
     pub fn cookie_name(&self, usual: &str) -> String {
-        // A cookie with `__Host-` must have the path `/`; below a prefix the next best is `__Secure-`.
-        let strict = match (self.is_https(), self.prefix.is_empty()) {
-            (true, true) => "__Host-",
-            (true, false) => "__Secure-",
-            (false, _) => "",
-        };
+        // Such a cookie has the path `/`, below a prefix too: no sibling domain can plant one, and its name tells issuers
+        // apart.
+        let strict = if self.is_https() { "__Host-" } else { "" };
         if self.is_default_at_root() {
             return format!("{strict}{usual}");
         }
@@ -77,10 +79,9 @@ impl IssuerState {
     pub(super) fn is_default_at_root(&self) -> bool {
         self.prefix.is_empty() && self.id == IssuerId::default_issuer()
     }
+}
 
-    fn derived(secret: &SecretArray<32>) -> (HmacKey, HmacKey) {
-        let refresh = HmacKey::from(&digest::derive(secret, "refresh-token"));
-        let form = HmacKey::from(&digest::derive(secret, "form"));
-        (refresh, form)
-    }
+/// A key for one purpose, derived from an issuer's secret.
+fn derived(secret: &SecretArray<32>, purpose: &str) -> HmacKey {
+    HmacKey::from(&digest::derive(secret, purpose))
 }

@@ -8,7 +8,6 @@ mod tls;
 mod unless;
 mod watchdog;
 
-pub(crate) use routes::FIRST_SEGMENTS;
 use routes::Routes;
 pub use routes::{management_router, public_router};
 pub use tls::{TlsError, TlsReloader};

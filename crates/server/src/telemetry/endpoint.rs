@@ -87,56 +87,6 @@ impl Endpoint {
         }
     }
 
-    /// The path below the issuer, where every request of the endpoint has the same.
-    pub const fn route(self) -> Option<&'static str> {
-        match self {
-            Self::Discovery => Some("/.well-known/{document}"),
-            Self::Jwks => Some("/.well-known/jwks.json"),
-            Self::Authorize => Some("/authorize"),
-            Self::TokenAuthorizationCode
-            | Self::TokenRefreshToken
-            | Self::TokenClientCredentials
-            | Self::TokenTokenExchange
-            | Self::TokenOther => Some("/token"),
-            Self::Userinfo => Some("/userinfo"),
-            Self::Introspect => Some("/introspect"),
-            Self::Revoke => Some("/revoke"),
-            Self::Logout => Some("/logout"),
-            Self::Login => Some("/login"),
-            Self::Consent => Some("/consent"),
-            Self::Admin | Self::Page | Self::Other => None,
-        }
-    }
-
-    /// The endpoint that a path leads to, whatever issuer prefix stands before it. Only a first guess: a
-    /// handler that knows better (the grant type of a token request) says so in its
-    /// [`RequestFacts`](super::RequestFacts).
-    pub fn of_path(path: &str) -> Self {
-        if path.starts_with("/api/admin/") || path == "/api/admin" {
-            return Self::Admin;
-        }
-        // RFC 8414 section 3.1 puts an issuer's path behind the well-known name.
-        if path.starts_with("/.well-known/oauth-authorization-server/")
-            || path.starts_with("/.well-known/openid-configuration/")
-        {
-            return Self::Discovery;
-        }
-        match path.rsplit_once('/').map_or(path, |(_, last)| last) {
-            "openid-configuration" | "oauth-authorization-server" => Self::Discovery,
-            "jwks.json" => Self::Jwks,
-            "authorize" => Self::Authorize,
-            "token" => Self::TokenOther,
-            "userinfo" => Self::Userinfo,
-            "introspect" => Self::Introspect,
-            "revoke" => Self::Revoke,
-            "logout" => Self::Logout,
-            "login" => Self::Login,
-            "consent" => Self::Consent,
-            "" => Self::Page,
-            _ => Self::Other,
-        }
-    }
-
     /// Whether machines call this endpoint in masses, so that its successes are logged by sample only.
     pub const fn is_hot(self) -> bool {
         !matches!(self, Self::Logout | Self::Login | Self::Consent | Self::Admin)
@@ -245,31 +195,6 @@ mod tests {
         assert_eq!(endpoints.len(), Endpoint::ALL.len());
         let outcomes: std::collections::HashSet<_> = Outcome::ALL.iter().map(|o| o.name()).collect();
         assert_eq!(outcomes.len(), Outcome::ALL.len());
-    }
-
-    #[test]
-    fn paths_lead_to_endpoints_under_any_prefix() {
-        for (path, endpoint) in [
-            ("/.well-known/openid-configuration", Endpoint::Discovery),
-            ("/acme/.well-known/openid-configuration", Endpoint::Discovery),
-            ("/.well-known/oauth-authorization-server/acme", Endpoint::Discovery),
-            ("/.well-known/jwks.json", Endpoint::Jwks),
-            ("/authorize", Endpoint::Authorize),
-            ("/acme/eu/token", Endpoint::TokenOther),
-            ("/userinfo", Endpoint::Userinfo),
-            ("/introspect", Endpoint::Introspect),
-            ("/revoke", Endpoint::Revoke),
-            ("/logout", Endpoint::Logout),
-            ("/login", Endpoint::Login),
-            ("/consent", Endpoint::Consent),
-            ("/api/admin/sessions/revoke", Endpoint::Admin),
-            ("/", Endpoint::Page),
-            ("/healthz", Endpoint::Other),
-            ("", Endpoint::Page),
-            ("*", Endpoint::Other),
-        ] {
-            assert_eq!(Endpoint::of_path(path), endpoint, "{path}");
-        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl RequestFacts {
         }
     }
 
-    /// The endpoint, where the path does not tell it (the grant type of a token request).
+    /// The endpoint, where the path alone does not tell it (the grant type of a token request).
     #[must_use]
     pub const fn endpoint(mut self, endpoint: Endpoint) -> Self {
         self.endpoint = Some(endpoint);
@@ -75,6 +75,14 @@ impl RequestFacts {
     /// otherwise: the error mapping may note the code and the handler the client, in any order.
     pub fn note(self) {
         super::Current::note(|facts| facts.merge(self));
+    }
+
+    /// Notes the endpoint that the current request is at, and the path of it.
+    pub fn note_endpoint(endpoint: Endpoint, route: &'static str) {
+        super::Current::note(|facts| {
+            facts.endpoint = Some(endpoint);
+            facts.route = Some(route);
+        });
     }
 
     /// Notes the issuer that the current request is for, unless another one was named, and the scheme of its URL.

@@ -161,7 +161,6 @@ struct RequestRecord {
     id: RequestId,
     number: u64,
     method: Method,
-    endpoint: Endpoint,
     store: ThreadWork,
     trace: Option<Box<Trace>>,
     ended: bool,
@@ -181,7 +180,6 @@ impl RequestRecord {
             id,
             number,
             method: request.method().clone(),
-            endpoint: Endpoint::of_path(request.uri().path()),
             store: ThreadWork::default(),
             trace,
             ended: false,
@@ -219,7 +217,7 @@ impl RequestRecord {
         self.ended = true;
         let Caller { telemetry, remote } = &*self.caller;
         let facts = self.current.facts();
-        let endpoint = facts.known_endpoint().unwrap_or(self.endpoint);
+        let endpoint = facts.known_endpoint().unwrap_or(Endpoint::Other);
         let cpu_ns = self.meter.busy_ns();
         let duration_ns = if status.is_some() { self.meter.duration_ns() } else { self.meter.elapsed_ns() };
         let figures = telemetry.registry.requests();

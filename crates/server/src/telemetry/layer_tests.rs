@@ -54,10 +54,11 @@ fn block_on<F: Future>(future: F) -> F::Output {
 fn path_status_and_facts_label_a_request() {
     let telemetry = telemetry(0);
     block_on(async {
-        send(&telemetry, get("/acme/userinfo?x=/token"), |_| async { Response::new(()) }).await;
+        let facts = RequestFacts::new().endpoint(Endpoint::Userinfo);
+        send(&telemetry, get("/acme/userinfo"), |_| async { answer(200, facts.clone()) }).await;
         let facts = RequestFacts::new().endpoint(Endpoint::TokenRefreshToken).oauth_error("invalid_grant");
         send(&telemetry, get("/token"), |_| async { answer(400, facts.clone()) }).await;
-        let facts = RequestFacts::new().oauth_error("login_required");
+        let facts = RequestFacts::new().endpoint(Endpoint::Authorize).oauth_error("login_required");
         send(&telemetry, get("/authorize"), |_| async { answer(302, facts.clone()) }).await;
     });
     assert_eq!(count(&telemetry, "userinfo", "ok"), 1.0);
@@ -90,7 +91,10 @@ fn facts_do_not_leave_and_the_id_only_where_it_helps() {
 #[test]
 fn a_dropped_request_counts_as_abandoned() {
     let telemetry = telemetry(0);
-    let never = service_fn(|_: Request<()>| std::future::pending::<Result<Response<()>, Infallible>>());
+    let never = service_fn(|_: Request<()>| {
+        RequestFacts::note_endpoint(Endpoint::TokenOther, "/token");
+        std::future::pending::<Result<Response<()>, Infallible>>()
+    });
     let mut service = telemetry.layer().layer(never);
     block_on(async {
         let mut future = Box::pin(service.call(get("/token")));
@@ -104,7 +108,10 @@ fn a_dropped_request_counts_as_abandoned() {
 fn a_panicking_handler_counts_as_our_fault() {
     let telemetry = telemetry(0);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        block_on(send(&telemetry, get("/token"), |_| async { panic!("on purpose") }))
+        block_on(send(&telemetry, get("/token"), |_| async {
+            RequestFacts::note_endpoint(Endpoint::TokenOther, "/token");
+            panic!("on purpose")
+        }))
     }));
     assert!(result.is_err());
     assert_eq!(count(&telemetry, "token_other", "server_error"), 1.0);
@@ -113,7 +120,10 @@ fn a_panicking_handler_counts_as_our_fault() {
 #[test]
 fn a_failing_service_counts_as_our_fault() {
     let telemetry = telemetry(0);
-    let failing = service_fn(|_: Request<()>| async { Err::<Response<()>, _>("broken") });
+    let failing = service_fn(|_: Request<()>| async {
+        RequestFacts::note_endpoint(Endpoint::Jwks, "/.well-known/jwks.json");
+        Err::<Response<()>, _>("broken")
+    });
     assert_eq!(block_on(telemetry.layer().layer(failing).call(get("/jwks.json"))).unwrap_err(), "broken");
     assert_eq!(count(&telemetry, "jwks", "server_error"), 1.0);
 }

@@ -140,7 +140,7 @@ async fn nodes_race_for_every_version() {
                 racers.spawn(async move {
                     // Half of them look first, as the server does, and come with what they saw.
                     if racer % 4 < 2 {
-                        node.family(&issuer(), &id).await.unwrap();
+                        drop(node.family(&issuer(), &id).await.unwrap());
                     }
                     start.wait().await;
                     let mut request = rotation(version, NOW);
@@ -215,7 +215,7 @@ async fn an_end_that_redis_was_not_told_is_told_by_whoever_finds_it() {
         let (id, begun) = (draw(&random), family(&random));
         let lineage = lineage(&begun.grant);
         let tombstone = Tombstone::grant(begun.grant, NOW + HOUR);
-        node.begin_family(&issuer(), &id, begun.into()).await.unwrap();
+        drop(node.begin_family(&issuer(), &id, begun.into()).await.unwrap());
         // The slot is confirmed from here on.
         assert!(!node.revoked(&issuer(), &lineage).await.unwrap().value);
         assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_some());
@@ -293,7 +293,7 @@ async fn a_row_says_what_it_is() {
     let place = Place::new("families-as-documents");
     let (node, random) = (place.open().await, SeededRandom::new(6));
     let (id, begun) = (draw(&random), family(&random));
-    node.begin_family(&issuer(), &id, begun.clone().into()).await.unwrap();
+    drop(node.begin_family(&issuer(), &id, begun.clone().into()).await.unwrap());
     let document = || place.psql("SELECT document FROM families");
     let live: serde_json::Value = serde_json::from_str(&document()).unwrap();
     assert_eq!(live["live"]["grant"], begun.grant.to_string());

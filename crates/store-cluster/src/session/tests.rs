@@ -34,16 +34,16 @@ fn session(store: &ClusterStore, number: u64) -> (SessionId, Session) {
 async fn a_late_copy_of_what_opened_a_session_does_not_bring_it_back() {
     let (store, issuer) = (TestPlace::new("late-sessions").open().await, IssuerId::default_issuer());
     let (id, opened) = session(&store, 1);
-    store.open_session(&issuer, &id, opened.clone()).await.unwrap();
+    drop(store.open_session(&issuer, &id, opened.clone()).await.unwrap());
     let client = ClientId::parse("app").unwrap();
-    store.note_client(&issuer, &id, &client).await.unwrap();
+    drop(store.note_client(&issuer, &id, &client).await.unwrap());
 
-    store.open_session(&issuer, &id, opened.clone()).await.unwrap();
+    drop(store.open_session(&issuer, &id, opened.clone()).await.unwrap());
     let found = store.session(&issuer, &id, NOW).await.unwrap().value.unwrap();
     assert_eq!(*found.clients, [client]);
 
-    store.end_session(&issuer, &id, &SessionEnd::Succeeded { dropped: None }).await.unwrap();
-    store.open_session(&issuer, &id, opened).await.unwrap();
+    drop(store.end_session(&issuer, &id, &SessionEnd::Succeeded { dropped: None }).await.unwrap());
+    drop(store.open_session(&issuer, &id, opened).await.unwrap());
     assert!(store.session(&issuer, &id, NOW).await.unwrap().value.is_none());
 }
 
@@ -81,7 +81,7 @@ async fn what_no_replica_is_known_to_have_is_not_told() {
     let redis = Arc::new(redis.await.unwrap());
     let (store, issuer) = (TestPlace::on(&redis, "no-wait").open().await, IssuerId::default_issuer());
     let (id, opened) = session(&store, 3);
-    store.open_session(&issuer, &id, opened.clone()).await.unwrap();
+    drop(store.open_session(&issuer, &id, opened.clone()).await.unwrap());
     for node in 0..6 {
         redis.cli(node, &["ACL", "SETUSER", "default", "-wait"]);
     }
@@ -107,7 +107,7 @@ async fn an_end_that_nobody_waits_for_is_not_cut_in_half() {
     let mut ids = Vec::new();
     for number in 0..100 {
         let (id, opened) = session(&store, 100 + number);
-        store.open_session(&issuer, &id, opened).await.unwrap();
+        drop(store.open_session(&issuer, &id, opened).await.unwrap());
         let end = SessionEnd::WithTokens { now: NOW, longest: Duration::from_secs(60) };
         let patience = Duration::from_millis(number / 10);
         let _ = tokio::time::timeout(patience, store.end_session(&issuer, &id, &end)).await;

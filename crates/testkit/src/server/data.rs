@@ -13,6 +13,7 @@ use symbolon_store_embedded::journal::JournalOptions;
 use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Recovery};
 
 use crate::clock::TestClock;
+use crate::commit_gate::CommitGate;
 
 /// Nodes on a cluster store.
 const NODES: usize = 3;
@@ -65,10 +66,15 @@ impl Data {
     }
 
     /// Opens a store for each node.
-    pub(super) async fn open(&self, nodes: usize, clock: &Arc<TestClock>) -> Stores {
+    pub(super) async fn open(
+        &self,
+        nodes: usize,
+        clock: &Arc<TestClock>,
+        gate: Option<&CommitGate>,
+    ) -> Stores {
         match self {
             Self::Embedded(directory) => {
-                let options = embedded_options(directory.path(), clock, Durability::default());
+                let options = embedded_options(directory.path(), clock, gated(gate));
                 let recovery = Recovery::of(&options);
                 let store = Arc::new(EmbeddedStore::records(options).expect("a store"));
                 let recovered = Arc::clone(&store);
@@ -101,6 +107,11 @@ impl Data {
 pub(crate) struct Durability {
     pub(crate) journal: JournalOptions,
     pub(crate) database: DatabaseOptions,
+}
+
+fn gated(gate: Option<&CommitGate>) -> Durability {
+    let before_sync = gate.map(CommitGate::before_sync);
+    Durability { journal: JournalOptions { before_sync, ..Default::default() }, ..Default::default() }
 }
 
 /// An embedded store with its data in a directory.

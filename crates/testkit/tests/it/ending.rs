@@ -226,7 +226,7 @@ fn a_logout_ends_what_was_granted_before_the_user_signed_in_again() {
         let request = scene.rp.authorization_request().with("prompt", "login");
         let page = scene.at_login(&browser, &request);
         let signed_in = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
-        let code = browser.get(&signed_in.location()).redirected("code").expect("a code");
+        let code = signed_in.redirected("code").expect("a code");
         tokens.push(TokenSet::of(&scene.rp.redeem(&code, &request.verifier)));
     }
     let sids: Vec<Value> = tokens

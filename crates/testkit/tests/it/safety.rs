@@ -114,11 +114,11 @@ fn a_form_without_its_token_does_nothing() {
     };
     for bad in ["", "x", &csrf[1..]] {
         let answer = form(bad, &browser);
-        assert_eq!(answer.status, 400, "{bad}");
+        assert_eq!(answer.status, 403, "{bad}");
         assert!(browser.cookie("symbolon_session").is_none());
     }
     // The right token in another browser: somebody planted it there.
-    assert_eq!(form(&csrf, &scene.server.browser()).status, 400);
+    assert_eq!(form(&csrf, &scene.server.browser()).status, 403);
     assert_eq!(form(&csrf, &browser).status, 303);
 }
 

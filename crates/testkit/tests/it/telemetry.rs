@@ -35,11 +35,11 @@ fn a_wrong_method_is_refused_in_the_form_of_every_other_error() {
     };
     for (method, path, allow) in [
         ("GET", "/token", "OPTIONS,POST"),
-        ("DELETE", "/authorize", "GET,HEAD,POST"),
+        ("DELETE", "/authorize", "GET,POST"),
         ("PUT", "/userinfo", "GET,HEAD,OPTIONS,POST"),
         ("GET", "/introspect", "POST"),
         ("POST", "/.well-known/jwks.json", "GET,HEAD,OPTIONS"),
-        ("DELETE", "/login", "GET,HEAD,POST"),
+        ("DELETE", "/login", "GET,POST"),
     ] {
         let answer = server.browser().send(method, path, &[], b"");
         assert_eq!((answer.status, answer.error()), (405, "invalid_request".to_owned()), "{method} {path}");
@@ -49,6 +49,8 @@ fn a_wrong_method_is_refused_in_the_form_of_every_other_error() {
         assert!(page.header("content-type").unwrap().starts_with("text/html"), "{page:?}");
         assert!(page.header("content-security-policy").is_some(), "{page:?}");
     }
+    let head = server.browser().send("HEAD", "/authorize", &[], b"");
+    assert_eq!((head.status, allowed(&head)), (405, "GET,POST".to_owned()), "it would issue a code");
     let management = Browser::new(&server.management).send("POST", "/metrics", &[], b"");
     assert_eq!((management.status, allowed(&management)), (405, "GET,HEAD".to_owned()));
     let admin = server.admin("PATCH", "/users", None);
@@ -92,7 +94,7 @@ fn an_audit_record_says_who_did_it_and_in_which_request() {
     let signed_in = browser.post_with("/login", &form, &[("x-request-id", "edge-sign-in")]);
     let consent = Scene::to_consent(&browser, &signed_in);
     let allowed = Scene::decide(&browser, &consent, "allow");
-    let code = browser.get(&allowed.location()).redirected("code").unwrap();
+    let code = allowed.redirected("code").unwrap();
     assert_eq!(scene.rp.redeem(&code, &request.verifier).status, 200);
     assert_eq!(scene.rp.redeem(&code, &request.verifier).status, 400);
     let machine = RelyingParty::register(server, json!({}));

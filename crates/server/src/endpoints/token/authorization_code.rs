@@ -18,7 +18,7 @@ use crate::http::Failure;
 
 const UNKNOWN: OAuthError = OAuthError::invalid_grant("the code is unknown, expired or used");
 
-pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Granted, Failure> {
+pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Result<Granted, Failure> {
     let (context, form) = (granting.context, granting.form);
     let (app, issuer) = (&context.app, &context.issuer);
     let code = AuthorizationCode::new(form.require("code")?);
@@ -30,13 +30,12 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     // A session that ended meanwhile took its codes with it. This is asked before the code is used: afterwards, whoever
     // comes with it a second time may already have ended what it is about to give. What ends in between ends the tokens
     // too.
-    let ended = app.store.revoked(&issuer.id, &lineage(&found)).await?.take(&mut durable);
+    let ended = app.store.revoked(&issuer.id, &lineage(&found)).await?.take(durable);
     match app.store.redeem_code(&at, granting.now).await? {
         Redemption::Redeemed if ended => Err(UNKNOWN.into()),
         Redemption::Redeemed => redeemed(granting, &found, durable).await,
         Redemption::Replayed => {
-            replayed(granting, &found, &mut durable).await?;
-            durable.wait().await?;
+            replayed(granting, &found, durable).await?;
             Err(UNKNOWN.into())
         }
         Redemption::Unknown => Err(UNKNOWN.into()),
@@ -46,7 +45,7 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
 async fn redeemed(
     granting: &Granting<'_>,
     code: &CodeGrant,
-    mut durable: Durable,
+    durable: &mut Durable,
 ) -> Result<Granted, Failure> {
     let (app, issuer) = (&granting.context.app, &granting.context.issuer);
     let IssuePlan { access, id, family } = rule::issue(&granting.rules(), code, code.session_expires_at);
@@ -55,7 +54,7 @@ async fn redeemed(
             let family_id = app.store.place(Kind::Refresh).draw_family(granting.now, &*app.random);
             let version = family.version;
             let begun = app.store.begin_family(&issuer.id, &family_id, family).await?;
-            begun.take(&mut durable);
+            begun.take(durable);
             granting.context.audit_by(
                 Actor::Client,
                 Event::FamilyBegun,
@@ -67,7 +66,7 @@ async fn redeemed(
         None => None,
     };
     app.audit.count(Event::CodeRedeemed);
-    Ok(Granted { access, id, refresh_token, issued_token_type: None, durable })
+    Ok(Granted { access, id, refresh_token, issued_token_type: None })
 }
 
 /// RFC 6749 4.1.2, RFC 9700 4.2.4: a code that comes twice ends everything that was issued for it.

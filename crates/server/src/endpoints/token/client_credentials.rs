@@ -2,14 +2,13 @@
 
 use symbolon_protocol::event::Event;
 use symbolon_protocol::token::client_credentials as rule;
-use symbolon_store::Durable;
 
 use super::{Granted, Granting};
 use crate::http::Failure;
 
-pub(super) async fn grant(granting: &Granting<'_>, durable: Durable) -> Result<Granted, Failure> {
+pub(super) fn grant(granting: &Granting<'_>) -> Result<Granted, Failure> {
     let audience: Vec<&str> = granting.form.get_all("audience").collect();
     let access = rule::issue(&granting.rules(), granting.form.get("scope")?, &audience)?;
     granting.context.app.audit.count(Event::ClientCredentialsGranted);
-    Ok(Granted { access, id: None, refresh_token: None, issued_token_type: None, durable })
+    Ok(Granted { access, id: None, refresh_token: None, issued_token_type: None })
 }

@@ -11,7 +11,7 @@ use super::{Granted, Granting};
 use crate::http::Failure;
 use crate::verified::VerifiedToken;
 
-pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Granted, Failure> {
+pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Result<Granted, Failure> {
     let form = granting.form;
     let audience: Vec<&str> = form.get_all("audience").collect();
     let resource: Vec<&str> = form.get_all("resource").collect();
@@ -28,9 +28,9 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     let rules = granting.rules();
     let exchange = rule::check(&rules, &request)?;
     let issued_token_type = exchange.issued_token_type;
-    let subject = live(granting, exchange.subject_token, rule::invalid_subject_token(), &mut durable).await?;
+    let subject = live(granting, exchange.subject_token, rule::invalid_subject_token(), durable).await?;
     let actor = match exchange.actor_token {
-        Some(token) => Some(actor(granting, token, &mut durable).await?),
+        Some(token) => Some(actor(granting, token, durable).await?),
         None => None,
     };
     let actor = actor.as_ref().map(|(token, is_of_registered_client)| ActorToken {
@@ -39,13 +39,7 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
     });
     let claims = exchange.issue(&rules, &subject.claims, actor)?;
     granting.context.app.audit.count(Event::TokenExchanged);
-    Ok(Granted {
-        access: claims,
-        id: None,
-        refresh_token: None,
-        issued_token_type: Some(issued_token_type),
-        durable,
-    })
+    Ok(Granted { access: claims, id: None, refresh_token: None, issued_token_type: Some(issued_token_type) })
 }
 
 /// The actor token, and whether its client is registered.

@@ -11,16 +11,15 @@ use super::{Granted, Granting};
 use crate::audit::Actor;
 use crate::http::{Context, Failure};
 
-pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Result<Granted, Failure> {
+pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Result<Granted, Failure> {
     let (context, form) = (granting.context, granting.form);
     let (app, issuer) = (&context.app, &context.issuer);
     let text = form.require("refresh_token")?;
     let (id, version) = family_of(context, text).ok_or(rule::unknown())?;
-    let family = app.store.family(&issuer.id, &id).await?.take(&mut durable).ok_or(rule::unknown())?;
+    let family = app.store.family(&issuer.id, &id).await?.take(durable).ok_or(rule::unknown())?;
     let presented = Presented { scope: form.get("scope")?, thumbprint: None };
     let scope = rule::check(&family, granting.client, presented, granting.now)?;
-    if app.store.revoked(&issuer.id, &rule::lineage(&family)).await?.take(&mut durable) {
-        durable.wait().await?;
+    if app.store.revoked(&issuer.id, &rule::lineage(&family)).await?.take(durable) {
         return Err(rule::unknown().into());
     }
     let user = app.store.user(&issuer.id, &family.user).await?;
@@ -28,10 +27,9 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
         return Err(rule::unknown().into());
     }
     let request = rule::rotation(&granting.rules(), &family, version);
-    let outcome = app.store.rotate(&issuer.id, &id, &request).await?.take(&mut durable);
+    let outcome = app.store.rotate(&issuer.id, &id, &request).await?.take(durable);
     if let Rotation::Reused(family) = &outcome {
         context.audit_by(Actor::Client, Event::RefreshTokenReused, Some(&family.user), Some(&family.client));
-        durable.wait().await?;
         return Err(rule::refreshed(outcome).err().unwrap_or(rule::unknown()).into());
     }
     let refreshed = rule::refreshed(outcome)?;
@@ -44,7 +42,7 @@ pub(super) async fn grant(granting: &Granting<'_>, mut durable: Durable) -> Resu
         rule::mint(&issuer.id, &id, refreshed.family.version, &issuer.refresh_token_key)
     };
     let IssuePlan { access, id, .. } = plan;
-    Ok(Granted { access, id, refresh_token: Some(live), issued_token_type: None, durable })
+    Ok(Granted { access, id, refresh_token: Some(live), issued_token_type: None })
 }
 
 /// The family and version that a text is authentic for: a token of ours, or a registered JWT.

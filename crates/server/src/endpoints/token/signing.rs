@@ -11,19 +11,17 @@ use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::token::id_token::IdToken;
 use symbolon_protocol::token::refresh_token::RefreshToken;
 use symbolon_protocol::token::response::{Issued, TokenResponse};
-use symbolon_store::Durable;
 
 use crate::http::{Context, Failure, json, no_store};
 use crate::issuer::{ActiveKey, KeyRing, TokenType};
 
-/// What a grant gives, to be sent once it is durable.
+/// What a grant gives.
 pub(super) struct Granted {
     pub(super) access: Box<AccessToken>,
     pub(super) id: Option<Box<IdToken>>,
     pub(super) refresh_token: Option<RefreshToken>,
     /// Only token exchange says it (RFC 8693 2.2.1).
     pub(super) issued_token_type: Option<&'static str>,
-    pub(super) durable: Durable,
 }
 
 /// What signing needs to know of a request, once the rules have been asked.
@@ -44,9 +42,9 @@ impl<'a> Signing<'a> {
         }
     }
 
-    /// The answer, which may not leave before it is durable.
+    /// The answer: while it is signed, what it rests on becomes durable.
     pub(super) async fn answer(&self, granted: &mut Granted) -> Result<Response, Failure> {
-        let Granted { access, id, refresh_token, issued_token_type, .. } = granted;
+        let Granted { access, id, refresh_token, issued_token_type } = granted;
         let mut answer = TokenResponse::begin();
         let claims = access.to_json();
         let sha256 = if id.is_some() {

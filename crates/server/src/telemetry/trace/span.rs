@@ -156,13 +156,9 @@ impl RequestSpan {
 
     /// The route from the root of the issuer; none where nothing was found.
     fn full_route(&self) -> Option<String> {
-        if self.status == Some(StatusCode::NOT_FOUND) && self.route.is_none() {
-            return None;
-        }
         match (self.endpoint, self.route) {
             (Endpoint::Admin, Some(route)) => Some(format!("/api/admin{route}")),
-            (_, Some(route)) => Some(route.to_owned()),
-            (endpoint, None) => endpoint.route().map(str::to_owned),
+            (_, route) => route.map(str::to_owned),
         }
     }
 

@@ -88,7 +88,7 @@ fn trace(tracer: &Tracer, parent: Option<&str>, status: Option<StatusCode>) {
         request_id: &id.unwrap(),
         method: &Method::POST,
         endpoint: Endpoint::TokenAuthorizationCode,
-        route: None,
+        route: Some("/token"),
         outcome: if status.is_some() { Outcome::Ok } else { Outcome::Abandoned },
         status,
         oauth_error: None,

@@ -137,7 +137,7 @@ fn refused_on_pages(victim: &Tenant, place: &Tenant, told: &str) {
         &format!("symbolon_login_{}", place.name),
         &browser.cookie(&format!("symbolon_login_{}", victim.name)).unwrap_or_default(),
     );
-    for path in ["/login", "/consent", "/authorize/continue"] {
+    for path in ["/login", "/consent"] {
         let answer = here.get(&format!("{path}?transaction={transaction}"));
         assert_eq!(answer.status, 400, "{told}: {path} {answer:?}");
     }

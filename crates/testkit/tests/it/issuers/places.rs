@@ -89,7 +89,7 @@ fn a_proxy_names_the_host_only_if_it_is_trusted() {
 }
 
 #[test]
-fn a_prefixed_issuers_cookies_and_pages_stay_below_its_prefix() {
+fn a_prefixed_issuers_pages_stay_below_its_prefix_and_its_cookies_are_bound_to_the_host() {
     let server = TestServer::start_with(Options::default().issuer("https://login.example/acme"));
     let rp = RelyingParty::register(&server, json!({})).served_at(&format!("{}/acme", server.url));
     let created = server.admin("POST", "/users", Some(json!({ "email": "a@example.com" }))).json();
@@ -98,18 +98,18 @@ fn a_prefixed_issuers_cookies_and_pages_stay_below_its_prefix() {
         .as_str()
         .unwrap()
         .to_owned();
-    assert!(cookie.starts_with("__Secure-symbolon_session_default=se_"), "{cookie}");
-    for part in ["Path=/acme;", "HttpOnly", "SameSite=None", "Secure"] {
+    assert!(cookie.starts_with("__Host-symbolon_session_default=se_"), "{cookie}");
+    for part in ["Path=/;", "HttpOnly", "SameSite=None", "Secure"] {
         assert!(cookie.contains(part), "{cookie}");
     }
     let browser = Browser::new(&server.url);
     let sent = browser.get(&format!("/acme{}", rp.authorization_request().path()));
     assert!(sent.location().starts_with("/acme/login?"), "{sent:?}");
     let login_cookie = sent.header("set-cookie").unwrap();
-    assert!(login_cookie.starts_with("__Secure-") && login_cookie.contains("Path=/acme;"), "{login_cookie}");
+    assert!(login_cookie.starts_with("__Host-") && login_cookie.contains("Path=/;"), "{login_cookie}");
     let page = browser.get(&sent.location());
     assert_eq!(page.status, 200);
-    assert!(page.body.contains("action=\"/acme/login\""), "{}", page.body);
+    assert!(page.body.contains("action=\"/acme/login?transaction="), "{}", page.body);
     // No issuer is at the root, and the pages' files are there all the same.
     let at = page.body.find("/assets/style").expect("a style sheet");
     let path = page.body[at..].split_once('"').unwrap().0;
@@ -130,8 +130,7 @@ fn an_issuer_cannot_take_anothers_place() {
     refused(json!({ "id": "new", "url": format!("{}/api/x", server.url) }), 400);
     refused(json!({ "id": "new", "url": format!("{}/assets", server.url) }), 400);
     // Where another issuer has its endpoints and pages, and the other way round.
-    for path in ["/token", "/login", "/userinfo/x", "/acme/token", "/acme/authorize/continue", "/acme/logout"]
-    {
+    for path in ["/token", "/login", "/userinfo/x", "/acme/token", "/acme/consent", "/acme/logout"] {
         refused(json!({ "id": "new", "url": format!("{}{path}", server.url) }), 400);
     }
     let made =

@@ -10,7 +10,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::redirect_uri;
 
 /// Answers a preflight.
-pub async fn preflight(headers: HeaderMap) -> Response {
+pub fn preflight(headers: &HeaderMap) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let answer = response.headers_mut();
     if let Some(origin) = headers.get(header::ORIGIN) {
@@ -28,13 +28,13 @@ pub async fn preflight(headers: HeaderMap) -> Response {
 }
 
 /// Lets every page read an answer that is the same for everybody.
-pub fn allow_everybody(response: &mut Response) {
+pub(super) fn allow_everybody(response: &mut Response) {
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
 }
 
 /// Lets the page that asked read the answer, if it is one of the client's. `client`: none where the client is not
 /// known (a failed authentication): then any page may read the error, which tells nothing.
-pub fn allow(request: &HeaderMap, client: Option<&Client>, response: &mut Response) {
+pub(super) fn allow(request: &HeaderMap, client: Option<&Client>, response: &mut Response) {
     let Some(origin) = request.get(header::ORIGIN) else { return };
     let allowed = client.is_none_or(|client| origin.to_str().is_ok_and(|origin| is_of(client, origin)));
     let headers = response.headers_mut();

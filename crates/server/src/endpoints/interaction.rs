@@ -1,0 +1,318 @@
+//! An interaction: what waits while a person looks at one of our pages. It is sealed and lives in the browser, in the
+//! page's address or in its form: whoever has proven nothing leaves nothing in any store.
+//!
+//! It is bound to the browser that it was begun in by a digest of that browser's cookie. Another browser may open it (a
+//! bookmark, a link that was sent on), but begins it anew: nothing that was proven in the first one counts there. So does a
+//! browser that comes back after [`INTERACTION_LIVES`]: nobody is sent away for having waited.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use symbolon_crypto::random;
+use symbolon_protocol::authorize::request::{self, AuthorizationRequest, Rejection};
+use symbolon_protocol::client::Client;
+use symbolon_protocol::error::OAuthError;
+use symbolon_protocol::id::{Sid, UserId};
+use symbolon_protocol::params::Params;
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::Durable;
+use symbolon_store::shard::{Kind, Route};
+
+use crate::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
+use crate::http::{Context, Failure, Received, redirect, session_cookie};
+
+/// The longest sealed interaction that travels in an address, in bytes: proxies refuse a request line beyond 8 KB. A longer
+/// one travels in the form only, and the page is the answer to the request that led to it.
+const LONGEST_IN_ADDRESS: usize = 4 * 1024;
+
+/// Random bytes in an interaction's id.
+const ID: usize = 16;
+
+/// What a person is asked for.
+pub(super) trait Pending: Serialize + DeserializeOwned {
+    /// What it is sealed for: an interaction of one kind cannot be opened as one of another.
+    const PURPOSE: &'static str;
+
+    /// Forgets what was proven longer ago than [`INTERACTION_LIVES`], or all of it where the `now` is none.
+    fn forget(&mut self, now: Option<Timestamp>);
+}
+
+/// An authorization request that waits for the person.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PendingAuthorization {
+    /// The request as it came, form-encoded.
+    pub(super) request: String,
+    /// When the person signed in for this very request.
+    pub(super) signed_in_at: Option<Timestamp>,
+    /// Who allowed what for this very request.
+    pub(super) allowed: Option<(UserId, Scope)>,
+    /// What the consent page asks for.
+    pub(super) scopes: Option<Scope>,
+}
+
+impl PendingAuthorization {
+    /// A request for which nothing has happened yet. `request` was read as parameters before, so it is UTF-8.
+    pub(super) fn of(request: &[u8]) -> Result<Self, Failure> {
+        let request =
+            std::str::from_utf8(request).map_err(|error| Failure::Internal(error.to_string()))?.to_owned();
+        Ok(Self { request, signed_in_at: None, allowed: None, scopes: None })
+    }
+}
+
+impl Pending for PendingAuthorization {
+    const PURPOSE: &'static str = "authorization";
+
+    fn forget(&mut self, now: Option<Timestamp>) {
+        self.signed_in_at = self.signed_in_at.filter(|at| now.is_some_and(|now| is_recent(*at, now)));
+        self.allowed = None;
+    }
+}
+
+/// A logout that waits for the person's word.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PendingLogout {
+    /// The session that the page was shown for.
+    pub(super) sid: Sid,
+    /// The name of the client that asked.
+    pub(super) client_name: Option<String>,
+    /// Where to go then; checked already.
+    pub(super) redirect: Option<String>,
+}
+
+impl Pending for PendingLogout {
+    const PURPOSE: &'static str = "logout";
+
+    fn forget(&mut self, _now: Option<Timestamp>) {}
+}
+
+fn is_recent(at: Timestamp, now: Timestamp) -> bool {
+    now.since(at) <= INTERACTION_LIVES
+}
+
+/// What is sealed.
+#[derive(Serialize, Deserialize)]
+struct Contents<P> {
+    id: String,
+    /// The digest of the cookie of the browser that it was begun in.
+    browser: String,
+    begun_at: Timestamp,
+    session_route: Route,
+    pending: P,
+}
+
+/// An interaction, in the browser that the request came from.
+pub(super) struct Interaction<P> {
+    id: String,
+    /// The id that the form in the browser was made with. Another one than `id` where the interaction begins anew.
+    form_id: String,
+    begun_at: Timestamp,
+    session_route: Route,
+    /// The browser.
+    pub(super) browser: Browser,
+    /// What the person is asked for.
+    pub(super) pending: P,
+}
+
+impl<P: Pending> Interaction<P> {
+    /// Begins an interaction in the browser that a request came from.
+    pub(super) fn begin(context: &Context, received: &Received, pending: P) -> Self {
+        let Context { app, issuer, .. } = context;
+        let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
+        let id = random::base64url::<ID>(&*app.random);
+        Self {
+            form_id: id.clone(),
+            id,
+            begun_at: app.now(),
+            session_route: app.store.place(Kind::Session),
+            browser,
+            pending,
+        }
+    }
+
+    /// Opens the interaction that the parameter `transaction` carries.
+    ///
+    /// # Errors
+    /// A page that says what to do, where the text was not sealed here for this purpose.
+    pub(super) fn open(context: &Context, received: &Received, params: &Params<'_>) -> Result<Self, Failure> {
+        let Context { app, issuer, .. } = context;
+        let text = params.get("transaction")?.ok_or_else(unreadable)?;
+        let opened = issuer.interactions.open(P::PURPOSE, text).map_err(|_| unreadable())?;
+        let contents: Contents<P> = serde_json::from_slice(opened.expose()).map_err(|_| unreadable())?;
+        let Contents { id, browser: begun_in, begun_at, session_route, pending } = contents;
+        let now = app.now();
+        let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
+        let is_here = browser.is(&begun_in);
+        let mut open = Self { form_id: id.clone(), id, begun_at, session_route, browser, pending };
+        if !is_here || !is_recent(begun_at, now) {
+            open.pending.forget(is_here.then_some(now));
+            open.id = random::base64url::<ID>(&*app.random);
+            open.begun_at = now;
+            open.session_route = app.store.place(Kind::Session);
+        }
+        Ok(open)
+    }
+
+    /// The interaction, for the parameter `transaction`.
+    ///
+    /// # Errors
+    /// [`Failure::Internal`]
+    pub(super) fn seal(&self, context: &Context) -> Result<String, Failure> {
+        #[derive(Serialize)]
+        struct Borrowed<'a, P> {
+            id: &'a str,
+            browser: String,
+            begun_at: Timestamp,
+            session_route: Route,
+            pending: &'a P,
+        }
+        let contents = Borrowed {
+            id: &self.id,
+            browser: self.browser.digest(),
+            begun_at: self.begun_at,
+            session_route: self.session_route,
+            pending: &self.pending,
+        };
+        let contents = serde_json::to_vec(&contents).map_err(|error| Failure::Internal(error.to_string()))?;
+        let sealed = context.issuer.interactions.seal(P::PURPOSE, &contents);
+        sealed.map_err(|error| Failure::Internal(error.to_string()))
+    }
+
+    /// The field `csrf_token` of a form that is shown now. `sid`: of the session that it is shown to, else empty.
+    pub(super) fn csrf_token(&self, context: &Context, purpose: Purpose, sid: &str) -> String {
+        self.browser.token(&context.issuer, PageForm { purpose, interaction: &self.id, sid })
+    }
+
+    /// Whether a form was sent by our own page, in the browser that it was shown in.
+    ///
+    /// # Errors
+    /// `invalid_request` for a repeated field.
+    pub(super) fn accepts(
+        &self,
+        (context, received): (&Context, &Received),
+        params: &Params<'_>,
+        purpose: Purpose,
+        sid: &str,
+    ) -> Result<bool, Failure> {
+        let form = PageForm { purpose, interaction: &self.form_id, sid };
+        let is_known = self.browser.accepts(&context.issuer, form, params.get("csrf_token")?);
+        Ok(is_known && received.is_from_own_page(&context.issuer))
+    }
+}
+
+impl Interaction<PendingAuthorization> {
+    /// The id of the session that a user opens in this interaction. It is derived, not drawn: however often the form is
+    /// sent, twice at once or once more by Back, the interaction opens one session for a user and no more, and nothing has
+    /// to be stored to know that.
+    pub(super) fn session_id(&self, context: &Context, user: &UserId) -> SessionId {
+        let parts = [self.id.as_bytes(), &[0], user.as_str().as_bytes()];
+        let derived = context.issuer.interaction_session_key.sign(&parts);
+        let (secret, _) = derived.split_first_chunk::<16>().unwrap_or((&[0; 16], &[]));
+        SessionId::new(self.session_route.id(Kind::Session, secret))
+    }
+}
+
+/// Whether a sealed interaction may travel in an address.
+pub(super) const fn fits_address(sealed: &str) -> bool {
+    sealed.len() <= LONGEST_IN_ADDRESS
+}
+
+/// The address of one of our pages, which carries the page's interaction unless that is too long for one: a page that was
+/// bookmarked, or opened again after a wrong password, finds its interaction there.
+pub(super) fn address(context: &Context, path: &str, sealed: &str) -> String {
+    let prefix = &context.issuer.prefix;
+    match fits_address(sealed) {
+        true => format!("{prefix}{path}?transaction={sealed}"),
+        false => format!("{prefix}{path}"),
+    }
+}
+
+/// Where somebody goes who opens a page without an interaction: its form was too long for the address, or somebody typed
+/// the address in.
+pub(super) fn to_root(context: &Context) -> Response {
+    redirect(false, &format!("{}/", context.issuer.prefix))
+}
+
+/// The failure for a text that is no sealed interaction of ours.
+pub(super) fn unreadable() -> Failure {
+    Failure::OAuth(OAuthError::invalid_request(
+        "this page was not opened by a link of ours: go back to the application and begin again",
+    ))
+}
+
+/// The browser's live session.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn session_of(
+    context: &Context,
+    received: &Received,
+    durable: &mut Durable,
+) -> Result<Option<(SessionId, Arc<Session>)>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let Some(id) = session_cookie(&received.headers, issuer) else { return Ok(None) };
+    let session = app.store.session(&issuer.id, &id, app.now()).await?.take(durable);
+    Ok(session.map(|session| (id, session)))
+}
+
+/// The client that asks, as the pages show it.
+pub(super) struct RequestingClient {
+    /// The client.
+    pub(super) client: Arc<Client>,
+    /// Where the answer will go.
+    pub(super) redirect_uri: String,
+    /// What to put into the login form.
+    pub(super) login_hint: Option<String>,
+}
+
+impl RequestingClient {
+    /// Reads a request that waits once more: its client may have changed or gone meanwhile.
+    ///
+    /// # Errors
+    /// [`Failure`]: what must be told to the person and to nobody else (RFC 6749 4.1.2.1).
+    pub(super) async fn of(context: &Context, pending: &PendingAuthorization) -> Result<Self, Failure> {
+        let params = Params::parse(pending.request.as_bytes())?;
+        let client = client_of(context, &params).await?;
+        let settings = context.issuer.settings.load_full();
+        let (redirect_uri, login_hint) = match AuthorizationRequest::check(&params, &client, &settings) {
+            Ok(request) => (request.return_to.redirect_uri.to_owned(), request.login_hint.map(str::to_owned)),
+            Err(Rejection::Redirect(to, _)) => (to.redirect_uri.to_owned(), None),
+            Err(Rejection::Page(error)) => return Err(error.into()),
+        };
+        Ok(Self { client, redirect_uri, login_hint })
+    }
+
+    /// The name to show.
+    pub(super) fn name(&self) -> String {
+        name(&self.client)
+    }
+
+    /// A URI that the client registered to be shown.
+    pub(super) fn shown(&self, member: &str) -> Option<String> {
+        self.client.display.get(member)?.as_str().map(str::to_owned)
+    }
+}
+
+/// A client's name for people.
+pub(super) fn name(client: &Client) -> String {
+    if client.client_name.is_empty() { client.client_id.to_string() } else { client.client_name.clone() }
+}
+
+/// The provider's name for people: its URL without the scheme.
+pub(super) fn issuer_name(context: &Context) -> String {
+    let url = &context.issuer.url;
+    url.split_once("://").map_or(&**url, |(_, rest)| rest).to_owned()
+}
+
+/// The client that an authorization request names.
+///
+/// # Errors
+/// `invalid_request`, for a page.
+pub(super) async fn client_of(context: &Context, params: &Params<'_>) -> Result<Arc<Client>, Failure> {
+    let client_id = request::client_id(params)?;
+    let client = context.app.store.client(&context.issuer.id, &client_id).await?;
+    client.ok_or_else(|| request::unknown_client().into())
+}

@@ -60,7 +60,12 @@ impl Amr {
 
     /// The methods of the set.
     pub fn iter(self) -> impl Iterator<Item = AuthenticationMethod> {
-        AuthenticationMethod::ALL.into_iter().filter(move |method| self.0 & (1 << *method as u8) != 0)
+        AuthenticationMethod::ALL.into_iter().filter(move |method| self.contains(*method))
+    }
+
+    /// Whether a method is in the set.
+    pub fn contains(self, method: AuthenticationMethod) -> bool {
+        self.0 & (1 << method as u8) != 0
     }
 
     /// Whether the set is empty.
@@ -146,6 +151,11 @@ impl Serialize for Predecessors {
 pub const MOST_PREDECESSORS: usize = 16;
 
 impl Session {
+    /// Whether it began by signing in, and was not made through the admin API.
+    pub fn is_sign_in(&self) -> bool {
+        !self.amr.contains(AuthenticationMethod::AdminApi)
+    }
+
     /// Puts this session in the place of an earlier one of the same user in the same browser: whoever signs in again
     /// stays signed in at the clients, and a later logout still ends everything. The answer names an earlier session
     /// for which there is no room any more: what hangs on it is to end now.

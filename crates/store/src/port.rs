@@ -102,6 +102,19 @@ pub struct CodePlace {
     pub entry: u64,
 }
 
+/// Sessions that one call of [`Sessions::sign_ins_beyond`] names at most.
+const MOST_BEYOND: usize = 1_000;
+
+/// The oldest of a user's live sessions beyond the newest `keep`, of those that began by signing in: what
+/// [`Sessions::sign_ins_beyond`] answers, for every back-end.
+pub fn oldest_sign_ins_beyond(live: Vec<ListedSession>, keep: u32) -> Vec<ListedSession> {
+    let mut sign_ins: Vec<_> = live.into_iter().filter(|listed| listed.session.is_sign_in()).collect();
+    let beyond = sign_ins.len().saturating_sub(keep as usize).min(MOST_BEYOND);
+    sign_ins.sort_by_key(|listed| listed.session.created_at);
+    sign_ins.truncate(beyond);
+    sign_ins
+}
+
 /// Sessions. Durable before the answer.
 #[async_trait]
 pub trait Sessions: Send + Sync {
@@ -169,6 +182,15 @@ pub trait Sessions: Send + Sync {
         page: &PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedSession>, StoreError>;
+    /// Of a user's live sessions that began by signing in ([`Session::is_sign_in`]), those beyond the newest `keep`: the
+    /// oldest, 1,000 at most. Where the user has no more than `keep` sessions of any kind, it only counts them.
+    async fn sign_ins_beyond(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        keep: u32,
+        now: Timestamp,
+    ) -> Result<Vec<ListedSession>, StoreError>;
     /// Live sessions of all users, in no order that means anything, from where `after` says. Bounded work: there may be
     /// fewer than `limit` (1 to 1,000), or none, although more follow. A session that is live all the while comes
     /// exactly once, whatever happens to others.

@@ -193,13 +193,31 @@ impl ClusterStore {
         page: &PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedSession>, StoreError> {
-        let places = self.places_of_user(issuer, user).await?;
-        let mut live: Vec<_> = self.sessions_at(issuer, &places).await?;
-        live.retain(|(_, found)| found.session.expires_at > now);
-        live.sort_by_key(|(_, found)| std::cmp::Reverse(found.session.created_at));
+        let mut live = self.live_of_user(issuer, user, now).await?;
+        live.sort_by_key(|listed| std::cmp::Reverse(listed.session.created_at));
         let total = live.len() as u64;
         let items = live.into_iter().skip(page.skipped() as usize).take(page.limit() as usize);
-        Ok(Page { items: items.map(|(place, found)| self.listed(place, found)).collect(), total })
+        Ok(Page { items: items.collect(), total })
+    }
+
+    /// Live sessions of a user in no order that means anything.
+    pub(super) async fn live_of_user(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<Vec<ListedSession>, StoreError> {
+        let places = self.places_of_user(issuer, user).await?;
+        let mut live = self.sessions_at(issuer, &places).await?;
+        live.retain(|(_, found)| found.session.expires_at > now);
+        Ok(live.into_iter().map(|(place, found)| self.listed(place, found)).collect())
+    }
+
+    /// How many entries a user's list has: at least as many as the user has live sessions.
+    pub(super) async fn count_of_user(&self, issuer: &IssuerId, user: &UserId) -> Result<u64, StoreError> {
+        let mut cmd = redis::cmd("ZCARD");
+        cmd.arg(self.user_list(issuer, user).as_bytes());
+        self.redis.ask(&cmd).await?.read()
     }
 
     /// Live sessions of an issuer in the order of their keys.

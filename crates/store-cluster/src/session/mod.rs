@@ -18,7 +18,9 @@ use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::figures::StoreKind;
-use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions};
+use symbolon_store::port::{
+    ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
+};
 use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
 
@@ -213,6 +215,19 @@ impl Sessions for ClusterStore {
         now: Timestamp,
     ) -> Result<Page<ListedSession>, StoreError> {
         self.page_of_user(issuer, user, page, now).await
+    }
+
+    async fn sign_ins_beyond(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        keep: u32,
+        now: Timestamp,
+    ) -> Result<Vec<ListedSession>, StoreError> {
+        if self.count_of_user(issuer, user).await? <= u64::from(keep) {
+            return Ok(Vec::new());
+        }
+        Ok(oldest_sign_ins_beyond(self.live_of_user(issuer, user, now).await?, keep))
     }
 
     async fn next_sessions(

@@ -24,7 +24,7 @@ impl Stored {
         decode(record)
     }
 
-    fn listed(self) -> ListedSession {
+    pub(super) fn listed(self) -> ListedSession {
         ListedSession { session: Arc::new(self.session), last_used_at: self.used_at }
     }
 }
@@ -59,6 +59,17 @@ impl EmbeddedStore {
         .await
     }
 
+    /// Those of them whose time is not over.
+    pub(super) async fn live_sessions(
+        &self,
+        keys: Vec<Key>,
+        now: Timestamp,
+    ) -> Result<Vec<Stored>, StoreError> {
+        let mut live = self.stored_sessions(keys).await?;
+        live.retain(|stored| stored.session.expires_at > now);
+        Ok(live)
+    }
+
     pub(super) async fn page_of_user(
         &self,
         issuer: &IssuerId,
@@ -67,8 +78,7 @@ impl EmbeddedStore {
         now: Timestamp,
     ) -> Result<Page<ListedSession>, StoreError> {
         let keys = self.sessions_of(issuer, user).await?;
-        let mut live = self.stored_sessions(keys).await?;
-        live.retain(|stored| stored.session.expires_at > now);
+        let mut live = self.live_sessions(keys, now).await?;
         live.sort_by(|a, b| {
             b.session.created_at.cmp(&a.session.created_at).then_with(|| a.session.sid.cmp(&b.session.sid))
         });

@@ -13,7 +13,9 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
-use symbolon_store::port::{ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions};
+use symbolon_store::port::{
+    ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
+};
 use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
 
@@ -330,6 +332,21 @@ impl Sessions for EmbeddedStore {
         now: Timestamp,
     ) -> Result<Page<ListedSession>, StoreError> {
         self.page_of_user(issuer, user, page, now).await
+    }
+
+    async fn sign_ins_beyond(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        keep: u32,
+        now: Timestamp,
+    ) -> Result<Vec<ListedSession>, StoreError> {
+        let keys = self.sessions_of(issuer, user).await?;
+        if keys.len() <= keep as usize {
+            return Ok(Vec::new());
+        }
+        let live = self.live_sessions(keys, now).await?.into_iter().map(Stored::listed).collect();
+        Ok(oldest_sign_ins_beyond(live, keep))
     }
 
     async fn next_sessions(

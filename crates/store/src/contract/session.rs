@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use symbolon_protocol::id::{ClientId, IssuerId, Sid, UserId};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
-use symbolon_protocol::session::{Session, SessionId};
+use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::time::Timestamp;
 
 use super::sample::{HOUR, MINUTE, draw_session, lineage_in, page, session, with_tokens};
@@ -18,6 +18,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     is_found_under_foreign_names(back_end).await;
     is_found_by_its_public_name(back_end).await;
     is_listed_newest_first(back_end).await;
+    is_beyond_the_number_of_sign_ins(back_end).await;
     is_listed_once_while_others_come_and_go(back_end).await;
     takes_its_tokens_along(back_end).await;
     is_never_gone_before_its_tokens(back_end).await;
@@ -166,6 +167,32 @@ async fn is_listed_newest_first(back_end: &dyn BackEnd) {
     assert_eq!(later.total, 5, "what has ended is not listed");
     assert!(later.items.iter().all(|listed| listed.session.user == user));
     assert_eq!(everything(&**store, issuer, late).await.len(), 10);
+}
+
+async fn is_beyond_the_number_of_sign_ins(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "session-beyond").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let user = UserId::parse("user").unwrap();
+    let mut sids = Vec::new();
+    for n in 0..6_u32 {
+        let id = draw_session(&**store, &scene.random);
+        let mut opened = session(issuer, &id, "user", *now + n * MINUTE);
+        if n == 2 {
+            opened.amr = Amr::of(AuthenticationMethod::AdminApi);
+        }
+        sids.push(opened.sid.clone());
+        told(store.open_session(issuer, &id, opened).await).await;
+    }
+    let beyond = async |keep, at| {
+        let found = store.sign_ins_beyond(issuer, &user, keep, at).await.unwrap();
+        found.into_iter().map(|listed| listed.session.sid.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(beyond(2, *now).await, [sids[0].clone(), sids[1].clone(), sids[3].clone()]);
+    assert!(beyond(5, *now).await.is_empty(), "one was not begun by signing in");
+    assert!(beyond(100, *now).await.is_empty());
+    assert_eq!(beyond(2, *now + HOUR + MINUTE).await, [sids[3].clone()], "two are over by then");
+    let other = UserId::parse("other").unwrap();
+    assert!(store.sign_ins_beyond(issuer, &other, 0, *now).await.unwrap().is_empty());
 }
 
 /// Whatever begins and ends while the list is read: what lives all the while comes once.

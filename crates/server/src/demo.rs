@@ -78,7 +78,7 @@ impl Demo {
         let issuer = IssuerId::default_issuer();
         let password = || SecretString::new(self.password.clone());
         let Some((user, hash)) = app.store.user_by_login(&issuer, &self.email).await? else { return Ok(()) };
-        if !app.passwords.verify(password(), hash).await? {
+        if !app.passwords.verify_own(password(), hash).await? {
             let hash = app.passwords.hash(password()).await?;
             app.store.set_password(&issuer, &user.id, Some(hash)).await?;
         }

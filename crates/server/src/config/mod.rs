@@ -41,7 +41,7 @@ pub use reload::ReloadDiff;
 pub use schema::json_schema;
 pub use sections::cluster::Cluster;
 pub use sections::issuer::{IssuerUrl, Mode};
-pub use sections::limits::{EndpointLimit, RateLimits};
+pub use sections::limits::{Cap, EndpointLimit, LoginLimits, RateLimits};
 pub use sections::listen::{Http, Listen, TlsFiles};
 pub use sections::security::{Argon2, Security};
 pub use sections::storage::Storage;

@@ -21,9 +21,11 @@ use super::interaction::{
     Interaction, PendingAuthorization, RequestingClient, address, fits_address, issuer_name, session_of,
     to_root,
 };
-use super::logout;
+use super::{logout, session_quota};
 use crate::http::csrf::Purpose;
 use crate::http::{Call, Context, Failure, Policy, html, redirect, session_cookie, set_cookie};
+use crate::passwords::Lane;
+use crate::rate_limit::{Limited, LoginInFlight};
 
 /// The path of the page and its form.
 pub(super) const PATH: &str = "/login";
@@ -150,6 +152,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         Ok(right) => match sign_in(call, &interaction, &attempt, &right).await? {
             Some((id, session)) => {
                 let response = signed_in(call, interaction, id, &session).await;
+                session_quota::keep(&context, &right.user.id).await;
                 attempt.rehash(&right).await;
                 return response;
             }
@@ -188,6 +191,7 @@ struct Attempt<'a> {
 struct Right {
     user: Arc<User>,
     hash: PasswordHash,
+    _in_flight: LoginInFlight,
 }
 
 impl Attempt<'_> {
@@ -197,17 +201,22 @@ impl Attempt<'_> {
         let Context { app, issuer, remote, .. } = self.context;
         // By the name that was typed, and before anybody is looked for: were an account's names counted as one, whoever is
         // delayed by another name would learn that they belong together.
-        if let Err(limited) = app.rate_limits.may_try_login(&issuer.id, self.username, *remote, app.now()) {
-            let retry_after_seconds = limited.retry_after_seconds;
-            return Ok(Err(LoginError::TooManyAttempts { retry_after_seconds }));
-        }
+        let in_flight = match app.rate_limits.begin_login(&issuer.id, self.username, *remote, app.now()) {
+            Ok(in_flight) => in_flight,
+            Err(Limited { retry_after_seconds }) => {
+                return Ok(Err(LoginError::TooManyAttempts { retry_after_seconds }));
+            }
+        };
         let found = app.store.user_by_login(&issuer.id, self.username).await?;
         let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
-        let Ok(right) = app.passwords.verify(self.password(), hash).await else {
+        let Ok(right) = app.passwords.verify(self.lane(), self.password(), hash).await else {
             return Ok(Err(LoginError::Busy));
         };
         match found {
-            Some((user, Some(hash))) if right && user.active => Ok(Ok(Right { user, hash })),
+            Some((user, Some(hash))) if right && user.active => {
+                app.rate_limits.right_password(&issuer.id, self.username, *remote, app.now());
+                Ok(Ok(Right { user, hash, _in_flight: in_flight }))
+            }
             found => {
                 app.rate_limits.failed_login(&issuer.id, self.username, *remote, app.now());
                 let user = found.as_ref().map(|(user, _)| &user.id);
@@ -225,7 +234,8 @@ impl Attempt<'_> {
         match app.store.user_by_login(&issuer.id, self.username).await? {
             Some((user, Some(hash))) if user.id == right.user.id && user.active => {
                 // Another hash may be of the same password, by newer costs.
-                Ok(hash == right.hash || app.passwords.verify(self.password(), Some(hash)).await == Ok(true))
+                let verified = app.passwords.verify(self.lane(), self.password(), Some(hash.clone()));
+                Ok(hash == right.hash || verified.await == Ok(true))
             }
             _ => Ok(false),
         }
@@ -237,13 +247,18 @@ impl Attempt<'_> {
         if !app.passwords.needs_rehash(&right.hash) {
             return;
         }
-        let hash: PasswordHash = match app.passwords.hash(self.password()).await {
+        let hash: PasswordHash = match app.passwords.hash_anew(self.lane(), self.password()).await {
             Ok(hash) => hash,
             Err(busy) => return tracing::debug!(%busy, "a password stays at its old costs"),
         };
         if let Err(error) = app.store.rehash_password(&issuer.id, &right.user.id, &right.hash, hash).await {
             tracing::warn!(%error, "a password stays at its old costs");
         }
+    }
+
+    fn lane(&self) -> Lane {
+        let Context { app, issuer, remote, .. } = self.context;
+        app.passwords.lane(&issuer.id, self.username, *remote)
     }
 
     fn password(&self) -> SecretString {

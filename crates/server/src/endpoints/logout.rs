@@ -161,6 +161,21 @@ pub(super) async fn end_session(
     Ok(())
 }
 
+/// The same for whoever knows the session without its id.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn end_session_by_sid(
+    app: &App,
+    issuer: &IssuerState,
+    session: &Session,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
+    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
+    app.store.end_session_by_sid(&issuer.id, session.sid.as_str(), &end).await?.take(durable);
+    Ok(())
+}
+
 /// How long anything that hangs on a session may live: its clients may set other lifetimes than their issuer.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ mod login;
 mod logout;
 mod pages;
 mod revoke;
+mod session_quota;
 mod table;
 mod token;
 mod userinfo;

@@ -1,10 +1,14 @@
 //! Password hashing on threads of its own: bounded, so that logins never starve the other endpoints.
 //!
 //! One hash costs some ten milliseconds and some ten megabytes. So many run at once as there are threads, so many
-//! wait as the queue holds, and whoever comes after that is told to come back later.
+//! wait as the queue holds, and whoever comes after that is told to come back later. Accounts and addresses share the
+//! queue [fairly](fair_queue), so that nobody's attempts keep others from signing in.
 
+mod fair_queue;
 mod pool;
 
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,12 +16,15 @@ use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::password::{self, PasswordError, PasswordPolicy};
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::{SecretArray, SecretString};
+use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::user::PasswordHash;
 use tokio::sync::oneshot;
 
 use crate::config::Argon2;
 use crate::http::Failure;
+use crate::rate_limit::{login_name, network};
 use crate::telemetry::MetricSource;
+pub use fair_queue::Lane;
 use pool::{Job, Pool};
 
 /// Too many passwords are waiting: 503 with Retry-After.
@@ -38,7 +45,12 @@ impl From<Busy> for Failure {
 pub struct Passwords {
     pool: Arc<Pool>,
     hasher: Arc<Hasher>,
+    // The process's own randomness: nobody can choose names that share a lane with a certain other.
+    lanes: RandomState,
 }
+
+/// The lane of what the server does for itself and for its administrators.
+const OWN: Lane = Lane { account: 0, address: 0 };
 
 impl Passwords {
     /// Starts the threads.
@@ -48,6 +60,15 @@ impl Passwords {
         Self {
             pool: Pool::start(threads, limit),
             hasher: Arc::new(Hasher::new(config.policy.clone(), random)),
+            lanes: RandomState::new(),
+        }
+    }
+
+    /// The lane of an attempt: the login name as it was typed, and where it comes from.
+    pub fn lane(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> Lane {
+        Lane {
+            account: self.lanes.hash_one((issuer, login_name(name))),
+            address: self.lanes.hash_one(network(address)),
         }
     }
 
@@ -56,18 +77,39 @@ impl Passwords {
     ///
     /// # Errors
     /// [`Busy`]: the queue is full, or there was no memory for it.
-    pub async fn verify(&self, password: SecretString, hash: Option<PasswordHash>) -> Result<bool, Busy> {
+    pub async fn verify(
+        &self,
+        lane: Lane,
+        password: SecretString,
+        hash: Option<PasswordHash>,
+    ) -> Result<bool, Busy> {
         let hasher = Arc::clone(&self.hasher);
-        self.run(move || hasher.verify(&password, hash.as_ref())).await
+        self.run(lane, move || hasher.verify(&password, hash.as_ref())).await
     }
 
-    /// Hashes a password by the configured costs, with a fresh salt.
+    /// Hashes a password by the configured costs, with a fresh salt, in the lane of a sign-in.
+    ///
+    /// # Errors
+    /// [`Busy`]: the queue is full, or there was no memory for it.
+    pub async fn hash_anew(&self, lane: Lane, password: SecretString) -> Result<PasswordHash, Busy> {
+        let hasher = Arc::clone(&self.hasher);
+        self.run(lane, move || hasher.hash(&password)).await
+    }
+
+    /// Hashes a password that the server or an administrator sets.
     ///
     /// # Errors
     /// [`Busy`]: the queue is full, or there was no memory for it.
     pub async fn hash(&self, password: SecretString) -> Result<PasswordHash, Busy> {
-        let hasher = Arc::clone(&self.hasher);
-        self.run(move || hasher.hash(&password)).await
+        self.hash_anew(OWN, password).await
+    }
+
+    /// Whether this is the password, asked by the server itself.
+    ///
+    /// # Errors
+    /// [`Busy`]: the queue is full, or there was no memory for it.
+    pub async fn verify_own(&self, password: SecretString, hash: Option<PasswordHash>) -> Result<bool, Busy> {
+        self.verify(OWN, password, hash).await
     }
 
     /// Whether a hash was made by other costs than the configured ones, and should be made anew at the next login.
@@ -87,13 +129,15 @@ impl Passwords {
 
     async fn run<T: Send + 'static>(
         &self,
+        lane: Lane,
         work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
     ) -> Result<T, Busy> {
         let (sender, receiver) = oneshot::channel();
-        self.pool.submit(Box::new(Task { work, sender }))?;
+        self.pool.submit(lane, Box::new(Task { work, sender }));
         match receiver.await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => {
+            Ok(Err(NotRun::Busy(busy))) => Err(busy),
+            Ok(Err(NotRun::Failed(error))) => {
                 tracing::error!(target: "symbolon::password", %error, "a password was not checked");
                 Err(Busy { retry_after_seconds: 1 })
             }
@@ -116,7 +160,14 @@ fn half_the_cores() -> usize {
 /// What a thread does for one caller, who may have gone away.
 struct Task<W, T> {
     work: W,
-    sender: oneshot::Sender<Result<T, PasswordError>>,
+    sender: oneshot::Sender<Result<T, NotRun>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, PartialEq, Eq)]
+enum NotRun {
+    Busy(Busy),
+    Failed(PasswordError),
 }
 
 impl<T: Send, W: FnOnce() -> Result<T, PasswordError> + Send> Job for Task<W, T> {
@@ -126,7 +177,11 @@ impl<T: Send, W: FnOnce() -> Result<T, PasswordError> + Send> Job for Task<W, T>
 
     fn run(self: Box<Self>) {
         // Whoever stopped waiting meanwhile does not want the answer.
-        let _ = self.sender.send((self.work)());
+        let _ = self.sender.send((self.work)().map_err(NotRun::Failed));
+    }
+
+    fn refuse(self: Box<Self>, busy: Busy) {
+        let _ = self.sender.send(Err(NotRun::Busy(busy)));
     }
 }
 
@@ -208,9 +263,7 @@ mod tests {
     }
 
     /// Keeps the one thread busy until the sender is used or dropped.
-    fn block(
-        passwords: &Passwords,
-    ) -> (std::sync::mpsc::Sender<()>, oneshot::Receiver<Result<(), PasswordError>>) {
+    fn block(passwords: &Passwords) -> (std::sync::mpsc::Sender<()>, oneshot::Receiver<Result<(), NotRun>>) {
         let (release, released) = std::sync::mpsc::channel::<()>();
         let (begun, has_begun) = std::sync::mpsc::channel::<()>();
         let (sender, receiver) = oneshot::channel();
@@ -219,7 +272,7 @@ mod tests {
             let _ = released.recv();
             Ok(())
         };
-        passwords.pool.submit(Box::new(Task { work, sender })).unwrap();
+        passwords.pool.submit(OWN, Box::new(Task { work, sender }));
         has_begun.recv().unwrap();
         (release, receiver)
     }
@@ -234,8 +287,8 @@ mod tests {
     async fn a_hash_is_verified_and_only_by_its_password() {
         let passwords = passwords(8);
         let hash = passwords.hash("correct horse".into()).await.unwrap();
-        assert!(passwords.verify("correct horse".into(), Some(hash.clone())).await.unwrap());
-        assert!(!passwords.verify("battery".into(), Some(hash.clone())).await.unwrap());
+        assert!(passwords.verify_own("correct horse".into(), Some(hash.clone())).await.unwrap());
+        assert!(!passwords.verify_own("battery".into(), Some(hash.clone())).await.unwrap());
         let again = passwords.hash("correct horse".into()).await.unwrap();
         assert!(again.expose() != hash.expose(), "salts differ");
     }
@@ -243,10 +296,10 @@ mod tests {
     #[tokio::test]
     async fn nobody_has_no_password() {
         let passwords = passwords(8);
-        assert!(!passwords.verify("".into(), None).await.unwrap());
+        assert!(!passwords.verify_own("".into(), None).await.unwrap());
         let foreign =
             PasswordHash::new("$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW".into());
-        assert!(!passwords.verify("abc".into(), Some(foreign)).await.unwrap());
+        assert!(!passwords.verify_own("abc".into(), Some(foreign)).await.unwrap());
     }
 
     #[tokio::test]
@@ -262,10 +315,10 @@ mod tests {
     async fn beyond_the_queue_the_answer_is_busy() {
         let passwords = passwords(1);
         let (release, _blocked) = block(&passwords);
-        let mut waiting = Box::pin(passwords.verify("x".into(), None));
+        let mut waiting = Box::pin(passwords.verify_own("x".into(), None));
         assert!(poll_once(&mut waiting).is_none());
         assert_eq!(passwords.queue_length(), 1);
-        let refused = passwords.verify("y".into(), None).await;
+        let refused = passwords.verify_own("y".into(), None).await;
         assert!(refused.unwrap_err().retry_after_seconds >= 1);
         drop(release);
         assert_eq!(waiting.await, Ok(false));
@@ -278,10 +331,10 @@ mod tests {
     async fn who_went_away_is_skipped_and_frees_the_place() {
         let passwords = passwords(1);
         let (release, blocked) = block(&passwords);
-        let mut gone = Box::pin(passwords.verify("x".into(), None));
+        let mut gone = Box::pin(passwords.verify_own("x".into(), None));
         assert!(poll_once(&mut gone).is_none());
         drop(gone);
-        let mut stays = Box::pin(passwords.verify("y".into(), None));
+        let mut stays = Box::pin(passwords.verify_own("y".into(), None));
         assert!(poll_once(&mut stays).is_none(), "the place of who went away is free");
         drop(release);
         assert_eq!(stays.await, Ok(false));
@@ -293,9 +346,9 @@ mod tests {
     #[tokio::test]
     async fn a_thread_outlives_a_panic() {
         let passwords = passwords(4);
-        let failed: Result<(), Busy> = passwords.run(|| panic!("a test panics")).await;
+        let failed: Result<(), Busy> = passwords.run(OWN, || panic!("a test panics")).await;
         assert!(failed.is_err());
-        assert_eq!(passwords.verify("x".into(), None).await, Ok(false));
+        assert_eq!(passwords.verify_own("x".into(), None).await, Ok(false));
     }
 
     fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {

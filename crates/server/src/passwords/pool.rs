@@ -1,6 +1,5 @@
 //! A few threads and one bounded queue before them.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,6 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::Busy;
+use super::fair_queue::{FairQueue, Lane};
 use crate::telemetry::{Exposition, MetricSource, MetricType};
 
 /// What one run is taken to last before any was measured.
@@ -22,20 +22,20 @@ pub(super) trait Job: Send {
     fn is_wanted(&self) -> bool;
     /// Runs it.
     fn run(self: Box<Self>);
+    /// Tells whoever waits for it that it will not be run.
+    fn refuse(self: Box<Self>, busy: Busy);
 }
 
-/// Threads that take jobs in their order.
+/// Threads that take jobs as their turns come.
 pub(super) struct Pool {
     queue: Mutex<Queue>,
     came: Condvar,
-    limit: usize,
     threads: AtomicUsize,
     figures: Arc<Figures>,
 }
 
-#[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Box<dyn Job>>,
+    jobs: FairQueue<Box<dyn Job>>,
     stopped: bool,
 }
 
@@ -43,9 +43,8 @@ impl Pool {
     /// Starts the threads; `limit` jobs may wait.
     pub(super) fn start(threads: usize, limit: usize) -> Arc<Self> {
         let pool = Arc::new(Self {
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue { jobs: FairQueue::new(limit), stopped: false }),
             came: Condvar::new(),
-            limit,
             threads: AtomicUsize::new(0),
             figures: Arc::new(Figures::default()),
         });
@@ -66,27 +65,25 @@ impl Pool {
         pool
     }
 
-    /// Puts a job behind the others.
-    pub(super) fn submit(&self, job: Box<dyn Job>) -> Result<(), Busy> {
+    /// Puts a job where it belongs among the others. Where the queue is full, the job with the latest turn is refused:
+    /// this one, or one that waits, which is [told](Job::refuse).
+    pub(super) fn submit(&self, lane: Lane, job: Box<dyn Job>) {
         let threads = self.threads.load(Ordering::Relaxed);
         let mut queue = self.queue.lock();
-        if queue.jobs.len() >= self.limit {
+        if queue.jobs.is_full() {
             // Those who went away hold no place.
-            let before = queue.jobs.len();
-            queue.jobs.retain(|job| job.is_wanted());
-            self.figures.add(&self.figures.skipped, before - queue.jobs.len());
+            let gone = queue.jobs.retain(|job| job.is_wanted());
+            self.figures.add(&self.figures.skipped, gone);
         }
-        if queue.jobs.len() >= self.limit || threads == 0 || queue.stopped {
-            let waiting = queue.jobs.len();
-            drop(queue);
-            self.figures.add(&self.figures.refused, 1);
-            return Err(self.figures.busy(waiting, threads));
-        }
-        queue.jobs.push_back(job);
-        self.figures.waiting.store(queue.jobs.len(), Ordering::Relaxed);
+        let refused = if threads == 0 || queue.stopped { Some(job) } else { queue.jobs.push(lane, job) };
+        let waiting = queue.jobs.len();
+        self.figures.waiting.store(waiting, Ordering::Relaxed);
         drop(queue);
         self.came.notify_one();
-        Ok(())
+        if let Some(refused) = refused {
+            self.figures.add(&self.figures.refused, 1);
+            refused.refuse(self.figures.busy(waiting, threads));
+        }
     }
 
     /// Jobs that wait.
@@ -111,12 +108,12 @@ impl Pool {
     /// Waits for a job and runs it; false once the pool was stopped.
     fn next(&self) -> bool {
         let mut queue = self.queue.lock();
-        let job = loop {
+        let (lane, job) = loop {
             if queue.stopped {
                 return false;
             }
-            match queue.jobs.pop_front() {
-                Some(job) => break job,
+            match queue.jobs.pop() {
+                Some(next) => break next,
                 None => self.came.wait(&mut queue),
             }
         };
@@ -130,6 +127,7 @@ impl Pool {
         } else {
             self.figures.add(&self.figures.skipped, 1);
         }
+        self.queue.lock().jobs.done(lane);
         true
     }
 }

@@ -1,19 +1,27 @@
-//! Rate limits in memory: per client and endpoint, per address where nobody authenticated, and for failed passwords.
+//! Rate limits in memory: per client and endpoint, per address where nobody authenticated, and for passwords.
 //!
 //! Each limit is a bucket that refills evenly (GCRA): one number per key. Tables have a fixed size; a flood of
 //! addresses pushes out those that owe least. A limit that is off costs one atomic load.
 
+mod in_flight;
+mod login;
 mod rule;
 mod table;
 
+pub use login::LoginInFlight;
+pub(crate) use login::login_name;
+
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 
 use crate::config;
 use crate::http::Failure;
+use in_flight::InFlight;
+use login::LoginRules;
 use rule::{Rule, RuleCell};
 use table::Table;
 
@@ -64,8 +72,7 @@ struct Rules {
     introspect: PerEndpoint,
     revoke: PerEndpoint,
     logout: RuleCell,
-    login_account: RuleCell,
-    login_address: RuleCell,
+    login: LoginRules,
     admin_address: RuleCell,
 }
 
@@ -93,6 +100,7 @@ pub struct RateLimits {
     addresses: Table,
     // Tables of their own, so that no flood of other requests makes failed logins forgotten.
     logins: Table,
+    logins_in_flight: Arc<InFlight>,
     admin: Table,
 }
 
@@ -106,6 +114,7 @@ impl RateLimits {
             users: Table::new(USER_SETS),
             addresses: Table::new(ADDRESS_SETS),
             logins: Table::new(LOGIN_SETS),
+            logins_in_flight: Arc::default(),
             admin: Table::new(ADMIN_SETS),
         };
         limits.set(config);
@@ -123,8 +132,7 @@ impl RateLimits {
         rules.introspect.set(&config.introspect, on);
         rules.revoke.set(&config.revoke, on);
         rules.logout.set(config.logout.filter(|_| on));
-        rules.login_account.set(config.login_account.filter(|_| on));
-        rules.login_address.set(config.login_address.filter(|_| on));
+        rules.login.set(&config.login, on);
         rules.admin_address.set(config.admin_address.filter(|_| on));
     }
 
@@ -179,37 +187,6 @@ impl RateLimits {
         }
     }
 
-    /// Whether a password may be tried now: asked before it is verified. Counts nothing.
-    ///
-    /// # Errors
-    /// [`Limited`]: too many failed from this address, for this name or for any. It delays, and never locks: from
-    /// other addresses the account stays open.
-    pub fn may_try_login(
-        &self,
-        issuer: &IssuerId,
-        name: &str,
-        address: IpAddr,
-        now: Timestamp,
-    ) -> Result<(), Limited> {
-        if let Some(rule) = self.rules.login_account.get() {
-            self.logins.look(self.login_key(issuer, name, address), rule, now)?;
-        }
-        match self.rules.login_address.get() {
-            Some(rule) => self.logins.look(self.login_address_key(address), rule, now),
-            None => Ok(()),
-        }
-    }
-
-    /// Counts a wrong password, or a name of nobody.
-    pub fn failed_login(&self, issuer: &IssuerId, name: &str, address: IpAddr, now: Timestamp) {
-        if let Some(rule) = self.rules.login_account.get() {
-            self.logins.charge(self.login_key(issuer, name, address), rule, now);
-        }
-        if let Some(rule) = self.rules.login_address.get() {
-            self.logins.charge(self.login_address_key(address), rule, now);
-        }
-    }
-
     /// Whether a wrong admin secret is told to be wrong now. Counts nothing.
     ///
     /// # Errors
@@ -248,19 +225,10 @@ impl RateLimits {
             EndpointClass::Revoke => &self.rules.revoke.address,
         }
     }
-
-    fn login_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> u64 {
-        // Users are found whatever the case of the name: lowered as the stores do it, every spelling is the same name.
-        self.hashing.hash_one((0_u8, issuer, network(address), name.trim().to_lowercase()))
-    }
-
-    fn login_address_key(&self, address: IpAddr) -> u64 {
-        self.hashing.hash_one((1_u8, network(address)))
-    }
 }
 
 /// Whose address it is: one host has a whole /64 of IPv6 to choose from.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),

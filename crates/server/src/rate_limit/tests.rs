@@ -1,7 +1,8 @@
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::*;
-use crate::config::{EndpointLimit, Rate};
+use crate::config::{EndpointLimit, LoginLimits, Rate};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -24,10 +25,56 @@ fn configured() -> config::RateLimits {
         introspect: endpoint,
         revoke: EndpointLimit { client: None, address: None },
         logout: per_minute(4),
-        login_account: per_minute(10),
-        login_address: per_minute(60),
+        login: LoginLimits {
+            account: per_minute(10),
+            address: per_minute(60),
+            success: per_minute(5),
+            account_in_flight: NonZeroU32::new(2),
+            address_in_flight: NonZeroU32::new(3),
+            sessions: None,
+        },
         admin_address: per_minute(2),
     }
+}
+
+/// Whether a password may be tried; it is no more in flight when this returns.
+fn try_login(
+    limits: &RateLimits,
+    issuer: &IssuerId,
+    name: &str,
+    address: IpAddr,
+    now: Timestamp,
+) -> Result<(), Limited> {
+    limits.begin_login(issuer, name, address, now).map(drop)
+}
+
+#[test]
+fn attempts_in_flight_are_limited_whether_they_are_right_or_wrong() {
+    let limits = RateLimits::new(&configured());
+    let (issuer, here, there) = (IssuerId::default_issuer(), address("192.0.2.1"), address("192.0.2.2"));
+    let begin = |name, from| limits.begin_login(&issuer, name, from, NOW);
+    let held = [begin("alice", here).unwrap(), begin("Alice ", here).unwrap()];
+    assert_eq!(begin("alice", here).err(), Some(Limited { retry_after_seconds: 1 }));
+    drop(begin("alice", there).unwrap());
+    let bob = begin("bob", here).unwrap();
+    assert!(begin("carol", here).is_err(), "the address has as many in flight as it may");
+    drop(bob);
+    drop(begin("carol", here).unwrap());
+    drop(held);
+    drop(begin("alice", here).unwrap());
+}
+
+#[test]
+fn right_passwords_are_used_up_too() {
+    let limits = RateLimits::new(&configured());
+    let (issuer, here) = (IssuerId::default_issuer(), address("192.0.2.1"));
+    for _ in 0..5 {
+        try_login(&limits, &issuer, "alice", here, NOW).unwrap();
+        limits.right_password(&issuer, "alice", here, NOW);
+    }
+    assert_eq!(try_login(&limits, &issuer, "alice", here, NOW), Err(Limited { retry_after_seconds: 12 }));
+    try_login(&limits, &issuer, "bob", here, NOW).unwrap();
+    try_login(&limits, &issuer, "alice", here, after(12_000)).unwrap();
 }
 
 fn client(id: &str) -> (IssuerId, ClientId) {
@@ -116,7 +163,7 @@ fn off_lifts_everything_and_on_remembers() {
         limits.check_address(EndpointClass::Token, here, NOW)?;
         limits.check_client(EndpointClass::Token, &issuer, &one, NOW)?;
         limits.failed_login(&issuer, "alice", here, NOW);
-        limits.may_try_login(&issuer, "alice", here, NOW)?;
+        try_login(&limits, &issuer, "alice", here, NOW)?;
         limits.failed_admin(here, NOW);
         limits.may_try_admin(here, NOW)
     };
@@ -158,14 +205,14 @@ fn failed_passwords_delay_the_account_from_that_address_only() {
     let (here, there) = (address("192.0.2.1"), address("198.51.100.1"));
     let issuer = IssuerId::default_issuer();
     for name in ["alice", "Alice", "ALICE", " alice "].iter().cycle().take(10) {
-        limits.may_try_login(&issuer, name, here, NOW).unwrap();
+        try_login(&limits, &issuer, name, here, NOW).unwrap();
         limits.failed_login(&issuer, name, here, NOW);
     }
-    assert_eq!(limits.may_try_login(&issuer, "alice", here, NOW), Err(Limited { retry_after_seconds: 6 }));
-    limits.may_try_login(&issuer, "bob", here, NOW).unwrap();
-    limits.may_try_login(&issuer, "alice", there, NOW).unwrap();
-    limits.may_try_login(&IssuerId::parse("acme").unwrap(), "alice", here, NOW).unwrap();
-    limits.may_try_login(&issuer, "alice", here, after(6_000)).unwrap();
+    assert_eq!(try_login(&limits, &issuer, "alice", here, NOW), Err(Limited { retry_after_seconds: 6 }));
+    try_login(&limits, &issuer, "bob", here, NOW).unwrap();
+    try_login(&limits, &issuer, "alice", there, NOW).unwrap();
+    try_login(&limits, &IssuerId::parse("acme").unwrap(), "alice", here, NOW).unwrap();
+    try_login(&limits, &issuer, "alice", here, after(6_000)).unwrap();
 }
 
 #[test]
@@ -176,8 +223,8 @@ fn an_address_that_tries_many_accounts_is_delayed_too() {
     for number in 0..60 {
         limits.failed_login(&issuer, &format!("user{number}"), here, NOW);
     }
-    assert_eq!(limits.may_try_login(&issuer, "somebody", here, NOW), Err(Limited { retry_after_seconds: 1 }));
-    limits.may_try_login(&issuer, "somebody", here, after(1_000)).unwrap();
+    assert_eq!(try_login(&limits, &issuer, "somebody", here, NOW), Err(Limited { retry_after_seconds: 1 }));
+    try_login(&limits, &issuer, "somebody", here, after(1_000)).unwrap();
 }
 
 #[test]
@@ -188,11 +235,11 @@ fn guesses_that_raced_are_paid_for_and_never_lock() {
     for _ in 0..50 {
         limits.failed_login(&issuer, "alice", here, NOW);
     }
-    assert_eq!(limits.may_try_login(&issuer, "alice", here, NOW), Err(Limited { retry_after_seconds: 246 }));
+    assert_eq!(try_login(&limits, &issuer, "alice", here, NOW), Err(Limited { retry_after_seconds: 246 }));
     for _ in 0..100_000 {
         limits.failed_login(&issuer, "alice", here, NOW);
     }
-    limits.may_try_login(&issuer, "alice", here, after(15 * 60 * 1_000)).unwrap();
+    try_login(&limits, &issuer, "alice", here, after(15 * 60 * 1_000)).unwrap();
 }
 
 #[test]

@@ -34,6 +34,7 @@ mod refresh_token;
 mod revocation;
 mod safety;
 mod settings;
+mod sign_in_limits;
 mod spec_map;
 mod starting;
 mod stopping;

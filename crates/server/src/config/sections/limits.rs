@@ -1,11 +1,24 @@
 //! Rate limits: numbers per endpoint class.
 
+use std::num::NonZeroU32;
+
 use super::Section;
 use super::listen::is_off;
 use crate::config::key::{Key, Kind};
 use crate::config::reader::Reader;
 use crate::config::units::Rate;
 use crate::config::value::Value;
+
+/// At most so many; `None` is no limit.
+pub type Cap = Option<NonZeroU32>;
+
+/// A key of a number of things at once; 0 lifts it, which weakens what it guards.
+const fn cap(path: &'static str, env: &'static str, flag: &'static str, default: &'static str) -> Key {
+    Key::new(path, env, flag, Kind::Count { min: 0, max: 1_000_000 })
+        .default(default)
+        .live()
+        .weakens(|value| matches!(value, Value::Count(0)), "One limit of what may be at once is lifted.")
+}
 
 /// A key of one limit. Lifting one weakens what it guards.
 const fn limit(path: &'static str, env: &'static str, flag: &'static str, default: &'static str) -> Key {
@@ -125,6 +138,37 @@ pub(crate) const SECTION: Section = Section {
         )
         .doc("Failed passwords per address, whatever the account."),
         limit(
+            "rate_limit.login.success",
+            "SYMBOLON_RATE_LIMIT_LOGIN_SUCCESS",
+            "--rate-limit-login-success",
+            "60/m",
+        )
+        .doc("Right passwords per login name and address."),
+        cap(
+            "rate_limit.login.account_in_flight",
+            "SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT_IN_FLIGHT",
+            "--rate-limit-login-account-in-flight",
+            "4",
+        )
+        .doc("Passwords that are checked at once per login name and address, right ones too. 0 is no limit."),
+        cap(
+            "rate_limit.login.address_in_flight",
+            "SYMBOLON_RATE_LIMIT_LOGIN_ADDRESS_IN_FLIGHT",
+            "--rate-limit-login-address-in-flight",
+            "32",
+        )
+        .doc("Passwords that are checked at once per address, whatever the account. 0 is no limit."),
+        cap(
+            "rate_limit.login.sessions",
+            "SYMBOLON_RATE_LIMIT_LOGIN_SESSIONS",
+            "--rate-limit-login-sessions",
+            "100",
+        )
+        .doc(
+            "Sessions of one user that began by signing in. Beyond it a sign-in ends the oldest. Those made through the \
+             admin API are not counted. 0 is no limit.",
+        ),
+        limit(
             "rate_limit.admin.address",
             "SYMBOLON_RATE_LIMIT_ADMIN_ADDRESS",
             "--rate-limit-admin-address",
@@ -141,6 +185,23 @@ pub struct EndpointLimit {
     pub client: Option<Rate>,
     /// Per address, for what nobody authenticated.
     pub address: Option<Rate>,
+}
+
+/// The limits of sign-in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoginLimits {
+    /// Failed passwords per login name and address.
+    pub account: Option<Rate>,
+    /// Failed passwords per address.
+    pub address: Option<Rate>,
+    /// Right passwords per login name and address.
+    pub success: Option<Rate>,
+    /// Passwords that are checked at once per login name and address.
+    pub account_in_flight: Cap,
+    /// Passwords that are checked at once per address.
+    pub address_in_flight: Cap,
+    /// Sessions of a user that began by signing in.
+    pub sessions: Cap,
 }
 
 /// Every rate limit. With rate limits off every one is `None`.
@@ -162,16 +223,15 @@ pub struct RateLimits {
     pub revoke: EndpointLimit,
     /// Logout requests and confirmations per address.
     pub logout: Option<Rate>,
-    /// Failed passwords per login name and address.
-    pub login_account: Option<Rate>,
-    /// Failed passwords per address.
-    pub login_address: Option<Rate>,
+    /// Sign-in.
+    pub login: LoginLimits,
     /// Wrong admin secrets per address.
     pub admin_address: Option<Rate>,
 }
 
 pub(crate) fn build(reader: &mut Reader) -> RateLimits {
     let enabled = reader.switch("rate_limits");
+    let login = login(reader, enabled);
     let mut rate = |path| reader.rate(path).filter(|_| enabled);
     RateLimits {
         enabled,
@@ -194,8 +254,23 @@ pub(crate) fn build(reader: &mut Reader) -> RateLimits {
             address: rate("rate_limit.revoke.address"),
         },
         logout: rate("rate_limit.logout.address"),
-        login_account: rate("rate_limit.login.account"),
-        login_address: rate("rate_limit.login.address"),
+        login,
         admin_address: rate("rate_limit.admin.address"),
+    }
+}
+
+fn login(reader: &mut Reader, enabled: bool) -> LoginLimits {
+    let mut cap = |path| NonZeroU32::new(reader.small_count(path)).filter(|_| enabled);
+    let (account_in_flight, address_in_flight) =
+        (cap("rate_limit.login.account_in_flight"), cap("rate_limit.login.address_in_flight"));
+    let sessions = cap("rate_limit.login.sessions");
+    let mut rate = |path| reader.rate(path).filter(|_| enabled);
+    LoginLimits {
+        account: rate("rate_limit.login.account"),
+        address: rate("rate_limit.login.address"),
+        success: rate("rate_limit.login.success"),
+        account_in_flight,
+        address_in_flight,
+        sessions,
     }
 }

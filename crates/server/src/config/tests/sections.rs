@@ -243,13 +243,26 @@ fn a_prefixed_cookie_needs_an_https_issuer() {
 fn rate_limits_off_lifts_every_cap() {
     let on = production(&[("SYMBOLON_RATE_LIMIT_TOKEN_CLIENT", "5/h")]).unwrap().rate_limits;
     assert_eq!(on.token.client, Some(Rate { count: 5, per: Duration::from_secs(3600) }));
-    assert!(on.login_account.is_some() && on.authorize.is_some());
+    assert!(on.login.account.is_some() && on.login.sessions.is_some() && on.authorize.is_some());
     let off = production(&[("SYMBOLON_RATE_LIMITS", "off")]).unwrap().rate_limits;
     let endpoints = [off.token, off.userinfo, off.introspect, off.revoke];
     assert!(endpoints.iter().all(|limit| limit.client.is_none() && limit.address.is_none()));
     assert!(
-        [off.authorize, off.login_account, off.login_address, off.admin_address].iter().all(Option::is_none)
+        [
+            off.authorize,
+            off.logout,
+            off.login.account,
+            off.login.address,
+            off.login.success,
+            off.admin_address
+        ]
+        .iter()
+        .all(Option::is_none)
     );
+    let caps = [off.login.account_in_flight, off.login.address_in_flight, off.login.sessions];
+    assert!(caps.iter().all(Option::is_none));
+    let lifted = production(&[("SYMBOLON_RATE_LIMIT_LOGIN_SESSIONS", "0")]).unwrap();
+    assert_eq!((lifted.rate_limits.login.sessions, lifted.warnings().len()), (None, 1));
 }
 
 #[test]

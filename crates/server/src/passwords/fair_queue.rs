@@ -1,0 +1,206 @@
+//! A bounded queue that accounts and addresses share: who has much in it waits behind those who have little.
+
+use std::collections::{BTreeMap, HashMap};
+
+/// Whose password it is, as keyed hashes: what is fair is decided by these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lane {
+    pub(super) account: u64,
+    pub(super) address: u64,
+}
+
+/// By how many places a job goes back for each one of its account that is in flight. Nobody types faster than one
+/// password after another.
+const BACK_PER_ACCOUNT: u64 = 8;
+/// The same for each one of its address. Less, because many people may share an address.
+const BACK_PER_ADDRESS: u64 = 1;
+
+/// Jobs in the order of their turns. A job's turn is the number of jobs served when it came, put back by what its
+/// account and address have in flight. So no job waits for ever: jobs that come later get later turns.
+pub(super) struct FairQueue<J> {
+    limit: usize,
+    /// By turn, and in the order of arrival where turns are equal.
+    waiting: BTreeMap<(u64, u64), (Lane, J)>,
+    in_flight: HashMap<Key, u64>,
+    served: u64,
+    arrived: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Account(u64),
+    Address(u64),
+}
+
+impl Lane {
+    const fn keys(self) -> [Key; 2] {
+        [Key::Account(self.account), Key::Address(self.address)]
+    }
+}
+
+impl<J> FairQueue<J> {
+    /// An empty queue in which so many jobs may wait.
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, waiting: BTreeMap::new(), in_flight: HashMap::new(), served: 0, arrived: 0 }
+    }
+
+    /// Puts a job where it belongs. In a full queue whoever has the latest turn is given back, the new one or another.
+    pub(super) fn push(&mut self, lane: Lane, job: J) -> Option<J> {
+        self.arrived += 1;
+        let place = (self.served + self.back(lane), self.arrived);
+        let full = self.waiting.len() >= self.limit;
+        if full && self.waiting.last_key_value().is_none_or(|(last, _)| *last < place) {
+            return Some(job);
+        }
+        let refused = if full { self.waiting.pop_last().map(|(_, (lane, job))| (lane, job)) } else { None };
+        self.waiting.insert(place, (lane, job));
+        for key in lane.keys() {
+            *self.in_flight.entry(key).or_default() += 1;
+        }
+        refused.map(|(lane, job)| {
+            self.done(lane);
+            job
+        })
+    }
+
+    /// Whose turn it is. The job stays in flight until it is [done](Self::done).
+    pub(super) fn pop(&mut self) -> Option<(Lane, J)> {
+        let (_, next) = self.waiting.pop_first()?;
+        self.served += 1;
+        Some(next)
+    }
+
+    /// A job of this lane is not in flight any more.
+    pub(super) fn done(&mut self, lane: Lane) {
+        for key in lane.keys() {
+            if let Some(count) = self.in_flight.get_mut(&key) {
+                *count -= 1;
+                if *count == 0 {
+                    self.in_flight.remove(&key);
+                }
+            }
+        }
+    }
+
+    /// Drops those that nobody wants any more; how many.
+    pub(super) fn retain(&mut self, is_wanted: impl Fn(&J) -> bool) -> usize {
+        let mut dropped = Vec::new();
+        self.waiting.retain(|_, (lane, job)| {
+            let wanted = is_wanted(job);
+            if !wanted {
+                dropped.push(*lane);
+            }
+            wanted
+        });
+        dropped.iter().for_each(|lane| self.done(*lane));
+        dropped.len()
+    }
+
+    /// Drops all that wait.
+    pub(super) fn clear(&mut self) {
+        self.retain(|_| false);
+    }
+
+    /// Jobs that wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether as many wait as may.
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting.len() >= self.limit
+    }
+
+    fn back(&self, lane: Lane) -> u64 {
+        let [account, address] = lane.keys().map(|key| self.in_flight.get(&key).copied().unwrap_or(0));
+        account * BACK_PER_ACCOUNT + address * BACK_PER_ADDRESS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn lane(account: u64, address: u64) -> Lane {
+        Lane { account, address }
+    }
+
+    /// Takes out everything that waits.
+    fn all(queue: &mut FairQueue<&'static str>) -> Vec<&'static str> {
+        let mut order = Vec::new();
+        while let Some((lane, job)) = queue.pop() {
+            queue.done(lane);
+            order.push(job);
+        }
+        order
+    }
+
+    #[test]
+    fn who_has_nothing_in_flight_comes_before_the_rest_of_a_flood() {
+        let mut queue = FairQueue::new(64);
+        for _ in 0..40 {
+            assert_eq!(queue.push(lane(1, 1), "flood"), None);
+        }
+        assert_eq!(queue.push(lane(2, 2), "elsewhere"), None);
+        let order = all(&mut queue);
+        assert!(order.iter().position(|job| *job == "elsewhere").unwrap() <= 2, "{order:?}");
+        for _ in 0..40 {
+            queue.push(lane(1, 1), "flood");
+        }
+        queue.push(lane(2, 1), "same address");
+        let order = all(&mut queue);
+        assert!(order.iter().position(|job| *job == "same address").unwrap() <= 6, "{order:?}");
+    }
+
+    #[test]
+    fn a_flood_of_one_account_from_many_addresses_waits_behind_others() {
+        let mut queue = FairQueue::new(64);
+        for address in 10..50 {
+            queue.push(lane(1, address), "flood");
+        }
+        queue.push(lane(2, 2), "other");
+        assert!(all(&mut queue).iter().position(|job| *job == "other").unwrap() <= 2);
+    }
+
+    #[test]
+    fn a_full_queue_gives_back_whoever_has_most_in_it() {
+        let mut queue = FairQueue::new(4);
+        for _ in 0..4 {
+            assert_eq!(queue.push(lane(1, 1), "flood"), None);
+        }
+        assert_eq!(queue.push(lane(1, 1), "one more"), Some("one more"));
+        assert_eq!(queue.push(lane(2, 2), "other"), Some("flood"));
+        assert_eq!(queue.len(), 4);
+        assert!(all(&mut queue).contains(&"other"));
+    }
+
+    #[test]
+    fn nobody_waits_for_ever() {
+        let mut queue = FairQueue::new(64);
+        for _ in 0..8 {
+            queue.push(lane(1, 1), "busy");
+        }
+        let mut served = 0;
+        for stranger in 100..300 {
+            queue.push(lane(stranger, stranger), "stranger");
+            let (lane, job) = queue.pop().unwrap();
+            queue.done(lane);
+            served += usize::from(job == "busy");
+        }
+        assert_eq!(served, 8, "though somebody with nothing in flight came each time");
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_what_is_done() {
+        let mut queue = FairQueue::new(8);
+        for account in 0..8 {
+            queue.push(lane(account, account), "job");
+        }
+        assert_eq!(queue.retain(|_| false), 8);
+        assert!(queue.in_flight.is_empty());
+        queue.push(lane(1, 1), "a");
+        queue.push(lane(1, 1), "b");
+        assert_eq!(all(&mut queue), ["a", "b"]);
+        assert!(queue.in_flight.is_empty());
+    }
+}

@@ -1,0 +1,94 @@
+//! How much of each key is in flight at this moment.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::config::Cap;
+
+/// Locks of a table.
+const SHARDS: usize = 16;
+
+/// Counts per key. What is not in flight takes no memory, so the table is no larger than what is bounded elsewhere:
+/// connections, and requests on them.
+#[derive(Default)]
+pub(crate) struct InFlight {
+    shards: [Mutex<HashMap<u64, u32>>; SHARDS],
+}
+
+impl InFlight {
+    /// Counts one more of a key, unless as many are in flight as may be. It counts until it is dropped.
+    pub(crate) fn begin(self: &Arc<Self>, key: u64, most: u32) -> Option<Held> {
+        let mut shard = self.shard(key)?.lock();
+        let count = shard.entry(key).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(Held { table: Arc::clone(self), key })
+    }
+
+    fn shard(&self, key: u64) -> Option<&Mutex<HashMap<u64, u32>>> {
+        self.shards.get((key & 0xffff_ffff) as usize % SHARDS)
+    }
+
+    fn end(&self, key: u64) {
+        let Some(shard) = self.shard(key) else { return };
+        let mut shard = shard.lock();
+        if let Some(count) = shard.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                shard.remove(&key);
+            }
+        }
+    }
+}
+
+/// One that is in flight.
+#[must_use = "it counts until it is dropped"]
+pub(crate) struct Held {
+    table: Arc<InFlight>,
+    key: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.table.end(self.key);
+    }
+}
+
+/// A number that can be changed while it is read; 0 is no limit.
+#[derive(Debug, Default)]
+pub(super) struct CapCell(AtomicU32);
+
+impl CapCell {
+    /// Sets the number; none lifts it.
+    pub(super) fn set(&self, cap: Cap) {
+        self.0.store(cap.map_or(0, |most| most.get()), Ordering::Relaxed);
+    }
+
+    /// The number, if there is one.
+    pub(super) fn get(&self) -> Option<u32> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|most| *most > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_makes_room_and_leaves_nothing() {
+        let table = Arc::new(InFlight::default());
+        let first = table.begin(7, 2).unwrap();
+        let second = table.begin(7, 2).unwrap();
+        assert!(table.begin(7, 2).is_none());
+        let other = table.begin(8, 2).unwrap();
+        drop(first);
+        let third = table.begin(7, 2).unwrap();
+        drop((second, third, other));
+        assert!(table.shards.iter().all(|shard| shard.lock().is_empty()));
+    }
+}

@@ -1,0 +1,119 @@
+//! Limits of sign-in: attempts in flight, wrong passwords, right ones, and sessions of a user.
+
+use std::hash::BuildHasher;
+use std::net::IpAddr;
+
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::time::Timestamp;
+
+use super::in_flight::{CapCell, Held};
+use super::rule::RuleCell;
+use super::{Limited, RateLimits, network};
+use crate::config;
+
+/// The limits of sign-in.
+#[derive(Default)]
+pub(super) struct LoginRules {
+    account: RuleCell,
+    address: RuleCell,
+    success: RuleCell,
+    account_in_flight: CapCell,
+    address_in_flight: CapCell,
+    sessions: CapCell,
+}
+
+impl LoginRules {
+    pub(super) fn set(&self, limits: &config::LoginLimits, on: bool) {
+        self.account.set(limits.account.filter(|_| on));
+        self.address.set(limits.address.filter(|_| on));
+        self.success.set(limits.success.filter(|_| on));
+        self.account_in_flight.set(limits.account_in_flight.filter(|_| on));
+        self.address_in_flight.set(limits.address_in_flight.filter(|_| on));
+        self.sessions.set(limits.sessions.filter(|_| on));
+    }
+}
+
+/// An attempt at a password that is in flight, whether the password is right or wrong.
+#[must_use = "the attempt counts until this is dropped"]
+pub struct LoginInFlight {
+    _account: Option<Held>,
+    _address: Option<Held>,
+}
+
+impl RateLimits {
+    /// Begins an attempt at a password; asked before it is verified.
+    ///
+    /// # Errors
+    /// [`Limited`]: too many are in flight, or were wrong, or were right, from this address for this name; or too many
+    /// are in flight or were wrong from this address for any. It delays, and never locks: from other addresses the
+    /// account stays open.
+    pub fn begin_login(
+        &self,
+        issuer: &IssuerId,
+        name: &str,
+        address: IpAddr,
+        now: Timestamp,
+    ) -> Result<LoginInFlight, Limited> {
+        let rules = &self.rules.login;
+        if let Some(rule) = rules.account.get() {
+            self.logins.look(self.login_key(issuer, name, address), rule, now)?;
+        }
+        if let Some(rule) = rules.address.get() {
+            self.logins.look(self.login_address_key(address), rule, now)?;
+        }
+        if let Some(rule) = rules.success.get() {
+            self.logins.look(self.login_success_key(issuer, name, address), rule, now)?;
+        }
+        let account = rules.account_in_flight.get();
+        let account = account.map(|most| self.in_flight(self.login_key(issuer, name, address), most));
+        let on_address = rules.address_in_flight.get();
+        let on_address = on_address.map(|most| self.in_flight(self.login_address_key(address), most));
+        Ok(LoginInFlight { _account: account.transpose()?, _address: on_address.transpose()? })
+    }
+
+    /// Counts a wrong password, or a name of nobody.
+    pub fn failed_login(&self, issuer: &IssuerId, name: &str, address: IpAddr, now: Timestamp) {
+        let rules = &self.rules.login;
+        if let Some(rule) = rules.account.get() {
+            self.logins.charge(self.login_key(issuer, name, address), rule, now);
+        }
+        if let Some(rule) = rules.address.get() {
+            self.logins.charge(self.login_address_key(address), rule, now);
+        }
+    }
+
+    /// Counts a right password: it costs a hash and a session, as often as it is repeated.
+    pub fn right_password(&self, issuer: &IssuerId, name: &str, address: IpAddr, now: Timestamp) {
+        if let Some(rule) = self.rules.login.success.get() {
+            self.logins.charge(self.login_success_key(issuer, name, address), rule, now);
+        }
+    }
+
+    /// How many sessions that began by signing in a user may have at once, where that is limited.
+    pub fn sessions_per_user(&self) -> Option<u32> {
+        self.rules.login.sessions.get()
+    }
+
+    fn in_flight(&self, key: u64, most: u32) -> Result<Held, Limited> {
+        // One that is in flight takes a fraction of a second.
+        self.logins_in_flight.begin(key, most).ok_or(Limited { retry_after_seconds: 1 })
+    }
+
+    fn login_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> u64 {
+        self.hashing.hash_one((0_u8, issuer, network(address), login_name(name)))
+    }
+
+    fn login_address_key(&self, address: IpAddr) -> u64 {
+        self.hashing.hash_one((1_u8, network(address)))
+    }
+
+    fn login_success_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> u64 {
+        self.hashing.hash_one((2_u8, issuer, network(address), login_name(name)))
+    }
+}
+
+/// A login name as it counts: users are found whatever the case of the name. Lowered as the stores do it, every spelling
+/// is the same name.
+pub(crate) fn login_name(name: &str) -> String {
+    name.trim().to_lowercase()
+}

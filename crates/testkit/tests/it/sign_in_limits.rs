@@ -1,0 +1,87 @@
+//! What one account or address may not take from others at sign-in: threads that check passwords, and room for sessions.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use symbolon_testkit::{Browser, Options};
+
+use crate::login::{PASSWORD, Scene};
+
+fn limited() -> Options {
+    // Every process counts for itself.
+    Options::default().one_node().env("SYMBOLON_RATE_LIMITS", "on")
+}
+
+/// Signs in; the status of the answer.
+fn sign_in(scene: &Scene, browser: &Browser, name: &str, password: &str) -> u16 {
+    let page = scene.at_login(browser, &scene.rp.authorization_request());
+    Scene::sign_in(browser, &page, name, password).status
+}
+
+#[test]
+fn one_accounts_attempts_keep_nobody_else_from_signing_in() {
+    let scene = Scene::with(
+        limited()
+            .env("SYMBOLON_ARGON2_THREADS", "1")
+            // Fewer than those who try: without fairness they have every place.
+            .env("SYMBOLON_ARGON2_QUEUE", "3")
+            .env("SYMBOLON_ARGON2_MEMORY", "2MiB")
+            .env("SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT", "off")
+            .env("SYMBOLON_RATE_LIMIT_LOGIN_ADDRESS", "off")
+            .env("SYMBOLON_RATE_LIMIT_LOGIN_SUCCESS", "off"),
+    );
+    let stop = AtomicBool::new(false);
+    let mut statuses = Vec::new();
+    std::thread::scope(|threads| {
+        for number in 0..16 {
+            let (scene, stop) = (&scene, &stop);
+            threads.spawn(move || {
+                let browser = scene.server.browser();
+                let page = scene.at_login(&browser, &scene.rp.authorization_request());
+                let password = if number % 2 == 0 { &*scene.demo.password } else { "wrong" };
+                while !stop.load(Ordering::Relaxed) {
+                    Scene::sign_in(&browser, &page, &scene.demo.email, password);
+                }
+            });
+        }
+        while scene.server.app.passwords.queue_length() == 0 {
+            std::thread::yield_now();
+        }
+        for _ in 0..20 {
+            statuses.push(sign_in(&scene, &scene.server.browser(), "other@example.com", PASSWORD));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(statuses, [303; 20]);
+}
+
+#[test]
+fn a_right_password_cannot_be_repeated_without_end() {
+    let scene = Scene::with(limited().env("SYMBOLON_RATE_LIMIT_LOGIN_SUCCESS", "3/m"));
+    let sign_in = |name: &str, password: &str| sign_in(&scene, &scene.server.browser(), name, password);
+    let right = || sign_in(&scene.demo.email, &scene.demo.password);
+    assert_eq!([right(), right(), right(), right()], [303, 303, 303, 429]);
+    assert_eq!(sign_in("other@example.com", PASSWORD), 303, "another account");
+    scene.server.clock.advance(Duration::from_secs(20));
+    assert_eq!(right(), 303);
+}
+
+#[test]
+fn beyond_the_number_of_sessions_the_oldest_ends() {
+    let scene = Scene::with(limited().env("SYMBOLON_RATE_LIMIT_LOGIN_SESSIONS", "2"));
+    let made = json!({ "user_id": "other" });
+    let made = scene.server.admin("POST", "/test/sessions", Some(made)).json();
+    let made = made["session_id"].as_str().expect("a session").to_owned();
+    let browsers: Vec<_> = (0..4)
+        .map(|_| {
+            scene.server.clock.advance(Duration::from_secs(1));
+            let browser = scene.server.browser();
+            assert_eq!(sign_in(&scene, &browser, "other@example.com", PASSWORD), 303);
+            browser.cookie("symbolon_session").expect("a session")
+        })
+        .collect();
+    let live: Vec<_> = browsers.iter().map(|cookie| scene.session_lives(cookie)).collect();
+    assert_eq!(live, [false, false, true, true]);
+    assert!(scene.session_lives(&made), "a session of the admin API is not counted");
+}

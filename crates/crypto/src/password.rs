@@ -90,6 +90,11 @@ impl PasswordPolicy {
         }))
     }
 
+    /// What a hash takes: its memory times the passes over it, in KiB. The time grows with it.
+    pub fn work_kib(&self) -> u64 {
+        u64::from(self.memory_kib) * u64::from(self.iterations)
+    }
+
     fn params(&self) -> Result<Params, PasswordError> {
         Params::new(self.memory_kib, self.iterations, self.parallelism, None)
             .map_err(|_| PasswordError::Costs)
@@ -134,6 +139,12 @@ impl PasswordHash {
     /// The PHC string, for the store.
     pub fn to_phc(&self) -> String {
         self.0.to_string()
+    }
+
+    /// What it takes to verify: its memory times the passes over it, in KiB. The time grows with it.
+    pub fn work_kib(&self) -> u64 {
+        // Costs that cannot be read were refused when it was parsed.
+        Params::try_from(&self.0).map_or(0, |params| u64::from(params.m_cost()) * u64::from(params.t_cost()))
     }
 
     /// Whether this is the password. Blocks.
@@ -247,6 +258,8 @@ mod tests {
         }
         let ruinous = REFERENCE.replace("m=65536", "m=4194304");
         assert_eq!(PasswordHash::parse(&ruinous).err(), Some(PasswordError::Costs));
+        assert_eq!(PasswordHash::parse(REFERENCE).unwrap().work_kib(), 2 * 65_536);
+        assert_eq!(PasswordPolicy::default().work_kib(), 2 * 19_456);
         assert_eq!(PasswordPolicy::new(8, 1000, 1), Err(PasswordError::Costs));
         assert_eq!(PasswordPolicy::new(1, 1, 1), Err(PasswordError::Costs));
     }

@@ -5,12 +5,14 @@
 //! queue [fairly](fair_queue), so that nobody's attempts keep others from signing in.
 
 mod fair_queue;
+mod floor;
 mod pool;
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::password::{self, PasswordError, PasswordPolicy};
@@ -25,6 +27,7 @@ use crate::http::Failure;
 use crate::rate_limit::{login_name, network};
 use crate::telemetry::MetricSource;
 pub use fair_queue::Lane;
+use floor::Floor;
 use pool::{Job, Pool};
 
 /// Too many passwords are waiting: 503 with Retry-After.
@@ -39,6 +42,19 @@ impl From<Busy> for Failure {
     fn from(busy: Busy) -> Self {
         Self::Unavailable { retry_after: busy.retry_after_seconds }
     }
+}
+
+/// A hash that costs too much to verify is not imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "password_hash takes {work_kib} KiB of memory times passes; at most {most_kib} KiB can be imported \
+     (argon2.import_work)"
+)]
+pub struct TooCostly {
+    /// What it takes.
+    pub work_kib: u64,
+    /// What may be imported.
+    pub most_kib: u64,
 }
 
 /// Verifies and makes password hashes. Dropping it ends the threads.
@@ -59,9 +75,18 @@ impl Passwords {
         let limit = config.queue.max(1);
         Self {
             pool: Pool::start(threads, limit),
-            hasher: Arc::new(Hasher::new(config.policy.clone(), random)),
+            hasher: Arc::new(Hasher::new(config, random)),
             lanes: RandomState::new(),
         }
+    }
+
+    /// Whether a hash may be imported: none may take longer to verify than an attempt is made to last.
+    ///
+    /// # Errors
+    /// [`TooCostly`]
+    pub fn check_import(&self, hash: &password::PasswordHash) -> Result<(), TooCostly> {
+        let (work_kib, most_kib) = (hash.work_kib(), self.hasher.most_work_kib);
+        if work_kib > most_kib { Err(TooCostly { work_kib, most_kib }) } else { Ok(()) }
     }
 
     /// The lane of an attempt: the login name as it was typed, and where it comes from.
@@ -73,7 +98,8 @@ impl Passwords {
     }
 
     /// Whether this is the password. `hash`: none for a user that does not exist or has no password; the answer is
-    /// no, and takes as long as for one who has.
+    /// no, and takes as long as for one who has. Whatever the hash costs, the answer takes as long as the costliest one
+    /// that may be imported, beside the time in the queue.
     ///
     /// # Errors
     /// [`Busy`]: the queue is full, or there was no memory for it.
@@ -84,7 +110,18 @@ impl Passwords {
         hash: Option<PasswordHash>,
     ) -> Result<bool, Busy> {
         let hasher = Arc::clone(&self.hasher);
-        self.run(lane, move || hasher.verify(&password, hash.as_ref())).await
+        let (right, took) = self
+            .run(lane, move || {
+                // The first attempt must not tell by its time what was not measured yet.
+                if !hasher.floor.is_measured() {
+                    hasher.verify_nobody(&password)?;
+                }
+                let (right, took) = timed(|| hasher.verify(&password, hash.as_ref()));
+                Ok((right?, took))
+            })
+            .await?;
+        tokio::time::sleep(self.hasher.floor.rest(took)).await;
+        Ok(right)
     }
 
     /// Hashes a password by the configured costs, with a fresh salt, in the lane of a sign-in.
@@ -185,23 +222,38 @@ impl<T: Send, W: FnOnce() -> Result<T, PasswordError> + Send> Job for Task<W, T>
     }
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "measures how long hashing takes, so that all attempts are answered as late"
+)]
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let begun = Instant::now();
+    let done = work();
+    (done, begun.elapsed())
+}
+
 /// The costs, the dummy, and where salts come from.
 struct Hasher {
     policy: PasswordPolicy,
+    most_work_kib: u64,
+    floor: Floor,
     dummy: Option<password::PasswordHash>,
     salts: Salts,
 }
 
 impl Hasher {
-    fn new(policy: PasswordPolicy, random: &dyn Random) -> Self {
+    fn new(config: &Argon2, random: &dyn Random) -> Self {
+        let policy = config.policy.clone();
         let dummy = policy.dummy_hash(random).ok();
-        Self { policy, dummy, salts: Salts::new(random) }
+        let most_work_kib = config.import_work_kib;
+        let floor = Floor::new(policy.work_kib(), most_work_kib);
+        Self { policy, most_work_kib, floor, dummy, salts: Salts::new(random) }
     }
 
     fn verify(&self, password: &SecretString, hash: Option<&PasswordHash>) -> Result<bool, PasswordError> {
         let parsed = hash.map(|hash| password::PasswordHash::parse(hash.expose())).transpose();
         match parsed {
-            Ok(Some(hash)) => hash.verify(password),
+            Ok(Some(hash)) => self.measured(hash.work_kib(), || hash.verify(password)),
             Ok(None) => self.verify_nobody(password),
             Err(error) => {
                 tracing::error!(target: "symbolon::password", %error, "a stored password hash cannot be used");
@@ -212,10 +264,16 @@ impl Hasher {
 
     /// Costs what a user's password costs, and is never right.
     fn verify_nobody(&self, password: &SecretString) -> Result<bool, PasswordError> {
-        match &self.dummy {
+        self.measured(self.policy.work_kib(), || match &self.dummy {
             Some(dummy) => dummy.verify(password).map(|_| false),
             None => self.policy.hash(password, &self.salts).map(|_| false),
-        }
+        })
+    }
+
+    fn measured<T>(&self, work_kib: u64, work: impl FnOnce() -> T) -> T {
+        let (done, took) = timed(work);
+        self.floor.note(work_kib, took);
+        done
     }
 
     fn hash(&self, password: &SecretString) -> Result<PasswordHash, PasswordError> {
@@ -258,7 +316,7 @@ mod tests {
     }
 
     fn passwords(queue: usize) -> Passwords {
-        let config = Argon2 { policy: cheap(), threads: Some(1), queue };
+        let config = Argon2 { import_work_kib: 64, policy: cheap(), threads: Some(1), queue };
         Passwords::new(&config, &SeededRandom::new(7))
     }
 
@@ -300,6 +358,30 @@ mod tests {
         let foreign =
             PasswordHash::new("$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW".into());
         assert!(!passwords.verify_own("abc".into(), Some(foreign)).await.unwrap());
+    }
+
+    /// Were it answered at once, the time would tell that there is such a user, and that the hash was imported.
+    #[tokio::test]
+    async fn a_cheap_hash_is_answered_as_late_as_the_costliest() {
+        let policy = PasswordPolicy::new(64, 1, 1).unwrap();
+        let config = Argon2 { import_work_kib: 4_096, policy, threads: Some(1), queue: 8 };
+        let passwords = Passwords::new(&config, &SeededRandom::new(7));
+        let hash = |memory| {
+            let policy = PasswordPolicy::new(memory, 1, 1).unwrap();
+            policy.hash(&"x".into(), &SeededRandom::new(1)).unwrap()
+        };
+        let (cheap, costliest) = (hash(8), hash(4_096));
+        let (_, took) = timed(|| costliest.verify(&"x".into()).unwrap());
+        for stored in [Some(cheap), None] {
+            let begun = tokio::time::Instant::now();
+            let stored = stored.map(|hash| PasswordHash::new(hash.to_phc()));
+            assert!(!passwords.verify_own("wrong".into(), stored).await.unwrap());
+            // Half: machines that run tests are busy.
+            assert!(begun.elapsed() >= took / 2, "{:?} of {took:?}", begun.elapsed());
+        }
+        assert_eq!(passwords.check_import(&costliest), Ok(()));
+        let refused = passwords.check_import(&hash(4_097)).unwrap_err().to_string();
+        assert!(refused.contains("4097 KiB") && refused.contains("argon2.import_work"), "{refused}");
     }
 
     #[tokio::test]

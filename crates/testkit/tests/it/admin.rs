@@ -6,7 +6,7 @@ use symbolon_testkit::{Answer, Browser, RelyingParty, TestServer, TokenSet, deco
 const NDJSON: &str = "application/x-ndjson";
 
 /// Sends lines; the answers, a line each.
-fn bulk(server: &TestServer, path: &str, lines: &[Value]) -> Vec<Value> {
+pub(crate) fn bulk(server: &TestServer, path: &str, lines: &[Value]) -> Vec<Value> {
     let body = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     ndjson(&raw_bulk(server, path, NDJSON, body.as_bytes()))
 }

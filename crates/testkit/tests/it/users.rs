@@ -3,6 +3,8 @@
 use serde_json::json;
 use symbolon_testkit::TestServer;
 
+use crate::admin::bulk;
+
 /// RFC 7396 2: a patch changes what it names, inside of objects too.
 #[test]
 fn a_patch_keeps_what_it_does_not_name() {
@@ -45,5 +47,32 @@ fn ids_that_a_url_would_lose_are_refused() {
         assert_eq!(server.admin("POST", "/users", Some(body)).status, 400, "{id}");
         let body = json!({ "client_id": id, "client_name": "x", "redirect_uris": ["https://x.example/"] });
         assert_eq!(server.admin("POST", "/clients", Some(body)).status, 400, "{id}");
+    }
+}
+
+/// A hash that takes long to check would be found by the time, and takes the thread from everybody else.
+#[test]
+fn a_hash_that_costs_too_much_is_not_imported() {
+    let server = TestServer::start();
+    let hash = |memory: u32, passes: u32| {
+        format!(
+            "$argon2id$v=19$m={memory},t={passes},p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
+        )
+    };
+    let user = |id: &str, hash: &str| json!({ "id": id, "preferred_username": id, "password_hash": hash });
+    let created = server.admin("POST", "/users", Some(user("cheap", &hash(64, 2))));
+    assert_eq!(created.status, 201, "{created:?}");
+    for costly in [hash(65_536, 3), hash(64, 60), hash(1 << 20, 3), hash(64, 1_000)] {
+        let answers = [
+            server.admin("POST", "/users", Some(user("costly", &costly))),
+            server.admin("POST", "/users/cheap/password", Some(json!({ "password_hash": costly }))),
+        ];
+        for answer in answers {
+            assert_eq!(answer.status, 400, "{answer:?}");
+            assert!(answer.body.contains("at most"), "{answer:?}");
+        }
+        let lines = bulk(&server, "/users/bulk", &[user("costly", &costly)]);
+        assert!(lines[0].to_string().contains("at most"), "{lines:?}");
+        assert_eq!(server.admin("GET", "/users/costly", None).status, 404);
     }
 }

@@ -104,13 +104,16 @@ async fn show(call: Call) -> Answer {
 /// The hash to store of what was given.
 ///
 /// # Errors
-/// 503 where too many passwords wait already.
+/// 503 where too many passwords wait already; 400 for a hash that costs too much to verify.
 pub(super) async fn hashed(call: &Call, given: GivenPassword) -> Result<Option<PasswordHash>, AdminError> {
     match given {
         GivenPassword::Plain(password) => {
             Ok(Some(call.app.passwords.hash(password).await.map_err(Failure::from)?))
         }
-        GivenPassword::Hash(hash) => Ok(Some(hash)),
+        GivenPassword::Hash(hash) => {
+            call.app.passwords.check_import(&hash).map_err(|error| AdminError::invalid(error.to_string()))?;
+            Ok(Some(PasswordHash::new(hash.to_phc())))
+        }
         GivenPassword::Absent => Ok(None),
     }
 }

@@ -1,12 +1,12 @@
 //! A user's record as JSON: read member by member, shown whole.
 
 use serde_json::{Map, Value};
-use symbolon_crypto::password;
+use symbolon_crypto::password::{self, PasswordError};
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::id::{UserId, is_dot_segment};
 use symbolon_protocol::time::Timestamp;
-use symbolon_protocol::user::{Address, PasswordHash, Profile, User};
+use symbolon_protocol::user::{Address, Profile, User};
 
 use super::super::error::AdminError;
 use super::super::fields::Fields;
@@ -31,7 +31,7 @@ pub(in crate::admin) enum GivenPassword {
     /// To be hashed.
     Plain(SecretString),
     /// Ready-made.
-    Hash(PasswordHash),
+    Hash(Box<password::PasswordHash>),
     /// None.
     Absent,
 }
@@ -102,7 +102,8 @@ pub(in crate::admin) fn password(fields: &mut Fields) -> Result<GivenPassword, A
             Ok(GivenPassword::Plain(plain))
         }
         (None, Some(hash)) => match password::PasswordHash::parse(hash.expose()) {
-            Ok(parsed) => Ok(GivenPassword::Hash(PasswordHash::new(parsed.to_phc()))),
+            Ok(parsed) => Ok(GivenPassword::Hash(Box::new(parsed))),
+            Err(error @ PasswordError::Costs) => Err(AdminError::invalid(format!("password_hash: {error}"))),
             Err(_) => Err(AdminError::invalid("password_hash is not an argon2 hash in PHC form")),
         },
         (None, None) => Ok(GivenPassword::Absent),

@@ -84,6 +84,18 @@ pub(crate) const SECTION: Section = Section {
         )
         .default("1")
         .doc("Lanes per password hash (p)."),
+        Key::new(
+            "argon2.import_work",
+            "SYMBOLON_ARGON2_IMPORT_WORK",
+            "--argon2-import-work",
+            Kind::Size { min: 64 << 10, max: 16 << 30 },
+        )
+        .unset("six times what the server's own hashes take")
+        .doc(
+            "Most that an imported hash may take: its memory times its passes. Every attempt is answered as late as if it \
+             had met a hash that takes this, so that the time does not tell whose hash was imported. Never less than \
+             the server's own hashes take.",
+        ),
         Key::new("argon2.threads", "SYMBOLON_ARGON2_THREADS", "--argon2-threads", Kind::Count { min: 1, max: 1024 })
             .unset("half of the cores, at least one")
             .doc("Threads that hash passwords, so that logins never starve the other endpoints."),
@@ -120,6 +132,8 @@ pub struct Argon2 {
     pub threads: Option<usize>,
     /// Passwords that may wait.
     pub queue: usize,
+    /// The most that an imported hash may take: memory times passes, in KiB.
+    pub import_work_kib: u64,
 }
 
 /// More than a /8 of IPv4 or a /32 of IPv6 is no proxy of one's own.
@@ -268,8 +282,13 @@ fn argon2(reader: &mut Reader) -> Argon2 {
             "Password hashes of so little memory and so few passes are cheap to guess.",
         );
     }
+    let import_work_kib = match reader.optional_size("argon2.import_work") {
+        Some(bytes) => (bytes / 1024).max(policy.work_kib()),
+        None => 6 * policy.work_kib(),
+    };
     Argon2 {
         policy,
+        import_work_kib,
         threads: reader.optional_count("argon2.threads").and_then(|n| usize::try_from(n).ok()),
         queue: reader.small_count("argon2.queue"),
     }

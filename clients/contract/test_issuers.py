@@ -6,7 +6,7 @@ import pytest
 
 from scripts import ISSUER, LOAD_TEST_CLIENT, Authorization, Client, admin, create_session, send
 
-COOKIE = "__Secure-symbolon_session_acme"
+COOKIE = "__Host-symbolon_session_acme"
 
 
 class Acme:
@@ -61,10 +61,10 @@ def test_its_keys_are_its_own():
     assert own and first and not own & first
 
 
-def test_its_cookie_stays_under_its_path(acme):
+def test_its_cookie_is_its_own_by_name(acme):
     value = acme.made_session["cookie_value"]
     assert value.startswith(f"{COOKIE}={acme.session};")
-    assert "Path=/acme;" in value
+    assert "Path=/;" in value
 
 
 def test_tokens_of_the_other(acme, client, user):

@@ -115,11 +115,10 @@ fn error() -> ErrorPage {
         issuer_name: Some("Symbolon".into()),
         status: 400,
         error: "invalid_request".into(),
-        description: "The redirect_uri is not registered for this client.".into(),
+        description: "redirect_uri is not registered for this client: https://shop.example/back".into(),
         request_id: "01JD4V2M8QK3W6".into(),
-        hint: Some(
-            "If you are the developer: register the exact redirect URI, character for character.".into(),
-        ),
+        client_name: Some("Example Shop".into()),
+        client_uri: Some("https://shop.example".into()),
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) static ENGLISH: Texts = Texts {
     consent_title: Phrase("Allow {}?"),
     consent_asks: Phrase("{} would like to:"),
     consent_signed_in: Phrase("Signed in as {}"),
+    consent_not_you: "Not you?",
     consent_redirect: Phrase("You will be taken to {}."),
     consent_allow: "Allow",
     consent_deny: "Deny",
@@ -44,6 +45,13 @@ pub(crate) static ENGLISH: Texts = Texts {
     error_not_found: "There is nothing here",
     error_busy: "Please try again in a moment",
     error_server: "Something went wrong on our side",
+    error_hint_client: Phrase(
+        "Go back to {} and begin again. If this happens again, tell the people who run it what is written below.",
+    ),
+    error_hint_request: "Go back to the application that sent you here and begin again. If this happens again, tell the \
+                         people who run it what is written below.",
+    error_hint_wait: "Wait a moment, then reload this page.",
+    error_hint_server: "Try again in a moment. If this goes on, tell the people who run this service what is written below.",
     error_code: "Error",
     error_request_id: "Request",
 

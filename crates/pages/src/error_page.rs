@@ -3,7 +3,7 @@
 use askama::Template;
 
 use crate::Language;
-use crate::page::page;
+use crate::page::{is_linkable, page};
 
 /// Parameters whose names look like words.
 const PLAIN_PARAMETERS: [&str; 10] =
@@ -26,8 +26,10 @@ pub struct ErrorPage {
     pub description: String,
     /// What finds the request in the log; empty where it has no id.
     pub request_id: String,
-    /// What may be done about it.
-    pub hint: Option<String>,
+    /// The application that sent the person here, where it is known.
+    pub client_name: Option<String>,
+    /// Its home page: the way back; linked only if it is a web page or an app's private-use scheme.
+    pub client_uri: Option<String>,
 }
 
 impl ErrorPage {
@@ -39,6 +41,22 @@ impl ErrorPage {
             500.. => texts.error_server,
             _ => texts.error_request,
         }
+    }
+
+    /// What the person can do about it.
+    fn hint(&self) -> Option<String> {
+        let texts = self.t();
+        match (self.status, &self.client_name) {
+            (404, _) => None,
+            (429 | 503, _) => Some(texts.error_hint_wait.to_owned()),
+            (500.., _) => Some(texts.error_hint_server.to_owned()),
+            (_, Some(client)) => Some(texts.error_hint_client.with(client)),
+            (_, None) => Some(texts.error_hint_request.to_owned()),
+        }
+    }
+
+    fn link(&self) -> Option<&str> {
+        self.client_uri.as_deref().filter(|uri| is_linkable(uri))
     }
 
     /// Whether the description begins with a word: the name of a parameter is written as it is, also at the beginning.

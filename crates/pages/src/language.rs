@@ -95,11 +95,12 @@ texts! {
     &'static str {
         login_title, username, password, sign_in, cancel,
         login_invalid_credentials, login_busy, login_expired, one_second,
-        consent_allow, consent_deny,
+        consent_allow, consent_deny, consent_not_you,
         scope_openid, scope_profile, scope_email, scope_address, scope_phone, scope_offline_access,
         logout_title, logout_question, logout_confirm, logout_cancel,
         logged_out_title, logged_out_text,
         error_request, error_not_found, error_busy, error_server, error_code, error_request_id,
+        error_hint_request, error_hint_wait, error_hint_server,
         form_post_title, form_post_text, form_post_button,
         index_text, index_issuer, index_discovery,
         silent_title,
@@ -107,6 +108,6 @@ texts! {
     Phrase {
         login_continue, login_too_many_attempts, seconds, minutes,
         consent_title, consent_asks, consent_signed_in, consent_redirect,
-        logout_client, logout_signed_in, logged_out_return,
+        logout_client, logout_signed_in, logged_out_return, error_hint_client,
     }
 }

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | all | `style-src 'self'; img-src 'self' data:` |
 //! | all but [`SilentCallbackPage`] | `frame-ancestors 'none'` |
-//! | [`LoginPage`], [`ConsentPage`], [`LogoutPage`] | no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
+//! | [`LoginPage`], [`ConsentPage`], [`LogoutPage`] | `script-src 'self'`; no `form-action`: browsers apply it to the redirects after a form too, also those that the client makes |
 //! | [`FormPostPage`] | `script-src 'self'`, no `form-action` |
 //! | [`WalkThroughPage`] | `script-src 'self'; connect-src 'self' ISSUER; frame-src 'self' ISSUER` |
 //! | [`SilentCallbackPage`] | `script-src 'self'; frame-ancestors 'self'` |

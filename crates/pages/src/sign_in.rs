@@ -101,7 +101,7 @@ impl ScopeView {
     }
 }
 
-/// Asks whether a client may have what it asks for (`POST action` with `decision` = `allow` or `deny`,
+/// Asks whether a client may have what it asks for (`POST action` with `decision` = `allow`, `deny` or `switch` (to sign in as somebody else),
 /// `transaction`, `csrf_token`).
 #[derive(Template)]
 #[template(path = "consent.html")]

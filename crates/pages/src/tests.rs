@@ -94,7 +94,8 @@ fn pages() -> Vec<(&'static str, String)> {
         error: HOSTILE.into(),
         description: HOSTILE.into(),
         request_id: HOSTILE.into(),
-        hint: Some(HOSTILE.into()),
+        client_name: Some(HOSTILE.into()),
+        client_uri: Some(HOSTILE.into()),
     };
     let index = IndexPage {
         language: Language::English,
@@ -365,9 +366,19 @@ fn an_error_says_nothing_twice_and_nothing_empty() {
         let (description, request_id) = (description.to_owned(), request_id.to_owned());
         let error = "not_found".to_owned();
         let language = Language::English;
-        ErrorPage { language, issuer_name: None, status: 404, error, description, request_id, hint: None }
-            .render()
-            .unwrap()
+        let (issuer_name, client_name, client_uri) = (None, None, None);
+        ErrorPage {
+            language,
+            issuer_name,
+            status: 404,
+            error,
+            description,
+            request_id,
+            client_name,
+            client_uri,
+        }
+        .render()
+        .unwrap()
     };
     let bare = page("there is nothing here", "");
     assert!(!bare.contains("id=\"description\"") && !bare.contains("id=\"request-id\""));

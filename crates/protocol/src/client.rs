@@ -191,6 +191,16 @@ impl Client {
         self.token_endpoint_auth_method == TokenEndpointAuthMethod::None
     }
 
+    /// Its name for people.
+    pub fn display_name(&self) -> &str {
+        if self.client_name.is_empty() { self.client_id.as_str() } else { &self.client_name }
+    }
+
+    /// A text that it registered to be shown, such as `client_uri`.
+    pub fn displayed(&self, member: &str) -> Option<String> {
+        self.display.get(member)?.as_str().map(str::to_owned)
+    }
+
     /// Whether it registered a grant type.
     pub fn may_use(&self, grant: GrantType) -> bool {
         self.grant_types.contains(&grant)

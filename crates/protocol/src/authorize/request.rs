@@ -12,6 +12,9 @@ use crate::settings::IssuerSettings;
 /// The longest `nonce` that is kept, in bytes.
 const MAX_NONCE: usize = 2048;
 
+/// How much of a refused `redirect_uri` is shown, in characters.
+const LONGEST_SHOWN: usize = 200;
+
 /// How the answer reaches the client (OAuth 2.0 Multiple Response Types 2.1, OAuth 2.0 Form Post Response Mode).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ResponseMode {
@@ -263,12 +266,21 @@ fn redirect_uri<'p>(sent: &Sent<'p>, client: &Client) -> Result<&'p str, OAuthEr
         Given::Repeated(_) => return Err(params::repeated("redirect_uri")),
     };
     if !redirect_uri::is_registered(&client.redirect_uris, uri) {
-        return Err(OAuthError::invalid_request("redirect_uri is not registered for this client"));
+        return Err(not_registered(uri));
     }
     Ok(uri)
 }
 
 /// The mode that was asked for. A form can be posted to a web server only (OAuth 2.0 Form Post Response Mode 2).
+/// Names the URI, because whoever set the client up has to see what it sends. It is shown to people: cut to a length that a
+/// page can hold, and to the characters of an `error_description` (RFC 6749 4.1.2.1).
+fn not_registered(uri: &str) -> OAuthError {
+    let is_shown = |c: char| matches!(c, ' '..='~') && c != '"' && c != '\\';
+    let shown: String = uri.chars().map(|c| if is_shown(c) { c } else { '?' }).take(LONGEST_SHOWN).collect();
+    let description = format!("redirect_uri is not registered for this client: {shown}");
+    OAuthError::with(ErrorCode::InvalidRequest, description)
+}
+
 fn response_mode(sent: &Sent<'_>, redirect_uri: &str) -> Result<ResponseMode, OAuthError> {
     match sent.response_mode.value().map(ResponseMode::parse) {
         None => Ok(ResponseMode::default()),

@@ -164,7 +164,11 @@ impl AuthorizationAttempt<'_> {
         let settings = issuer.settings.load();
         let request = match AuthorizationRequest::check(&params, &client, &settings) {
             Ok(request) => request,
-            Err(Rejection::Page(error)) => return Err(error.into()),
+            Err(Rejection::Page(error)) => {
+                let reason = &*error.description;
+                tracing::warn!(target: "symbolon::request", client_id = %client.client_id, reason, "refused on a page");
+                return Err(error.into());
+            }
             Err(Rejection::Redirect(to, error)) => {
                 return self.error(response::error(&to, &error, &issuer.url), &error);
             }

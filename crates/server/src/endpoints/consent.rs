@@ -16,9 +16,9 @@ use url::Url;
 
 use super::authorize::{Page, go_on, refuse};
 use super::interaction::{
-    Interaction, PendingAuthorization, RequestingClient, address, fits_address, issuer_name, session_of,
-    to_root,
+    Interaction, PendingAuthorization, RequestingClient, address, fits_address, session_of, to_root,
 };
+use super::login;
 use crate::http::csrf::Purpose;
 use crate::http::{Call, Context, Failure, Policy, html, redirect, session_cookie};
 
@@ -74,10 +74,10 @@ async fn page(
     let describe = |name: &str| ScopeView { name: name.to_owned(), description: String::new() };
     let page = ConsentPage {
         language: Language::English,
-        issuer_name: issuer_name(context),
-        client_name: client.name(),
-        client_uri: client.shown("client_uri"),
-        client_logo: client.shown("logo_uri"),
+        issuer_name: context.issuer.display_name().to_owned(),
+        client_name: client.client.display_name().to_owned(),
+        client_uri: client.client.displayed("client_uri"),
+        client_logo: client.client.displayed("logo_uri"),
         redirect_host: host(&client.redirect_uri),
         user_name: user_name(context, session).await?,
         scopes: interaction.pending.scopes.iter().flat_map(Scope::iter).map(describe).collect(),
@@ -125,7 +125,9 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     match params.get("decision")? {
         Some("allow") => allow(call, interaction, (id, &session)).await,
         Some("deny") => deny(call, &interaction.pending, &session).await,
-        _ => Err(OAuthError::invalid_request("decision must be allow or deny").into()),
+        // The page is in front of somebody else than the session is of.
+        Some("switch") => login::show_to_another(&call.context, interaction).await,
+        _ => Err(OAuthError::invalid_request("decision must be allow, deny or switch").into()),
     }
 }
 

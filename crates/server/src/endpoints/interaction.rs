@@ -149,11 +149,17 @@ impl<P: Pending> Interaction<P> {
         let mut open = Self { form_id: id.clone(), id, begun_at, session_route, browser, pending };
         if !is_here || !is_recent(begun_at, now) {
             open.pending.forget(is_here.then_some(now));
-            open.id = random::base64url::<ID>(&*app.random);
-            open.begun_at = now;
-            open.session_route = app.store.place(Kind::Session);
+            open.begin_anew(context);
         }
         Ok(open)
+    }
+
+    /// Begins the same once more, as another interaction: one that opens sessions of its own.
+    fn begin_anew(&mut self, context: &Context) {
+        let Context { app, .. } = context;
+        self.id = random::base64url::<ID>(&*app.random);
+        self.begun_at = app.now();
+        self.session_route = app.store.place(Kind::Session);
     }
 
     /// The interaction, for the parameter `transaction`.
@@ -204,6 +210,12 @@ impl<P: Pending> Interaction<P> {
 }
 
 impl Interaction<PendingAuthorization> {
+    /// Begins the same once more for somebody else: nothing that was proven counts.
+    pub(super) fn begin_for_another(&mut self, context: &Context) {
+        self.pending.forget(None);
+        self.begin_anew(context);
+    }
+
     /// The id of the session that a user opens in this interaction. It is derived, not drawn: however often the form is
     /// sent, twice at once or once more by Back, the interaction opens one session for a user and no more, and nothing has
     /// to be stored to know that.
@@ -284,27 +296,6 @@ impl RequestingClient {
         };
         Ok(Self { client, redirect_uri, login_hint })
     }
-
-    /// The name to show.
-    pub(super) fn name(&self) -> String {
-        name(&self.client)
-    }
-
-    /// A URI that the client registered to be shown.
-    pub(super) fn shown(&self, member: &str) -> Option<String> {
-        self.client.display.get(member)?.as_str().map(str::to_owned)
-    }
-}
-
-/// A client's name for people.
-pub(super) fn name(client: &Client) -> String {
-    if client.client_name.is_empty() { client.client_id.to_string() } else { client.client_name.clone() }
-}
-
-/// The provider's name for people: its URL without the scheme.
-pub(super) fn issuer_name(context: &Context) -> String {
-    let url = &context.issuer.url;
-    url.split_once("://").map_or(&**url, |(_, rest)| rest).to_owned()
 }
 
 /// The client that an authorization request names.

@@ -18,8 +18,7 @@ use symbolon_store::shard::{Kind, sid_of};
 
 use super::authorize::{Page, go_on, refuse};
 use super::interaction::{
-    Interaction, PendingAuthorization, RequestingClient, address, fits_address, issuer_name, session_of,
-    to_root,
+    Interaction, PendingAuthorization, RequestingClient, address, fits_address, session_of, to_root,
 };
 use super::{logout, session_quota};
 use crate::http::csrf::Purpose;
@@ -51,6 +50,20 @@ pub(super) async fn ask(
     Ok(response)
 }
 
+/// The page for somebody else than the one who is signed in: shown at once, because a look at its address would lead that
+/// one on.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn show_to_another(
+    context: &Context,
+    mut interaction: Interaction<PendingAuthorization>,
+) -> Result<Response, Failure> {
+    interaction.begin_for_another(context);
+    let client = RequestingClient::of(context, &interaction.pending).await?;
+    page(context, &interaction, &client, None, None)
+}
+
 /// `GET /login`: the page, unless the person need not sign in any more (Back, a bookmark, another tab).
 ///
 /// # Errors
@@ -77,10 +90,10 @@ fn page(
     let action = address(context, PATH, &sealed);
     let page = LoginPage {
         language: Language::English,
-        issuer_name: issuer_name(context),
-        client_name: client.name(),
-        client_uri: client.shown("client_uri"),
-        client_logo: client.shown("logo_uri"),
+        issuer_name: context.issuer.display_name().to_owned(),
+        client_name: client.client.display_name().to_owned(),
+        client_uri: client.client.displayed("client_uri"),
+        client_logo: client.client.displayed("logo_uri"),
         cancel_action: action.clone(),
         action,
         transaction: sealed,

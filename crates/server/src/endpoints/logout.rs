@@ -17,7 +17,7 @@ use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::Durable;
 
 use super::consent::user_name;
-use super::interaction::{self, Interaction, PendingLogout, issuer_name, session_of};
+use super::interaction::{Interaction, PendingLogout, session_of};
 use crate::app::App;
 use crate::http::csrf::Purpose;
 use crate::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
@@ -44,7 +44,7 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
     match (decision, session) {
         (LogoutDecision::Refuse(error), _) => Err(error.into()),
         (LogoutDecision::Ask { redirect }, Some((_, session))) => {
-            let client_name = client.as_deref().map(interaction::name);
+            let client_name = client.as_deref().map(|client| client.display_name().to_owned());
             let pending = PendingLogout { sid: session.sid.clone(), client_name, redirect };
             ask(context, Interaction::begin(context, received, pending), &session).await
         }
@@ -85,7 +85,7 @@ async fn ask(
     interaction.pending.sid = session.sid.clone();
     let page = LogoutPage {
         language: Language::English,
-        issuer_name: issuer_name(context),
+        issuer_name: context.issuer.display_name().to_owned(),
         user_name: Some(user_name(context, session).await?),
         client_name: interaction.pending.client_name.clone(),
         action: format!("{}{CONFIRM}", context.issuer.prefix),
@@ -204,9 +204,9 @@ fn signed_out(call: &Call, to: Option<String>, has_ended: bool) -> Result<Respon
         None => {
             let page = LoggedOutPage {
                 language: Language::English,
-                issuer_name: issuer_name(&call.context),
-                return_uri: None,
-                client_name: None,
+                issuer_name: call.context.issuer.display_name().to_owned(),
+                return_uri: call.client.as_deref().and_then(|client| client.displayed("client_uri")),
+                client_name: call.client.as_deref().map(|client| client.display_name().to_owned()),
             };
             let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
             html(StatusCode::OK, page, &Policy::default())

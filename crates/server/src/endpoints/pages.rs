@@ -13,7 +13,6 @@ use symbolon_protocol::discovery;
 use symbolon_protocol::params::Params;
 use url::form_urlencoded;
 
-use super::interaction::issuer_name;
 use crate::config::Mode;
 use crate::demo::{self, Demo};
 use crate::http::{Call, Context, Failure, Framing, Policy, html};
@@ -87,7 +86,7 @@ pub(super) async fn root(call: &mut Call) -> Result<Response, Failure> {
 fn index(context: &Context) -> Result<Response, Failure> {
     let page = IndexPage {
         language: Language::English,
-        issuer_name: issuer_name(context),
+        issuer_name: context.issuer.display_name().to_owned(),
         issuer: context.issuer.url.to_string(),
         discovery_uri: format!("{}/.well-known/openid-configuration", context.issuer.url),
     };

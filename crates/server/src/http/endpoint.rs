@@ -18,6 +18,7 @@ use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
 use symbolon_store::Durable;
 
+use super::failure::ErrorAbout;
 use super::{Context, Failure, cors, is_form, read_form};
 use crate::issuer::IssuerState;
 use crate::rate_limit::EndpointClass;
@@ -209,7 +210,12 @@ impl Call {
         };
         let mut response = handled.unwrap_or_else(|failure| match endpoint.failures {
             Failures::Json => failure.into_json(),
-            Failures::Page => failure.into_page(&received.headers, Some(context.id.to_string())),
+            Failures::Page => failure.into_page(&ErrorAbout {
+                headers: &received.headers,
+                request_id: Some(context.id.to_string()),
+                issuer_name: Some(context.issuer.display_name().to_owned()),
+                client: client.as_deref(),
+            }),
         });
         match endpoint.cors {
             Cors::None => {}

@@ -4,6 +4,7 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use symbolon_pages::{ErrorPage, Language};
+use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_store::StoreError;
 
@@ -62,6 +63,25 @@ impl From<StoreError> for Failure {
             StoreError::Conflict => Self::Unavailable { retry_after: 1 },
             StoreError::Failed(reason) => Self::Internal(reason),
         }
+    }
+}
+
+/// What the page of a failure is about.
+pub struct ErrorAbout<'a> {
+    /// The headers of the request.
+    pub headers: &'a HeaderMap,
+    /// The request's id, as the log has it.
+    pub request_id: Option<String>,
+    /// The provider's name, where a request is for an issuer.
+    pub issuer_name: Option<String>,
+    /// The client that sent the person here, where it is known.
+    pub client: Option<&'a Client>,
+}
+
+impl<'a> ErrorAbout<'a> {
+    /// A request of which nothing more is known.
+    pub const fn request(headers: &'a HeaderMap) -> Self {
+        Self { headers, request_id: None, issuer_name: None, client: None }
     }
 }
 
@@ -147,20 +167,21 @@ impl Failure {
         self.finish(response, code)
     }
 
-    /// As a page where the browser prefers one, else as JSON. `request_id`: as the log has it.
-    pub fn into_page(self, headers: &HeaderMap, request_id: Option<String>) -> Response {
-        if !prefers_html(headers) {
+    /// As a page where the browser prefers one, else as JSON.
+    pub fn into_page(self, about: &ErrorAbout<'_>) -> Response {
+        if !prefers_html(about.headers) {
             return self.into_json();
         }
         let (status, code, description) = self.parts();
         let page = ErrorPage {
             language: Language::English,
-            issuer_name: None,
+            issuer_name: about.issuer_name.clone(),
             status: status.as_u16(),
             error: code.to_owned(),
             description: description.to_owned(),
-            request_id: request_id.unwrap_or_default(),
-            hint: None,
+            request_id: about.request_id.clone().unwrap_or_default(),
+            client_name: about.client.map(|client| client.display_name().to_owned()),
+            client_uri: about.client.and_then(|client| client.displayed("client_uri")),
         };
         match page.render() {
             Ok(page) => self.finish(html(status, page, &Policy::default()), code),

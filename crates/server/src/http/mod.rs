@@ -19,9 +19,9 @@ pub(crate) use cookie::session_of;
 pub use cookie::{cookies, remove_cookie, session_cookie, set_cookie};
 pub use cors::preflight;
 pub use endpoint::{Answer, Call, Cors, Endpoint, Failures, Form, Handler, Limit, Received};
-pub use failure::Failure;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use failure::prefers_html;
+pub use failure::{ErrorAbout, Failure};
 pub use form::{BodyLimits, is_form, read_body, read_form};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use host::host;

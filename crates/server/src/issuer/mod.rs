@@ -56,6 +56,11 @@ pub struct IssuerState {
 }
 
 impl IssuerState {
+    /// Its name for people: its URL without the scheme.
+    pub fn display_name(&self) -> &str {
+        self.url.split_once("://").map_or(&*self.url, |(_, rest)| rest)
+    }
+
     /// Whether it is served by https, and its cookies can be `Secure`.
     pub fn is_https(&self) -> bool {
         self.url.starts_with("https://")

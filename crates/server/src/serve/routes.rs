@@ -15,7 +15,7 @@ use tower::Service;
 use crate::admin;
 use crate::app::App;
 use crate::endpoints;
-use crate::http::{Answer, Context, Cors, Endpoint, Failure, preflight};
+use crate::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, preflight};
 use crate::telemetry::{Endpoint as Label, RequestFacts};
 
 /// A listener's routes, as a connection calls them: with the request's context, if its issuer is known.
@@ -102,7 +102,7 @@ fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<B
         preflight(request.headers())
     } else {
         // RFC 9110 15.5.6: the answer MUST say which methods there are.
-        let mut refused = Failure::MethodNotAllowed.into_page(request.headers(), None);
+        let mut refused = Failure::MethodNotAllowed.into_page(&ErrorAbout::request(request.headers()));
         if let Ok(allow) = HeaderValue::try_from(endpoints::methods(endpoint.path)) {
             refused.headers_mut().insert(header::ALLOW, allow);
         }
@@ -135,12 +135,12 @@ pub fn management_router(app: &Arc<App>) -> Router {
 
 async fn not_found(context: Context, headers: http::HeaderMap) -> Response {
     drop(context);
-    Failure::NotFound.into_page(&headers, None)
+    Failure::NotFound.into_page(&ErrorAbout::request(&headers))
 }
 
 /// RFC 9110 15.5.6: the router adds `Allow`.
 async fn method_not_allowed(headers: http::HeaderMap) -> Response {
-    Failure::MethodNotAllowed.into_page(&headers, None)
+    Failure::MethodNotAllowed.into_page(&ErrorAbout::request(&headers))
 }
 
 async fn metrics(context: Context) -> Response {

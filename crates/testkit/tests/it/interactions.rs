@@ -256,3 +256,42 @@ fn a_user_deactivated_meanwhile_is_not_led_on() {
     let again = Scene::sign_in(&browser, &page, "other@example.com", PASSWORD);
     assert_eq!(again.status, 403, "{again:?}");
 }
+
+#[test]
+fn the_consent_page_lets_somebody_else_sign_in() {
+    let scene = Scene::new();
+    let browser = scene.server.browser();
+    let request = scene.rp.authorization_request();
+    let page = scene.at_login(&browser, &request);
+    let signed_in = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
+    let first = browser.cookie("symbolon_session").unwrap();
+    let consent = Scene::to_consent(&browser, &signed_in);
+    let login = Scene::decide(&browser, &consent, "switch");
+    assert!(login.status == 200 && login.body.contains("form class=\"stack\" id=\"login\""), "{login:?}");
+    let signed_in = Scene::sign_in(&browser, &login, "other@example.com", PASSWORD);
+    assert!(!scene.session_lives(&first));
+    let consent = Scene::to_consent(&browser, &signed_in);
+    assert!(consent.body.contains("other@example.com"), "{consent:?}");
+    assert!(Scene::decide(&browser, &consent, "allow").redirected("code").is_some());
+}
+
+#[test]
+fn an_error_page_names_the_application_and_leads_back() {
+    let server = symbolon_testkit::TestServer::start();
+    let client =
+        serde_json::json!({ "client_name": "Example Shop", "client_uri": "https://shop.example/home" });
+    let rp = symbolon_testkit::RelyingParty::register(&server, client);
+    let foreign = rp.authorization_request().without("redirect_uri");
+    let foreign = foreign.with("redirect_uri", "https://evil.example/<b>callback");
+    let page = server.browser().get_with(&foreign.path(), &STYLED);
+    assert_eq!(page.status, 400);
+    for part in [
+        "Go back to Example Shop and begin again.",
+        "href=\"https://shop.example/home\"",
+        "https://evil.example/&#60;b&#62;callback",
+    ] {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    let nobody = server.browser().get_with("/authorize?client_id=nobody", &STYLED);
+    assert!(nobody.body.contains("Go back to the application that sent you here"), "{}", nobody.body);
+}

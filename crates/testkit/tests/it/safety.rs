@@ -145,12 +145,12 @@ fn a_full_queue_of_passwords_answers_503_and_the_rest_goes_on() {
     let enough = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _until_here = Enough(&enough);
-        // Three who always want a password hashed, where one is at work and one may wait.
+        // Three more who try the same account from the same address, where one is at work and one may wait: their turns
+        // come after one another, so that the latest is refused.
         for _ in 0..3 {
             scope.spawn(|| {
                 while !enough.load(Ordering::Relaxed) {
-                    let hash = scene.server.app.passwords.hash("somebody's".into());
-                    let _ = scene.server.block_on(hash);
+                    attempt();
                 }
             });
         }

@@ -47,6 +47,8 @@ events! {
     ConsentDenied => "consent.denied", true;
     /// A client's first grant in a session.
     GrantBegun => "grant.begun", true;
+    /// What a user allowed a client ended before its time.
+    GrantEnded => "grant.ended", true;
     /// A code came twice.
     CodeReplayed => "code.replayed", true;
     /// A refresh-token family began.

@@ -178,12 +178,27 @@ pub struct Lineage {
     pub user: Option<UserId>,
     /// The client that the token was issued to.
     pub client: Option<ClientId>,
-    /// Compared with the not-before of session, user, client and issuer: the grant's birth, else the token's `iat`.
+    /// The client whose grant it is, where token exchange gave the token to another: its end ends the token too.
+    pub grantor: Option<ClientId>,
+    /// Compared with the not-before of session, user, consent, client and issuer: the grant's birth, else the token's
+    /// `iat`.
     pub born: Timestamp,
     /// When the access token in question was issued (`iat`): none is accepted from before the store's epoch, which a
     /// restored backup begins. None where no access token is in question: codes do not survive a restart anyway, and
     /// families go on across epochs, by the version in the refresh token.
     pub issued: Option<Timestamp>,
+}
+
+impl Lineage {
+    /// The clients whose end ends the token.
+    pub fn clients(&self) -> impl Iterator<Item = &ClientId> {
+        self.client.iter().chain(&self.grantor)
+    }
+
+    /// Who allowed which client the grant: withdrawing that consent ends the token. None where a client acts for itself.
+    pub fn consent(&self) -> Option<(&UserId, &ClientId)> {
+        self.user.as_ref().zip(self.grantor.as_ref().or(self.client.as_ref()))
+    }
 }
 
 #[cfg(test)]

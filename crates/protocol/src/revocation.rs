@@ -29,6 +29,9 @@ pub enum Target {
     Client(ClientId),
     /// Every token of the issuer born up to [`Tombstone::not_before`].
     Issuer,
+    /// Every token of what a user allowed a client, born up to [`Tombstone::not_before`]; what others got for one of
+    /// them by token exchange too. The user is named as the lineage names them.
+    Consent(UserId, ClientId),
 }
 
 /// A durable mark that something ended.
@@ -56,7 +59,7 @@ impl Tombstone {
         Self { target: Target::Grant(grant), slot, not_before: Timestamp::FOREVER, expires_at }
     }
 
-    /// A tombstone that ends what was born up to now: a session, a user, a client or the issuer.
+    /// A tombstone that ends what was born up to now: a session, a user, a consent, a client or the issuer.
     pub fn up_to(target: Target, slot: Slot, now: Timestamp, expires_at: Timestamp) -> Self {
         Self { target, slot: slot.number(), not_before: now, expires_at }
     }
@@ -77,6 +80,18 @@ impl Tombstone {
     pub fn user(issuer: &IssuerId, user: UserId, now: Timestamp, longest: Duration) -> Self {
         let slot = Slot::of(issuer, user.as_str());
         Self::up_to(Target::User(user), slot, now, now + longest)
+    }
+
+    /// A tombstone for everything that a user allowed a client. It lives in the user's slot, as their grants do.
+    pub fn consent(
+        issuer: &IssuerId,
+        user: UserId,
+        client: ClientId,
+        now: Timestamp,
+        longest: Duration,
+    ) -> Self {
+        let slot = Slot::of(issuer, user.as_str());
+        Self::up_to(Target::Consent(user, client), slot, now, now + longest)
     }
 
     /// A tombstone for everything issued to a client.

@@ -190,6 +190,7 @@ impl Session {
             session: Some(self.sid.clone()),
             user: Some(self.user.clone()),
             client: None,
+            grantor: None,
             born: self.created_at,
             issued: None,
         }

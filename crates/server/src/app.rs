@@ -279,13 +279,7 @@ impl App {
         token: &VerifiedToken,
         durable: &mut Durable,
     ) -> Result<bool, StoreError> {
-        if self.store.revoked(&issuer.id, &token.lineage).await?.take(durable) {
-            return Ok(true);
-        }
-        match &token.grantor {
-            Some(grantor) => Ok(self.store.revoked(&issuer.id, grantor).await?.take(durable)),
-            None => Ok(false),
-        }
+        Ok(self.store.revoked(&issuer.id, &token.lineage).await?.take(durable))
     }
 
     /// Takes over a configuration that was read again.

@@ -23,8 +23,6 @@ pub struct VerifiedToken {
     pub claims: AccessToken,
     /// What ends it.
     pub lineage: Lineage,
-    /// What ends it beside: the client whose grant an exchanged token came from.
-    pub grantor: Option<Lineage>,
     kid: String,
 }
 
@@ -68,8 +66,8 @@ fn verify(issuer: &IssuerState, token: &str) -> Option<VerifiedToken> {
     if claims.iss != *issuer.url {
         return None;
     }
-    let (lineage, grantor) = (claims.lineage(&issuer.id), claims.grantor_lineage(&issuer.id));
-    Some(VerifiedToken { claims, lineage, grantor, kid })
+    let lineage = claims.lineage(&issuer.id);
+    Some(VerifiedToken { claims, lineage, kid })
 }
 
 /// The subject of an ID token of this issuer, expired or not: a hint, never a proof (OpenID Connect Core 3.1.2.1).

@@ -9,7 +9,7 @@ use parking_lot::{RwLock, RwLockReadGuard};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use symbolon_protocol::grant::Lineage;
-use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::revocation::{Target, Tombstone};
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::Revocations;
@@ -28,6 +28,7 @@ enum TargetKind {
     User = b'u',
     Client = b'c',
     Issuer = b'i',
+    Consent = b'a',
 }
 
 fn split(target: &Target) -> (TargetKind, Cow<'_, str>) {
@@ -38,7 +39,13 @@ fn split(target: &Target) -> (TargetKind, Cow<'_, str>) {
         Target::User(user) => (TargetKind::User, user.as_str().into()),
         Target::Client(client) => (TargetKind::Client, client.as_str().into()),
         Target::Issuer => (TargetKind::Issuer, "".into()),
+        Target::Consent(user, client) => (TargetKind::Consent, consent_id(user, client).into()),
     }
+}
+
+/// The text of a consent in keys. Neither id has a space.
+fn consent_id(user: &UserId, client: &ClientId) -> String {
+    [user.as_str(), client.as_str()].join(" ")
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -73,6 +80,8 @@ struct Mark {
 #[derive(Default)]
 pub(crate) struct Tombstones {
     marks: HashMap<Name, Mark>,
+    /// How many of them are of consents: where there are none, no look-up has to make out the text of one.
+    consents: usize,
 }
 
 impl Tombstones {
@@ -92,7 +101,9 @@ impl Tombstones {
         let (kind, id) = split(&tombstone.target);
         let name = Name { kind, issuer: issuer.clone(), id: SmolStr::new(id) };
         let Tombstone { not_before, expires_at, .. } = *tombstone;
-        self.marks.insert(name, Mark { not_before, expires_at, commit });
+        if self.marks.insert(name, Mark { not_before, expires_at, commit }).is_none() {
+            self.consents += usize::from(kind == TargetKind::Consent);
+        }
     }
 
     /// The mark that ends what was born at `born`, if there is one.
@@ -101,9 +112,27 @@ impl Tombstones {
         (born <= mark.not_before).then_some(mark.commit)
     }
 
+    /// As [`find`](Self::find), for what a user allowed a client.
+    fn find_consent(
+        &self,
+        issuer: &IssuerId,
+        (user, client): (&UserId, &ClientId),
+        born: Timestamp,
+    ) -> Option<CommitNumber> {
+        if self.consents == 0 {
+            return None;
+        }
+        self.find(TargetKind::Consent, issuer, &consent_id(user, client), born)
+    }
+
     fn sweep(&mut self, now: Timestamp) -> u64 {
         let before = self.marks.len();
-        self.marks.retain(|_, mark| mark.expires_at + KEPT_AFTER_END > now);
+        let consents = &mut self.consents;
+        self.marks.retain(|name, mark| {
+            let kept = mark.expires_at + KEPT_AFTER_END > now;
+            *consents -= usize::from(!kept && name.kind == TargetKind::Consent);
+            kept
+        });
         if self.marks.capacity() > 4 * self.marks.len() + 64 {
             self.marks.shrink_to_fit();
         }
@@ -219,14 +248,15 @@ impl EmbeddedStore {
                 .or_else(|| find(TargetKind::Grant, lineage.grant?.text().as_str()))
                 .or_else(|| find(TargetKind::Session, lineage.session.as_ref()?.as_str()))
                 .or_else(|| find(TargetKind::User, lineage.user.as_ref()?.as_str()))
+                .or_else(|| shard.find_consent(issuer, lineage.consent()?, born))
         })
     }
 
     fn ended_everywhere(&self, issuer: &IssuerId, lineage: &Lineage) -> Option<CommitNumber> {
         let everywhere = self.everywhere.read()?;
-        let client = lineage.client.as_ref();
-        client
-            .and_then(|client| everywhere.find(TargetKind::Client, issuer, client.as_str(), lineage.born))
+        let mut clients = lineage.clients();
+        clients
+            .find_map(|client| everywhere.find(TargetKind::Client, issuer, client.as_str(), lineage.born))
             .or_else(|| everywhere.find(TargetKind::Issuer, issuer, "", lineage.born))
     }
 }

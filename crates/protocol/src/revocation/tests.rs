@@ -69,8 +69,11 @@ fn ends_of_many_compare_with_the_birth() {
         (slot, Timestamp::FOREVER, after(86_400))
     );
     let of_user = Tombstone::user(&issuer(), user.clone(), NOW, day);
-    assert_eq!((of_user.target, of_user.not_before), (Target::User(user), NOW));
+    assert_eq!((of_user.target, of_user.not_before), (Target::User(user.clone()), NOW));
     assert_eq!(Tombstone::client(&issuer(), client("app"), NOW, day).target, Target::Client(client("app")));
+    let consent = Tombstone::consent(&issuer(), user.clone(), client("app"), NOW, day);
+    assert_eq!(consent.target, Target::Consent(user.clone(), client("app")));
+    assert_eq!((consent.slot, consent.not_before, consent.expires_at), (slot, NOW, after(86_400)));
     assert_eq!(Tombstone::issuer(NOW, day).target, Target::Issuer);
 }
 

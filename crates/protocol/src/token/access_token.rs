@@ -238,7 +238,7 @@ impl AccessToken {
         }
     }
 
-    /// Everything whose end ends this token, but for [`Self::grantor_lineage`].
+    /// Everything whose end ends this token.
     pub fn lineage(&self, issuer: &IssuerId) -> Lineage {
         let mut tokens = Vec::with_capacity(1 + self.anc.len());
         tokens.push(self.jti.clone());
@@ -250,26 +250,10 @@ impl AccessToken {
             session: self.sid.clone(),
             user: self.user(),
             client: Some(self.client_id.clone()),
+            grantor: self.gcl.clone().filter(|client| *client != self.client_id),
             born: self.born(),
             issued: Some(Timestamp::from_seconds(self.iat)),
         }
-    }
-
-    /// For an exchanged token: the client whose grant it came from, to be asked for as well. The end of a client ends
-    /// its grants and what others made of them.
-    pub fn grantor_lineage(&self, issuer: &IssuerId) -> Option<Lineage> {
-        let client = self.gcl.as_ref().filter(|client| **client != self.client_id)?;
-        Some(Lineage {
-            slot: self.slot(issuer),
-            tokens: Vec::new(),
-            grant: None,
-            session: None,
-            user: None,
-            client: Some(client.clone()),
-            born: self.born(),
-            // The token's own lineage asks.
-            issued: None,
-        })
     }
 }
 

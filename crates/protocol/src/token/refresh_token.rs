@@ -206,6 +206,7 @@ pub fn lineage(family: &Family) -> Lineage {
         session: family.sid.clone(),
         user: Some(family.user.clone()),
         client: Some(family.client.clone()),
+        grantor: None,
         born: family.grant.at(),
         issued: None,
     }

@@ -3,13 +3,12 @@
 use http::Method;
 use serde_json::{Value, json};
 use symbolon_protocol::consent::Consent;
-use symbolon_protocol::event::Event;
 use symbolon_protocol::id::ClientId;
 
-use super::call::{Call, Concerns, done, ok};
+use super::call::{Call, done, ok};
 use super::error::{AdminError, Answer};
 use super::operation::{Operation, reference, wrapped};
-use super::users;
+use super::{ending, users};
 
 pub(super) fn operations() -> Vec<Operation> {
     const ONE: &str = "/users/{user_id}/consents/{client_id}";
@@ -22,7 +21,13 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::get("/users/{user_id}/consents", "Lists what a user allowed", list).answers(200, list_of),
         Operation::get(ONE, "Shows what a user allowed a client", show)
             .answers(200, wrapped("consent", "Consent")),
-        Operation::plain(Method::DELETE, ONE, "Takes a consent back", withdraw).answers(204, Value::Null),
+        Operation::plain(
+            Method::DELETE,
+            ONE,
+            "Takes a consent back and ends what was granted by it",
+            withdraw,
+        )
+        .answers(204, Value::Null),
     ]
 }
 
@@ -47,11 +52,13 @@ async fn show(call: Call) -> Answer {
 async fn withdraw(call: Call) -> Answer {
     let user = users::load(&call).await?;
     let client: ClientId = call.path("client_id")?;
-    if !call.app.store.withdraw(call.id(), &user.id, &client).await? {
+    if call.app.store.consent(call.id(), &user.id, &client).await?.is_none() {
         return Err(unknown());
     }
-    let detail = json!({ "consent": "withdrawn" });
-    call.audit(Event::UserUpdated, Concerns { user: Some(&user.id), client: Some(&client), detail });
+    if !ending::consent(&call, &user.id, &client).await? {
+        // Somebody else took it back, and ends the same.
+        return Err(unknown());
+    }
     Ok(done())
 }
 

@@ -48,6 +48,26 @@ pub(super) async fn tokens_of_client(call: &Call, client: &ClientId) -> Result<(
     write(call, tombstone).await
 }
 
+/// Takes a consent back and ends what was granted by it, durable when it returns; whether there was a consent.
+///
+/// # Errors
+/// As [`user`].
+pub(super) async fn consent(call: &Call, user: &UserId, client: &ClientId) -> Result<bool, AdminError> {
+    // Before the consent goes, and also where there is none: an earlier attempt may have stopped in between.
+    tokens_of_consent(call, user, client).await?;
+    let withdrawn = call.app.store.withdraw(call.id(), user, client).await?;
+    // What was granted by it while it still stood: such a grant was born before the consent was read.
+    tokens_of_consent(call, user, client).await?;
+    let detail = serde_json::json!({ "consent": withdrawn });
+    call.audit(Event::GrantEnded, Concerns { user: Some(user), client: Some(client), detail });
+    Ok(withdrawn)
+}
+
+async fn tokens_of_consent(call: &Call, user: &UserId, client: &ClientId) -> Result<(), AdminError> {
+    let longest = longest(call).await?;
+    write(call, Tombstone::consent(call.id(), user.clone(), client.clone(), call.now(), longest)).await
+}
+
 async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
     call.app.store.revoke(call.id(), &[tombstone]).await?.durable.wait().await?;
     Ok(())

@@ -65,6 +65,7 @@ fn lineage(grant: &GrantId) -> Lineage {
         session: None,
         user: None,
         client: None,
+        grantor: None,
         born: grant.at(),
         issued: None,
     }

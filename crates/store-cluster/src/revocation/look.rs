@@ -6,7 +6,7 @@ use redis::{Cmd, RedisWrite, Value};
 use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::id::IssuerId;
 
-use super::row::{CLIENT, GRANT, ISSUER, SESSION, TOKEN, USER, capped};
+use super::row::{CLIENT, CONSENT, GRANT, ISSUER, SESSION, TOKEN, USER, capped};
 use crate::redis::Tag;
 
 /// Room for one key, so that a command grows once at most.
@@ -24,7 +24,7 @@ pub(super) struct Look {
 impl Look {
     /// Asks for the epoch of the slot and for the tombstones of everything in the lineage.
     pub(super) fn at(tag: &Tag, issuer: &IssuerId, lineage: &Lineage) -> Self {
-        let most = lineage.tokens.len() + 7;
+        let most = lineage.tokens.len() + 9;
         let mut cmd = Cmd::with_capacity(most, most * KEY);
         cmd.arg("MGET");
         let mut ask = |parts: &[&str]| {
@@ -48,7 +48,10 @@ impl Look {
         if let Some(user) = &lineage.user {
             ask(&[USER, issuer, ":", user.as_str()]);
         }
-        if let Some(client) = &lineage.client {
+        if let Some((user, client)) = lineage.consent() {
+            ask(&[CONSENT, issuer, ":", user.as_str(), " ", client.as_str()]);
+        }
+        for client in lineage.clients() {
             ask(&[CLIENT, issuer, ":", client.as_str()]);
         }
         ask(&[ISSUER, issuer, ":"]);
@@ -104,6 +107,7 @@ mod tests {
             session: Some(Sid::trusted("sid")),
             user: Some(UserId::parse("user").unwrap()),
             client: Some(ClientId::parse("client").unwrap()),
+            grantor: Some(ClientId::parse("grantor").unwrap()),
             born: Timestamp::from_millis(100),
             issued: None,
         }
@@ -119,7 +123,9 @@ mod tests {
             Target::Grant(lineage.grant.unwrap()),
             Target::Session(lineage.session.clone().unwrap()),
             Target::User(lineage.user.clone().unwrap()),
+            Target::Consent(lineage.user.clone().unwrap(), lineage.grantor.clone().unwrap()),
             Target::Client(lineage.client.clone().unwrap()),
+            Target::Client(lineage.grantor.clone().unwrap()),
             Target::Issuer,
         ];
         let written = targets.map(|target| {
@@ -140,7 +146,7 @@ mod tests {
         let (issuer, tags, lineage) = (IssuerId::default_issuer(), Tags::new("p"), lineage());
         let look = Look::at(tags.slot(lineage.slot), &issuer, &lineage);
         let ended = |index: usize, text: &str| {
-            let mut values = vec![Value::Nil; 8];
+            let mut values = vec![Value::Nil; 10];
             values[index] = Value::BulkString(text.as_bytes().to_vec());
             let answer = Value::Array(values);
             let (epoch, ended) = look.read(&answer).unwrap();
@@ -150,7 +156,7 @@ mod tests {
         for index in 1..=3 {
             assert!(ended(index, "1").1, "a token or a grant ends, whenever it was born");
         }
-        for index in 4..=7 {
+        for index in 4..=9 {
             assert_eq!(
                 [ended(index, "99").1, ended(index, "100").1, ended(index, "101").1],
                 [false, true, true]

@@ -69,6 +69,10 @@ impl Row {
             USER => Target::User(UserId::trusted(id)),
             CLIENT => Target::Client(ClientId::trusted(id)),
             ISSUER => Target::Issuer,
+            CONSENT => {
+                let (user, client) = id.split_once(' ')?;
+                Target::Consent(UserId::trusted(user), ClientId::trusted(client))
+            }
             _ => return None,
         };
         let slot = if self.tag == EVERYWHERE { 0 } else { self.tag.parse().ok()? };
@@ -109,6 +113,8 @@ pub(super) const SESSION: &str = "s:";
 pub(super) const USER: &str = "u:";
 pub(super) const CLIENT: &str = "c:";
 pub(super) const ISSUER: &str = "i:";
+/// Followed by user and client with a space between them, which neither id has.
+pub(super) const CONSENT: &str = "a:";
 
 /// How a key names a target, beside the issuer between the two.
 fn split(target: &Target) -> (&'static str, Cow<'_, str>) {
@@ -119,6 +125,7 @@ fn split(target: &Target) -> (&'static str, Cow<'_, str>) {
         Target::User(user) => (USER, user.as_str().into()),
         Target::Client(client) => (CLIENT, client.as_str().into()),
         Target::Issuer => (ISSUER, "".into()),
+        Target::Consent(user, client) => (CONSENT, [user.as_str(), client.as_str()].join(" ").into()),
     }
 }
 
@@ -141,6 +148,22 @@ mod tests {
         let of_lua: f64 = row.value.to_string().parse().unwrap();
         assert_eq!(format!("{of_lua:.0}"), row.redis_value());
         assert!(i64::try_from(row.redis_ttl(Timestamp::EPOCH)).is_ok());
+    }
+
+    #[test]
+    fn a_row_says_what_its_tombstone_said() {
+        let (user, client) =
+            (UserId::parse("u:1").unwrap(), ClientId::parse("https://rp.example/a:b").unwrap());
+        let (issuer, slot) = (IssuerId::parse("acme").unwrap(), Slot::new(5));
+        let [at, until] = [1, 2].map(Timestamp::from_seconds);
+        for target in [
+            Target::Token(Jti::parse("x:y").unwrap()),
+            Target::User(user.clone()),
+            Target::Consent(user.clone(), client.clone()),
+        ] {
+            let tombstone = Tombstone::up_to(target, slot, at, until);
+            assert_eq!(Row::of(&issuer, &tombstone).tombstone(), Some((issuer.clone(), tombstone)));
+        }
     }
 
     #[test]

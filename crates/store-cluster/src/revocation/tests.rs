@@ -33,6 +33,7 @@ fn lineage(user: &str) -> Lineage {
         session: Some(Sid::trusted(format!("sid-{user}"))),
         user: Some(UserId::parse(user).unwrap()),
         client: Some(ClientId::parse(&format!("client-{user}")).unwrap()),
+        grantor: None,
         born: NOW,
         issued: None,
     }
@@ -46,6 +47,10 @@ fn ended() -> (Vec<(Lineage, Tombstone)>, Lineage) {
         |lineage: &Lineage| Target::Session(lineage.session.clone().unwrap()),
         |lineage: &Lineage| Target::User(lineage.user.clone().unwrap()),
         |lineage: &Lineage| Target::Client(lineage.client.clone().unwrap()),
+        |lineage: &Lineage| {
+            let (user, client) = lineage.consent().unwrap();
+            Target::Consent(user.clone(), client.clone())
+        },
     ];
     let all = (0..20).map(|n| {
         let lineage = lineage(&format!("user-{n}"));
@@ -237,8 +242,8 @@ async fn a_session_that_ended_does_not_come_back() {
 }
 
 fn bare(slot: Slot) -> Lineage {
-    let (grant, session, user, client) = (None, None, None, None);
-    Lineage { slot, tokens: Vec::new(), grant, session, user, client, born: NOW, issued: None }
+    let (grant, session, user, client, grantor) = (None, None, None, None, None);
+    Lineage { slot, tokens: Vec::new(), grant, session, user, client, grantor, born: NOW, issued: None }
 }
 
 /// More rows than one page, one call or one statement holds.

@@ -92,6 +92,7 @@ fn lineage(name: &str) -> Lineage {
         session: None,
         user: Some(UserId::trusted(name)),
         client: None,
+        grantor: None,
         born: NOW,
         issued: Some(NOW + 10 * HOUR),
     }

@@ -11,7 +11,7 @@ pub enum Table {
     SessionsOfUser,
     /// Refresh-token families.
     Families,
-    /// Tombstones: tokens and grants by id; sessions, users, clients and issuers by time.
+    /// Tombstones: tokens and grants by id; sessions, users, consents, clients and issuers by time.
     Revocations,
     /// The `jti` of client assertions that were used.
     AssertionMarks,

@@ -16,6 +16,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 pub async fn all(back_end: &dyn BackEnd) {
     ends_what_it_names(back_end).await;
     ends_what_was_born_before_it(back_end).await;
+    ends_what_a_user_allowed_a_client(back_end).await;
     only_ever_ends_more(back_end).await;
     is_kept_until_nothing_needs_it(back_end).await;
     is_seen_at_once(back_end).await;
@@ -58,12 +59,16 @@ async fn ends_what_was_born_before_it(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "revocation-time").await;
     let Scene { store, issuer, other, now, .. } = &scene;
     let bare = bare_lineage(slot(&scene), *now);
-    let (sid, user, client) =
-        (Sid::trusted("sid"), UserId::parse("user").unwrap(), ClientId::parse("client").unwrap());
+    let (sid, user) = (Sid::trusted("sid"), UserId::parse("user").unwrap());
+    let [client, grantor, third] = ["client", "grantor", "third"].map(ClientId::trusted);
     let cases = [
         (Target::Session(sid.clone()), Lineage { session: Some(sid), ..bare.clone() }),
         (Target::User(user.clone()), Lineage { user: Some(user), ..bare.clone() }),
         (Target::Client(client.clone()), Lineage { client: Some(client), ..bare.clone() }),
+        (
+            Target::Client(grantor.clone()),
+            Lineage { client: Some(third), grantor: Some(grantor), ..bare.clone() },
+        ),
         (Target::Issuer, bare.clone()),
     ];
     for (target, lineage) in cases {
@@ -80,6 +85,49 @@ async fn ends_what_was_born_before_it(back_end: &dyn BackEnd) {
             let elsewhere = Lineage { slot, ..lineage };
             assert!(told(store.revoked(issuer, &elsewhere).await).await, "{target:?}");
         }
+    }
+}
+
+/// What a user allowed a client ends, and nothing that another user or another client has.
+async fn ends_what_a_user_allowed_a_client(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "revocation-consent").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let [ann, bob] = ["ann", "bob"].map(UserId::trusted);
+    let [app, web] = ["app", "web"].map(ClientId::trusted);
+    let slot = Slot::of(issuer, "ann");
+    let of = |user: &UserId, client: &ClientId, grantor: Option<&ClientId>| Lineage {
+        user: Some(user.clone()),
+        client: Some(client.clone()),
+        grantor: grantor.cloned(),
+        ..bare_lineage(slot, *now)
+    };
+    let allowed = [of(&ann, &app, None), of(&ann, &web, Some(&app))];
+    let by_itself = Lineage { client: Some(app.clone()), ..bare_lineage(slot, *now) };
+    let others = [of(&ann, &web, None), of(&ann, &app, Some(&web)), of(&bob, &app, None), by_itself];
+    let withdrawn = Tombstone::consent(issuer, ann.clone(), app.clone(), *now, HOUR);
+    for lineage in allowed.iter().chain(&others) {
+        assert!(!told(store.revoked(issuer, lineage).await).await, "{lineage:?}");
+    }
+    // Twice, as two attempts would.
+    for _ in 0..2 {
+        told(store.revoke(issuer, std::slice::from_ref(&withdrawn)).await).await;
+    }
+    store.sweep(*now + HOUR).await.unwrap();
+    let after = back_end.after_crash("revocation-consent").await;
+    for lineage in &allowed {
+        assert!(told(after.revoked(issuer, lineage).await).await, "{lineage:?}");
+        assert!(!told(after.revoked(other, lineage).await).await, "{lineage:?}");
+        let again = Lineage { born: *now + MILLISECOND, ..lineage.clone() };
+        assert!(!told(after.revoked(issuer, &again).await).await, "what is allowed afterwards lives");
+    }
+    for lineage in &others {
+        assert!(!told(after.revoked(issuer, lineage).await).await, "{lineage:?}");
+    }
+    if scene.forgets {
+        after.sweep(*now + HOUR + KEPT_AFTER_END).await.unwrap();
+        assert!(!told(after.revoked(issuer, &allowed[0]).await).await, "nothing of it lives any more");
+        told(after.revoke(issuer, &[withdrawn]).await).await;
+        assert!(told(after.revoked(issuer, &allowed[0]).await).await);
     }
 }
 

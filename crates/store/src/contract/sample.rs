@@ -192,6 +192,7 @@ pub fn lineage_of(grant: &GrantId) -> Lineage {
         session: None,
         user: None,
         client: None,
+        grantor: None,
         born: grant.at(),
         issued: None,
     }
@@ -206,6 +207,7 @@ pub fn bare_lineage(slot: Slot, born: Timestamp) -> Lineage {
         session: None,
         user: None,
         client: None,
+        grantor: None,
         born,
         issued: None,
     }

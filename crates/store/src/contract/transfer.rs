@@ -319,7 +319,8 @@ async fn plant_revocations(scene: &Scene) -> Vec<Lineage> {
     let (app, _, jti) = ids();
     let born = *now - HOUR;
     let slot = Slot::new(77);
-    let (bob, lost) = (UserId::parse("bob").unwrap(), draw_session(&**store, &scene.random));
+    let [bob, mia] = ["bob", "mia"].map(UserId::trusted);
+    let lost = draw_session(&**store, &scene.random);
     let sid = session(one, &lost, "bob", *now).sid;
     let grant = GrantId::draw(one, "bob", *now, &scene.random);
     let tombstones = [
@@ -328,6 +329,7 @@ async fn plant_revocations(scene: &Scene) -> Vec<Lineage> {
         Tombstone::session(one, sid.clone(), &bob, *now, HOUR),
         Tombstone::user(one, bob.clone(), *now, HOUR),
         Tombstone::client(one, app.clone(), born, HOUR + MINUTE),
+        Tombstone::consent(one, mia.clone(), app.clone(), *now, HOUR),
     ];
     for tombstone in tombstones {
         told(store.revoke(one, &[tombstone]).await).await;
@@ -341,7 +343,8 @@ async fn plant_revocations(scene: &Scene) -> Vec<Lineage> {
         lineage_of(&grant),
         Lineage { session: Some(sid), ..bare_lineage(of_bob, *now) },
         Lineage { user: Some(bob), ..bare_lineage(of_bob, *now) },
-        Lineage { client: Some(app), ..bare_lineage(slot, born) },
+        Lineage { client: Some(app.clone()), ..bare_lineage(slot, born) },
+        Lineage { user: Some(mia), client: Some(app), ..bare_lineage(Slot::of(one, "mia"), *now) },
         bare_lineage(Slot::new(900), issuer_born),
     ]
 }

@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use symbolon_protocol::consent::Consent;
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::scope::Scope;
 use symbolon_testkit::{Browser, Options, RelyingParty, TestServer, TokenSet, decode_jwt};
 
 use crate::login::Scene;
@@ -50,6 +53,14 @@ const NOTHING: Lives = Lives {
     code: false,
 };
 
+/// Remembers a consent, as the consent page would.
+fn allow(server: &TestServer, user: &str, client: &str) {
+    let consent = Consent { scope: Scope::parse("openid profile email").unwrap(), granted_at: server.now() };
+    let (issuer, user, client) =
+        (IssuerId::default_issuer(), UserId::parse(user).unwrap(), ClientId::parse(client).unwrap());
+    assert!(server.block_on(server.app.store.allow(&issuer, &user, &client, consent)).unwrap());
+}
+
 impl Held {
     fn new() -> Self {
         let server = TestServer::start();
@@ -77,6 +88,10 @@ impl Held {
         let request = app.authorization_request();
         let code = (browser.get(&request.path()).redirected("code").unwrap(), request.verifier);
         Self { server, app, other, service, user, browser, bound, offline, others, exchanged, code }
+    }
+
+    fn allow(&self, client: &RelyingParty) {
+        allow(&self.server, &self.user, &client.client_id);
     }
 
     fn admin(&self, method: &str, path: &str, body: Option<Value>) {
@@ -198,6 +213,77 @@ fn a_client_takes_its_own_tokens_and_what_was_exchanged_from_them() {
     RelyingParty::register(&held.server, metadata);
     let lives = held.lives();
     assert!(!lives.bound && !lives.offline && lives.exchanged == [false, false], "{lives:?}");
+}
+
+/// What a user allowed a client is its tokens of every kind, what others got for them, and codes on their way.
+#[test]
+fn a_consent_that_is_withdrawn_takes_what_was_granted_by_it() {
+    let held = Held::new();
+    held.allow(&held.app);
+    let path = format!("/users/{}/consents/{}", held.user, held.app.client_id);
+    held.admin("DELETE", &path, None);
+    assert_eq!(held.lives(), Lives { others: true, session: true, ..NOTHING });
+    assert_eq!(held.server.admin("DELETE", &path, None).status, 404);
+    // What is granted afterwards works, and ends with the next consent.
+    held.server.clock.advance(Duration::from_secs(1));
+    let again = held.app.sign_in(&held.browser);
+    assert!(held.both(&held.app, &again));
+    held.allow(&held.app);
+    held.admin("DELETE", &path, None);
+    assert!(!held.access_lives(&again.access_token));
+    assert_eq!(
+        held.server.admin("DELETE", &format!("/users/{}/consents/nobody", held.user), None).status,
+        404
+    );
+    held.server.drain_audit();
+    let found = held.server.admin("GET", "/audit-logs?event=grant.ended", None).json();
+    let ended = found["audit_logs"].as_array().expect("records");
+    assert_eq!(ended.len(), 2, "{found}");
+    assert_eq!((&ended[0]["user"], &ended[0]["client"]), (&json!(held.user), &json!(held.app.client_id)));
+}
+
+#[test]
+fn a_consent_that_is_withdrawn_leaves_other_users_and_what_the_client_exchanged() {
+    let held = Held::new();
+    let allowed = |client: &RelyingParty| {
+        held.allow(client);
+        format!("/users/{}/consents/{}", held.user, client.client_id)
+    };
+    // The service holds exchanged tokens only: what the user allowed is the first client's grant.
+    held.admin("DELETE", &allowed(&held.service), None);
+    let (somebody, browser) = held.server.signed_in("b@example.com");
+    let theirs = held.app.sign_in(&browser);
+    assert_ne!(somebody, held.user);
+    let all = [true, true];
+    let lives = Lives { bound: true, offline: true, others: true, exchanged: all, session: true, code: true };
+    assert_eq!(held.lives(), lives);
+    held.admin("DELETE", &allowed(&held.app), None);
+    assert!(held.both(&held.app, &theirs));
+}
+
+#[test]
+fn a_withdrawn_consent_is_asked_for_again_and_stays_withdrawn_over_a_restart() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({ "skip_consent": false }));
+    let (user, browser) = server.signed_in("a@example.com");
+    allow(&server, &user, &rp.client_id);
+    let request = || rp.authorization_request().with("prompt", "none");
+    let before = rp.sign_in_with(&browser, request());
+    let late = request();
+    let code = browser.get(&late.path()).redirected("code").expect("a code");
+    let path = format!("/users/{user}/consents/{}", rp.client_id);
+    assert_eq!(server.admin("DELETE", &path, None).status, 204);
+    assert_eq!(browser.get(&request().path()).redirected("error").as_deref(), Some("consent_required"));
+    assert_eq!(rp.redeem(&code, &late.verifier).error(), "invalid_grant");
+    server.clock.advance(Duration::from_secs(1));
+    allow(&server, &user, &rp.client_id);
+    let after = rp.sign_in_with(&browser, request());
+
+    let options = Options { seed: 2, ..Options::default() }.issuer(&server.issuer.clone());
+    let server = server.restart(options);
+    let rp = rp.at(&server);
+    let refreshed = |tokens: &TokenSet| rp.refresh(tokens.refresh_token.as_deref().unwrap()).status;
+    assert_eq!((refreshed(&before), refreshed(&after)), (400, 200));
 }
 
 #[test]

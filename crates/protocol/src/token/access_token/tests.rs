@@ -132,13 +132,22 @@ fn a_lineage_names_all_that_can_end_the_token() {
     assert_eq!(lineage.tokens.len(), 3);
     assert_eq!(lineage.born, NOW, "the grant's millisecond, not iat's second");
     assert_eq!(lineage.slot, token.gid.as_ref().unwrap().slot());
-    assert_eq!(lineage.session.unwrap().as_str(), "sid-1");
-    assert!(token.grantor_lineage(&issuer).is_none());
+    assert_eq!(lineage.session.as_ref().unwrap().as_str(), "sid-1");
+    assert!(lineage.grantor.is_none());
+    assert!(lineage.clients().eq([&ClientId::trusted("app")]));
+    assert_eq!(
+        lineage.consent().map(|(user, client)| (user.as_str(), client.as_str())),
+        Some(("u-1", "app"))
+    );
 
     token.gcl = Some(ClientId::trusted("first"));
-    assert_eq!(token.grantor_lineage(&issuer).unwrap().client.unwrap().as_str(), "first");
+    let lineage = token.lineage(&issuer);
+    assert!(lineage.clients().eq(["app", "first"].map(ClientId::trusted).iter()));
+    let consent = lineage.consent().map(|(_, client)| client.as_str());
+    assert_eq!(consent, Some("first"), "the user allowed the first client, not whoever exchanged its token");
     token.sub = "client:app".into();
-    assert!(token.lineage(&issuer).user.is_none());
+    let lineage = token.lineage(&issuer);
+    assert!(lineage.user.is_none() && lineage.consent().is_none());
 }
 
 #[test]

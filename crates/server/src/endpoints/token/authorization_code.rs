@@ -87,6 +87,7 @@ fn lineage(code: &CodeGrant) -> Lineage {
         session: Some(code.sid.clone()),
         user: Some(code.user.clone()),
         client: Some(code.client.clone()),
+        grantor: None,
         born: code.grant.at(),
         issued: None,
     }

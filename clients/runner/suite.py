@@ -149,6 +149,7 @@ SUITES = {
         Suite("bad_input", UNITTEST, IMPATIENT, result.of_unittest),
         Suite("k6", UNITTEST, HTTP, result.of_unittest, _k6),
         Suite("browser", NODE, DEVELOPMENT, result.of_node, _browser),
+        Suite("pages", NODE, HTTP, result.of_node, _browser),
         Suite("oidc-client-ts", NODE, HTTP, result.of_node, _browser),
         Suite("peers", UNITTEST, None, result.of_unittest, _peers),
     )

@@ -1,0 +1,52 @@
+// An application on a port of its own, whose callback takes its time, and its client by the admin API.
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+
+export const fixtures = JSON.parse(readFileSync(process.env.SYMBOLON_FIXTURES, "utf8"));
+const CALLBACK_TAKES = 800;
+
+/** Serves the application; answers with its client and how it is stopped. */
+export async function serve() {
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url, "http://application");
+    if (pathname !== "/callback") return response.writeHead(404).end();
+    const outcome = searchParams.has("code") ? "signed-in" : searchParams.get("error");
+    const page = `<!doctype html><html lang="en"><title>Application</title><p id="outcome">${outcome}</p></html>`;
+    setTimeout(() => response.setHeader("content-type", "text/html").end(page), CALLBACK_TAKES);
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  const origin = `http://127.0.0.1:${server.address().port}`;
+  return { origin, client: await register(origin), close: () => server.close() };
+}
+
+/** Where the application sends the browser. */
+export function authorizationUrl({ origin, client }, more = {}) {
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id: client.client_id,
+    redirect_uri: `${origin}/callback`,
+    scope: "openid profile",
+    state: "a state",
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    code_challenge_method: "S256",
+    ...more,
+  });
+  return `${fixtures.base_url}/authorize?${query}`;
+}
+
+async function register(origin) {
+  const response = await fetch(`${fixtures.base_url}/api/admin/clients`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${fixtures.admin_secret}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      client_name: "Slow application",
+      client_uri: origin,
+      token_endpoint_auth_method: "none",
+      grant_types: ["authorization_code"],
+      redirect_uris: [`${origin}/callback`],
+      scope: "openid profile",
+    }),
+  });
+  if (response.status !== 201) throw new Error(`the client was refused: ${await response.text()}`);
+  return (await response.json()).client;
+}

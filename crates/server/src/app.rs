@@ -16,10 +16,10 @@ use symbolon_store::{Durable, Store, StoreError};
 use tokio::sync::SetOnce;
 
 use crate::audit::AuditLog;
+use crate::changes::{self, Changes};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
-use crate::jobs::{self, Changes};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
 use crate::telemetry::{CounterFamily, Registry, Tracer};
@@ -155,7 +155,7 @@ impl App {
     /// What changed in the store, from the first call on, and is to be [followed](Self::follow).
     pub(crate) fn changes(&self) -> &Arc<Changes> {
         self.changes.get_or_init(|| {
-            let (listener, changes) = jobs::channel();
+            let (listener, changes) = changes::channel();
             self.store.on_change(listener);
             changes
         })

@@ -7,8 +7,9 @@ use http::{HeaderMap, HeaderValue, Request, header};
 use ipnet::IpNet;
 
 use crate::config::Config;
-use crate::http::csrf::{Browser, PageForm, Purpose, cookie_name, scene};
+use crate::http::csrf::{Browser, PageForm, Purpose, cookie_name};
 use crate::http::{cookies, forwarded_for, host, prefers_html, session_of};
+use crate::issuer::scene;
 
 pub use crate::admin::fuzz::{issuer_fields, ndjson, settings, user_fields};
 

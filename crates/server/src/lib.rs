@@ -7,6 +7,7 @@
 pub mod admin;
 pub mod app;
 pub mod audit;
+mod changes;
 pub mod clock;
 pub mod config;
 pub mod demo;

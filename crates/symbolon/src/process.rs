@@ -17,12 +17,12 @@ use symbolon_crypto::seal::SealError;
 use symbolon_crypto::signer::InlineSigner;
 use symbolon_server::app::{App, Ports};
 use symbolon_server::clock::{Clock, SystemClock};
-use symbolon_server::config::{Config, ConfigErrors, Mode};
+use symbolon_server::config::{self, Config, ConfigErrors, Mode};
 use symbolon_server::demo::{self, DemoError};
 use symbolon_server::issuer::IssuerError;
 use symbolon_server::jobs;
 use symbolon_server::serve::{self, ServeError, Server};
-use symbolon_server::telemetry::{Logging, LoggingError, LoggingOptions, Registry};
+use symbolon_server::telemetry::{LogFormat, Logging, LoggingError, LoggingOptions, Registry};
 use symbolon_store::StoreError;
 use symbolon_store_cluster::ClusterError;
 use symbolon_store_embedded::EmbeddedError;
@@ -89,7 +89,10 @@ pub(crate) fn serve(config: Config, accept_clock: bool, reload: Reload<'_>) -> R
 async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Result<(), ProcessError> {
     let mut signals = Signals::listen()?;
     let logging = Logging::start(LoggingOptions {
-        format: config.telemetry.log_format,
+        format: match config.telemetry.log_format {
+            config::LogFormat::Json => LogFormat::Json,
+            config::LogFormat::Pretty => LogFormat::Pretty,
+        },
         level: config.telemetry.log_level.to_string(),
         ..LoggingOptions::default()
     })?;

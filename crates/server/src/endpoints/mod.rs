@@ -1,4 +1,4 @@
-//! The endpoints, each in a file that bears its RFC's word for it, and the [table](table::ENDPOINTS) of all of them.
+//! The endpoints, each in a file that bears its RFC's word for it, and in `table` the table of all of them.
 
 mod authorize;
 mod client;

@@ -76,7 +76,7 @@ pub enum Cors {
     None,
     /// All: it is the same for everybody.
     Everybody,
-    /// The client's own, see [`cors::allow`].
+    /// The client's own: those of its redirect URIs, and the origins that it registered.
     Client,
 }
 

@@ -9,6 +9,8 @@ use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_store::StoreError;
 
 use super::response::{Policy, html, json, no_store};
+use crate::passwords::Busy;
+use crate::rate_limit::Limited;
 use crate::telemetry::RequestFacts;
 
 /// Why a request is not answered as it was asked.
@@ -49,6 +51,18 @@ pub enum Failure {
 impl From<OAuthError> for Failure {
     fn from(error: OAuthError) -> Self {
         Self::OAuth(error)
+    }
+}
+
+impl From<Limited> for Failure {
+    fn from(limited: Limited) -> Self {
+        Self::TooMany { retry_after: limited.retry_after_seconds }
+    }
+}
+
+impl From<Busy> for Failure {
+    fn from(busy: Busy) -> Self {
+        Self::Unavailable { retry_after: busy.retry_after_seconds }
     }
 }
 

@@ -26,4 +26,4 @@ pub use form::{BodyLimits, is_form, read_body, read_form};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use host::host;
 pub use lent::Lent;
-pub use response::{Framing, Policy, html, json, no_store, redirect, strict_transport_security};
+pub use response::{Framing, Policy, html, json, no_store, redirect};

@@ -1,12 +1,9 @@
 //! Answers: JSON, redirects and pages, each with the headers that it must have.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use url::{Host, Url};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -17,19 +14,6 @@ fn empty(status: StatusCode, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response
-}
-
-/// `Strict-Transport-Security` of an issuer (RFC 6797 6.1): that its host is to be called by https alone, for so long.
-///
-/// None on http (RFC 6797 7.2), for a time of zero, and where a browser would have to forget it or mean it for other
-/// programs of the same machine: addresses (RFC 6797 8.1.1) and `localhost`.
-pub fn strict_transport_security(issuer: &str, max_age: Duration) -> Option<HeaderValue> {
-    let url = Url::parse(issuer).ok().filter(|url| url.scheme() == "https" && !max_age.is_zero())?;
-    let Some(Host::Domain(host)) = url.host() else { return None };
-    if host == "localhost" || host.ends_with(".localhost") {
-        return None;
-    }
-    HeaderValue::try_from(format!("max-age={}", max_age.as_secs())).ok()
 }
 
 /// A JSON document.
@@ -132,28 +116,4 @@ pub fn html(status: StatusCode, page: String, policy: &Policy<'_>) -> Response {
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     }
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_https_issuers_with_a_name_bind_their_host() {
-        let header = |issuer: &str, seconds| {
-            strict_transport_security(issuer, Duration::from_secs(seconds))
-                .map(|value| value.to_str().unwrap().to_owned())
-        };
-        assert_eq!(header("https://login.example.com/acme", 600).as_deref(), Some("max-age=600"));
-        for issuer in [
-            "http://login.example.com",
-            "https://localhost:8443",
-            "https://demo.localhost",
-            "https://192.0.2.1",
-            "https://[2001:db8::1]:8443",
-        ] {
-            assert_eq!(header(issuer, 600), None, "{issuer}");
-        }
-        assert_eq!(header("https://login.example.com", 0), None);
-    }
 }

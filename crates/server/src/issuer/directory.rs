@@ -121,7 +121,7 @@ fn below<'a>(issuer: &'a Arc<IssuerState>, path: &str) -> Option<Located<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::csrf::scene;
+    use crate::issuer::scene;
 
     /// Whose request it is, by the URL.
     fn found(urls: &[&str], host: &str, path: &str) -> Option<String> {

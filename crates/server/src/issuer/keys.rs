@@ -21,10 +21,10 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{Created, Store};
 
 use super::directory::host_and_prefix;
+use super::hsts::strict_transport_security;
 use super::key_ring::{KeyRingError, aad};
 use super::{IssuerState, KeyRing, derived};
 use crate::config::Security;
-use crate::http::strict_transport_security;
 
 /// Why issuers could not be made ready.
 #[derive(Debug, thiserror::Error)]

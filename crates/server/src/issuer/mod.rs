@@ -1,9 +1,13 @@
 //! Issuers in memory: what every request needs of its issuer, swapped whole when it changes.
 
 mod directory;
+mod hsts;
 mod key_ring;
 mod keys;
 mod longest_life;
+
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) mod scene;
 
 pub use directory::{Directory, Located};
 pub(crate) use directory::{host_and_prefix, is_same_place};

@@ -5,69 +5,15 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use symbolon_store::port::{Changed, Following, Listener};
-use tokio::sync::{Notify, oneshot, watch};
+use symbolon_store::port::Changed;
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::stopped;
+use crate::changes::Changes;
 
-/// Changes that may wait; where more come at once, everything is loaded anew.
-const CAPACITY: usize = 256;
 /// The wait before a change that could not be followed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-
-#[derive(Default)]
-struct Waiting {
-    changes: Vec<Changed>,
-    /// Those who wait until these changes are followed.
-    told: Vec<oneshot::Sender<()>>,
-}
-
-/// Changes on their way.
-#[derive(Default)]
-pub(crate) struct Changes {
-    waiting: Mutex<Waiting>,
-    came: Notify,
-}
-
-impl Changes {
-    fn put(&self, changed: &Changed) -> Following {
-        let (tell, followed) = oneshot::channel();
-        let mut waiting = self.waiting.lock();
-        if waiting.changes.len() < CAPACITY {
-            waiting.changes.push(changed.clone());
-        } else {
-            waiting.changes = vec![Changed::Everything];
-        }
-        waiting.told.retain(|told| !told.is_closed());
-        waiting.told.push(tell);
-        drop(waiting);
-        self.came.notify_one();
-        Box::pin(async move {
-            // An error says that the server is gone.
-            let _ = followed.await;
-        })
-    }
-}
-
-/// A listener that never waits, and where its changes come out.
-pub(crate) fn channel() -> (Listener, Arc<Changes>) {
-    let changes = Arc::new(Changes::default());
-    let filled = Arc::clone(&changes);
-    let listener = move |changed: &Changed| {
-        match changed {
-            // Nothing above the store keeps copies of these, and there are many.
-            Changed::Client(..) | Changed::ClientDeleted(..) | Changed::User(..) | Changed::Consents(..) => {
-                Box::pin(std::future::ready(())) as Following
-            }
-            Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers | Changed::Everything => {
-                filled.put(changed)
-            }
-        }
-    };
-    (Box::new(listener), changes)
-}
 
 /// Follows changes until told to stop. What fails is tried again until it succeeds.
 pub(super) async fn run<F, E>(
@@ -84,11 +30,11 @@ pub(super) async fn run<F, E>(
         tokio::select! {
             biased;
             () = stopped(&mut stopping) => return,
-            () = changes.came.notified() => {}
+            () = changes.came() => {}
             () = sleep(RETRY), if !failed.is_empty() => {}
         }
         let mut pending = std::mem::take(&mut failed);
-        let mut waiting = std::mem::take(&mut *changes.waiting.lock());
+        let mut waiting = changes.take();
         pending.append(&mut waiting.changes);
         told.append(&mut waiting.told);
         for changed in condensed(pending) {

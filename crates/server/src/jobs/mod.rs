@@ -7,8 +7,6 @@ mod clock;
 mod follow;
 mod keys;
 
-pub(crate) use follow::{Changes, channel};
-
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;

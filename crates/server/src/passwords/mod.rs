@@ -2,7 +2,7 @@
 //!
 //! One hash costs some ten milliseconds and some ten megabytes. So many run at once as there are threads, so many
 //! wait as the queue holds, and whoever comes after that is told to come back later. Accounts and addresses share the
-//! queue [fairly](fair_queue), so that nobody's attempts keep others from signing in.
+//! queue fairly, so that nobody's attempts keep others from signing in.
 
 mod fair_queue;
 mod floor;
@@ -23,7 +23,6 @@ use symbolon_protocol::user::PasswordHash;
 use tokio::sync::oneshot;
 
 use crate::config::Argon2;
-use crate::http::Failure;
 use crate::rate_limit::{login_name, network};
 use crate::telemetry::MetricSource;
 pub use fair_queue::Lane;
@@ -36,12 +35,6 @@ use pool::{Job, Pool};
 pub struct Busy {
     /// About how long the queue takes, in seconds; at least 1.
     pub retry_after_seconds: u64,
-}
-
-impl From<Busy> for Failure {
-    fn from(busy: Busy) -> Self {
-        Self::Unavailable { retry_after: busy.retry_after_seconds }
-    }
 }
 
 /// A hash that costs too much to verify is not imported.

@@ -19,7 +19,6 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 
 use crate::config;
-use crate::http::Failure;
 use in_flight::InFlight;
 use login::LoginRules;
 use rule::{Rule, RuleCell};
@@ -48,12 +47,6 @@ pub enum EndpointClass {
 pub struct Limited {
     /// When the same request may pass, in seconds from now; at least 1.
     pub retry_after_seconds: u64,
-}
-
-impl From<Limited> for Failure {
-    fn from(limited: Limited) -> Self {
-        Self::TooMany { retry_after: limited.retry_after_seconds }
-    }
 }
 
 /// Sets of eight keys per table, 128 bytes each: at most 4, 4, 8, 4 and 1 MiB, taken when first used.

@@ -7,7 +7,6 @@ use super::issuer::Mode;
 use crate::config::key::{Key, Kind};
 use crate::config::reader::Reader;
 use crate::config::value::Value;
-use crate::telemetry::LogFormat;
 
 pub(crate) const SECTION: Section = Section {
     title: "Logs, metrics, traces",
@@ -63,6 +62,15 @@ pub(crate) const SECTION: Section = Section {
         .doc("Size beyond which the oldest entries of the audit log go before their time."),
     ],
 };
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One JSON object per line, for machines.
+    Json,
+    /// Text with colours where the terminal has them, for people.
+    Pretty,
+}
 
 /// What is told about the process.
 #[derive(Clone, Debug)]

@@ -1,0 +1,37 @@
+//! An issuer for tests and fuzz targets.
+
+use arc_swap::ArcSwap;
+use symbolon_crypto::digest::HmacKey;
+use symbolon_crypto::sealed_text::TextSealer;
+use symbolon_crypto::secret::SecretArray;
+use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::time::Timestamp;
+
+use crate::issuer::{IssuerState, KeyRing};
+
+/// An issuer whose forms are sealed under a key of these bytes.
+pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
+    let id = IssuerId::trusted("acme");
+    IssuerState {
+        record: Issuer {
+            id: id.clone(),
+            url: url.to_owned(),
+            sealed_secret: Vec::new(),
+            created_at: Timestamp::EPOCH,
+        },
+        id,
+        url: url.into(),
+        token_endpoint: format!("{url}/token"),
+        prefix: prefix.to_owned(),
+        cookie: "symbolon_session".to_owned(),
+        hsts: None,
+        discovery: ArcSwap::default(),
+        settings: ArcSwap::default(),
+        keys: ArcSwap::from_pointee(KeyRing::default()),
+        refresh_token_key: HmacKey::new(&[0; 32]),
+        form_key: HmacKey::new(&[key; 32]),
+        interactions: TextSealer::new(&SecretArray::new([key; 32])),
+        interaction_session_key: HmacKey::new(&[key; 32]),
+    }
+}

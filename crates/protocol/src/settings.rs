@@ -64,6 +64,8 @@ pub struct IssuerSettings {
     pub refresh_retry_window: Duration,
     /// Whether confidential clients must use PKCE too; public ones always must.
     pub require_pkce: bool,
+    /// Whether the `aud` of a client assertion must be the issuer; otherwise the token endpoint is good too.
+    pub audience_is_issuer: bool,
     /// Algorithm for tokens of clients that name none.
     pub signing_algorithm: Algorithm,
     /// Days after which an active signing key is replaced; 0 turns the schedule off.
@@ -153,6 +155,7 @@ impl Default for IssuerSettings {
             refresh_token_rotation: true,
             refresh_retry_window: Duration::from_secs(10),
             require_pkce: true,
+            audience_is_issuer: false,
             signing_algorithm: Algorithm::Rs256,
             key_rotation_days: 90,
             token_exchange: true,
@@ -194,6 +197,9 @@ pub struct ClientOverrides {
     /// Whether it must use PKCE; of no effect for public clients, which always must (RFC 9700 2.1.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub require_pkce: Option<bool>,
+    /// Whether the `aud` of its assertions must be the issuer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audience_is_issuer: Option<bool>,
 }
 
 impl IssuerSettings {

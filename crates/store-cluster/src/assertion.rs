@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::grant::Slot;
-use symbolon_protocol::id::{ClientId, IssuerId, Jti};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::figures::StoreKind;
 use symbolon_store::port::{Assertions, Use};
-use symbolon_store::shard::record_key;
+use symbolon_store::shard::assertion_key;
 use symbolon_store::{Outcome, StoreError};
 
 use crate::ClusterStore;
@@ -88,18 +88,13 @@ impl ClusterStore {
 
 #[async_trait]
 impl Assertions for ClusterStore {
-    async fn use_assertion(
-        &self,
-        issuer: &IssuerId,
-        client: &ClientId,
-        jti: &Jti,
-        expires_at: Timestamp,
-    ) -> Result<Outcome<Use>, StoreError> {
+    async fn use_assertion(&self, assertion: &AssertionUse) -> Result<Outcome<Use>, StoreError> {
         let _pass = self.gate.enter()?;
-        let key = record_key(issuer, &format!("{client} {jti}"));
-        let slot = u32::from(Slot::of(issuer, client.as_str()).number());
+        let key = assertion_key(assertion);
+        let [.., high, low] = key;
+        let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
         let timer = self.figures.kind(StoreKind::Assertion).start(self.counted_under(slot));
-        let used = self.assertions.submit(Mark { key, until: capped(expires_at) }).await;
+        let used = self.assertions.submit(Mark { key, until: capped(assertion.expires_at) }).await;
         timer.finish(used.is_ok());
         used.map(Outcome::settled)
     }

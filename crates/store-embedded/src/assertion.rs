@@ -1,10 +1,10 @@
 //! Client assertions that were used: durable marks, all live ones in memory.
 
 use async_trait::async_trait;
-use symbolon_protocol::id::{ClientId, IssuerId, Jti};
+use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::{Assertions, Use};
-use symbolon_store::shard::{Route, record_key};
+use symbolon_store::shard::{Route, assertion_key};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::EmbeddedStore;
@@ -54,15 +54,9 @@ impl EmbeddedStore {
 
 #[async_trait]
 impl Assertions for EmbeddedStore {
-    async fn use_assertion(
-        &self,
-        issuer: &IssuerId,
-        client: &ClientId,
-        jti: &Jti,
-        expires_at: Timestamp,
-    ) -> Result<Outcome<Use>, StoreError> {
+    async fn use_assertion(&self, assertion: &AssertionUse) -> Result<Outcome<Use>, StoreError> {
         self.check_writable()?;
-        let key = record_key(issuer, &format!("{client} {jti}"));
+        let (key, expires_at) = (assertion_key(assertion), assertion.expires_at);
         let (mark, commit) = self.assertions.with(Self::assertion_route(&key), |shard| {
             if let Some((_, commit)) = shard.used.get(&key) {
                 return (Use::Replayed, *commit);

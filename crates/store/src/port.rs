@@ -9,12 +9,13 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::random::Random;
 use symbolon_protocol::client::Client;
+use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::family::{Family, FamilyId, Rotation, RotationRequest};
 use symbolon_protocol::grant::Lineage;
-use symbolon_protocol::id::{ClientId, IssuerId, Jti, UserId};
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
@@ -256,14 +257,9 @@ pub trait Revocations: Send + Sync {
 /// Marks of what may be used once.
 #[async_trait]
 pub trait Assertions: Send + Sync {
-    /// Uses a client assertion's `jti` (RFC 7523 3), remembered until `expires_at` and 15 minutes more. Durable.
-    async fn use_assertion(
-        &self,
-        issuer: &IssuerId,
-        client: &ClientId,
-        jti: &Jti,
-        expires_at: Timestamp,
-    ) -> Result<Outcome<Use>, StoreError>;
+    /// Uses a client assertion's `jti` (RFC 7523 3), remembered until `expires_at` and 15 minutes more. It counts for
+    /// the whole installation, whichever issuer was asked: its mark is kept under [`crate::shard::assertion_key`]. Durable.
+    async fn use_assertion(&self, assertion: &AssertionUse) -> Result<Outcome<Use>, StoreError>;
 }
 
 /// Login and consent transactions: opaque JSON of the server's own, in memory, used once.

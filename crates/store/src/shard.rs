@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::{digest, encoding};
+use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::family::FamilyId;
 use symbolon_protocol::grant::Slot;
 use symbolon_protocol::id::{IssuerId, Sid, leading_number};
@@ -135,6 +136,16 @@ impl Route {
 pub fn record_key(issuer: &IssuerId, id: &str) -> [u8; 16] {
     let digest = digest::sha256(&[issuer.as_str().as_bytes(), &[0], id.as_bytes()]);
     digest.first_chunk().copied().unwrap_or_default()
+}
+
+/// What the mark of a used client assertion is kept under: a digest over the client, its key and the `jti`. The issuer is
+/// not in it, so that one assertion is used once in the whole installation. The key is, because two issuers may know
+/// different clients by one `client_id`: neither can use up the other's `jti` values.
+pub fn assertion_key(assertion: &AssertionUse) -> [u8; 16] {
+    let AssertionUse { client_id, key_thumbprint, jti, .. } = assertion;
+    // No id has a space in it, so the parts cannot run into one another.
+    let text = format!("assertion {client_id} {key_thumbprint} {jti}");
+    digest::sha256(&[text.as_bytes()]).first_chunk().copied().unwrap_or_default()
 }
 
 /// What a refresh-token family is kept under: a record's key, which begins with the millisecond of the family's birth if

@@ -49,10 +49,14 @@ enum Audience {
 }
 
 impl Audience {
-    fn names_one_of(&self, ours: &[&str]) -> bool {
+    /// The audience, where it is one alone.
+    fn only(&self) -> Option<&str> {
         match self {
-            Self::One(value) => ours.contains(&value.as_str()),
-            Self::Many(values) => values.iter().any(|value| ours.contains(&value.as_str())),
+            Self::One(value) => Some(value),
+            Self::Many(values) => match values.as_slice() {
+                [value] => Some(value),
+                _ => None,
+            },
         }
     }
 }
@@ -91,27 +95,33 @@ impl<'a> Assertion<'a> {
         expected: &Expectation<'_>,
     ) -> Result<AssertionUse, AuthenticationFailed> {
         // RFC 7523 3, items 9 and 10: signed by the client, and valid in all other respects (RFC 7519).
-        if !self.is_signed_by(client) {
-            return Err(AuthenticationFailed::invalid_client(false));
-        }
-        self.check_claims(client, expected).map_err(AuthenticationFailed::from)
+        let key = self.signed_by(client).ok_or_else(|| AuthenticationFailed::invalid_client(false))?;
+        let (jti, expires_at) = self.check_claims(client, expected)?;
+        let key_thumbprint = key.jwk().thumbprint();
+        Ok(AssertionUse { client_id: client.client_id.clone(), key_thumbprint, jti, expires_at })
     }
 
-    fn is_signed_by(&self, client: &Client) -> bool {
+    /// The key of the client that verifies the signature.
+    fn signed_by(&self, client: &Client) -> Option<VerifyingKey> {
         let Header { alg, kid, .. } = self.token.header();
         // OpenID Connect Registration 2: MUST be rejected, if not signed with the algorithm that is registered.
         if client.token_endpoint_auth_signing_alg.is_some_and(|only| only != *alg) {
-            return false;
+            return None;
         }
         let keys = client.jwks.iter().flat_map(|set| &set.keys);
         keys.filter(|key| kid.is_none() || key.kid == *kid)
             // The algorithm must be one that the key is meant for (RFC 8725 3.1): others make no verifying key.
             .filter_map(|key| VerifyingKey::from_jwk(key.clone(), Some(*alg)).ok())
             .take(MAX_TRIED_KEYS)
-            .any(|key| self.token.verify(&key).is_ok())
+            .find(|key| self.token.verify(key).is_ok())
     }
 
-    fn check_claims(&self, client: &Client, expected: &Expectation<'_>) -> Result<AssertionUse, OAuthError> {
+    /// The `jti`, and until when the assertion is accepted.
+    fn check_claims(
+        &self,
+        client: &Client,
+        expected: &Expectation<'_>,
+    ) -> Result<(Jti, Timestamp), OAuthError> {
         let Claims { iss, sub, aud, exp, iat, nbf, jti } = &self.claims;
         let (now, exp) = (expected.now, exp.0);
         let header = self.token.header();
@@ -122,8 +132,7 @@ impl<'a> Assertion<'a> {
         // RFC 7523 3, items 1 and 2: for client authentication both are the client_id.
         let about_itself = [iss, sub].into_iter().all(|claim| claim == client.client_id.as_str());
         require(about_itself, "the assertion's iss and sub must be the client_id")?;
-        // Item 3: the authorization server must be named as an audience.
-        require(aud.names_one_of(expected.audiences), "the assertion's aud must name this issuer")?;
+        check_audience(aud, client, expected)?;
         // Item 4: not used after its end. One that says when it was issued ends 5 minutes later at the latest, so that
         // its mark need not be kept for long; of others the end must not be further ahead.
         let end = iat.map_or(exp, |iat| exp.min(iat.0 + MAX_ASSERTION_LIFE));
@@ -139,8 +148,22 @@ impl<'a> Assertion<'a> {
         let jti = jti.as_deref().and_then(|jti| Jti::parse(jti).ok());
         let jti =
             jti.ok_or_else(|| invalid("the assertion needs a jti of at most 512 visible characters"))?;
-        Ok(AssertionUse { jti, expires_at: end + LEEWAY })
+        Ok((jti, end + LEEWAY))
     }
+}
+
+/// RFC 7523 3, item 3: the authorization server must be named as an audience. No other may be named beside it: whoever
+/// else receives such an assertion could present it here (CVE-2025-27370).
+fn check_audience(aud: &Audience, client: &Client, expected: &Expectation<'_>) -> Result<(), OAuthError> {
+    let only = aud.only();
+    let is_issuer = only == Some(expected.issuer);
+    if client.settings.audience_is_issuer.unwrap_or(expected.audience_is_issuer) {
+        return require(is_issuer, "the assertion's aud must be this issuer, and nothing else");
+    }
+    require(
+        is_issuer || only == Some(expected.token_endpoint),
+        "the assertion's aud must be this issuer or its token endpoint, and nothing else",
+    )
 }
 
 const fn invalid(description: &'static str) -> OAuthError {

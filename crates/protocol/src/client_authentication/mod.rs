@@ -13,11 +13,12 @@ mod tests;
 pub use assertion::{Assertion, CLIENT_ASSERTION_TYPE, MAX_ASSERTION_LIFE};
 pub use presented::{Presented, Transport};
 
+use smol_str::SmolStr;
 use symbolon_crypto::digest;
 
 use crate::client::{Client, SecretDigest, TokenEndpointAuthMethod};
 use crate::error::OAuthError;
-use crate::id::Jti;
+use crate::id::{ClientId, Jti};
 use crate::time::Timestamp;
 
 /// The client is not who it says, or says it in a way that is not allowed.
@@ -55,8 +56,12 @@ impl From<AuthenticationFailed> for OAuthError {
 /// What an assertion is held against.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation<'a> {
-    /// Values of `aud` that mean us: the issuer and the token endpoint (OpenID Connect Core 9).
-    pub audiences: &'a [&'a str],
+    /// The issuer's URL, which every `aud` may be (RFC 7523 3, item 3).
+    pub issuer: &'a str,
+    /// The token endpoint's URL, which `aud` may be too (OpenID Connect Core 9).
+    pub token_endpoint: &'a str,
+    /// Whether the issuer alone may be the `aud`, where the client's own settings do not say.
+    pub audience_is_issuer: bool,
     /// The clock.
     pub now: Timestamp,
 }
@@ -64,6 +69,11 @@ pub struct Expectation<'a> {
 /// An assertion that must be used once, before the client counts as authenticated (RFC 7523 3, item 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssertionUse {
+    /// The client that signed it.
+    pub client_id: ClientId,
+    /// The RFC 7638 thumbprint of the key that verified it. Where two issuers know one `client_id`, the keys tell whether
+    /// it is one client: only then do the two share the client's `jti` values.
+    pub key_thumbprint: SmolStr,
     /// Its `jti`.
     pub jti: Jti,
     /// Until when it would be accepted: the mark must last as long.

@@ -20,7 +20,8 @@ const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const SECRET: &str = "correct-horse-battery-staple-0123456789";
 const ISSUER: &str = "https://op.example";
 const TOKEN_ENDPOINT: &str = "https://op.example/token";
-const EXPECTED: Expectation<'_> = Expectation { audiences: &[ISSUER, TOKEN_ENDPOINT], now: NOW };
+const EXPECTED: Expectation<'_> =
+    Expectation { issuer: ISSUER, token_endpoint: TOKEN_ENDPOINT, audience_is_issuer: false, now: NOW };
 
 fn client(method: TokenEndpointAuthMethod, secrets: &[&str]) -> Client {
     let metadata = json!({"client_id": "rp", "client_name": "RP", "redirect_uris": ["https://rp.example/"]});
@@ -212,7 +213,9 @@ fn claims_of_rfc_7523() {
     let seconds = NOW.seconds();
     let good: &[&[(&str, Value)]] = &[
         &[],
-        &[("aud", json!([TOKEN_ENDPOINT, "https://other.example"]))],
+        &[("aud", json!(TOKEN_ENDPOINT))],
+        &[("aud", json!([ISSUER]))],
+        &[("aud", json!([TOKEN_ENDPOINT]))],
         &[("iat", Value::Null)],
         &[("exp", json!(seconds as f64 + 59.5))],
         &[("exp", json!(seconds + 300)), ("iat", Value::Null)],
@@ -230,6 +233,10 @@ fn claims_of_rfc_7523() {
         &[("aud", json!([]))],
         &[("aud", Value::Null)],
         &[("aud", json!("https://op.example/"))],
+        &[("aud", json!(["https://other.example", ISSUER]))],
+        &[("aud", json!([TOKEN_ENDPOINT, "https://other.example"]))],
+        &[("aud", json!([ISSUER, TOKEN_ENDPOINT]))],
+        &[("aud", json!([ISSUER, ISSUER]))],
         &[("exp", Value::Null)],
         &[("exp", json!("60"))],
         &[("exp", json!(seconds - 31))],

@@ -34,16 +34,17 @@ pub(super) async fn authenticate(
     }
     let presented = Presented::read(authorization, form).map_err(refused)?;
     let client = app.store.client(&issuer.id, presented.client_id()).await?;
-    let audiences = [&*issuer.url, issuer.token_endpoint.as_str()];
-    let expected = Expectation { audiences: &audiences, now };
+    let expected = Expectation {
+        issuer: &issuer.url,
+        token_endpoint: &issuer.token_endpoint,
+        audience_is_issuer: issuer.settings.load().audience_is_issuer,
+        now,
+    };
     let verified = verify(&presented, client.as_deref(), &expected).map_err(refused)?;
     // `verify` refuses an unknown client.
     let Some(client) = client else { return Err(Failure::Internal("a client without a record".into())) };
     if let Some(assertion) = verified.assertion_use {
-        let used = app
-            .store
-            .use_assertion(&issuer.id, &client.client_id, &assertion.jti, assertion.expires_at)
-            .await?;
+        let used = app.store.use_assertion(&assertion).await?;
         // RFC 7523 3: an assertion is used once.
         if used.take(durable) == Use::Replayed {
             return Err(Failure::OAuth(OAuthError::invalid_client()));

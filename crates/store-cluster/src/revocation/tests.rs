@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ::redis::cmd;
 use symbolon_crypto::random::SeededRandom;
+use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::grant::{GrantId, Slot};
 use symbolon_protocol::id::{ClientId, Jti, Sid, UserId};
 use symbolon_protocol::revocation::Target;
@@ -310,7 +311,9 @@ async fn what_nothing_needs_any_more_is_swept() {
     let client = ClientId::parse("client").unwrap();
     for n in 0..10 {
         let end = if n < 4 { NOW + HOUR } else { NOW + 2 * HOUR };
-        let used = store.use_assertion(&issuer(), &client, &jti(n), end).await.unwrap().value;
+        let (client_id, key_thumbprint) = (client.clone(), "thumbprint".into());
+        let assertion = AssertionUse { client_id, key_thumbprint, jti: jti(n), expires_at: end };
+        let used = store.use_assertion(&assertion).await.unwrap().value;
         assert_eq!(used, Use::First);
     }
     let end = NOW + HOUR + KEPT_AFTER_END;

@@ -5,10 +5,11 @@ use std::time::Duration;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::Random;
 use symbolon_protocol::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
+use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::family::{Family, RotationRequest};
 use symbolon_protocol::grant::{GrantId, Lineage, Slot};
-use symbolon_protocol::id::{ClientId, IssuerId, Kid, Sid, UserId};
+use symbolon_protocol::id::{ClientId, IssuerId, Jti, Kid, Sid, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::{KeyRecord, KeyState};
 use symbolon_protocol::revocation::SessionEnd;
@@ -111,6 +112,11 @@ pub fn key(kid: &str, state: KeyState, now: Timestamp) -> KeyRecord {
 
 pub fn draw_session(store: &dyn Store, random: &dyn Random) -> SessionId {
     SessionId::new(store.place(Kind::Session).draw::<16>(Kind::Session, random))
+}
+
+pub fn assertion_use(client: &ClientId, jti: &Jti, expires_at: Timestamp) -> AssertionUse {
+    let (client_id, jti) = (client.clone(), jti.clone());
+    AssertionUse { client_id, key_thumbprint: "thumbprint".into(), jti, expires_at }
 }
 
 pub(crate) fn code_grant(scene: &Scene, user: &str) -> CodeGrant {

@@ -20,8 +20,8 @@ use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_protocol::user::{PasswordHash, Profile, User};
 
 use super::sample::{
-    HOUR, MINUTE, bare_lineage, client, code_grant, draw_session, family, issuer, key, lineage_of, page,
-    redeem, rotation, session, user, with_tokens,
+    HOUR, MINUTE, assertion_use, bare_lineage, client, code_grant, draw_session, family, issuer, key,
+    lineage_of, page, redeem, rotation, session, user, with_tokens,
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{AuditFilter, Created, Redemption, Use};
@@ -125,7 +125,10 @@ impl Seeded {
         let (families, gone) = plant_families(scene).await;
         let revoked = plant_revocations(scene).await;
         let (app, _, jti) = ids();
-        assert_eq!(told(store.use_assertion(one, &app, &jti, *now + HOUR).await).await, Use::First);
+        assert_eq!(
+            told(store.use_assertion(&assertion_use(&app, &jti, *now + HOUR)).await).await,
+            Use::First
+        );
         let code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         let used_code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         assert_eq!(redeem(&**store, one, &used_code, *now).await.unwrap(), Redemption::Redeemed);
@@ -206,7 +209,10 @@ impl Seeded {
     async fn goes_on(&self, scene: &Scene, store: &dyn Store) {
         let Scene { issuer: one, now, .. } = scene;
         let (app, _, jti) = ids();
-        assert_eq!(told(store.use_assertion(one, &app, &jti, *now + HOUR).await).await, Use::Replayed);
+        assert_eq!(
+            told(store.use_assertion(&assertion_use(&app, &jti, *now + HOUR)).await).await,
+            Use::Replayed
+        );
         for code in [&self.code, &self.used_code] {
             assert_eq!(redeem(store, one, code, *now).await.unwrap(), Redemption::Unknown);
         }
@@ -366,7 +372,7 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("client of a session", store.note_client(one, &seeded.live[0], &ann_s_other_client()).await.err()),
         ("family", store.rotate(one, family_id, &rotation(begun.version, *now)).await.err()),
         ("revocation", store.revoke(one, &[token]).await.err()),
-        ("assertion", store.use_assertion(one, &app, &jti, *now).await.err()),
+        ("assertion", store.use_assertion(&assertion_use(&app, &jti, *now)).await.err()),
         ("client", store.create_client(one, client("new", *now)).await.err()),
         ("user", store.create_user(one, user("new", None, *now), None).await.err()),
         ("consent", store.withdraw(one, &ann, &app).await.err()),

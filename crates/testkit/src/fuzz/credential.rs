@@ -17,8 +17,12 @@ use symbolon_protocol::token::{authorization_code, client_credentials, refresh_t
 
 use super::fixture::{CLIENT_KEY, CLIENTS, NOW, SECRET, URL, base64, context, form, two_lines};
 
-const EXPECTED: Expectation<'static> =
-    Expectation { audiences: &[URL, "https://op.example.com/token"], now: NOW };
+const EXPECTED: Expectation<'static> = Expectation {
+    issuer: URL,
+    token_endpoint: "https://op.example.com/token",
+    audience_is_issuer: false,
+    now: NOW,
+};
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /// An `Authorization` header (one line, `-` for none) and a form: nobody passes without the secret, and a grant's rule

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
-use symbolon_testkit::{Answer, RelyingParty, Signing, TestServer};
+use symbolon_testkit::{Answer, Browser, RelyingParty, Signing, TestServer};
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const CREDENTIALS: (&str, &str) = ("grant_type", "client_credentials");
@@ -129,13 +129,99 @@ fn an_assertion_is_used_once_wherever_it_goes() {
         for path in ["/token", "/introspect", "/revoke"] {
             assert_refused(&signer.present(path, &assertion));
         }
-        // The token endpoint's own URL means the issuer too, alone or among others.
-        let endpoint = format!("{}/token", signer.server.issuer);
-        for (jti, aud) in [("second", json!(endpoint)), ("third", json!(["https://x.example", endpoint]))] {
-            let assertion = signer.key.jwt("JWT", &signer.claims(jti, json!({ "aud": aud })));
-            assert_eq!(signer.present("/introspect", &assertion).status, 200, "{aud}");
+    }
+}
+
+#[test]
+fn an_assertion_is_for_one_audience_alone() {
+    let signer = Signer::new(Algorithm::Es256);
+    let issuer = &*signer.server.issuer;
+    let endpoint = format!("{issuer}/token");
+    let paths = ["/token", "/introspect", "/revoke"];
+    let presented = |aud: &Value, path: &str| {
+        let claims = signer.claims(&format!("{aud} {path}").replace([' ', '"'], "."), json!({ "aud": aud }));
+        signer.present(path, &signer.key.jwt("JWT", &claims))
+    };
+    // RFC 7523 3, item 3; OpenID Connect Core 9: the issuer or the token endpoint, as a string or an array of one.
+    let good = [json!(issuer), json!([issuer]), json!(endpoint), json!([endpoint])];
+    // CVE-2025-27370: whoever else is named could present it here.
+    let bad = [
+        json!(["https://other.example", issuer]),
+        json!([issuer, "https://other.example"]),
+        json!(["https://other.example", endpoint]),
+        json!([issuer, endpoint]),
+        json!([issuer, issuer]),
+        json!([]),
+        json!(format!("{issuer}/introspect")),
+        json!(format!("{issuer}/")),
+    ];
+    for path in paths {
+        for aud in &good {
+            assert_eq!(presented(aud, path).status, 200, "{aud} at {path}");
+        }
+        for aud in &bad {
+            let answer = presented(aud, path);
+            assert_eq!(
+                (answer.status, &*answer.error()),
+                (401, "invalid_client"),
+                "{aud} at {path}: {answer:?}"
+            );
         }
     }
+}
+
+#[test]
+fn the_issuer_alone_is_the_audience_where_a_setting_demands_it() {
+    let signer = Signer::new(Algorithm::Es256);
+    let server = &signer.server;
+    let endpoint = format!("{}/token", server.issuer);
+    let mut number = 0;
+    let mut accepted = |aud: Value| {
+        number += 1;
+        let claims = signer.claims(&format!("n{number}"), json!({ "aud": aud }));
+        signer.present("/token", &signer.key.jwt("JWT", &claims)).status == 200
+    };
+    let set = |path: &str, settings: Value| {
+        let answer = server.admin("PATCH", path, Some(settings));
+        assert_eq!(answer.status, 200, "{answer:?}");
+    };
+    let client = format!("/clients/{}", signer.client_id);
+    assert!(accepted(json!(endpoint)));
+    set("/settings", json!({ "audience_is_issuer": true }));
+    assert!(!accepted(json!(endpoint)) && !accepted(json!([endpoint])));
+    assert!(accepted(json!(server.issuer)) && accepted(json!([server.issuer])));
+    set(&client, json!({ "settings": { "audience_is_issuer": false } }));
+    assert!(accepted(json!(endpoint)), "the client's own setting goes before its issuer's");
+    set("/settings", json!({ "audience_is_issuer": null }));
+    set(&client, json!({ "settings": { "audience_is_issuer": true } }));
+    assert!(!accepted(json!(endpoint)));
+    assert!(accepted(json!(server.issuer)));
+}
+
+/// A `jti` of a client counts for the installation. Two issuers may know different clients by one `client_id`: their
+/// keys differ, and neither uses up what the other's client signs.
+#[test]
+fn a_jti_that_was_used_at_one_issuer_is_used_at_all() {
+    let Signer { server, client_id, key } = Signer::new(Algorithm::Es256);
+    let url = format!("{}/acme", server.issuer);
+    assert_eq!(server.admin("POST", "/issuers", Some(json!({ "id": "acme", "url": url }))).status, 201);
+    let namesake = Signing::generate(Algorithm::Es256);
+    let both = [key.jwks(), namesake.jwks()].map(|set| set["keys"][0].clone());
+    let metadata = json!({
+        "client_id": client_id, "token_endpoint_auth_method": "private_key_jwt", "jwks": { "keys": both },
+    });
+    RelyingParty::register_at(&server, "/issuers/acme", metadata);
+    let now = server.now().seconds();
+    let status = |url: &str, key: &Signing, jti: &str| {
+        let assertion = key.assertion(&client_id, url, jti, now);
+        let form = [CREDENTIALS, ("client_assertion_type", ASSERTION), ("client_assertion", &*assertion)];
+        Browser::new(url).post("/token", &form).status
+    };
+    assert_eq!(status(&server.issuer, &key, "shared"), 200);
+    assert_eq!(status(&url, &key, "shared"), 401, "used at the first issuer");
+    assert_eq!(status(&url, &key, "fresh"), 200);
+    assert_eq!(status(&server.issuer, &key, "fresh"), 401, "used at the second issuer");
+    assert_eq!(status(&url, &namesake, "shared"), 200, "another client's, by its key");
 }
 
 #[test]

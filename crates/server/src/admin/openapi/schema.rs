@@ -131,6 +131,7 @@ fn clients() -> Schemas {
             ("refresh_token_rotation", flag()),
             ("refresh_retry_window", seconds()),
             ("require_pkce", flag()),
+            ("audience_is_issuer", flag()),
         ],
     );
     let method = json!({
@@ -256,6 +257,7 @@ fn settings() -> Schemas {
             ("refresh_token_rotation", flag()),
             ("refresh_retry_window", seconds()),
             ("require_pkce", flag()),
+            ("audience_is_issuer", flag()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),
             ("token_exchange", flag()),

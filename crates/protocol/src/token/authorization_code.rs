@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::access_token::AccessToken;
 use super::id_token::{Authentication, IdToken};
+use super::refresh_token::still_allowed;
 use super::{Context, IssuePlan};
 use crate::client::{Client, GrantType};
 use crate::code::CodeGrant;
@@ -28,7 +29,8 @@ pub struct Presented<'a> {
 ///
 /// # Errors
 /// `invalid_grant` for another client's code, another redirect URI, and a verifier that does not fit; `invalid_request`
-/// without `redirect_uri`; `unauthorized_client` without the grant type.
+/// without `redirect_uri`; `unauthorized_client` without the grant type; `invalid_scope` where the client may have nothing
+/// of the scope any more.
 pub fn check(code: &CodeGrant, client: &Client, presented: Presented<'_>) -> Result<(), OAuthError> {
     // RFC 6749 5.2.
     if !client.may_use(GrantType::AuthorizationCode) {
@@ -47,7 +49,8 @@ pub fn check(code: &CodeGrant, client: &Client, presented: Presented<'_>) -> Res
     if redirect_uri != code.redirect_uri {
         return Err(OAuthError::invalid_grant("redirect_uri is not that of the authorization request"));
     }
-    check_verifier(code, client, presented.code_verifier)
+    check_verifier(code, client, presented.code_verifier)?;
+    still_allowed(&code.scope, client).map(drop)
 }
 
 fn check_verifier(code: &CodeGrant, client: &Client, verifier: Option<&str>) -> Result<(), OAuthError> {
@@ -65,11 +68,13 @@ fn check_verifier(code: &CodeGrant, client: &Client, verifier: Option<&str>) -> 
 /// `offline_access` was granted (OpenID Connect Core 11).
 pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -> IssuePlan {
     let refreshes = context.client.may_use(GrantType::RefreshToken);
-    let outlives_session = refreshes && code.scope.contains(OFFLINE_ACCESS);
+    // The client's registration may have been narrowed while the person signed in.
+    let scope = code.scope.intersection(&context.client.scope);
+    let outlives_session = refreshes && scope.contains(OFFLINE_ACCESS);
     let sid = (!outlives_session).then(|| code.sid.clone());
 
     let mut access =
-        AccessToken::new(context, code.grant.slot(), code.user.as_str().into(), code.scope.clone());
+        AccessToken::new(context, code.grant.slot(), code.user.as_str().into(), scope.clone());
     access.auth_time = Some(code.auth_time.seconds());
     access.amr = code.amr;
     access.gid = Some(code.grant);
@@ -83,7 +88,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
         sid: Some(&code.sid),
         nonce: code.nonce.as_deref(),
     };
-    let id = code.scope.contains(OPENID).then(|| Box::new(IdToken::new(context, &authentication)));
+    let id = scope.contains(OPENID).then(|| Box::new(IdToken::new(context, &authentication)));
 
     let family = refreshes.then(|| {
         let Context { client, now, .. } = *context;
@@ -95,7 +100,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             user: code.user.clone(),
             expires_at: if outlives_session { absolute } else { absolute.min(session_ends) },
             sid,
-            scope: code.scope.clone(),
+            scope,
             auth_time: code.auth_time,
             amr: code.amr,
             version: 1,

@@ -161,7 +161,7 @@ pub struct Presented<'a> {
 ///
 /// # Errors
 /// `invalid_grant` for another client's family, one whose time is over, or another key; `invalid_scope` beyond what
-/// was granted; `unauthorized_client` without the grant type.
+/// was granted, and where the client may have nothing of it any more; `unauthorized_client` without the grant type.
 pub fn check(
     family: &Family,
     client: &Client,
@@ -183,7 +183,22 @@ pub fn check(
     if family.binding.is_some() && family.binding.as_deref() != presented.thumbprint {
         return Err(OAuthError::invalid_grant("the refresh token is bound to another key"));
     }
-    narrowed(&family.scope, presented.scope)
+    let asked = narrowed(&family.scope, presented.scope)?;
+    still_allowed(&asked, client)
+}
+
+/// What of a granted scope the client may have now: its registration may have been narrowed since (RFC 6749 3.3, 6).
+/// Nothing left is `invalid_scope`, as at token exchange, not `invalid_grant`: the grant is sound, and is of use again once
+/// the registration is widened, but a client that reads `invalid_grant` throws its refresh token away.
+pub(super) fn still_allowed(granted: &Scope, client: &Client) -> Result<Scope, OAuthError> {
+    let left = granted.intersection(&client.scope);
+    if left.is_empty() && !granted.is_empty() {
+        return Err(OAuthError::new(
+            ErrorCode::InvalidScope,
+            "the client may have nothing of the granted scope any more",
+        ));
+    }
+    Ok(left)
 }
 
 /// RFC 6749 6: the scope asked for MUST NOT include any that was not granted; omitted, it is the same.

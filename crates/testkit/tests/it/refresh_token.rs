@@ -73,3 +73,36 @@ fn another_client_and_a_wider_scope_are_refused_and_change_nothing() {
     assert_eq!(rp.token(&wider).error(), "invalid_scope");
     TokenSet::of(&rp.refresh(&token));
 }
+
+/// RFC 6749 6: what the client may not have any more it gets no longer; a grant of which nothing is left waits.
+#[test]
+fn a_client_whose_scope_was_narrowed_gets_narrower_tokens() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let register = |scope: &str| {
+        let path = format!("/clients/{}", rp.client_id);
+        assert_eq!(server.admin("PATCH", &path, Some(json!({ "scope": scope }))).status, 200);
+    };
+    let scope_of = |tokens: &TokenSet| tokens.body["scope"].as_str().unwrap().to_owned();
+    let first = rp.sign_in_with(&browser, rp.authorization_request().with("scope", "openid profile email"));
+    let request = rp.authorization_request().with("scope", "openid email");
+    let code = browser.get(&request.path()).redirected("code").unwrap();
+
+    register("openid email");
+    let second = TokenSet::of(&rp.refresh(first.refresh_token.as_deref().unwrap()));
+    assert_eq!(scope_of(&second), "openid email");
+    register("email");
+    let third = TokenSet::of(&rp.refresh(second.refresh_token.as_deref().unwrap()));
+    assert_eq!((scope_of(&third), third.id_token), ("email".to_owned(), None));
+    let redeemed = TokenSet::of(&rp.redeem(&code, &request.verifier));
+    assert_eq!((scope_of(&redeemed), redeemed.id_token), ("email".to_owned(), None), "a code of before");
+
+    register("api");
+    let token = third.refresh_token.unwrap();
+    let nothing = rp.refresh(&token);
+    assert_eq!((nothing.status, nothing.error()), (400, "invalid_scope".to_owned()));
+    register("openid profile email");
+    let again = TokenSet::of(&rp.refresh(&token));
+    assert_eq!(scope_of(&again), "openid profile email", "the grant is whole, only the registration was narrower");
+}

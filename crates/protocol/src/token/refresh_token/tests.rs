@@ -87,6 +87,7 @@ fn refusals_of_rfc_6749_section_6() {
     let bound = Family { binding: Some(SmolStr::new("jkt")), ..family() };
     let mut without_grant_type = client("app");
     without_grant_type.grant_types = vec![GrantType::AuthorizationCode];
+    let narrower = |left| Client { scope: scope(left), ..client("app") };
     let plain = Presented::default();
     let asks = |scope| Presented { scope: Some(scope), thumbprint: None };
     let proves = |key| Presented { scope: None, thumbprint: Some(key) };
@@ -96,6 +97,10 @@ fn refusals_of_rfc_6749_section_6() {
         (family(), client("app"), asks("email"), NOW, Ok("email")),
         (family(), client("app"), asks("email api"), NOW, Err(ErrorCode::InvalidScope)),
         (family(), client("app"), asks("\""), NOW, Err(ErrorCode::InvalidScope)),
+        (family(), narrower("email openid"), plain, NOW, Ok("openid email")),
+        (family(), narrower("email"), asks("openid email"), NOW, Ok("email")),
+        (family(), narrower("email"), asks("openid"), NOW, Err(ErrorCode::InvalidScope)),
+        (family(), narrower("api"), plain, NOW, Err(ErrorCode::InvalidScope)),
         (family(), client("other"), plain, NOW, Err(ErrorCode::InvalidGrant)),
         (family(), client("app"), plain, after(1000), Err(ErrorCode::InvalidGrant)),
         (family(), without_grant_type, plain, NOW, Err(ErrorCode::UnauthorizedClient)),

@@ -158,7 +158,7 @@ impl<'p> AuthorizationRequest<'p> {
         let redirect_uri = redirect_uri(&sent, client).map_err(Rejection::Page)?;
         let return_to = ReturnTo {
             redirect_uri,
-            response_mode: response_mode(&sent, redirect_uri).unwrap_or_default(),
+            response_mode: response_mode(&sent, redirect_uri).unwrap_or_else(|_| default_mode(&sent)),
             state: sent.state.value(),
         };
         // RFC 6749 3.1: parameters MUST NOT be included more than once; RFC 8707 2.1 allows it for resources.
@@ -271,7 +271,6 @@ fn redirect_uri<'p>(sent: &Sent<'p>, client: &Client) -> Result<&'p str, OAuthEr
     Ok(uri)
 }
 
-/// The mode that was asked for. A form can be posted to a web server only (OAuth 2.0 Form Post Response Mode 2).
 /// Names the URI, because whoever set the client up has to see what it sends. It is shown to people: cut to a length that a
 /// page can hold, and to the characters of an `error_description` (RFC 6749 4.1.2.1).
 fn not_registered(uri: &str) -> OAuthError {
@@ -281,9 +280,21 @@ fn not_registered(uri: &str) -> OAuthError {
     OAuthError::with(ErrorCode::InvalidRequest, description)
 }
 
+/// Where the answer goes unless `response_mode` says so: what has tokens in it goes in the fragment, and its errors too
+/// (RFC 6749 4.2.2.1, OAuth 2.0 Multiple Response Types 5). None of those types is supported, but a client that asks for one
+/// looks for the error there.
+fn default_mode(sent: &Sent<'_>) -> ResponseMode {
+    let asked = sent.response_type.value().unwrap_or_default();
+    match asked.split(' ').any(|part| matches!(part, "token" | "id_token")) {
+        true => ResponseMode::Fragment,
+        false => ResponseMode::Query,
+    }
+}
+
+/// The mode that was asked for. A form can be posted to a web server only (OAuth 2.0 Form Post Response Mode 2).
 fn response_mode(sent: &Sent<'_>, redirect_uri: &str) -> Result<ResponseMode, OAuthError> {
     match sent.response_mode.value().map(ResponseMode::parse) {
-        None => Ok(ResponseMode::default()),
+        None => Ok(default_mode(sent)),
         Some(Some(ResponseMode::FormPost)) if redirect_uri::origin(redirect_uri).is_none() => {
             Err(OAuthError::invalid_request("response_mode=form_post needs a redirect_uri of http or https"))
         }

@@ -2,7 +2,7 @@
 //!
 //! Nothing here rests on cookies, so no answer allows credentials. Public documents are for everybody; the token and
 //! UserInfo endpoints are for the origins of a client's redirect URIs and those that it registered. A preflight names
-//! no client yet, so it allows every origin to ask: what counts is whether the answer may be read.
+//! no client yet, so it allows every origin to ask, with any headers: what counts is whether the answer may be read.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -15,14 +15,15 @@ pub fn preflight(headers: &HeaderMap) -> Response {
     let answer = response.headers_mut();
     if let Some(origin) = headers.get(header::ORIGIN) {
         answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        answer.insert(header::VARY, HeaderValue::from_static("Origin"));
+        answer.append(header::VARY, HeaderValue::from_static("Origin"));
     }
     answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
-    answer.insert(
-        header::ACCESS_CONTROL_ALLOW_HEADERS,
-        // The last is what scripts of an older kind add by themselves.
-        HeaderValue::from_static("authorization, content-type, dpop, x-requested-with"),
-    );
+    // Libraries add headers of their own, such as those of traces. Named one by one, because `*` leaves Authorization out
+    // (Fetch standard, CORS-unsafe request-header names).
+    let asked = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    let allowed = asked.unwrap_or(HeaderValue::from_static("authorization, content-type, dpop"));
+    answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    answer.append(header::VARY, HeaderValue::from_static("Access-Control-Request-Headers"));
     answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
     response
 }

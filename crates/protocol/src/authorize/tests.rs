@@ -107,7 +107,10 @@ fn requests_and_where_their_errors_go() {
         (&[("response_type", "id_token token")], Redirect(UnsupportedResponseType, Fragment)),
         (&[("response_type", "code id_token")], Redirect(UnsupportedResponseType, Fragment)),
         (&[("response_type", "id_token"), ("scope", "\"")], Redirect(UnsupportedResponseType, Fragment)),
-        (&[("response_type", "id_token"), ("response_mode", "query")], Redirect(UnsupportedResponseType, Query)),
+        (
+            &[("response_type", "id_token"), ("response_mode", "query")],
+            Redirect(UnsupportedResponseType, Query),
+        ),
         (&[("response_type", "token"), ("response_mode", "x")], Redirect(InvalidRequest, Fragment)),
         (
             &[("response_type", "code id_token"), ("response_mode", "fragment")],

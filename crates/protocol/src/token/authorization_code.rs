@@ -73,8 +73,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
     let outlives_session = refreshes && scope.contains(OFFLINE_ACCESS);
     let sid = (!outlives_session).then(|| code.sid.clone());
 
-    let mut access =
-        AccessToken::new(context, code.grant.slot(), code.user.as_str().into(), scope.clone());
+    let mut access = AccessToken::new(context, code.grant.slot(), code.user.as_str().into(), scope.clone());
     access.auth_time = Some(code.auth_time.seconds());
     access.amr = code.amr;
     access.gid = Some(code.grant);

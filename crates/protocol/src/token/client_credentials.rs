@@ -2,7 +2,8 @@
 
 use super::Context;
 use super::access_token::{AccessToken, client_subject};
-use super::claim::Audience;
+use super::claim::{Audience, OneOrMany};
+use super::token_exchange::check_resources;
 use crate::client::GrantType;
 use crate::error::{ErrorCode, OAuthError};
 use crate::grant::GrantId;
@@ -14,16 +15,18 @@ const NEED_A_USER: [&str; 6] = ["openid", "profile", "email", "address", "phone"
 /// The access token of a client that acts for itself, in a grant of its own. There is no refresh token (RFC 6749
 /// 4.4.3) and no ID token.
 ///
-/// Scopes that need a user are dropped; without `scope` it is all that is registered. `audience` names whom the token
-/// is for: the issuer, or what the client registered.
+/// Scopes that need a user are dropped; without `scope` it is all that is registered. `audience` and `resource` (RFC 8707 2)
+/// name whom the token is for: the issuer, or what the client registered.
 ///
 /// # Errors
 /// `unauthorized_client` for public clients and those without the grant type; `invalid_scope` beyond what is
-/// registered; `invalid_target` for an audience that is not registered.
+/// registered; `invalid_request` for a resource that is no absolute URI; `invalid_target` for an audience or resource that
+/// is not registered.
 pub fn issue(
     context: &Context<'_>,
     scope: Option<&str>,
     audience: &[&str],
+    resource: &[&str],
 ) -> Result<Box<AccessToken>, OAuthError> {
     let client = context.client;
     // RFC 6749 4.4: MUST only be used by confidential clients.
@@ -40,7 +43,7 @@ pub fn issue(
         ));
     }
     let scope = granted(&client.scope, scope)?;
-    let aud = if audience.is_empty() { None } else { Some(named(context, audience)?) };
+    let aud = named(context, audience, resource)?;
 
     let sub = client_subject(&client.client_id);
     let grant = GrantId::draw(&context.issuer.id, &sub, context.now, context.random);
@@ -49,6 +52,7 @@ pub fn issue(
     if let Some(aud) = aud {
         access.aud = aud;
     }
+    access.resource = OneOrMany::of(resource.iter().copied());
     Ok(access)
 }
 
@@ -65,15 +69,25 @@ fn granted(registered: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError>
     Err(OAuthError::new(ErrorCode::InvalidScope, "scope goes beyond what the client registered"))
 }
 
-fn named(context: &Context<'_>, audience: &[&str]) -> Result<Audience, OAuthError> {
+/// Whom the token is for, where the request says so.
+fn named(
+    context: &Context<'_>,
+    audience: &[&str],
+    resource: &[&str],
+) -> Result<Option<Audience>, OAuthError> {
     let allowed = |value: &&str| {
         *value == context.issuer.url || context.client.access_token_audiences.iter().any(|own| own == value)
     };
-    // RFC 8707 2, for the audience parameter of RFC 8693 as for resources.
-    if audience.iter().all(allowed) {
-        return Ok(Audience::of(audience.iter().copied()));
+    check_resources(resource)?;
+    let mut targets = audience.iter().chain(resource).copied().peekable();
+    if targets.peek().is_none() {
+        return Ok(None);
     }
-    Err(OAuthError::new(ErrorCode::InvalidTarget, "the client may not name this audience"))
+    // RFC 8707 2, for the audience parameter of RFC 8693 as for resources.
+    if audience.iter().chain(resource).all(allowed) {
+        return Ok(Some(Audience::of(targets)));
+    }
+    Err(OAuthError::new(ErrorCode::InvalidTarget, "the client may not name this audience or resource"))
 }
 
 #[cfg(test)]

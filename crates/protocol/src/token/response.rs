@@ -69,9 +69,11 @@ impl TokenResponse {
         close_token(&mut self.body);
     }
 
-    /// The body. `scope` is what the access token allows; left out where it allows nothing by name.
+    /// The body. `scope` is what the access token allows. It is always there, empty too: it is required where it is not what
+    /// was asked for (RFC 6749 5.1), and a client that asked for scopes of which none was granted must not take it that all
+    /// were.
     pub fn to_json(mut self, scope: &Scope) -> Vec<u8> {
-        self.body.optional_text("scope", Some(scope.as_str()).filter(|scope| !scope.is_empty()));
+        self.body.text("scope", scope.as_str());
         self.body.end()
     }
 }
@@ -116,7 +118,8 @@ mod tests {
         let mut least = TokenResponse::begin();
         least.token().extend_from_slice(b"a.b.c");
         least.issued(Issued { expires_in: 3600, issued_token_type: None, refresh_token: None });
-        let expected = json!({ "access_token": "a.b.c", "token_type": "Bearer", "expires_in": 3600 });
+        let expected =
+            json!({ "access_token": "a.b.c", "token_type": "Bearer", "expires_in": 3600, "scope": "" });
         let body = least.to_json(&Scope::default());
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
     }

@@ -154,12 +154,18 @@ fn check_actor_parameters<'a>(request: &ExchangeRequest<'a>) -> Result<Option<&'
     }
 }
 
-fn check_targets(context: &Context<'_>, request: &ExchangeRequest<'_>) -> Result<(), OAuthError> {
-    // RFC 8693 2.1: an absolute URI without fragment; the request itself is not valid otherwise (2.2.2).
+/// RFC 8693 2.1, RFC 8707 2: a resource is an absolute URI without fragment; the request itself is not valid otherwise
+/// (RFC 8693 2.2.2).
+pub(super) fn check_resources(resource: &[&str]) -> Result<(), OAuthError> {
     let absolute = |uri: &&str| !uri.contains('#') && Url::parse(uri).is_ok();
-    if !request.resource.iter().all(absolute) {
-        return Err(OAuthError::invalid_request("resource must be an absolute URI without fragment"));
+    if resource.iter().all(absolute) {
+        return Ok(());
     }
+    Err(OAuthError::invalid_request("resource must be an absolute URI without fragment"))
+}
+
+fn check_targets(context: &Context<'_>, request: &ExchangeRequest<'_>) -> Result<(), OAuthError> {
+    check_resources(request.resource)?;
     if request.audience.iter().any(|audience| audience.is_empty()) {
         return Err(OAuthError::invalid_request("audience is empty"));
     }

@@ -131,9 +131,14 @@ fn exchange(form: &Params<'_>, client: &Client) {
 fn credentials(form: &Params<'_>, client: &Client) {
     let Ok(scope) = form.get("scope") else { return };
     let random = SeededRandom::new(5);
-    let audience: Vec<_> = form.get_all("audience").collect();
-    if let Ok(token) = client_credentials::issue(&context(client, &random), scope, &audience) {
+    let (audience, resource): (Vec<_>, Vec<_>) =
+        (form.get_all("audience").collect(), form.get_all("resource").collect());
+    if let Ok(token) = client_credentials::issue(&context(client, &random), scope, &audience, &resource) {
         assert!(client.scope.covers(&token.scope) && !client.is_public() && token.user().is_none());
+        assert!(
+            resource.iter().chain(&audience).all(|target| token.aud.contains(target)),
+            "a target is missing"
+        );
     }
 }
 

@@ -30,7 +30,7 @@ fn a_client_gets_a_token_for_itself() {
     assert_eq!(TokenSet::of(&grant(&rp, &[("scope", "read")])).body["scope"], "read");
     // What needs a user is dropped, and an empty scope still gets a token.
     let none = TokenSet::of(&grant(&rp, &[("scope", "openid offline_access")]));
-    assert!(none.body["scope"].as_str().unwrap_or_default().is_empty(), "{:?}", none.body);
+    assert_eq!(none.body["scope"], "", "RFC 6749 5.1: it is not what was asked for");
 }
 
 #[test]
@@ -49,6 +49,13 @@ fn scope_audience_and_client_are_held_to_what_is_registered() {
     let both = [("audience", "https://api.example"), ("audience", "https://two.example")];
     let claims = decode_jwt(&TokenSet::of(&grant(&rp, &both)).access_token).1;
     assert_eq!(claims["aud"], json!(["https://api.example", "https://two.example"]));
+    // RFC 8707 2: a resource is held to the same list, and named in the token as at token exchange.
+    refused(grant(&rp, &[("resource", "https://evil.example")]), "invalid_target");
+    refused(grant(&rp, &[("resource", "no-uri")]), "invalid_request");
+    let both = [("resource", "https://two.example"), ("audience", "https://api.example")];
+    let claims = decode_jwt(&TokenSet::of(&grant(&rp, &both)).access_token).1;
+    assert_eq!(claims["aud"], json!(["https://api.example", "https://two.example"]));
+    assert_eq!(claims["resource"], "https://two.example");
     let codes_only = RelyingParty::register(&server, json!({ "grant_types": ["authorization_code"] }));
     refused(grant(&codes_only, &[]), "unauthorized_client");
     let public = json!({ "token_endpoint_auth_method": "none", "grant_types": ["authorization_code"] });

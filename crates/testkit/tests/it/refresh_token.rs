@@ -104,5 +104,9 @@ fn a_client_whose_scope_was_narrowed_gets_narrower_tokens() {
     assert_eq!((nothing.status, nothing.error()), (400, "invalid_scope".to_owned()));
     register("openid profile email");
     let again = TokenSet::of(&rp.refresh(&token));
-    assert_eq!(scope_of(&again), "openid profile email", "the grant is whole, only the registration was narrower");
+    assert_eq!(
+        scope_of(&again),
+        "openid profile email",
+        "the grant is whole, only the registration was narrower"
+    );
 }

@@ -7,7 +7,7 @@ const API: &str = "https://api.example.com";
 #[test]
 fn a_client_acts_for_itself_in_a_grant_of_its_own() {
     let world = World::new();
-    let token = issue(&world.context(), None, &[]).unwrap();
+    let token = issue(&world.context(), None, &[], &[]).unwrap();
     assert_eq!(token.sub, "client:app");
     assert_eq!(token.scope, scope("api"));
     assert!(token.aud.contains(URL));
@@ -29,7 +29,7 @@ fn scopes_that_need_a_user_are_dropped_and_others_must_be_registered() {
         (Some("read write"), Err(ErrorCode::InvalidScope)),
         (Some("\\"), Err(ErrorCode::InvalidScope)),
     ] {
-        let answer = issue(&world.context(), asked, &[]);
+        let answer = issue(&world.context(), asked, &[], &[]);
         let answer = answer.map(|token| token.scope).map_err(|error| error.code);
         assert_eq!(answer, granted.map(scope), "{asked:?}");
     }
@@ -46,10 +46,26 @@ fn audiences_are_those_registered() {
         (&[API, URL, API], Ok(&[API, URL])),
         (&[API, "https://other.example.com"], Err(ErrorCode::InvalidTarget)),
     ] {
-        let answer = issue(&world.context(), None, asked);
-        let answer = answer.map(|token| token.aud).map_err(|error| error.code);
-        assert_eq!(answer, aud.map(|aud| Audience::of(aud.iter().copied())), "{asked:?}");
+        for (audience, resource) in [(asked, &[][..]), (&[][..], asked)] {
+            let answer = issue(&world.context(), None, audience, resource);
+            let answer = answer.map(|token| (token.aud, token.resource)).map_err(|error| error.code);
+            let all = |values: &[&str]| Audience::of(values.iter().copied());
+            assert_eq!(answer, aud.map(|aud| (all(aud), all(resource))), "{audience:?} {resource:?}");
+        }
     }
+}
+
+#[test]
+fn a_resource_is_an_absolute_uri_by_rfc_8707_section_2() {
+    let mut world = World::new();
+    world.client.access_token_audiences = vec!["api".to_owned(), API.to_owned()];
+    for resource in ["api", "", "https://api.example.com#part"] {
+        let answer = issue(&world.context(), None, &[], &[resource]).map_err(|error| error.code);
+        assert_eq!(answer.map(|token| token.aud), Err(ErrorCode::InvalidRequest), "{resource}");
+    }
+    let both = issue(&world.context(), None, &["api"], &[API]).unwrap();
+    assert_eq!(both.aud, Audience::of(["api", API]));
+    assert_eq!(both.resource, Audience::one(API));
 }
 
 #[test]
@@ -59,7 +75,7 @@ fn only_confidential_clients_with_the_grant_type_by_rfc_6749_section_4_4() {
     let mut unregistered = World::new();
     unregistered.client.grant_types = vec![GrantType::AuthorizationCode];
     for world in [public, unregistered] {
-        let answer = issue(&world.context(), None, &[]).map_err(|error| error.code);
+        let answer = issue(&world.context(), None, &[], &[]).map_err(|error| error.code);
         assert_eq!(answer, Err(ErrorCode::UnauthorizedClient));
     }
 }

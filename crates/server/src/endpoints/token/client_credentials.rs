@@ -8,7 +8,8 @@ use crate::http::Failure;
 
 pub(super) fn grant(granting: &Granting<'_>) -> Result<Granted, Failure> {
     let audience: Vec<&str> = granting.form.get_all("audience").collect();
-    let access = rule::issue(&granting.rules(), granting.form.get("scope")?, &audience)?;
+    let resource: Vec<&str> = granting.form.get_all("resource").collect();
+    let access = rule::issue(&granting.rules(), granting.form.get("scope")?, &audience, &resource)?;
     granting.context.app.audit.count(Event::ClientCredentialsGranted);
     Ok(Granted { access, id: None, refresh_token: None, issued_token_type: None })
 }

@@ -9,12 +9,13 @@ use symbolon_pages::{Language, LoggedOutPage, LogoutPage};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::ClientId;
+use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::logout::{LogoutDecision, LogoutHint, LogoutRequest};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::revocation::{SessionEnd, longest_life};
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::Durable;
+use symbolon_store::port::PageRequest;
 
 use super::consent::user_name;
 use super::interaction::{Interaction, PendingLogout, session_of};
@@ -23,6 +24,10 @@ use crate::http::csrf::Purpose;
 use crate::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
 use crate::issuer::IssuerState;
 use crate::verified_hint::{IdTokenHintClaims, id_token_hint};
+
+/// How many of a user's sessions are looked through for an earlier `sid`: as many as a user has by signing in, unless
+/// `rate_limit.login.sessions` was raised.
+const MOST_LOOKED_AT: u32 = 100;
 
 /// The path of the page's form.
 pub(super) const CONFIRM: &str = "/logout/confirm";
@@ -53,6 +58,9 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
             signed_out(call, redirect, true)
         }
         (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
+            if let Some(claims) = claims.flatten() {
+                end_hinted(call, &claims, client.as_deref().map(|client| &client.client_id)).await?;
+            }
             signed_out(call, redirect, false)
         }
     }
@@ -139,6 +147,39 @@ async fn end(
     call.settle().await?;
     call.context.audit(Event::SessionEnded, Some(&session.user), client);
     Ok(())
+}
+
+/// Ends the session that an ID token was issued in, where the browser brought none: another site's form brings no Lax cookie,
+/// and the relying party may have asked from elsewhere. The hint says which session is meant (RP-Initiated Logout 2), and
+/// there is nobody to ask.
+async fn end_hinted(
+    call: &mut Call,
+    hint: &IdTokenHintClaims,
+    client: Option<&ClientId>,
+) -> Result<(), Failure> {
+    let Call { context, durable, .. } = &mut *call;
+    let Some(session) = hinted(context, hint, durable).await? else { return Ok(()) };
+    end_session_by_sid(&context.app, &context.issuer, &session, durable).await?;
+    call.settle().await?;
+    call.context.audit(Event::SessionEnded, Some(&session.user), client);
+    Ok(())
+}
+
+/// The live session of the hint's `sub` that has its `sid`, or had it before the person signed in again.
+async fn hinted(
+    context: &Context,
+    hint: &IdTokenHintClaims,
+    durable: &mut Durable,
+) -> Result<Option<Arc<Session>>, Failure> {
+    let (Some(sid), Ok(user)) = (hint.sid.as_deref(), UserId::parse(&hint.sub)) else { return Ok(None) };
+    let (store, issuer, now) = (&context.app.store, &context.issuer.id, context.app.now());
+    let is_meant = |session: &Session| session.user == user && session.is_named(sid);
+    if let Some(found) = store.session_by_sid(issuer, sid, now).await?.take(durable) {
+        return Ok(Some(found.session).filter(|session| is_meant(session)));
+    }
+    let newest = PageRequest { page: 1, limit: MOST_LOOKED_AT, search: None };
+    let sessions = store.list_sessions(issuer, &user, &newest, now).await?;
+    Ok(sessions.items.into_iter().map(|listed| listed.session).find(|session| is_meant(session)))
 }
 
 /// Ends a session with every grant that is bound to it.

@@ -1,6 +1,7 @@
 //! RP-initiated logout.
 
-use symbolon_testkit::{Answer, TestServer};
+use serde_json::json;
+use symbolon_testkit::{Answer, RelyingParty, TestServer, TokenSet};
 
 use crate::login::{Scene, hidden, userinfo};
 
@@ -25,6 +26,65 @@ fn with_the_sessions_own_id_token_nobody_is_asked() {
     // Again, by POST, with nothing left to end.
     let out = browser.post("/logout", &parameters);
     assert_eq!((out.status, out.location()), (303, format!("{root}?state=s%201")));
+}
+
+/// Another site's form brings no cookie. The hint says which session is meant: it ends, with what hangs on it.
+#[test]
+fn a_hint_without_a_cookie_ends_its_session() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, other) = server.signed_in("other@example.com");
+    let others = rp.sign_in(&other);
+    let userinfo = |tokens: &TokenSet| {
+        let bearer = format!("Bearer {}", tokens.access_token);
+        server.browser().get_with("/userinfo", &[("authorization", &bearer)]).status
+    };
+    for is_post in [true, false] {
+        let (_, browser) = server.signed_in(&format!("person-{is_post}@example.com"));
+        let tokens = rp.sign_in(&browser);
+        let asked = [("id_token_hint", tokens.id_token.as_deref().unwrap())];
+        let bare = server.browser();
+        let out = if is_post { bare.post("/logout", &asked) } else { bare.get(&path(&asked)) };
+        assert_eq!(out.status, 200, "{out:?}");
+        assert_eq!(userinfo(&tokens), 401, "by POST: {is_post}");
+        assert_ne!(rp.refresh(tokens.refresh_token.as_deref().unwrap()).status, 200);
+        let silent = browser.get(&rp.authorization_request().with("prompt", "none").path());
+        assert_eq!(silent.redirected("error").as_deref(), Some("login_required"), "{silent:?}");
+        // Again, with nothing left to end.
+        assert_eq!(bare.post("/logout", &asked).status, 200);
+    }
+    assert_eq!(userinfo(&others), 200, "another session goes on");
+}
+
+#[test]
+fn a_hint_of_before_the_person_signed_in_again_means_the_same_session() {
+    let scene = Scene::new();
+    let (browser, tokens) = scene.signed_in();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request().with("prompt", "login"));
+    let signed_in = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
+    assert_eq!(signed_in.status, 303, "{signed_in:?}");
+    let session = browser.cookie("symbolon_session").unwrap();
+    assert!(scene.session_lives(&session));
+    let hint = tokens.id_token.as_deref().unwrap();
+    assert_eq!(scene.server.browser().post("/logout", &[("id_token_hint", hint)]).status, 200);
+    assert!(!scene.session_lives(&session));
+}
+
+/// Nothing but an ID token of this issuer ends a session without its cookie.
+#[test]
+fn what_is_no_hint_ends_nothing_without_a_cookie() {
+    let scene = Scene::new();
+    let (browser, tokens) = scene.signed_in();
+    let session = browser.cookie("symbolon_session").unwrap();
+    let hint = tokens.id_token.clone().unwrap();
+    let (signed, _) = hint.rsplit_once('.').unwrap();
+    let unsigned = format!("{signed}.AAAA");
+    for bad in [&*unsigned, &tokens.access_token, "x", ""] {
+        assert_eq!(scene.server.browser().post("/logout", &[("id_token_hint", bad)]).status, 200, "{bad}");
+    }
+    let foreign = [("id_token_hint", &*hint), ("client_id", "demo-service")];
+    assert_eq!(scene.server.browser().post("/logout", &foreign).status, 400);
+    assert!(scene.session_lives(&session));
 }
 
 #[test]

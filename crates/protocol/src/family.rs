@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use crate::grant::GrantId;
 use crate::id::{ClientId, Sid, UserId};
-use crate::scope::Scope;
+use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::session::Amr;
 use crate::time::Timestamp;
 
@@ -31,7 +31,7 @@ pub struct Family {
     pub client: ClientId,
     /// For whom.
     pub user: UserId,
-    /// The session it ends with; none with `offline_access`.
+    /// The session that it began in; none where it was registered. Whether it ends with that is [`Self::bound_to`].
     pub sid: Option<Sid>,
     /// The widest scope that a refresh may ask for.
     pub scope: Scope,
@@ -54,6 +54,11 @@ pub struct Family {
 }
 
 impl Family {
+    /// The session that it ends with; none with `offline_access`, which outlives it (OpenID Connect Core 11).
+    pub fn bound_to(&self) -> Option<&Sid> {
+        self.sid.as_ref().filter(|_| !self.scope.contains(OFFLINE_ACCESS))
+    }
+
     /// Whether its time is over.
     pub fn ended(&self, now: Timestamp) -> bool {
         now >= self.ends_at()

@@ -98,7 +98,8 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             client: client.client_id.clone(),
             user: code.user.clone(),
             expires_at: if outlives_session { absolute } else { absolute.min(session_ends) },
-            sid,
+            // Kept whatever outlives it: refreshed ID tokens name the session while it lives.
+            sid: Some(code.sid.clone()),
             scope,
             auth_time: code.auth_time,
             amr: code.amr,

@@ -218,7 +218,7 @@ pub fn lineage(family: &Family) -> Lineage {
         slot: family.grant.slot(),
         tokens: Vec::new(),
         grant: Some(family.grant),
-        session: family.sid.clone(),
+        session: family.bound_to().cloned(),
         user: Some(family.user.clone()),
         client: Some(family.client.clone()),
         grantor: None,
@@ -277,12 +277,15 @@ pub const fn unknown() -> OAuthError {
 ///
 /// OpenID Connect Core 12.2: the ID token has the same `iss`, `sub`, `aud` and `auth_time` as the first one, a new
 /// `iat`, and no `nonce`.
-pub fn issue(context: &Context<'_>, family: &Family, scope: Scope) -> IssuePlan {
+///
+/// `session_lives`: whether the session lives that the family began in. The ID token names it as long, so that it is of use as
+/// the hint of a logout (RP-Initiated Logout 2).
+pub fn issue(context: &Context<'_>, family: &Family, scope: Scope, session_lives: bool) -> IssuePlan {
     let authentication = Authentication {
         user: &family.user,
         auth_time: family.auth_time,
         amr: family.amr,
-        sid: family.sid.as_ref(),
+        sid: family.sid.as_ref().filter(|_| session_lives),
         nonce: None,
     };
     let id = scope.contains(OPENID).then(|| Box::new(IdToken::new(context, &authentication)));
@@ -290,7 +293,7 @@ pub fn issue(context: &Context<'_>, family: &Family, scope: Scope) -> IssuePlan 
     access.auth_time = Some(family.auth_time.seconds());
     access.amr = family.amr;
     access.gid = Some(family.grant);
-    access.sid.clone_from(&family.sid);
+    access.sid = family.bound_to().cloned();
     IssuePlan { access, id, family: None }
 }
 

@@ -1,7 +1,7 @@
 //! RP-initiated logout.
 
 use serde_json::json;
-use symbolon_testkit::{Answer, RelyingParty, TestServer, TokenSet};
+use symbolon_testkit::{Answer, RelyingParty, TestServer, TokenSet, decode_jwt};
 
 use crate::login::{Scene, hidden, userinfo};
 
@@ -54,6 +54,35 @@ fn a_hint_without_a_cookie_ends_its_session() {
         assert_eq!(bare.post("/logout", &asked).status, 200);
     }
     assert_eq!(userinfo(&others), 200, "another session goes on");
+}
+
+/// The ID token of a refresh is a hint too, also of a grant that outlives its session; it names no session that has ended.
+#[test]
+fn a_refreshed_id_token_names_its_session_while_it_lives() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("person@example.com");
+    let sid_of = |tokens: &TokenSet| decode_jwt(tokens.id_token.as_deref().unwrap()).1.get("sid").cloned();
+    for scope in ["openid", "openid offline_access"] {
+        let (_, browser) = server.signed_in(&format!("{}@example.com", scope.replace(' ', "-")));
+        let first = rp.sign_in_with(&browser, rp.authorization_request().with("scope", scope));
+        let second = TokenSet::of(&rp.refresh(first.refresh_token.as_deref().unwrap()));
+        assert!(sid_of(&first).is_some(), "{scope}");
+        assert_eq!(sid_of(&second), sid_of(&first), "{scope}");
+        // Nobody is asked: the hint is about the browser's own session.
+        let hint = second.id_token.as_deref().unwrap();
+        let out = browser.get(&path(&[("id_token_hint", hint)]));
+        assert!(out.status == 200 && out.field("csrf_token").is_none(), "{scope}: {out:?}");
+        let after = rp.refresh(second.refresh_token.as_deref().unwrap());
+        if scope == "openid" {
+            assert_eq!((after.status, after.error()), (400, "invalid_grant".to_owned()));
+        } else {
+            let third = TokenSet::of(&after);
+            assert_eq!(sid_of(&third), None, "the session has ended, the grant goes on");
+        }
+    }
+    let lives = browser.get(&rp.authorization_request().with("prompt", "none").path());
+    assert!(lives.redirected("code").is_some(), "somebody else's session goes on: {lives:?}");
 }
 
 #[test]

@@ -83,11 +83,13 @@ fn the_family_ends_with_the_session_unless_offline_access_was_granted() {
     let mut world = World::new();
     let session_ends = after(3600);
     let bound = issue(&world.context(), &code("openid"), session_ends).family.unwrap();
-    assert_eq!((bound.expires_at, bound.sid.is_some()), (session_ends, true));
+    assert_eq!((bound.expires_at, bound.bound_to()), (session_ends, bound.sid.as_ref()));
+    assert!(bound.sid.is_some());
 
     let plan = issue(&world.context(), &code("openid offline_access"), session_ends);
     let offline = plan.family.unwrap();
-    assert_eq!((offline.expires_at, &offline.sid), (after(30 * 86_400), &None));
+    assert_eq!((offline.expires_at, offline.bound_to()), (after(30 * 86_400), None));
+    assert_eq!(offline.sid, bound.sid, "refreshed ID tokens name the session while it lives");
     assert_eq!(plan.access.sid, None, "its access tokens outlive the session too");
     assert!(plan.id.unwrap().sid.is_some(), "logout still finds the session");
 

@@ -159,7 +159,7 @@ fn outcomes_become_answers() {
 fn a_refresh_keeps_the_login_by_openid_connect_core_12_2() {
     let world = World::new();
     let family = family();
-    let plan = issue(&world.context(), &family, scope("openid email"));
+    let plan = issue(&world.context(), &family, scope("openid email"), true);
     let id = plan.id.unwrap();
     assert_eq!((id.auth_time, id.nonce), (1_699_999_000, None));
     assert_eq!((id.sub.as_str(), id.aud.as_str()), ("u-1", "app"));
@@ -167,7 +167,15 @@ fn a_refresh_keeps_the_login_by_openid_connect_core_12_2() {
     assert_eq!(plan.access.sid, Some(Sid::trusted("sid-1")));
     assert_eq!(plan.access.scope, scope("openid email"));
     assert!(plan.family.is_none());
-    assert!(issue(&world.context(), &family, scope("email")).id.is_none());
+    assert!(issue(&world.context(), &family, scope("email"), true).id.is_none());
+
+    let offline = Family { scope: scope("openid offline_access"), ..family.clone() };
+    for lives in [true, false] {
+        let plan = issue(&world.context(), &offline, scope("openid"), lives);
+        assert_eq!(plan.id.unwrap().sid, family.sid.clone().filter(|_| lives));
+        assert_eq!(plan.access.sid, None, "it outlives the session");
+    }
+    assert_eq!(super::lineage(&offline).session, None);
 
     let lineage = lineage(&family);
     assert_eq!(lineage.slot, family.grant.slot());

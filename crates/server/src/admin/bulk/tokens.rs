@@ -64,7 +64,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     let algorithm = context.access_token_algorithm();
     // The token that a refresh would give, in a grant of its own.
     let family = granted::family_of(call, &client, user, scope.clone());
-    let mut token = refresh_token::issue(&context, &family, scope).access;
+    let mut token = refresh_token::issue(&context, &family, scope, false).access;
     if let Some(ttl) = ttl {
         token.exp = token.iat.saturating_add(ttl);
     }

@@ -2,7 +2,8 @@
 
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::family::{FamilyId, Rotation};
+use symbolon_protocol::family::{Family, FamilyId, Rotation};
+use symbolon_protocol::scope::{OPENID, Scope};
 use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::refresh_token::{self as rule, Presented, RefreshToken, RegisteredToken};
 use symbolon_store::Durable;
@@ -34,7 +35,8 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
     }
     let refreshed = rule::refreshed(outcome)?;
     app.audit.count(refreshed.event);
-    let plan = rule::issue(&granting.rules(), &refreshed.family, scope);
+    let session_lives = session_lives(context, &refreshed.family, &scope, durable).await?;
+    let plan = rule::issue(&granting.rules(), &refreshed.family, scope, session_lives);
     // Where the version did not move (rotation off), the presented token stays the live one, registered ones too.
     let live = if refreshed.family.version == version {
         RefreshToken::presented(text)
@@ -43,6 +45,23 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
     };
     let IssuePlan { access, id, .. } = plan;
     Ok(Granted { access, id, refresh_token: Some(live), issued_token_type: None })
+}
+
+/// Whether the session lives that a family began in. One that ends with its session was refused already where that has
+/// ended; for others it is asked only where an ID token is due, which alone would name it.
+async fn session_lives(
+    context: &Context,
+    family: &Family,
+    scope: &Scope,
+    durable: &mut Durable,
+) -> Result<bool, Failure> {
+    let Some(sid) = &family.sid else { return Ok(false) };
+    if family.bound_to().is_some() || !scope.contains(OPENID) {
+        return Ok(true);
+    }
+    let (app, issuer) = (&context.app, &context.issuer);
+    let found = app.store.session_by_sid(&issuer.id, sid.as_str(), app.now()).await?.take(durable);
+    Ok(found.is_some_and(|found| found.session.user == family.user))
 }
 
 /// The family and version that a text is authentic for: a token of ours, or a registered JWT.

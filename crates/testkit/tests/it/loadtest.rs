@@ -7,7 +7,7 @@ use symbolon_loadtest::Target;
 use symbolon_loadtest::executor::{Closed, Load, Until, closed};
 use symbolon_loadtest::scenario::{Mix, Scenario};
 use symbolon_loadtest::seed::{Seed, SeedOptions, plant};
-use symbolon_testkit::{ADMIN_SECRET, TestServer};
+use symbolon_testkit::{ADMIN_SECRET, Options, TestServer};
 
 fn seeded(server: &TestServer) -> Arc<Seed> {
     let options =
@@ -23,7 +23,8 @@ fn seeded(server: &TestServer) -> Arc<Seed> {
 
 #[test]
 fn every_scenario_is_right_with_either_mix() {
-    let server = TestServer::start();
+    // The seed's users bring hashes of a common cost, 19 MiB and two passes; the test server's own are far cheaper.
+    let server = TestServer::start_with(Options::default().env("SYMBOLON_ARGON2_IMPORT_WORK", "38MiB"));
     let seed = seeded(&server);
     for mix in [Mix::Pure, Mix::Report] {
         // Codes come from a measurement, just before they are redeemed; a login redeems one too.

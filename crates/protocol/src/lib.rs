@@ -17,6 +17,7 @@ pub mod family;
 pub mod grant;
 pub mod id;
 pub mod id_text;
+pub mod id_token_hint;
 pub mod introspection;
 pub mod issuer;
 pub mod json;

@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::error::OAuthError;
+use crate::id_token_hint::IdTokenHint;
 use crate::params::Params;
 use crate::redirect_uri;
 use crate::session::Session;
@@ -21,25 +22,6 @@ pub struct LogoutRequest<'p> {
     pub logout_hint: Option<&'p str>,
     /// The languages that the person prefers.
     pub ui_locales: Option<&'p str>,
-}
-
-/// What an `id_token_hint` turned out to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogoutHint<'a> {
-    /// There was none.
-    #[default]
-    Absent,
-    /// Not an ID token of ours: it says nothing.
-    Unverifiable,
-    /// An ID token of ours, expired or not (section 4).
-    IdToken {
-        /// Its `sub`.
-        subject: &'a str,
-        /// Its `sid`.
-        sid: Option<&'a str>,
-        /// The client that it was issued to: its `aud`.
-        client: &'a str,
-    },
 }
 
 /// What happens next.
@@ -76,26 +58,23 @@ impl<'p> LogoutRequest<'p> {
     }
 
     /// The client to load: the one that the hint was issued to, else the one that is named.
-    pub fn client<'a>(&self, hint: LogoutHint<'a>) -> Option<&'a str>
+    pub fn client<'a>(&self, hint: &'a IdTokenHint) -> Option<&'a str>
     where
         'p: 'a,
     {
-        match hint {
-            LogoutHint::IdToken { client, .. } => Some(client),
-            _ => self.client_id,
-        }
+        hint.claims().map(|claims| claims.aud.as_str()).or(self.client_id)
     }
 
     /// Decides. `client` is the record of [`Self::client`], `session` the browser's live session.
     pub fn decide(
         &self,
-        hint: LogoutHint<'_>,
+        hint: &IdTokenHint,
         client: Option<&Client>,
         session: Option<&Session>,
     ) -> LogoutDecision {
         // Section 2: the OP MUST verify that client_id is the client that the ID token was issued to.
-        if let (LogoutHint::IdToken { client, .. }, Some(named)) = (hint, self.client_id)
-            && client != named
+        if let (Some(claims), Some(named)) = (hint.claims(), self.client_id)
+            && claims.aud.as_str() != named
         {
             let error = OAuthError::invalid_request("client_id is not the client of the id_token_hint");
             return LogoutDecision::Refuse(error);
@@ -125,13 +104,10 @@ impl<'p> LogoutRequest<'p> {
 
 /// Whether an ID token was issued in this session (section 2: where it "does not belong to the current OP session with
 /// the RP", the OP MUST ask). One without `sid`, of a grant that outlives its session, tells nothing of sessions.
-fn is_about(hint: LogoutHint<'_>, session: &Session) -> bool {
-    match hint {
-        LogoutHint::IdToken { subject, sid, .. } => {
-            session.user.as_str() == subject && sid.is_some_and(|sid| session.is_named(sid))
-        }
-        LogoutHint::Absent | LogoutHint::Unverifiable => false,
-    }
+fn is_about(hint: &IdTokenHint, session: &Session) -> bool {
+    hint.claims().is_some_and(|claims| {
+        session.user == claims.sub && claims.sid.as_ref().is_some_and(|sid| session.is_named(sid.as_str()))
+    })
 }
 
 #[cfg(test)]
@@ -140,7 +116,8 @@ mod tests {
 
     use super::*;
     use crate::client_metadata;
-    use crate::id::{Sid, UserId};
+    use crate::id::{ClientId, Sid, UserId};
+    use crate::id_token_hint::IdTokenHintClaims;
     use crate::session::Amr;
     use crate::time::Timestamp;
 
@@ -168,11 +145,15 @@ mod tests {
         }
     }
 
-    fn hint(subject: &'static str, sid: Option<&'static str>) -> LogoutHint<'static> {
-        LogoutHint::IdToken { subject, sid, client: "rp" }
+    fn hint(sub: &str, sid: Option<&str>) -> IdTokenHint {
+        IdTokenHint::IdToken(IdTokenHintClaims {
+            sub: UserId::trusted(sub),
+            sid: sid.map(Sid::trusted),
+            aud: ClientId::trusted("rp"),
+        })
     }
 
-    fn decide(query: &str, hint: LogoutHint<'_>, signed_in: bool) -> LogoutDecision {
+    fn decide(query: &str, hint: &IdTokenHint, signed_in: bool) -> LogoutDecision {
         let params = Params::parse(query.as_bytes()).unwrap();
         let request = LogoutRequest::read(&params).unwrap();
         let client = request.client(hint).filter(|id| *id == "rp").map(|_| client());
@@ -187,12 +168,12 @@ mod tests {
             (hint("alice", None), true, Ask { redirect: None }),
             (hint("alice", Some("s2")), true, Ask { redirect: None }),
             (hint("bob", Some("s1")), true, Ask { redirect: None }),
-            (LogoutHint::Unverifiable, true, Ask { redirect: None }),
-            (LogoutHint::Absent, true, Ask { redirect: None }),
-            (LogoutHint::Absent, false, EndNow { redirect: None }),
+            (IdTokenHint::Unverifiable, true, Ask { redirect: None }),
+            (IdTokenHint::Absent, true, Ask { redirect: None }),
+            (IdTokenHint::Absent, false, EndNow { redirect: None }),
         ];
         for (hint, signed_in, expected) in table {
-            assert_eq!(decide("", hint, signed_in), expected, "{hint:?}");
+            assert_eq!(decide("", &hint, signed_in), expected, "{hint:?}");
         }
     }
 
@@ -203,12 +184,12 @@ mod tests {
             LogoutDecision::Refuse(error) => panic!("{error}"),
         };
         let uri = "post_logout_redirect_uri=https%3A%2F%2Frp.example%2Fbye%3Fx%3D1";
-        let good = hint("alice", Some("s1"));
+        let good = &hint("alice", Some("s1"));
         assert_eq!(to(uri, good).as_deref(), Some(AFTER));
         assert_eq!(to(&format!("{uri}&state=a%26b"), good), Some(format!("{AFTER}&state=a%26b")));
-        assert_eq!(to(&format!("{uri}&client_id=rp"), LogoutHint::Absent).as_deref(), Some(AFTER));
-        assert_eq!(to(uri, LogoutHint::Absent), None, "no client");
-        assert_eq!(to(&format!("{uri}&client_id=other"), LogoutHint::Absent), None, "an unknown client");
+        assert_eq!(to(&format!("{uri}&client_id=rp"), &IdTokenHint::Absent).as_deref(), Some(AFTER));
+        assert_eq!(to(uri, &IdTokenHint::Absent), None, "no client");
+        assert_eq!(to(&format!("{uri}&client_id=other"), &IdTokenHint::Absent), None, "an unknown client");
         assert_eq!(to(&format!("{uri}%26y"), good), None, "not exactly registered");
         let asked = LogoutDecision::Ask { redirect: None };
         assert_eq!(decide(&format!("{uri}%26y"), good, true), asked, "whoever cannot get back is asked");
@@ -216,9 +197,9 @@ mod tests {
 
     #[test]
     fn a_client_id_that_contradicts_the_hint_is_refused() {
-        let refused = decide("client_id=other", hint("alice", Some("s1")), true);
+        let refused = decide("client_id=other", &hint("alice", Some("s1")), true);
         assert!(matches!(refused, LogoutDecision::Refuse(_)));
-        let named = decide("client_id=rp", hint("alice", Some("s1")), true);
+        let named = decide("client_id=rp", &hint("alice", Some("s1")), true);
         assert!(matches!(named, LogoutDecision::EndNow { .. }));
         let params = Params::parse(b"state=a&state=b").unwrap();
         assert!(LogoutRequest::read(&params).is_err());

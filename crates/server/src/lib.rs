@@ -24,4 +24,3 @@ pub mod telemetry;
 mod turn;
 mod unattended;
 pub mod verified;
-pub mod verified_hint;

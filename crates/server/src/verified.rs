@@ -69,17 +69,3 @@ fn verify(issuer: &IssuerState, token: &str) -> Option<VerifiedToken> {
     let lineage = claims.lineage(&issuer.id);
     Some(VerifiedToken { claims, lineage, kid })
 }
-
-/// The subject of an ID token of this issuer, expired or not: a hint, never a proof (OpenID Connect Core 3.1.2.1).
-pub fn id_token_subject(issuer: &IssuerState, token: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Hint {
-        iss: String,
-        sub: String,
-    }
-    let jws = Compact::parse(token).ok()?;
-    let keys = issuer.keys.load();
-    let payload = jws.verified_payload(keys.verifying(jws.header().kid.as_deref()?)?).ok()?;
-    let hint: Hint = serde_json::from_slice(&payload).ok()?;
-    (!jws.header().is_type("at+jwt") && hint.iss == *issuer.url).then_some(hint.sub)
-}

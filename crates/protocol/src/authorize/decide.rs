@@ -7,22 +7,11 @@ use crate::client::{Client, GrantType};
 use crate::consent::Consent;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::UserId;
+use crate::id_token_hint::IdTokenHint;
 use crate::redirect_uri;
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::session::Session;
 use crate::time::Timestamp;
-
-/// What an `id_token_hint` turned out to be. It is only a hint: it never stands in for a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IdTokenHint<'a> {
-    /// There was none.
-    #[default]
-    Absent,
-    /// Not an ID token of ours.
-    Unverifiable,
-    /// An ID token of ours, expired or not, about this subject.
-    Subject(&'a str),
-}
 
 /// What the person did on our pages for this very request: from its sealed interaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +49,7 @@ pub fn decide(
     request: &AuthorizationRequest<'_>,
     client: &Client,
     session: Option<(&Session, Option<&Consent>)>,
-    hint: IdTokenHint<'_>,
+    hint: &IdTokenHint,
     interaction: InteractionSoFar<'_>,
     now: Timestamp,
 ) -> Decision {
@@ -115,12 +104,12 @@ fn error(code: ErrorCode, description: &'static str) -> Decision {
     Decision::Error(OAuthError::new(code, description))
 }
 
-fn is_expected(session: &Session, hint: IdTokenHint<'_>, silent: bool) -> bool {
+fn is_expected(session: &Session, hint: &IdTokenHint, silent: bool) -> bool {
     match hint {
         IdTokenHint::Absent => true,
         // What cannot be read names nobody: silently that is a doubt, on a page the person sees who they are.
         IdTokenHint::Unverifiable => !silent,
-        IdTokenHint::Subject(subject) => session.user.as_str() == subject,
+        IdTokenHint::IdToken(claims) => session.user == claims.sub,
     }
 }
 

@@ -16,6 +16,6 @@ pub mod response;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{Decision, IdTokenHint, InteractionSoFar, decide};
+pub use decide::{Decision, InteractionSoFar, decide};
 pub use request::{AuthorizationRequest, Prompt, Rejection, ResponseMode, ReturnTo};
 pub use response::{AuthorizationResponse, Issuance};

@@ -10,6 +10,7 @@ use crate::code::AuthorizationCode;
 use crate::consent::Consent;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::{ClientId, IssuerId, Sid, UserId};
+use crate::id_token_hint::{IdTokenHint, IdTokenHintClaims};
 use crate::params::Params;
 use crate::scope::Scope;
 use crate::session::{Amr, AuthenticationMethod, Session};
@@ -201,7 +202,7 @@ struct Case {
     client: Client,
     session: Option<Session>,
     consent: Option<Consent>,
-    hint: IdTokenHint<'static>,
+    hint: IdTokenHint,
     signed_in_at: Option<Timestamp>,
     allowed: Option<(UserId, Scope)>,
 }
@@ -234,7 +235,7 @@ impl Case {
             signed_in_at: self.signed_in_at,
             allowed: self.allowed.as_ref().map(|(u, s)| (u, s)),
         };
-        decide(&request, &self.client, session, self.hint, done, NOW)
+        decide(&request, &self.client, session, &self.hint, done, NOW)
     }
 
     #[track_caller]
@@ -305,10 +306,19 @@ fn prompt_login_forces_one_sign_in() {
     Case::new(&[("prompt", "login")]).with(|case| case.signed_in_at = Some(NOW)).asks_login(true);
 }
 
+/// Issued to another client: nothing asks for this one (OpenID Connect Core 3.1.2.1).
+fn hint(sub: &str) -> IdTokenHint {
+    IdTokenHint::IdToken(IdTokenHintClaims {
+        sub: UserId::trusted(sub),
+        sid: None,
+        aud: ClientId::trusted("another-rp"),
+    })
+}
+
 #[test]
 fn a_hint_at_another_user_is_not_ignored() {
-    let other = |case: &mut Case| case.hint = IdTokenHint::Subject("bob");
-    Case::new(&[NONE]).with(|case| case.hint = IdTokenHint::Subject("alice")).issues("openid profile");
+    let other = |case: &mut Case| case.hint = hint("bob");
+    Case::new(&[NONE]).with(|case| case.hint = hint("alice")).issues("openid profile");
     Case::new(&[NONE]).with(other).fails(ErrorCode::LoginRequired);
     Case::new(&[]).with(other).asks_login(true);
     Case::new(&[])
@@ -319,7 +329,7 @@ fn a_hint_at_another_user_is_not_ignored() {
     Case::new(&[NONE]).with(|case| case.hint = IdTokenHint::Unverifiable).fails(ErrorCode::LoginRequired);
     // A hint alone never stands in for a session.
     Case::new(&[NONE])
-        .with(|case| (case.session, case.hint) = (None, IdTokenHint::Subject("alice")))
+        .with(|case| (case.session, case.hint) = (None, hint("alice")))
         .fails(ErrorCode::LoginRequired);
 }
 

@@ -7,7 +7,7 @@ use http::StatusCode;
 use symbolon_pages::{FormPostPage, Language};
 use symbolon_protocol::authorize::request::{AuthorizationRequest, Rejection};
 use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuance};
-use symbolon_protocol::authorize::{Decision, IdTokenHint, InteractionSoFar, decide};
+use symbolon_protocol::authorize::{Decision, InteractionSoFar, decide};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::error::OAuthError;
@@ -23,7 +23,6 @@ use super::interaction::{Interaction, PendingAuthorization, client_of};
 use super::{consent, login};
 use crate::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
 use crate::telemetry::RequestFacts;
-use crate::verified::id_token_subject;
 
 /// The longest request that waits for a person, in bytes: it comes back, sealed, in the form of the page.
 const LONGEST_PENDING: usize = 8 * 1024;
@@ -207,18 +206,13 @@ impl AuthorizationAttempt<'_> {
             }
             _ => None,
         };
-        let hinted = request.id_token_hint.map(|hint| id_token_subject(issuer, hint));
-        let hint = match &hinted {
-            None => IdTokenHint::Absent,
-            Some(None) => IdTokenHint::Unverifiable,
-            Some(Some(subject)) => IdTokenHint::Subject(subject),
-        };
+        let hint = issuer.id_token_hint(request.id_token_hint);
         let so_far = self.so_far.map(|pending| InteractionSoFar {
             signed_in_at: pending.signed_in_at,
             allowed: pending.allowed.as_ref().map(|(user, scope)| (user, scope)),
         });
         let session = session.map(|session| (session, consent.as_ref()));
-        Ok(decide(request, client, session, hint, so_far.unwrap_or_default(), *now))
+        Ok(decide(request, client, session, &hint, so_far.unwrap_or_default(), *now))
     }
 
     async fn issue(

@@ -9,8 +9,9 @@ use symbolon_pages::{Language, LoggedOutPage, LogoutPage};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::id::{ClientId, UserId};
-use symbolon_protocol::logout::{LogoutDecision, LogoutHint, LogoutRequest};
+use symbolon_protocol::id::{ClientId, Sid};
+use symbolon_protocol::id_token_hint::IdTokenHintClaims;
+use symbolon_protocol::logout::{LogoutDecision, LogoutRequest};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::revocation::{SessionEnd, longest_life};
 use symbolon_protocol::session::{Session, SessionId};
@@ -23,7 +24,6 @@ use crate::app::App;
 use crate::http::csrf::Purpose;
 use crate::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
 use crate::issuer::IssuerState;
-use crate::verified_hint::{IdTokenHintClaims, id_token_hint};
 
 /// How many of a user's sessions are looked through for an earlier `sid`: as many as a user has by signing in, unless
 /// `rate_limit.login.sessions` was raised.
@@ -40,12 +40,11 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, client: asking, .. } = &mut *call;
     let params = Params::parse(received.encoded())?;
     let request = LogoutRequest::read(&params)?;
-    let claims = request.id_token_hint.map(|hint| id_token_hint(&context.issuer, hint));
-    let hint = hint_of(claims.as_ref().map(Option::as_ref));
-    let client = client(context, request.client(hint)).await?;
+    let hint = context.issuer.id_token_hint(request.id_token_hint);
+    let client = client(context, request.client(&hint)).await?;
     asking.clone_from(&client);
     let session = session_of(context, received, durable).await?;
-    let decision = request.decide(hint, client.as_deref(), session.as_ref().map(|(_, session)| &**session));
+    let decision = request.decide(&hint, client.as_deref(), session.as_ref().map(|(_, session)| &**session));
     match (decision, session) {
         (LogoutDecision::Refuse(error), _) => Err(error.into()),
         (LogoutDecision::Ask { redirect }, Some((_, session))) => {
@@ -58,21 +57,10 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
             signed_out(call, redirect, true)
         }
         (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
-            if let Some(claims) = claims.flatten() {
-                end_hinted(call, &claims, client.as_deref().map(|client| &client.client_id)).await?;
+            if let Some(claims) = hint.claims() {
+                end_hinted(call, claims, client.as_deref().map(|client| &client.client_id)).await?;
             }
             signed_out(call, redirect, false)
-        }
-    }
-}
-
-/// `claims`: none for a request without a hint, and none inside for a hint that says nothing.
-fn hint_of(claims: Option<Option<&IdTokenHintClaims>>) -> LogoutHint<'_> {
-    match claims {
-        None => LogoutHint::Absent,
-        Some(None) => LogoutHint::Unverifiable,
-        Some(Some(IdTokenHintClaims { sub, sid, aud })) => {
-            LogoutHint::IdToken { subject: sub, sid: sid.as_deref(), client: aud }
         }
     }
 }
@@ -171,14 +159,14 @@ async fn hinted(
     hint: &IdTokenHintClaims,
     durable: &mut Durable,
 ) -> Result<Option<Arc<Session>>, Failure> {
-    let (Some(sid), Ok(user)) = (hint.sid.as_deref(), UserId::parse(&hint.sub)) else { return Ok(None) };
+    let Some(sid) = hint.sid.as_ref().map(Sid::as_str) else { return Ok(None) };
     let (store, issuer, now) = (&context.app.store, &context.issuer.id, context.app.now());
-    let is_meant = |session: &Session| session.user == user && session.is_named(sid);
+    let is_meant = |session: &Session| session.user == hint.sub && session.is_named(sid);
     if let Some(found) = store.session_by_sid(issuer, sid, now).await?.take(durable) {
         return Ok(Some(found.session).filter(|session| is_meant(session)));
     }
     let newest = PageRequest { page: 1, limit: MOST_LOOKED_AT, search: None };
-    let sessions = store.list_sessions(issuer, &user, &newest, now).await?;
+    let sessions = store.list_sessions(issuer, &hint.sub, &newest, now).await?;
     Ok(sessions.items.into_iter().map(|listed| listed.session).find(|session| is_meant(session)))
 }
 

@@ -24,6 +24,7 @@ use symbolon_crypto::digest::{self, HmacKey};
 use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::SecretArray;
 use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::settings::IssuerSettings;
 
@@ -82,6 +83,12 @@ impl IssuerState {
             return format!("{strict}{usual}");
         }
         format!("{strict}{usual}_{}", self.id)
+    }
+
+    /// What an `id_token_hint` turned out to be, by the issuer's keys that still verify.
+    pub fn id_token_hint(&self, parameter: Option<&str>) -> IdTokenHint {
+        let keys = self.keys.load();
+        IdTokenHint::read(parameter, &self.url, |kid| keys.verifying(kid))
     }
 
     /// Whether it is `default`, without a path in front of its endpoints.

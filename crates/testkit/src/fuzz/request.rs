@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use symbolon_protocol::authorize::response::{AuthorizationResponse, error};
 use symbolon_protocol::authorize::{AuthorizationRequest, Rejection, ReturnTo, request};
 use symbolon_protocol::client::Client;
-use symbolon_protocol::logout::{LogoutDecision, LogoutHint, LogoutRequest};
+use symbolon_protocol::id_token_hint::IdTokenHint;
+use symbolon_protocol::logout::{LogoutDecision, LogoutRequest};
 use symbolon_protocol::params::{MAX_PARAMETERS, Params};
 use symbolon_protocol::redirect_uri::{append_query, check_registration, is_registered, matches};
 use url::Url;
@@ -75,8 +76,8 @@ fn parse(uri: &str) -> Url {
 pub fn logout_request(data: &[u8]) {
     let Ok(params) = Params::parse(data) else { return };
     let Ok(request) = LogoutRequest::read(&params) else { return };
-    let client = request.client(LogoutHint::Absent).and_then(|id| CLIENTS.find(id));
-    match request.decide(LogoutHint::Absent, client, None) {
+    let client = request.client(&IdTokenHint::Absent).and_then(|id| CLIENTS.find(id));
+    match request.decide(&IdTokenHint::Absent, client, None) {
         LogoutDecision::EndNow { redirect: Some(target) }
         | LogoutDecision::Ask { redirect: Some(target) } => {
             let client = client.expect("a redirect without a client");

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
 use crate::token::claim::{Actor, OneOrMany};
 use crate::token::response::BEARER;
-use crate::user::User;
+use crate::user::{User, tokens_are_good};
 
 /// What strict introspection asks for beside everything else.
 #[derive(Clone, Copy, Debug)]
@@ -109,8 +109,7 @@ pub fn of_access_token<'a>(
     let valid = token.check(inquiry.issuer_url, inquiry.now).is_ok();
     let strict_met =
         inquiry.strict.is_none_or(|strict| strict.client_exists && token.aud.contains(strict.audience));
-    let user_active = user.is_none_or(|user| user.active);
-    if !(valid && strict_met && user_active && may_see(inquiry.caller, token)) {
+    if !(valid && strict_met && tokens_are_good(user) && may_see(inquiry.caller, token)) {
         return INACTIVE;
     }
     Introspection {
@@ -146,8 +145,7 @@ pub fn of_refresh_token<'a>(
     user: Option<&'a User>,
 ) -> Introspection<'a> {
     let live = version == family.version && !family.ended(inquiry.now);
-    let user_active = user.is_none_or(|user| user.active);
-    if !(live && user_active && family.client == inquiry.caller.client_id) {
+    if !(live && tokens_are_good(user) && family.client == inquiry.caller.client_id) {
         return INACTIVE;
     }
     Introspection {

@@ -30,6 +30,19 @@ pub struct User {
     pub updated_at: Timestamp,
 }
 
+impl User {
+    /// Whether the user may sign in. Whoever asks elsewhere whether a user is active asks this.
+    pub fn may_sign_in(&self) -> bool {
+        self.active
+    }
+}
+
+/// Whether the tokens of a user are good, by the user's record. Without a record they are: whoever deletes a user ends its
+/// tokens by a tombstone, and tokens of users that never had a record are registered at the test endpoints only.
+pub fn tokens_are_good(user: Option<&User>) -> bool {
+    user.is_none_or(User::may_sign_in)
+}
+
 fn active() -> bool {
     true
 }
@@ -158,6 +171,16 @@ impl PasswordHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_inactive_user_may_not_sign_in_and_has_no_good_tokens() {
+        let text = r#"{"id":"ann","email":null,"created_at":1,"updated_at":1}"#;
+        let mut user: User = serde_json::from_str(text).unwrap();
+        assert!(user.may_sign_in() && tokens_are_good(Some(&user)));
+        user.active = false;
+        assert!(!user.may_sign_in() && !tokens_are_good(Some(&user)));
+        assert!(tokens_are_good(None));
+    }
 
     #[test]
     fn a_profile_without_a_claim_takes_no_memory_and_reads_as_one() {

@@ -10,6 +10,7 @@ use crate::client::{Client, GrantType};
 use crate::code::CodeGrant;
 use crate::error::{ErrorCode, OAuthError};
 use crate::family::Family;
+use crate::grant::Lineage;
 use crate::pkce;
 use crate::scope::{OFFLINE_ACCESS, OPENID};
 use crate::time::Timestamp;
@@ -59,6 +60,21 @@ fn check_verifier(code: &CodeGrant, client: &Client, verifier: Option<&str>) -> 
         return Err(OAuthError::invalid_grant("public clients must use PKCE"));
     }
     pkce::verify(code.code_challenge.as_ref(), verifier)
+}
+
+/// Everything whose end ends a code, to be asked for before it is redeemed.
+pub fn lineage(code: &CodeGrant) -> Lineage {
+    Lineage {
+        slot: code.grant.slot(),
+        tokens: Vec::new(),
+        grant: Some(code.grant),
+        session: Some(code.sid.clone()),
+        user: Some(code.user.clone()),
+        client: Some(code.client.clone()),
+        grantor: None,
+        born: code.grant.at(),
+        issued: None,
+    }
 }
 
 /// What a redeemed code gives: an access token, an ID token where `openid` was granted (OpenID Connect Core 3.1.3.3),

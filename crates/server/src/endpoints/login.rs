@@ -226,7 +226,7 @@ impl Attempt<'_> {
             return Ok(Err(LoginError::Busy));
         };
         match found {
-            Some((user, Some(hash))) if right && user.active => {
+            Some((user, Some(hash))) if right && user.may_sign_in() => {
                 app.rate_limits.right_password(&issuer.id, self.username, *remote, app.now());
                 Ok(Ok(Right { user, hash, _in_flight: in_flight }))
             }
@@ -245,7 +245,7 @@ impl Attempt<'_> {
     async fn is_still(&self, right: &Right) -> Result<bool, Failure> {
         let Context { app, issuer, .. } = self.context;
         match app.store.user_by_login(&issuer.id, self.username).await? {
-            Some((user, Some(hash))) if user.id == right.user.id && user.active => {
+            Some((user, Some(hash))) if user.id == right.user.id && user.may_sign_in() => {
                 // Another hash may be of the same password, by newer costs.
                 let verified = app.passwords.verify(self.lane(), self.password(), Some(hash.clone()));
                 Ok(hash == right.hash || verified.await == Ok(true))

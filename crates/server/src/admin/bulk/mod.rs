@@ -97,7 +97,7 @@ impl Known {
     async fn user(&self, fields: &mut Fields) -> Result<UserId, AdminError> {
         let id: UserId = fields.require_either(["user_id", "userId"])?;
         let found = self.call.app.store.user(self.call.id(), &id).await?;
-        match found.filter(|user| user.active) {
+        match found.filter(|user| user.may_sign_in()) {
             Some(_) => Ok(id),
             None => Err(AdminError::not_found("there is no such active user")),
         }

@@ -187,7 +187,7 @@ async fn changed(
         Err(error) => return Err(error.into()),
     }
     // Also where it was inactive before: an earlier attempt may have stopped in between.
-    if !user.active {
+    if !user.may_sign_in() {
         ending::user(call, &user.id).await?;
     }
     call.audit(Event::UserUpdated, Concerns { detail: json!({ "active": user.active }), ..about(&user.id) });

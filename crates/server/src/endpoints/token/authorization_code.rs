@@ -3,7 +3,6 @@
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::revocation;
 use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::authorization_code::{self as rule, Presented};
@@ -30,7 +29,7 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
     // A session that ended meanwhile took its codes with it. This is asked before the code is used: afterwards, whoever
     // comes with it a second time may already have ended what it is about to give. What ends in between ends the tokens
     // too.
-    let ended = app.store.revoked(&issuer.id, &lineage(&found)).await?.take(durable);
+    let ended = app.store.revoked(&issuer.id, &rule::lineage(&found)).await?.take(durable);
     match app.store.redeem_code(&at, granting.now).await? {
         Redemption::Redeemed if ended => Err(UNKNOWN.into()),
         Redemption::Redeemed => redeemed(granting, &found, durable).await,
@@ -77,18 +76,4 @@ async fn replayed(granting: &Granting<'_>, code: &CodeGrant, durable: &mut Durab
     app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
     granting.context.audit_by(Actor::Client, Event::CodeReplayed, Some(&code.user), Some(&code.client));
     Ok(())
-}
-
-fn lineage(code: &CodeGrant) -> Lineage {
-    Lineage {
-        slot: code.grant.slot(),
-        tokens: Vec::new(),
-        grant: Some(code.grant),
-        session: Some(code.sid.clone()),
-        user: Some(code.user.clone()),
-        client: Some(code.client.clone()),
-        grantor: None,
-        born: code.grant.at(),
-        issued: None,
-    }
 }

@@ -39,7 +39,8 @@ pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<()
 /// # Errors
 /// `invalid_token` where there is no such user, or it may not sign in any more.
 pub fn claims<'a>(token: &AccessToken, user: Option<&'a User>) -> Result<UserInfo<'a>, OAuthError> {
-    let user = user.filter(|user| user.may_sign_in() && user.id.as_str() == token.sub).ok_or(invalid_token())?;
+    let user =
+        user.filter(|user| user.may_sign_in() && user.id.as_str() == token.sub).ok_or(invalid_token())?;
     Ok(UserInfo::of(user, &token.scope))
 }
 

@@ -3,8 +3,11 @@
 //! A token is `rt_<generation>_<shard>_<family>_<version>_<HMAC>`: the family's name is 20 characters (22 for tokens that
 //! were registered), the HMAC 43. The store never sees it; every version of it can be derived again from the issuer's key.
 
+mod plan;
+
+pub use plan::{RefreshPlan, RefreshRecords, Refreshed, Refused, plan, session_needed};
+
 use std::fmt;
-use std::sync::Arc;
 
 use serde::Deserialize;
 use smol_str::SmolStr;
@@ -18,12 +21,10 @@ use super::id_token::{Authentication, IdToken};
 use super::{Context, IssuePlan};
 use crate::client::{Client, GrantType};
 use crate::error::{ErrorCode, OAuthError};
-use crate::event::Event;
-use crate::family::{Family, FamilyId, Rotation, RotationRequest};
+use crate::family::{Family, FamilyId};
 use crate::grant::{Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti};
 use crate::id_text::IdText;
-use crate::revocation::grant_needed_until;
 use crate::scope::{OPENID, Scope};
 use crate::time::Timestamp;
 
@@ -156,8 +157,7 @@ pub struct Presented<'a> {
     pub thumbprint: Option<&'a str>,
 }
 
-/// Whether an authenticated client may refresh, and the scope of the new access token. To be asked before the family
-/// is rotated: a refusal changes nothing.
+/// Whether an authenticated client may refresh, and the scope of the new access token.
 ///
 /// # Errors
 /// `invalid_grant` for another client's family, one whose time is over, or another key; `invalid_scope` beyond what
@@ -227,47 +227,6 @@ pub fn lineage(family: &Family) -> Lineage {
     }
 }
 
-/// The rotation of a family by a version that was presented.
-pub fn rotation(context: &Context<'_>, family: &Family, presented: u32) -> RotationRequest {
-    let Context { settings, client, now, .. } = *context;
-    let own = &client.settings;
-    RotationRequest {
-        presented,
-        now,
-        retry_window: own
-            .refresh_retry_window
-            .map_or(settings.refresh_retry_window, std::time::Duration::from_secs),
-        idle: context.lifetimes().refresh_token_idle,
-        // RFC 9700 2.2.2: refresh tokens of public clients MUST be sender-constrained or rotate.
-        rotate: client.is_public() || own.refresh_token_rotation.unwrap_or(settings.refresh_token_rotation),
-        tombstone_until: grant_needed_until(family, settings, own, now),
-    }
-}
-
-/// A family that may be answered for, and what is to be told of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refreshed {
-    /// The family as it is now; the token to hand out is that of its version.
-    pub family: Arc<Family>,
-    /// What happened.
-    pub event: Event,
-}
-
-/// What a rotation's outcome means for the client.
-///
-/// # Errors
-/// `invalid_grant` for a family that is not live, and for an older version: its grant is ended then, and
-/// [`Event::RefreshTokenReused`] is to be told.
-pub fn refreshed(outcome: Rotation) -> Result<Refreshed, OAuthError> {
-    match outcome {
-        Rotation::Rotated(family) => Ok(Refreshed { family, event: Event::RefreshTokenRotated }),
-        Rotation::Retry(family) => Ok(Refreshed { family, event: Event::RefreshTokenRetried }),
-        // RFC 9700 4.14.2: nobody knows who of the two is the thief, so both are cut off.
-        Rotation::Reused(_) => Err(OAuthError::invalid_grant("the refresh token was used before")),
-        Rotation::Unknown => Err(unknown()),
-    }
-}
-
 /// The answer to a text that names no live family.
 pub const fn unknown() -> OAuthError {
     OAuthError::invalid_grant("the refresh token is unknown, expired or revoked")
@@ -278,8 +237,8 @@ pub const fn unknown() -> OAuthError {
 /// OpenID Connect Core 12.2: the ID token has the same `iss`, `sub`, `aud` and `auth_time` as the first one, a new
 /// `iat`, and no `nonce`.
 ///
-/// `session_lives`: whether the session lives that the family began in. The ID token names it as long, so that it is of use as
-/// the hint of a logout (RP-Initiated Logout 2).
+/// `session_lives`: whether the session that the family began in is live. While it is, the ID token names it, so that it can
+/// be the hint of a logout (RP-Initiated Logout 2).
 pub fn issue(context: &Context<'_>, family: &Family, scope: Scope, session_lives: bool) -> IssuePlan {
     let authentication = Authentication {
         user: &family.user,

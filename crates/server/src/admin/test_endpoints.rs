@@ -94,7 +94,9 @@ async fn active_user(call: &Call, named: &str) -> Result<std::sync::Arc<User>, A
     if found.is_none() && named.contains('@') {
         found = call.app.store.user_by_login(call.id(), named).await?.map(|(user, _)| user);
     }
-    found.filter(|user| user.may_sign_in()).ok_or_else(|| AdminError::not_found("there is no such active user"))
+    found
+        .filter(|user| user.may_sign_in())
+        .ok_or_else(|| AdminError::not_found("there is no such active user"))
 }
 
 async fn signing_key(call: Call) -> Answer {

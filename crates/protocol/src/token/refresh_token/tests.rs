@@ -7,8 +7,12 @@ use symbolon_crypto::algorithm::Algorithm;
 
 use super::*;
 use crate::client::TokenEndpointAuthMethod;
-use crate::id::Sid;
-use crate::token::fixture::{NOW, URL, World, after, client, family, scope};
+use crate::event::Event;
+use crate::family::Rotation;
+use crate::id::{Sid, UserId};
+use crate::session::{Amr, Session};
+use crate::token::fixture::{NOW, URL, World, after, client, family, scope, user};
+use crate::user::User;
 
 fn key() -> HmacKey {
     HmacKey::new(&[7; 32])
@@ -128,7 +132,7 @@ fn rotation_cannot_be_off_for_public_clients() {
         world.client.settings.refresh_token_rotation = own;
         world.client.token_endpoint_auth_method =
             if public { TokenEndpointAuthMethod::None } else { TokenEndpointAuthMethod::ClientSecretBasic };
-        let request = rotation(&world.context(), &family(), 1);
+        let request = plan::rotation(&world.context(), &family(), 1);
         assert_eq!(request.rotate, rotates, "public {public}, own {own:?}, issuer's {issuers}");
     }
 }
@@ -138,7 +142,7 @@ fn a_rotation_takes_the_clients_settings_and_a_tombstone_that_outlives_the_grant
     let mut world = World::new();
     world.client.settings.refresh_retry_window = Some(3);
     world.client.settings.refresh_token_idle_lifetime = Some(77);
-    let request = rotation(&world.context(), &family(), 4);
+    let request = plan::rotation(&world.context(), &family(), 4);
     assert_eq!((request.presented, request.now), (4, NOW));
     assert_eq!(request.retry_window, Duration::from_secs(3));
     assert_eq!(request.idle, Duration::from_secs(77));
@@ -146,13 +150,94 @@ fn a_rotation_takes_the_clients_settings_and_a_tombstone_that_outlives_the_grant
     assert!(request.tombstone_until >= after(3600), "an access token of this second");
 }
 
+/// The records of a family of which nothing has ended.
+fn records<'a>(
+    family: &'a Family,
+    user: Option<&'a User>,
+    session: Option<&'a Session>,
+) -> RefreshRecords<'a> {
+    RefreshRecords { family, version: 1, has_ended: false, user, session }
+}
+
+fn session_of(user: &str) -> Session {
+    Session {
+        user: UserId::trusted(user),
+        sid: Sid::trusted("sid-1"),
+        auth_time: NOW,
+        created_at: NOW,
+        expires_at: after(100),
+        amr: Amr::default(),
+        clients: Box::default(),
+        predecessors: Default::default(),
+    }
+}
+
+#[test]
+fn what_has_ended_and_whoever_may_not_sign_in_is_refused_before_anything_rotates() {
+    let world = World::new();
+    let family = family();
+    let inactive = User { active: false, ..user() };
+    let good = user();
+    let ended = RefreshRecords { has_ended: true, ..records(&family, Some(&good), None) };
+    for (records, answer) in [
+        (records(&family, Some(&good), None), Ok(1)),
+        (records(&family, None, None), Ok(1)),
+        (records(&family, Some(&inactive), None), Err(ErrorCode::InvalidGrant)),
+        (ended, Err(ErrorCode::InvalidGrant)),
+    ] {
+        let planned = plan(&world.context(), &records, Presented::default());
+        assert_eq!(planned.map(|plan| plan.rotation.presented).map_err(|error| error.code), answer);
+    }
+}
+
 #[test]
 fn outcomes_become_answers() {
-    let told = |outcome| refreshed(outcome).map(|told| told.event).map_err(|error| error.code);
-    assert_eq!(told(Rotation::Rotated(Arc::new(family()))), Ok(Event::RefreshTokenRotated));
-    assert_eq!(told(Rotation::Retry(Arc::new(family()))), Ok(Event::RefreshTokenRetried));
-    assert_eq!(told(Rotation::Reused(Arc::new(family()))), Err(ErrorCode::InvalidGrant));
-    assert_eq!(told(Rotation::Unknown), Err(ErrorCode::InvalidGrant));
+    let world = World::new();
+    let id = id(1, 2, "abcdefghijklmnopqrstuv");
+    let moved = Arc::new(Family { version: 2, ..family() });
+    let finish = |outcome| {
+        let plan = plan(&world.context(), &records(&family(), None, None), Presented::default()).unwrap();
+        let finished = plan.finish(&world.context(), ("the text", &id), &key(), outcome);
+        finished.map(|refreshed| (refreshed.event, refreshed.refresh_token.expose().to_owned()))
+    };
+    let second = mint(&issuer(), &id, 2, &key()).expose().to_owned();
+    assert_eq!(
+        finish(Rotation::Rotated(Arc::clone(&moved))),
+        Ok((Event::RefreshTokenRotated, second.clone()))
+    );
+    assert_eq!(finish(Rotation::Retry(Arc::clone(&moved))), Ok((Event::RefreshTokenRetried, second)));
+    let unmoved = finish(Rotation::Rotated(Arc::new(family())));
+    assert_eq!(unmoved, Ok((Event::RefreshTokenRotated, "the text".to_owned())), "rotation is off");
+    let reused = finish(Rotation::Reused(Arc::clone(&moved))).unwrap_err();
+    assert_eq!((reused.error.code, reused.reused), (ErrorCode::InvalidGrant, Some(moved)));
+    let unknown = finish(Rotation::Unknown).unwrap_err();
+    assert_eq!((unknown.error.code, unknown.reused), (ErrorCode::InvalidGrant, None));
+}
+
+#[test]
+fn a_refreshed_id_token_names_a_session_that_lives() {
+    let world = World::new();
+    let offline = Family { scope: scope("openid offline_access"), ..family() };
+    let registered = Family { sid: None, ..offline.clone() };
+    let (own, others) = (session_of("u-1"), session_of("u-2"));
+    let sid = Some(Sid::trusted("sid-1"));
+    assert_eq!(session_needed(&offline), sid.as_ref());
+    assert_eq!(session_needed(&family()), None, "its lineage says whether its session lives");
+    assert_eq!(session_needed(&registered), None);
+    assert_eq!(session_needed(&Family { scope: scope("offline_access"), ..offline.clone() }), None);
+    for (family, session, named) in [
+        (&offline, Some(&own), sid.clone()),
+        (&offline, Some(&others), None),
+        (&offline, None, None),
+        (&family(), None, sid),
+        (&registered, None, None),
+    ] {
+        let plan = plan(&world.context(), &records(family, None, session), Presented::default()).unwrap();
+        let outcome = Rotation::Rotated(Arc::new(family.clone()));
+        let id = id(1, 2, "abcdefghijklmnopqrstuv");
+        let refreshed = plan.finish(&world.context(), ("the text", &id), &key(), outcome).unwrap();
+        assert_eq!(refreshed.tokens.id.unwrap().sid, named, "{session:?}");
+    }
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
-use symbolon_protocol::family::{Family, FamilyId, Rotation};
-use symbolon_protocol::scope::{OPENID, Scope};
+use symbolon_protocol::family::{Family, FamilyId};
 use symbolon_protocol::token::IssuePlan;
-use symbolon_protocol::token::refresh_token::{self as rule, Presented, RefreshToken, RegisteredToken};
+use symbolon_protocol::token::refresh_token::{
+    self as rule, Presented, RefreshPlan, RefreshRecords, Refreshed, Refused, RegisteredToken,
+};
 use symbolon_store::Durable;
 
 use super::{Granted, Granting};
@@ -18,50 +19,41 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
     let text = form.require("refresh_token")?;
     let (id, version) = family_of(context, text).ok_or(rule::unknown())?;
     let family = app.store.family(&issuer.id, &id).await?.take(durable).ok_or(rule::unknown())?;
-    let presented = Presented { scope: form.get("scope")?, thumbprint: None };
-    let scope = rule::check(&family, granting.client, presented, granting.now)?;
-    if app.store.revoked(&issuer.id, &rule::lineage(&family)).await?.take(durable) {
-        return Err(rule::unknown().into());
+    let plan = plan(granting, &family, version, durable).await?;
+    let outcome = app.store.rotate(&issuer.id, &id, &plan.rotation).await?.take(durable);
+    match plan.finish(&granting.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
+        Ok(Refreshed { tokens: IssuePlan { access, id, .. }, refresh_token, event }) => {
+            app.audit.count(event);
+            Ok(Granted { access, id, refresh_token: Some(refresh_token), issued_token_type: None })
+        }
+        Err(Refused { error, reused }) => {
+            if let Some(family) = reused {
+                let (user, client) = (Some(&family.user), Some(&family.client));
+                context.audit_by(Actor::Client, Event::RefreshTokenReused, user, client);
+            }
+            Err(error.into())
+        }
     }
-    let user = app.store.user(&issuer.id, &family.user).await?;
-    if user.is_some_and(|user| !user.active) {
-        return Err(rule::unknown().into());
-    }
-    let request = rule::rotation(&granting.rules(), &family, version);
-    let outcome = app.store.rotate(&issuer.id, &id, &request).await?.take(durable);
-    if let Rotation::Reused(family) = &outcome {
-        context.audit_by(Actor::Client, Event::RefreshTokenReused, Some(&family.user), Some(&family.client));
-        return Err(rule::refreshed(outcome).err().unwrap_or(rule::unknown()).into());
-    }
-    let refreshed = rule::refreshed(outcome)?;
-    app.audit.count(refreshed.event);
-    let session_lives = session_lives(context, &refreshed.family, &scope, durable).await?;
-    let plan = rule::issue(&granting.rules(), &refreshed.family, scope, session_lives);
-    // Where the version did not move (rotation off), the presented token stays the live one, registered ones too.
-    let live = if refreshed.family.version == version {
-        RefreshToken::presented(text)
-    } else {
-        rule::mint(&issuer.id, &id, refreshed.family.version, &issuer.refresh_token_key)
-    };
-    let IssuePlan { access, id, .. } = plan;
-    Ok(Granted { access, id, refresh_token: Some(live), issued_token_type: None })
 }
 
-/// Whether the session lives that a family began in. One that ends with its session was refused already where that has
-/// ended; for others it is asked only where an ID token is due, which alone would name it.
-async fn session_lives(
-    context: &Context,
+/// Loads what the rule decides on, and lets it decide.
+async fn plan(
+    granting: &Granting<'_>,
     family: &Family,
-    scope: &Scope,
+    version: u32,
     durable: &mut Durable,
-) -> Result<bool, Failure> {
-    let Some(sid) = &family.sid else { return Ok(false) };
-    if family.bound_to().is_some() || !scope.contains(OPENID) {
-        return Ok(true);
-    }
-    let (app, issuer) = (&context.app, &context.issuer);
-    let found = app.store.session_by_sid(&issuer.id, sid.as_str(), app.now()).await?.take(durable);
-    Ok(found.is_some_and(|found| found.session.user == family.user))
+) -> Result<RefreshPlan, Failure> {
+    let (app, issuer) = (&granting.context.app, &granting.context.issuer);
+    let presented = Presented { scope: granting.form.get("scope")?, thumbprint: None };
+    let has_ended = app.store.revoked(&issuer.id, &rule::lineage(family)).await?.take(durable);
+    let session = match rule::session_needed(family) {
+        Some(sid) => app.store.session_by_sid(&issuer.id, sid.as_str(), granting.now).await?.take(durable),
+        None => None,
+    };
+    let user = app.store.user(&issuer.id, &family.user).await?;
+    let session = session.as_ref().map(|found| &*found.session);
+    let records = RefreshRecords { family, version, has_ended, user: user.as_deref(), session };
+    Ok(rule::plan(&granting.rules(), &records, presented)?)
 }
 
 /// The family and version that a text is authentic for: a token of ours, or a registered JWT.

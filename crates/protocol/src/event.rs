@@ -87,6 +87,8 @@ events! {
     KeysResealed => "keys.resealed", true;
     /// A backup was made.
     BackupMade => "backup.made", true;
+    /// Somebody called the admin API with a wrong secret.
+    AdminRefused => "admin.refused", true;
     /// Silent authentication gave a code.
     SilentAuthentication => "authorize.silent", false;
     /// A code was redeemed.
@@ -114,7 +116,7 @@ pub struct AuditRecord {
     /// Which client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientId>,
-    /// Who did it: `user`, `client`, `admin` or `system`.
+    /// Who did it: `user`, `client`, `admin`, `system` or `anonymous`.
     pub actor: SmolStr,
     /// The address the request came from.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -32,7 +32,7 @@ use crate::clock::TestClock;
 use crate::commit_gate::CommitGate;
 
 /// The admin secret of every test server.
-pub const ADMIN_SECRET: &str = "an admin secret for tests";
+pub const ADMIN_SECRET: &str = "an-admin-secret-for-tests";
 
 /// How a test server differs from the usual one.
 #[derive(Clone)]

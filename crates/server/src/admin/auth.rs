@@ -9,8 +9,11 @@ use symbolon_crypto::digest;
 use super::error::AdminError;
 use crate::app::App;
 use crate::http::Failure;
+use crate::rate_limit::network;
+use crate::telemetry::Current;
 
-/// Lets the bearer of the admin secret in, whatever came from its address before. A wrong secret counts against it.
+/// Lets the bearer of the admin secret in, whatever came from its address before. A wrong secret counts against it, and is in
+/// the audit log.
 ///
 /// # Errors
 /// 401; 429 for an address that tried too many wrong secrets.
@@ -22,6 +25,7 @@ pub(super) fn check(app: &App, request: &Request<Body>, remote: Option<IpAddr>) 
         return Ok(());
     }
     let (remote, now) = (remote.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)), app.now());
+    app.audit.admin_refused((remote, network(remote)), Current::arrival().map(|arrival| arrival.id), now);
     app.rate_limits.may_try_admin(remote, now).map_err(Failure::from)?;
     app.rate_limits.failed_admin(remote, now);
     Err(AdminError::unauthenticated())

@@ -2,6 +2,7 @@
 //!
 //! No request waits for the audit log. Its queue is bounded: what does not fit is dropped, counted and reported.
 
+mod admin_refused;
 mod figures;
 mod queue;
 mod writer;
@@ -19,6 +20,7 @@ use symbolon_store::port::Audit;
 use tokio::sync::watch;
 
 use crate::telemetry::{CounterFamily, MetricSource, Registry, RequestId};
+use admin_refused::RefusedAdmins;
 use figures::AuditFigures;
 use queue::Queue;
 
@@ -40,6 +42,8 @@ pub enum Actor {
     Admin,
     /// The server, in a background job.
     System,
+    /// Somebody who proved nothing.
+    Anonymous,
 }
 
 impl Actor {
@@ -50,6 +54,7 @@ impl Actor {
             Self::Client => "client",
             Self::Admin => "admin",
             Self::System => "system",
+            Self::Anonymous => "anonymous",
         }
     }
 }
@@ -112,6 +117,7 @@ pub struct AuditLog {
     figures: Arc<AuditFigures>,
     reported_at: AtomicU64,
     reported: AtomicU64,
+    refused_admins: RefusedAdmins,
     closing: watch::Sender<bool>,
     finished: watch::Sender<bool>,
 }
@@ -134,6 +140,7 @@ impl AuditLog {
             figures,
             reported_at: AtomicU64::new(0),
             reported: AtomicU64::new(0),
+            refused_admins: RefusedAdmins::default(),
             closing: watch::Sender::new(false),
             finished: watch::Sender::new(false),
         }
@@ -148,9 +155,12 @@ impl AuditLog {
     /// Counts an event and, where it is audited, queues its record. Never waits.
     pub fn record(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) {
         self.count(entry.event);
-        if !entry.event.audited() {
-            return;
+        if entry.event.audited() {
+            self.queue(issuer, entry, now);
         }
+    }
+
+    fn queue(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) {
         if !self.queue.push(Queued { issuer: issuer.clone(), at: now, entry }) {
             self.figures.refused();
             self.report_dropped(now);
@@ -185,6 +195,7 @@ impl AuditLog {
     /// Takes no more records, and returns when everything queued has been written or, where the store stays out of
     /// reach, given up. Call it when no request is left, and before the store is closed.
     pub async fn drain(&self) {
+        self.sum_up_last_refused_admins();
         self.closing.send_replace(true);
         if !self.has_writer.load(Ordering::Relaxed) {
             // Nobody ever wrote.

@@ -23,6 +23,8 @@ use crate::clock::SystemClock;
 
 const ADJUST_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How often wrong admin secrets are looked at, of which the audit log has a sum per minute.
+const SUM_UP_EVERY: Duration = Duration::from_secs(10);
 const KEYS_EVERY: Duration = Duration::from_secs(600);
 const TRIM_EVERY: Duration = Duration::from_secs(3_600);
 /// Often enough that a log that is flooded does not fill the disk in between.
@@ -59,6 +61,7 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
         every(period, stopping, move || job(Arc::clone(&app)))
     };
     tasks.spawn(on(SWEEP_EVERY, |app| Box::pin(async move { sweep(&*app.store, app.now()).await })));
+    tasks.spawn(on(SUM_UP_EVERY, |app| Box::pin(async move { app.audit.sum_up_refused_admins(app.now()) })));
     tasks.spawn(on(KEYS_EVERY, |app| Box::pin(async move { keys::keep(&app).await })));
     tasks.spawn(on(TRIM_EVERY, |app| Box::pin(async move { trim(&app).await })));
     tasks.spawn(on(SHRINK_EVERY, |app| {

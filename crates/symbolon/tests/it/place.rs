@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
-pub(crate) const SECRET: &str = "an admin secret of the tests";
+pub(crate) const SECRET: &str = "an-admin-secret-of-the-tests";
 
 pub(crate) struct Place {
     directory: tempfile::TempDir,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use symbolon_protocol::event::Event;
 use symbolon_testkit::{Answer, Browser, Options, RelyingParty, TestServer};
 
 use crate::login::Scene;
@@ -234,6 +235,28 @@ fn wrong_admin_secrets_are_limited() {
     let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
     server.clock.advance(Duration::from_secs(wait));
     assert_eq!(wrong().status, 401);
+}
+
+#[test]
+fn wrong_admin_secrets_are_in_the_audit_log_and_a_flood_of_them_does_not_fill_it() {
+    let server = TestServer::start_with(Options::default().one_node());
+    let wrong = || server.admin_with("GET", "/users", None, "a wrong secret");
+    for _ in 0..200 {
+        assert_eq!(wrong().status, 401);
+    }
+    server.clock.advance(Duration::from_secs(60));
+    assert_eq!(server.admin_with("GET", "/issuers/other/no-such-path", None, "wrong").status, 401);
+    server.drain_audit();
+    let found = server.admin("GET", "/audit-logs?event=admin.refused", None).json();
+    let records = found["audit_logs"].as_array().unwrap();
+    let attempts: Vec<_> =
+        records.iter().map(|record| record["detail"]["attempts"].as_u64().unwrap()).collect();
+    assert_eq!(attempts, [1, 199, 1], "{found}");
+    for record in records {
+        assert_eq!((&record["actor"], &record["address"]), (&json!("anonymous"), &json!("127.0.0.1")));
+    }
+    assert!(!found.to_string().contains("wrong secret"));
+    assert_eq!(server.app.audit.events(Event::AdminRefused), 201);
 }
 
 #[test]

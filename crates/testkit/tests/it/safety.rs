@@ -19,9 +19,9 @@ fn load(env: &[(&str, &str)]) -> Result<Config, String> {
 #[test]
 fn issuer_and_admin_secret_are_asked_for_by_name() {
     let issuer = ("SYMBOLON_ISSUER", "https://login.example");
-    let secret = ("SYMBOLON_ADMIN_SECRET", "sixteen characters or more");
+    let secret = ("SYMBOLON_ADMIN_SECRET", "twenty-two-characters-or-more");
     assert!(load(&[issuer]).err().unwrap().contains("admin_secret"));
-    assert!(load(&[issuer, ("SYMBOLON_ADMIN_SECRET", "short")]).err().unwrap().contains("16 characters"));
+    assert!(load(&[issuer, ("SYMBOLON_ADMIN_SECRET", "short")]).err().unwrap().contains("22 characters"));
     assert!(load(&[secret, ("SYMBOLON_LISTEN", "0.0.0.0:8080")]).err().unwrap().contains("SYMBOLON_ISSUER"));
     let config = load(&[issuer, secret]).ok().unwrap();
     assert!(config.rate_limits.enabled && !config.security.test_endpoints && !config.listen.admin_on_public);
@@ -241,7 +241,7 @@ fn a_clock_set_back_brings_nothing_back() {
 /// A secret that leaked is of no use any more once another one is configured.
 #[test]
 fn the_admin_secret_is_changed_while_running() {
-    const NEW: &str = "another secret for tests";
+    const NEW: &str = "another-secret-for-the-tests";
     let server = TestServer::start_with(Options::default().one_node());
     let set = [
         ("SYMBOLON_ISSUER", &*server.issuer),

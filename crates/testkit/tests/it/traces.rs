@@ -149,7 +149,7 @@ fn a_login_is_told_span_by_span_and_nothing_secret_leaves() {
         rp.client_secret.as_deref().unwrap(),
         &request.verifier,
         &browser.cookie("symbolon_session").unwrap(),
-        "an admin secret for tests",
+        "an-admin-secret-for-tests",
         "person@example.com",
         &*user,
         "code_challenge",

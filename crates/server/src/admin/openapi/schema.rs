@@ -100,7 +100,7 @@ fn shared() -> Schemas {
         ("event", text()),
         ("user", text()),
         ("client", text()),
-        ("actor", json!({ "type": "string", "enum": ["user", "client", "admin", "system"] })),
+        ("actor", json!({ "type": "string", "enum": ["user", "client", "admin", "system", "anonymous"] })),
         ("address", text()),
         ("request", text()),
         ("detail", json!({})),

@@ -15,8 +15,12 @@ use crate::config::key::{Key, Kind};
 use crate::config::reader::Reader;
 use crate::config::value::Value;
 
-/// Fewest characters of an admin secret outside development mode.
-const ADMIN_SECRET_CHARS: usize = 16;
+/// Fewest characters of an admin secret outside development mode: 128 random bits are that many in base64.
+const ADMIN_SECRET_CHARS: usize = 22;
+
+/// Fewest different characters of it. Of 22 random hexadecimal digits fewer are different once in 14,000 times, of 32 or of
+/// other alphabets practically never.
+const ADMIN_SECRET_DIFFERENT: usize = 8;
 
 pub(crate) const SECTION: Section = Section {
     title: "Security",
@@ -26,7 +30,10 @@ pub(crate) const SECTION: Section = Section {
         Key::new("admin_secret", "SYMBOLON_ADMIN_SECRET", "--admin-secret", Kind::Secret)
             .unset("generated at the first start in development mode, else required")
             .live()
-            .doc("Bearer secret of `/api/admin`, 16 characters or more."),
+            .doc(
+                "Bearer secret of `/api/admin`. Outside development mode a random one (`head -c 32 /dev/urandom | base64`): 22 \
+                 characters or more, 8 of them different, without blanks.",
+            ),
         Key::new("admin_secret_file", "SYMBOLON_ADMIN_SECRET_FILE", "--admin-secret-file", Kind::Path)
             .unset("see `admin_secret`")
             .live()
@@ -159,31 +166,46 @@ pub(crate) fn build(reader: &mut Reader, mode: Mode, issuer: &IssuerUrl) -> Secu
 }
 
 fn admin_secret(reader: &mut Reader, mode: Mode) -> Option<SecretString> {
-    const MEND: &str = "set `admin_secret` or `admin_secret_file` to 16 random characters or more";
+    const MEND: &str =
+        "set `admin_secret` or `admin_secret_file` to a random secret (head -c 32 /dev/urandom | base64)";
     let errors = reader.errors.len();
     let secret = reader.secret("admin_secret", "admin_secret_file");
     let reported =
         reader.errors.len() > errors || reader.failed("admin_secret") || reader.failed("admin_secret_file");
-    match &secret {
-        Some(secret) if secret.expose().is_empty() => {
-            reader.refuse("admin_secret_file", "is an empty file", MEND)
-        }
-        Some(secret) if mode == Mode::Production && secret.expose().chars().count() < ADMIN_SECRET_CHARS => {
-            let path = reader.secret_from("admin_secret", "admin_secret_file");
-            reader.refuse(path, "holds fewer than 16 characters", MEND);
-        }
-        Some(secret) if !is_presentable(secret.expose()) => {
-            let path = reader.secret_from("admin_secret", "admin_secret_file");
-            let mend = "give one line of visible ASCII characters, without blanks at its ends (head -c 32 /dev/urandom \
-                        | base64)";
-            reader.refuse(path, "holds what no Authorization header can present", mend);
-        }
-        None if mode == Mode::Production && !reported => {
+    let Some(secret) = secret else {
+        if mode == Mode::Production && !reported {
             reader.refuse("admin_secret", "is required outside development mode", MEND);
         }
-        _ => {}
+        return None;
+    };
+    let text = secret.expose();
+    if text.is_empty() {
+        reader.refuse("admin_secret_file", "is an empty file", MEND);
+    } else if !is_presentable(text) {
+        let path = reader.secret_from("admin_secret", "admin_secret_file");
+        let mend = "give one line of visible ASCII characters, without blanks at its ends (head -c 32 /dev/urandom \
+                    | base64)";
+        reader.refuse(path, "holds what no Authorization header can present", mend);
+    } else if let Some(fault) = invented(text).filter(|_| mode == Mode::Production) {
+        let path = reader.secret_from("admin_secret", "admin_secret_file");
+        reader.refuse(path, fault, MEND);
     }
-    secret
+    Some(secret)
+}
+
+/// What tells that a person thought of a secret, if anything does. Nothing but its entropy keeps the admin API closed: the
+/// limit of wrong secrets is per address, and an attacker may have many.
+fn invented(secret: &str) -> Option<&'static str> {
+    let different = secret.bytes().collect::<std::collections::HashSet<_>>().len();
+    if secret.len() < ADMIN_SECRET_CHARS {
+        Some("holds fewer than 22 characters")
+    } else if different < ADMIN_SECRET_DIFFERENT {
+        Some("holds fewer than 8 different characters")
+    } else if secret.contains(' ') {
+        Some("is a phrase of words")
+    } else {
+        None
+    }
 }
 
 /// Whether a header can bring it (RFC 9110 5.5), and blanks at its ends are none of it.

@@ -7,7 +7,8 @@ use crate::config::{Source, keys};
 
 #[test]
 fn a_flag_wins_over_the_environment_over_the_file_over_the_default() {
-    let file = "issuer = \"https://a.example\"\nadmin_secret = \"0123456789abcdef\"\n[log]\nsample = 2\n";
+    let file =
+        "issuer = \"https://a.example\"\nadmin_secret = \"0123456789abcdef012345\"\n[log]\nsample = 2\n";
     let sample = |env: &[(&str, &str)], flags: &[(&str, &str)]| {
         let config = load(Some(file), env, flags).unwrap();
         (config.telemetry.log_sample, entry(&config, "log.sample").source)

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use super::{Config, ConfigErrors, Entry, Sources};
 
 const ISSUER: (&str, &str) = ("SYMBOLON_ISSUER", "https://login.example.com");
-const SECRET: (&str, &str) = ("SYMBOLON_ADMIN_SECRET", "correct horse battery staple");
+const SECRET: (&str, &str) = ("SYMBOLON_ADMIN_SECRET", "correct-horse-battery-staple");
 
 fn pairs(of: &[(&str, &str)]) -> Vec<(String, String)> {
     of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

@@ -21,7 +21,7 @@ fn each_change_is_named_by_when_it_counts() {
         ("SYMBOLON_RATE_LIMITS", "off"),
         ("SYMBOLON_TLS_CERTIFICATE_FILE", "/c"),
         ("SYMBOLON_TLS_KEY_FILE", "/k"),
-        ("SYMBOLON_ADMIN_SECRET", "another secret of length"),
+        ("SYMBOLON_ADMIN_SECRET", "another-secret-of-length"),
         ("SYMBOLON_LISTEN", "127.0.0.1:8081"),
         ("SYMBOLON_DATA_DIR", "/data"),
         ("SYMBOLON_SHARDS_CODE", "8"),

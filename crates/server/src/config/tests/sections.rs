@@ -26,20 +26,21 @@ fn admin(config: &Config) -> &str {
 #[test]
 fn a_secret_comes_from_a_file_without_its_line_break() {
     for end in ["", "\n", "\r\n"] {
-        let (_dir, path) = secret_file(&format!("01234567 89abcdef{end}"));
+        let (_dir, path) = secret_file(&format!("0123456789abcdef-012345{end}"));
         let config = load(None, &[ISSUER, ("SYMBOLON_ADMIN_SECRET_FILE", &path)], &[]).unwrap();
-        assert_eq!(admin(&config), "01234567 89abcdef");
+        assert_eq!(admin(&config), "0123456789abcdef-012345");
     }
 }
 
 #[test]
 fn of_value_and_file_the_higher_source_wins_and_both_in_one_are_refused() {
-    let (_dir, path) = secret_file("from the secret file\n");
+    let (_dir, path) = secret_file("from-the-file-of-the-secret\n");
     let by_file = ("SYMBOLON_ADMIN_SECRET_FILE", path.as_str());
-    let flag = [("admin-secret", "from the command line")];
-    assert_eq!(admin(&load(None, &[ISSUER, by_file], &flag).unwrap()), "from the command line");
-    let config = load(Some("admin_secret = \"from the config file\"\n"), &[ISSUER, by_file], &[]).unwrap();
-    assert_eq!(admin(&config), "from the secret file");
+    let flag = [("admin-secret", "from-the-words-of-a-command")];
+    assert_eq!(admin(&load(None, &[ISSUER, by_file], &flag).unwrap()), "from-the-words-of-a-command");
+    let config =
+        load(Some("admin_secret = \"from-the-configuration-file\"\n"), &[ISSUER, by_file], &[]).unwrap();
+    assert_eq!(admin(&config), "from-the-file-of-the-secret");
     assert_refused(
         &[by_file],
         &["admin_secret_file = ", "stands beside `admin_secret`", "give one of the two"],
@@ -58,17 +59,32 @@ fn a_secret_file_that_cannot_be_read_is_the_only_mistake() {
 }
 
 #[test]
-fn a_short_admin_secret_is_refused_and_not_repeated() {
-    assert_refused(
-        &[("SYMBOLON_ADMIN_SECRET", "hunter2hunter2x")],
-        &["admin_secret (env SYMBOLON_ADMIN_SECRET): holds fewer than 16 characters; set"],
-    );
-    assert!(!refused(&[("SYMBOLON_ADMIN_SECRET", "hunter2hunter2x")]).contains("hunter2"));
-    production(&[("SYMBOLON_ADMIN_SECRET", "hunter2hunter2xy")]).unwrap();
-    production(&[("SYMBOLON_ADMIN_SECRET", "a phrase of several words")]).unwrap();
+fn an_admin_secret_that_a_person_thought_of_is_refused_and_not_repeated() {
+    for (secret, fault) in [
+        ("hunter2", "holds fewer than 22 characters"),
+        ("hunter2hunter2xyzuvw3", "holds fewer than 22 characters"),
+        ("hunter2hunter2hunter2hunter2", "holds fewer than 8 different characters"),
+        ("0000000000000000000000000000000000000000", "holds fewer than 8 different characters"),
+        ("hunter2 with several words", "is a phrase of words"),
+    ] {
+        let told = format!("admin_secret (env SYMBOLON_ADMIN_SECRET): {fault}; set `admin_secret` or");
+        let set = [("SYMBOLON_ADMIN_SECRET", secret)];
+        assert_refused(&set, &[&told, "(head -c 32 /dev/urandom | base64)"]);
+        assert!(!refused(&set).contains(secret));
+        // In development mode anything goes.
+        load(None, &set, &[]).unwrap();
+    }
+    // 128 bits in base64url, in hexadecimal digits, and what our commands make.
+    for secret in ["MKjC0E5tDD2bNqCOwr1vCg", "5d41402abc4b2a76b9719d911017c592"] {
+        production(&[("SYMBOLON_ADMIN_SECRET", secret)]).unwrap();
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_admin_secrets_file_is_told() {
     const USELESS: &str = "holds what no Authorization header can present";
     for (text, problem) in [
-        ("short\n", "fewer than 16"),
+        ("short\n", "fewer than 22"),
         ("\n", "is an empty file"),
         ("sixteen-characters-and-more \n", USELESS),
         ("sixteen-characters-and-more\nand-another-line\n", USELESS),

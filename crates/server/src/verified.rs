@@ -10,7 +10,7 @@ use symbolon_crypto::digest;
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::token::access_token::AccessToken;
-use symbolon_store::figures::CacheFigures;
+use symbolon_figures::CacheFigures;
 
 use crate::issuer::IssuerState;
 

@@ -52,7 +52,7 @@ use symbolon_crypto::encoding;
 use symbolon_crypto::random::Random;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::figures::{StoreFigures, StoreKind};
+use symbolon_figures::{StoreFigures, StoreKind};
 
 use crate::changes::Changes;
 use crate::epoch::Epochs;

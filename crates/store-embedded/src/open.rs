@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreFigures;
+use symbolon_figures::StoreFigures;
 use symbolon_store::shard::{FirstShards, Kind};
 use symbolon_store::transfer::Freeze;
 

@@ -9,7 +9,7 @@ use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::backup::{BackupError, BackupReport};
-use symbolon_store::figures::StoreFigures;
+use symbolon_figures::StoreFigures;
 use symbolon_store::port::{Listener, Store};
 use symbolon_store::transfer::{Freeze, FreezeError};
 

@@ -21,7 +21,7 @@ use quick_cache::sync::Cache;
 use smol_str::SmolStr;
 use symbolon_protocol::id::IssuerId;
 
-use crate::figures::CacheFigures;
+use symbolon_figures::CacheFigures;
 use copies::Copies;
 
 pub use records::RecordCaches;
@@ -184,7 +184,7 @@ impl<T: Clone> RecordCache<T> {
 
 #[cfg(test)]
 mod tests {
-    use crate::figures::StoreFigures;
+    use symbolon_figures::StoreFigures;
 
     use super::*;
 

@@ -16,7 +16,6 @@ pub mod cache;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod error;
-pub mod figures;
 pub mod listing;
 pub mod outcome;
 pub mod port;

@@ -25,7 +25,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 
 use crate::backup::{BackupError, BackupReport};
-use crate::figures::StoreFigures;
+use symbolon_figures::StoreFigures;
 pub use crate::listing::{InvalidCursor, ListedSession, NextSessions, Page, PageRequest, SessionCursor};
 use crate::shard::{Generation, Kind, Route};
 use crate::transfer::{Freeze, FreezeError};

@@ -5,7 +5,7 @@
 use http::Method;
 use serde_json::{Value, json};
 use symbolon_protocol::event::Event;
-use symbolon_store::figures::ShardSnapshot;
+use symbolon_figures::ShardSnapshot;
 use symbolon_store::shard::{Generation, Kind};
 
 use super::call::{Call, Concerns, Payload, ok};

@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use socket2::Socket;
-use symbolon_store::figures::own_stripe;
+use symbolon_figures::own_stripe;
 use tokio::sync::{Semaphore, watch};
 
 use crate::app::App;

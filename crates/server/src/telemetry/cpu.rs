@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use symbolon_store::figures::{machine_now, thread_stripe};
+use symbolon_figures::{machine_now, thread_stripe};
 
 /// One request in so many is also measured by the thread's CPU clock (a poll then costs two system calls more).
 pub const CHECK_ONE_IN: u64 = 256;

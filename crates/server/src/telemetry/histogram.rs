@@ -1,6 +1,6 @@
 //! Request figures: duration and CPU-time histograms per endpoint and outcome.
 
-use symbolon_store::figures::{HistogramSet, HistogramSnapshot, StripedCounter};
+use symbolon_figures::{HistogramSet, HistogramSnapshot, StripedCounter};
 
 use super::endpoint::{Endpoint, Outcome};
 

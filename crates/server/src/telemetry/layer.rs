@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use pin_project_lite::pin_project;
-use symbolon_store::figures::{ThreadWork, noting_operations, thread_work};
+use symbolon_figures::{ThreadWork, noting_operations, thread_work};
 use tower::{Layer, Service};
 
 use super::cpu::{CHECK_ONE_IN, PollMeter};

@@ -3,7 +3,7 @@ use std::net::Ipv4Addr;
 
 use http::header::LOCATION;
 use symbolon_protocol::id::IssuerId;
-use symbolon_store::figures::{StoreFigures, StoreKind};
+use symbolon_figures::{StoreFigures, StoreKind};
 use tower::service_fn;
 
 use super::super::facts::RequestFacts;

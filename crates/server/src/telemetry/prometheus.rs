@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use symbolon_store::figures::HistogramSnapshot;
+use symbolon_figures::HistogramSnapshot;
 
 /// The `Content-Type` of an exposition.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use symbolon_store::figures::HistogramSet;
+use symbolon_figures::HistogramSet;
 
 use super::*;
 

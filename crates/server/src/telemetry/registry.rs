@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use symbolon_store::figures::StripedCounter;
+use symbolon_figures::StripedCounter;
 
 use super::cpu::thread_clock_overhead;
 use super::histogram::RequestFigures;

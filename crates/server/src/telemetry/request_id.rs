@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{HeaderMap, HeaderName};
 use smol_str::SmolStr;
-use symbolon_store::figures::thread_stripe;
+use symbolon_figures::thread_stripe;
 
 use super::trace::TraceParent;
 

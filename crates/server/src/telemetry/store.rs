@@ -1,6 +1,6 @@
 //! A store's figures on the metrics page.
 
-use symbolon_store::figures::{
+use symbolon_figures::{
     CacheSnapshot, CommitSnapshot, DatabaseSnapshot, KindSnapshot, ShardSnapshot, StoreFigures,
 };
 
@@ -99,7 +99,7 @@ fn expose_caches(page: &mut Exposition, caches: &[CacheSnapshot]) {
 
 #[cfg(test)]
 mod tests {
-    use symbolon_store::figures::StoreKind;
+    use symbolon_figures::StoreKind;
 
     use super::*;
     use crate::telemetry::prometheus::tests::parse;

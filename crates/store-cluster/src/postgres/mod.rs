@@ -16,7 +16,7 @@ use deadpool_postgres::{
 use rustls::ClientConfig;
 use symbolon_crypto::SecretString;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreFigures;
+use symbolon_figures::StoreFigures;
 use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Row};

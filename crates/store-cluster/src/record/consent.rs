@@ -7,7 +7,7 @@ use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 use symbolon_store::port::{Changed, Consents, Given};
 
 use super::Written;

@@ -10,7 +10,7 @@ use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 use symbolon_store::port::{Changed, Created, Issuers};
 use tokio_postgres::Row;
 

@@ -24,7 +24,7 @@ use std::time::Duration;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::cache::RecordCaches;
-use symbolon_store::figures::{StoreFigures, StoreKind};
+use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::port::Changed;
 use tokio_postgres::Row;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 use symbolon_store::port::Changed;
 
 use super::{Written, each};

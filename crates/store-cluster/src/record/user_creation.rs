@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 use symbolon_store::port::Created;
 
 use super::user_row::UserRow;

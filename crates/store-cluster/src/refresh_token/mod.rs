@@ -18,7 +18,7 @@ use symbolon_protocol::family::{Family, FamilyId, Rotation, RotationRequest};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
-use symbolon_store::figures::{OperationTimer, StoreKind};
+use symbolon_figures::{OperationTimer, StoreKind};
 use symbolon_store::port::{Created, RefreshTokens};
 use symbolon_store::shard::family_key;
 use symbolon_store::{Outcome, StoreError};

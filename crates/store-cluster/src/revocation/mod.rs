@@ -20,7 +20,7 @@ use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 use symbolon_store::port::Revocations;
 use symbolon_store::{Outcome, StoreError};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreFigures;
+use symbolon_figures::StoreFigures;
 use tokio::time::sleep;
 
 use crate::postgres::{Connection, Postgres, PostgresError, PostgresOptions, column};

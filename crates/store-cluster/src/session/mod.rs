@@ -17,7 +17,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 use symbolon_store::port::{
     ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
 };

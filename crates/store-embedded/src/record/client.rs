@@ -8,7 +8,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
 use super::listing::{Listing, page_of, records_of};

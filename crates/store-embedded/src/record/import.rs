@@ -3,7 +3,7 @@
 use rusqlite::params;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 use symbolon_store::port::Created;
 use symbolon_store::transfer::Record;
 

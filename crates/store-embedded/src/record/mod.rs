@@ -29,7 +29,7 @@ use serde::de::DeserializeOwned;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::cache::RecordCaches;
-use symbolon_store::figures::{StoreFigures, StoreKind};
+use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::port::{Changed, Listener};
 
 use crate::database::{Database, Migration, ReadError, WriteError};

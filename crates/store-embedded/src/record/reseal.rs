@@ -4,7 +4,7 @@ use rusqlite::params;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_store::StoreError;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 
 use super::statement::Statements;
 use super::{Records, Written, refuse};

@@ -1,7 +1,7 @@
 //! Prepared statements, counted.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
-use symbolon_store::figures::DatabaseFigures;
+use symbolon_figures::DatabaseFigures;
 
 /// A connection whose statements are prepared once and counted each time.
 pub(super) struct Statements<'a> {

@@ -10,7 +10,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{User, UserProfile};
 use symbolon_store::StoreError;
 use symbolon_store::contract::sample;
-use symbolon_store::figures::StoreKind;
+use symbolon_figures::StoreKind;
 use symbolon_store::port::{
     Audit, AuditFilter, Changed, Clients, Consents, Created, PageRequest, Store, UserFilter, Users,
 };

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use smol_str::SmolStr;
 use symbolon_protocol::id::IssuerId;
 
-use crate::figures::{Padded, thread_stripe};
+use symbolon_figures::{Padded, thread_stripe};
 
 /// Copies in one set.
 const PLACES: usize = 64;

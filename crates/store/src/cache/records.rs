@@ -4,7 +4,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::user::User;
 
 use super::{Held, RecordCache};
-use crate::figures::StoreFigures;
+use symbolon_figures::StoreFigures;
 use crate::port::{Changed, Given};
 
 /// Clients kept in memory.

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use http::{StatusCode, Version};
 use smol_str::SmolStr;
-use symbolon_store::figures::StoreOperation;
+use symbolon_figures::StoreOperation;
 
 use super::message::{KeyValue, Span, SpanKind, Status, StatusCode as SpanStatus};
 use crate::telemetry::endpoint::{Endpoint, Outcome};

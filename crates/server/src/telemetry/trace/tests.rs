@@ -10,7 +10,7 @@ use hyper_util::rt::TokioIo;
 use prost::Message as _;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{RootCertStore, ServerConfig};
-use symbolon_store::figures::{StoreKind, StoreOperation};
+use symbolon_figures::{StoreKind, StoreOperation};
 use tokio::net::TcpListener;
 
 use super::message::{ExportRequest, Span, SpanKind, Status, Value};

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
-use super::stripe::{self, Here, Padded};
+use crate::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
+use crate::stripe::{self, Here, Padded};
 
 /// A counter for hot paths: each thread adds in its own cache line, reading adds the stripes up.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::StoreKind;
-use super::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
-use super::stripe::{self, Here, Padded};
-use super::thread::{self, StoreOperation};
+use crate::StoreKind;
+use crate::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
+use crate::stripe::{self, Here, Padded};
+use crate::thread::{self, StoreOperation};
 
 /// Most shards that are told apart; a higher number is counted at its remainder.
 pub const MAX_SHARDS: u32 = 1 << 16;
@@ -270,7 +270,7 @@ impl ShardSnapshot {
 
 #[cfg(test)]
 mod tests {
-    use super::super::thread_work;
+    use crate::thread_work;
     use super::*;
 
     #[test]

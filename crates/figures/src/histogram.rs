@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::stripe::{self, Here};
+use crate::stripe::{self, Here};
 
 /// Upper bounds of a store's histograms, in nanoseconds: 500 ns to 10 s.
-pub(super) static BOUNDS: [u64; 23] = [
+pub(crate) static BOUNDS: [u64; 23] = [
     500,
     1_000,
     2_000,

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use super::StoreKind;
+use crate::StoreKind;
 
 /// Operations noted for one request at most; bulk requests have thousands.
 const MOST_NOTED: usize = 64;
@@ -84,7 +84,7 @@ impl Drop for Noting<'_> {
 
 /// Counts an operation, and notes it where somebody asked for it.
 #[inline]
-pub(super) fn record(wall_ns: u64, operation: impl FnOnce() -> StoreOperation) {
+pub(crate) fn record(wall_ns: u64, operation: impl FnOnce() -> StoreOperation) {
     let State { mut work, noting } = STATE.get();
     work.operations = work.operations.wrapping_add(1);
     work.wall_ns = work.wall_ns.wrapping_add(wall_ns);
@@ -100,7 +100,7 @@ pub(super) fn record(wall_ns: u64, operation: impl FnOnce() -> StoreOperation) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ShardFigures;
+    use crate::ShardFigures;
     use super::*;
 
     #[test]

@@ -21,7 +21,7 @@ thread_local! {
 
 /// The number of stripes of every figure in this process: a power of two, twice the cores at least. The first half is
 /// for threads that [own](own_stripe) one, the others share the second.
-pub(super) fn count() -> usize {
+pub(crate) fn count() -> usize {
     *COUNT.get_or_init(|| {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         cores.saturating_mul(2).next_power_of_two().min(MAX_STRIPES)
@@ -71,16 +71,16 @@ impl Drop for OwnStripe {
 
 /// Where the calling thread counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Here {
+pub(crate) struct Here {
     /// The stripe, of so many as were asked for.
-    pub(super) stripe: usize,
+    pub(crate) stripe: usize,
     alone: bool,
 }
 
 impl Here {
     /// Of a figure with so many stripes, a power of two. With fewer than [`count`] they are shared by all.
     #[inline]
-    pub(super) fn of(stripes: usize) -> Self {
+    pub(crate) fn of(stripes: usize) -> Self {
         let here = HERE.get();
         let here = if here == UNASSIGNED { assign_here() } else { here };
         Self { stripe: here & (stripes - 1), alone: stripes == count() && here < stripes / 2 }
@@ -88,7 +88,7 @@ impl Here {
 
     /// Adds to a cell of that stripe.
     #[inline]
-    pub(super) fn add(self, cell: &AtomicU64, amount: u64) {
+    pub(crate) fn add(self, cell: &AtomicU64, amount: u64) {
         if self.alone {
             cell.store(cell.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
         } else {
@@ -121,7 +121,7 @@ pub fn thread_stripe() -> usize {
 /// A value on cache lines of its own (two lines: processors fetch neighbours in pairs).
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Padded<T>(pub(crate) T);
+pub struct Padded<T>(pub T);
 
 #[cfg(test)]
 mod tests {

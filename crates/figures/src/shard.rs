@@ -270,8 +270,8 @@ impl ShardSnapshot {
 
 #[cfg(test)]
 mod tests {
-    use crate::thread_work;
     use super::*;
+    use crate::thread_work;
 
     #[test]
     fn what_memory_answered_is_an_operation_that_took_no_time() {

@@ -100,8 +100,8 @@ pub(crate) fn record(wall_ns: u64, operation: impl FnOnce() -> StoreOperation) {
 
 #[cfg(test)]
 mod tests {
-    use crate::ShardFigures;
     use super::*;
+    use crate::ShardFigures;
 
     #[test]
     fn operations_are_noted_only_while_asked_for() {

@@ -18,13 +18,13 @@ use tokio::sync::SetOnce;
 use crate::audit::AuditLog;
 use crate::changes::{self, Changes};
 use crate::clock::Clock;
-use crate::config::Config;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
 use crate::telemetry::{CounterFamily, Registry, Tracer};
 use crate::unattended::Unattended;
 use crate::verified::{VerifiedToken, VerifiedTokens};
+use symbolon_config::Config;
 
 /// What the outside world gives a server: everything that tests replace.
 pub struct Ports {

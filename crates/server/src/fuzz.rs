@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use http::{HeaderMap, HeaderValue, Request, header};
 use ipnet::IpNet;
 
-use crate::config::Config;
 use crate::http::csrf::{Browser, PageForm, Purpose, cookie_name};
 use crate::http::{cookies, forwarded_for, host, prefers_html, session_of};
 use crate::issuer::scene;
+use symbolon_config::Config;
 
 pub use crate::admin::fuzz::{issuer_fields, ndjson, settings, user_fields};
 

@@ -9,7 +9,7 @@ pub mod app;
 pub mod audit;
 mod changes;
 pub mod clock;
-pub mod config;
+
 pub mod demo;
 pub mod endpoints;
 #[cfg(any(test, feature = "fuzz"))]

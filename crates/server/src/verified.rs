@@ -8,9 +8,9 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 use symbolon_crypto::digest;
 use symbolon_crypto::jws::Compact;
+use symbolon_figures::CacheFigures;
 use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::token::access_token::AccessToken;
-use symbolon_figures::CacheFigures;
 
 use crate::issuer::IssuerState;
 

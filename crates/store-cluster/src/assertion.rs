@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::grant::Slot;
 use symbolon_protocol::time::Timestamp;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{Assertions, Use};
 use symbolon_store::shard::assertion_key;
 use symbolon_store::{Outcome, StoreError};

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::Challenges;
 use symbolon_store::shard::{Kind, record_key};
 

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use async_trait::async_trait;
 use symbolon_crypto::random::Random;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{CodePlace, Codes, KeptCode, Redemption, Shards};
 use symbolon_store::shard::{Kind, record_key};
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::port::Shards;
 use symbolon_store::shard::{FirstShards, Generation, Kind, Route, opened, without_the_dead};
 use tokio::time::Instant;

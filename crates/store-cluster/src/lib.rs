@@ -50,9 +50,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use symbolon_crypto::encoding;
 use symbolon_crypto::random::Random;
+use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::{StoreFigures, StoreKind};
 
 use crate::changes::Changes;
 use crate::epoch::Epochs;

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use symbolon_crypto::random::Random;
-use symbolon_protocol::time::Timestamp;
 use symbolon_figures::StoreFigures;
+use symbolon_protocol::time::Timestamp;
 use symbolon_store::shard::FirstShards;
 use symbolon_store::transfer::Freeze;
 use symbolon_store::{Store, StoreError};

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_figures::StoreFigures;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::backup::{BackupError, BackupReport};
-use symbolon_figures::StoreFigures;
 use symbolon_store::port::{Issuers, Listener, Store};
 use symbolon_store::transfer::{Freeze, FreezeError};
 

@@ -39,8 +39,8 @@ pub use open::{EmbeddedError, EmbeddedOptions, Recovery};
 
 use std::sync::{Arc, OnceLock};
 
-use symbolon_protocol::time::Timestamp;
 use symbolon_figures::StoreFigures;
+use symbolon_protocol::time::Timestamp;
 use symbolon_store::{Durable, Outcome, StoreError};
 
 use crate::database::Database;

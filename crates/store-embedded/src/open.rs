@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use symbolon_figures::StoreFigures;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreFigures;
 use symbolon_store::shard::{FirstShards, Kind};
 use symbolon_store::transfer::Freeze;
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
+use symbolon_figures::{ShardFigures, StoreFigures, StoreKind, thread_stripe};
 use symbolon_protocol::grant::SLOTS;
 use symbolon_protocol::id::IssuerId;
-use symbolon_figures::{ShardFigures, StoreFigures, StoreKind, thread_stripe};
 use symbolon_store::shard::{Generation, Kind, Route};
 
 /// The locks that the 1,024 constant slots share.

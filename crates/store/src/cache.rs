@@ -21,8 +21,8 @@ use quick_cache::sync::Cache;
 use smol_str::SmolStr;
 use symbolon_protocol::id::IssuerId;
 
-use symbolon_figures::CacheFigures;
 use copies::Copies;
+use symbolon_figures::CacheFigures;
 
 pub use records::RecordCaches;
 

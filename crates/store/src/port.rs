@@ -25,11 +25,11 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 
 use crate::backup::{BackupError, BackupReport};
-use symbolon_figures::StoreFigures;
 pub use crate::listing::{InvalidCursor, ListedSession, NextSessions, Page, PageRequest, SessionCursor};
 use crate::shard::{Generation, Kind, Route};
 use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
+use symbolon_figures::StoreFigures;
 
 /// What became of a redemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

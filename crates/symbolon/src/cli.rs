@@ -1,7 +1,7 @@
 //! The command line. Every key of the configuration is a flag of `serve` and `config`; the table of keys makes them.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use symbolon_server::config::{self, Key, Kind};
+use symbolon_config::{self as config, Key, Kind};
 
 /// The whole command line.
 pub(crate) fn command() -> Command {

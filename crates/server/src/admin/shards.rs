@@ -4,8 +4,8 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use symbolon_protocol::event::Event;
 use symbolon_figures::ShardSnapshot;
+use symbolon_protocol::event::Event;
 use symbolon_store::shard::{Generation, Kind};
 
 use super::call::{Call, Concerns, Payload, ok};

@@ -13,10 +13,10 @@ use symbolon_protocol::discovery;
 use symbolon_protocol::params::Params;
 use url::form_urlencoded;
 
-use crate::config::Mode;
 use crate::demo::{self, Demo};
 use crate::http::{Call, Context, Failure, Framing, Policy, html};
 use crate::telemetry::{Endpoint, RequestFacts};
+use symbolon_config::Mode;
 
 /// The path of the walk-through's back end.
 pub(super) const EXCHANGE: &str = "/demo/token-exchange";

@@ -24,7 +24,7 @@ use super::directory::host_and_prefix;
 use super::hsts::strict_transport_security;
 use super::key_ring::{KeyRingError, aad};
 use super::{IssuerState, KeyRing, derived};
-use crate::config::Security;
+use symbolon_config::Security;
 
 /// Why issuers could not be made ready.
 #[derive(Debug, thiserror::Error)]

@@ -22,12 +22,12 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::user::PasswordHash;
 use tokio::sync::oneshot;
 
-use crate::config::Argon2;
 use crate::rate_limit::{login_name, network};
 use crate::telemetry::MetricSource;
 pub use fair_queue::Lane;
 use floor::Floor;
 use pool::{Job, Pool};
+use symbolon_config::Argon2;
 
 /// Too many passwords are waiting: 503 with Retry-After.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

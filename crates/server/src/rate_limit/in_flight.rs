@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::config::Cap;
+use symbolon_config::Cap;
 
 /// Locks of a table.
 const SHARDS: usize = 16;

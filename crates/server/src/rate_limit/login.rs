@@ -9,7 +9,7 @@ use symbolon_protocol::time::Timestamp;
 use super::in_flight::{CapCell, Held};
 use super::rule::RuleCell;
 use super::{Limited, RateLimits, network};
-use crate::config;
+use symbolon_config as config;
 
 /// The limits of sign-in.
 #[derive(Default)]

@@ -18,10 +18,10 @@ use std::sync::Arc;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 
-use crate::config;
 use in_flight::InFlight;
 use login::LoginRules;
 use rule::{Rule, RuleCell};
+use symbolon_config as config;
 use table::Table;
 
 /// Endpoints with limits of their own.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::config::Rate;
+use symbolon_config::Rate;
 
 /// A limit in nanoseconds: one request costs `interval`, and at most `burst` may be owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::*;
-use crate::config::{EndpointLimit, LoginLimits, Rate};
+use symbolon_config::{EndpointLimit, LoginLimits, Rate};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 

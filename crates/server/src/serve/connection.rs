@@ -211,7 +211,7 @@ impl Serving {
     }
 }
 
-fn connection_builder(http: &crate::config::Http) -> Builder<TokioExecutor> {
+fn connection_builder(http: &symbolon_config::Http) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     if !http.http2 {
         builder = builder.http1_only();

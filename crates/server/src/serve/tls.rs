@@ -7,9 +7,9 @@ use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::sign::SingleCertAndKey;
 
-use crate::config::TlsFiles;
+use symbolon_config::TlsFiles;
 
-pub use crate::config::TlsError;
+pub use symbolon_config::TlsError;
 
 /// Where the newest configuration of a listener is; none without TLS.
 pub(super) type TlsSlot = Option<Arc<ArcSwap<ServerConfig>>>;

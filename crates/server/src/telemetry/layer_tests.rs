@@ -2,8 +2,8 @@ use std::convert::Infallible;
 use std::net::Ipv4Addr;
 
 use http::header::LOCATION;
-use symbolon_protocol::id::IssuerId;
 use symbolon_figures::{StoreFigures, StoreKind};
+use symbolon_protocol::id::IssuerId;
 use tower::service_fn;
 
 use super::super::facts::RequestFacts;

@@ -15,8 +15,8 @@ use deadpool_postgres::{
 };
 use rustls::ClientConfig;
 use symbolon_crypto::SecretString;
-use symbolon_store::StoreError;
 use symbolon_figures::StoreFigures;
+use symbolon_store::StoreError;
 use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Row};

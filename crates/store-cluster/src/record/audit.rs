@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::event::AuditRecord;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{Audit, AuditFilter, Page, PageRequest};
 
 use super::audit_size::{PIECE, size_of, trim_largest, trim_older};

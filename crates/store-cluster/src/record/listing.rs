@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{Page, PageRequest};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;

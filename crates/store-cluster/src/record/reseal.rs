@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use symbolon_figures::StoreKind;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::Changed;
 
 use super::{Written, each};

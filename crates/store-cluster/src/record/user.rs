@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{Changed, Created, Page, PageRequest, UserFilter, Users};
 
 use super::listing::Listing;

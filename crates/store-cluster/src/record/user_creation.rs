@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use symbolon_figures::StoreKind;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::Created;
 
 use super::user_row::UserRow;

@@ -16,11 +16,11 @@ pub(crate) use row::{EVERYWHERE, Ended, Row, capped};
 pub(crate) use tombstones::{Applied, Tombstones, closed, sweep_by};
 
 use async_trait::async_trait;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::grant::Lineage;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::Timestamp;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::Revocations;
 use symbolon_store::{Outcome, StoreError};
 

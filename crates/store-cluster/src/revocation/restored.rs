@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use symbolon_figures::StoreFigures;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreFigures;
 use tokio::time::sleep;
 
 use crate::postgres::{Connection, Postgres, PostgresError, PostgresOptions, column};

@@ -13,11 +13,11 @@ mod tests;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::revocation::SessionEnd;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::Timestamp;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{
     ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
 };

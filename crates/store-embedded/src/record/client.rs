@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::params;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
 use super::listing::{Listing, page_of, records_of};

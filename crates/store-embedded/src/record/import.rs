@@ -1,9 +1,9 @@
 //! Taking records in as they are, when a store moves from another back-end.
 
 use rusqlite::params;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::Created;
 use symbolon_store::transfer::Record;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use rusqlite::{Connection, Row, params};
+use symbolon_figures::StoreKind;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{Changed, Created, Issuers};
 
 use super::statement::{Statements, document};

@@ -26,10 +26,10 @@ use parking_lot::RwLock;
 use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::cache::RecordCaches;
-use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::port::{Changed, Listener};
 
 use crate::database::{Database, Migration, ReadError, WriteError};

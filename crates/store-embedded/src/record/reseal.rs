@@ -1,10 +1,10 @@
 //! Exchanging everything that is sealed under the master key, in one transaction.
 
 use rusqlite::params;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 
 use super::statement::Statements;
 use super::{Records, Written, refuse};

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use symbolon_figures::StoreKind;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
@@ -10,7 +11,6 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{User, UserProfile};
 use symbolon_store::StoreError;
 use symbolon_store::contract::sample;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{
     Audit, AuditFilter, Changed, Clients, Consents, Created, PageRequest, Store, UserFilter, Users,
 };

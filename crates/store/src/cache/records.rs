@@ -4,8 +4,8 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::user::User;
 
 use super::{Held, RecordCache};
-use symbolon_figures::StoreFigures;
 use crate::port::{Changed, Given};
+use symbolon_figures::StoreFigures;
 
 /// Clients kept in memory.
 const CLIENTS: usize = 10_000;

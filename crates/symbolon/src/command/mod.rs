@@ -20,7 +20,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command};
-use symbolon_server::config::{Config, ConfigErrors, Sources, process_env};
+use symbolon_config::{Config, ConfigErrors, Sources, process_env};
 
 use crate::cli;
 use crate::process::{self, ProcessError};

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use symbolon_config::Config;
 use symbolon_crypto::random::{self, SystemRandom};
 use symbolon_crypto::seal::MasterKey;
 use symbolon_crypto::secret::SecretString;
-use symbolon_server::config::Config;
 
 use super::ProcessError;
 

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use symbolon_config::{Cluster, Config, Finding, ShardCounts};
 use symbolon_crypto::random::SystemRandom;
 use symbolon_server::clock::{Clock, SystemClock};
-use symbolon_server::config::{Cluster, Config, Finding};
 use symbolon_store::port::{Issuers, Store};
+use symbolon_store::shard::FirstShards;
 use symbolon_store_cluster::{ClusterOptions, ClusterStore, PostgresOptions, RedisOptions, ReplicaPolicy};
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::directory::DataDirectory;
@@ -162,11 +163,16 @@ pub(crate) fn cluster_options(
             replicas: if cluster.redis_waits { ReplicaPolicy::Wait } else { ReplicaPolicy::Local },
             prefix: cluster.redis_prefix.clone(),
         },
-        shards: config.storage.shards,
+        shards: first_shards(config.storage.shards),
         now: Arc::new(move || clock.now().millis()),
         random: Arc::new(SystemRandom),
         accept_clock,
     })
+}
+
+fn first_shards(counts: ShardCounts) -> FirstShards {
+    let ShardCounts { code, session, challenge, refresh, revocation, assertion } = counts;
+    FirstShards { code, session, challenge, refresh, revocation, assertion }
 }
 
 fn postgres(cluster: &Cluster) -> PostgresOptions {
@@ -195,7 +201,7 @@ pub(crate) fn embedded_options(
     let clock = Arc::clone(clock);
     EmbeddedOptions {
         path: config.storage.data_dir.clone(),
-        shards: config.storage.shards,
+        shards: first_shards(config.storage.shards),
         journal: JournalOptions {
             hold: config.storage.commit_hold,
             sync: if config.storage.sync { SyncMode::Data } else { SyncMode::Off },

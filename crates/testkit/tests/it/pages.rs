@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use symbolon_config::{Config, Mode, Sources};
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::id::IssuerId;
-use symbolon_server::config::{Config, Mode, Sources};
 use symbolon_server::demo;
 use symbolon_testkit::{Browser, Options, decode_jwt};
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use symbolon_server::config::{Config, Sources};
+use symbolon_config::{Config, Sources};
 use symbolon_testkit::{ADMIN_SECRET, Answer, Browser, Options, RelyingParty, TestServer, TokenSet};
 
 use crate::login::Scene;

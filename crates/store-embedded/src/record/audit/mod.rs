@@ -11,11 +11,11 @@ mod tests;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use symbolon_figures::StoreKind;
 use symbolon_protocol::event::AuditRecord;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_figures::StoreKind;
 use symbolon_store::port::{Audit, AuditFilter, Page, PageRequest};
 
 pub(crate) use block::each_document;

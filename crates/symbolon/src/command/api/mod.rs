@@ -18,9 +18,9 @@ use http::{Method, Request, StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rustls::ClientConfig;
 use serde_json::Value;
+use symbolon_config::Config;
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::id::IssuerId;
-use symbolon_server::config::Config;
 use tokio::runtime::Runtime;
 
 use super::{CommandError, load};

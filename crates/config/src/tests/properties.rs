@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::keys;
+use crate::keys;
 
 /// A name that is a key's, nearly a key's, or anything.
 fn name() -> impl Strategy<Value = String> {
@@ -30,7 +30,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn quiet_load(file: Option<&str>, env: Vec<(String, String)>, flags: Vec<(String, String)>) {
-    let text = match file.map(|text| crate::config::file::parse(text, &missing_file())) {
+    let text = match file.map(|text| crate::file::parse(text, &missing_file())) {
         Some(Err(error)) => error.to_string(),
         _ => String::new(),
     };

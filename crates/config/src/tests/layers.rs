@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::config::{Source, keys};
+use crate::{Source, keys};
 
 #[test]
 fn a_flag_wins_over_the_environment_over_the_file_over_the_default() {

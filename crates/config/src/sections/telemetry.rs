@@ -4,9 +4,9 @@ use url::Url;
 
 use super::Section;
 use super::issuer::Mode;
-use crate::config::key::{Key, Kind};
-use crate::config::reader::Reader;
-use crate::config::value::Value;
+use crate::key::{Key, Kind};
+use crate::reader::Reader;
+use crate::value::Value;
 
 pub(crate) const SECTION: Section = Section {
     title: "Logs, metrics, traces",

@@ -8,7 +8,7 @@ use super::sections::SECTIONS;
 use super::units::{format_duration, format_size};
 
 const INTRO: &str = "\
-<!-- Generated from the table of keys in crates/server/src/config/sections. Do not edit. -->
+<!-- Generated from the table of keys in crates/config/src/sections. Do not edit. -->
 
 # Configuration
 

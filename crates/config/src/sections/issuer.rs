@@ -6,10 +6,10 @@ use url::{Host, Url};
 
 use super::Section;
 use super::cluster::is_chosen;
-use crate::config::error::Mistake;
-use crate::config::key::{Key, Kind};
-use crate::config::reader::Reader;
-use crate::config::value::Value;
+use crate::error::Mistake;
+use crate::key::{Key, Kind};
+use crate::reader::Reader;
+use crate::value::Value;
 
 pub(crate) const SECTION: Section = Section {
     title: "Issuer",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::config::{Cluster, Mode};
+use crate::{Cluster, Mode};
 
 const STORE: (&str, &str) = ("SYMBOLON_STORE", "cluster");
 const MASTER: (&str, &str) =

@@ -6,7 +6,7 @@ use rcgen::{CertificateParams, CertifiedIssuer, KeyPair};
 use symbolon_protocol::time::Timestamp;
 
 use super::*;
-use crate::config::Finding;
+use crate::Finding;
 
 const DAY: u64 = 86_400;
 /// 2026-01-01.

@@ -1,7 +1,7 @@
 //! What a reload may change while running.
 
 use super::*;
-use crate::config::ReloadDiff;
+use crate::ReloadDiff;
 
 fn diff(env: &[(&str, &str)]) -> ReloadDiff {
     let started = production(&[]).unwrap();

@@ -6,9 +6,9 @@ use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
 
 use super::Section;
 use super::listen::is_off;
-use crate::config::key::{Key, Kind};
-use crate::config::reader::Reader;
-use crate::config::value::Value;
+use crate::key::{Key, Kind};
+use crate::reader::Reader;
+use crate::value::Value;
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;

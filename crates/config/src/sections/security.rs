@@ -11,9 +11,9 @@ use super::Section;
 use super::cluster;
 use super::issuer::{IssuerUrl, Mode};
 use super::listen::is_on;
-use crate::config::key::{Key, Kind};
-use crate::config::reader::Reader;
-use crate::config::value::Value;
+use crate::key::{Key, Kind};
+use crate::reader::Reader;
+use crate::value::Value;
 
 /// Fewest characters of an admin secret outside development mode: 128 random bits are that many in base64.
 const ADMIN_SECRET_CHARS: usize = 22;

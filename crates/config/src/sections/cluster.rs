@@ -5,11 +5,11 @@ use std::time::Duration;
 use symbolon_crypto::SecretString;
 
 use super::Section;
-use crate::config::engine;
-use crate::config::error::Mistake;
-use crate::config::key::{Key, Kind};
-use crate::config::reader::Reader;
-use crate::config::value::Value;
+use crate::engine;
+use crate::error::Mistake;
+use crate::key::{Key, Kind};
+use crate::reader::Reader;
+use crate::value::Value;
 
 const URL: &str = "postgres.url";
 const URL_FILE: &str = "postgres.url_file";

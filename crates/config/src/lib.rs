@@ -6,7 +6,7 @@
 //! every mistake is reported at once, before a port opens.
 //!
 //! To add a key: a row in its section's file, a field in the section's struct, one line in its `build`, and
-//! `UPDATE_GENERATED=1 cargo test -p symbolon-server config` for the generated documents.
+//! `UPDATE_GENERATED=1 cargo test -p symbolon-config` for the generated documents.
 
 mod engine;
 mod environment;
@@ -44,7 +44,7 @@ pub use sections::issuer::{IssuerUrl, Mode};
 pub use sections::limits::{Cap, EndpointLimit, LoginLimits, RateLimits};
 pub use sections::listen::{Http, Listen, TlsFiles};
 pub use sections::security::{Argon2, Security};
-pub use sections::storage::Storage;
+pub use sections::storage::{ShardCounts, Storage};
 pub use sections::telemetry::{LogFormat, Telemetry};
 pub use source::{Source, Sources, process_env};
 pub use tls::{TlsError, chain as certificate_chain};
@@ -122,8 +122,7 @@ impl Config {
     }
 
     /// Loads the text of a file, and nothing else.
-    #[cfg(any(test, feature = "fuzz"))]
-    pub(crate) fn of_text(text: &str) -> Result<Self, ConfigErrors> {
+    pub fn of_text(text: &str) -> Result<Self, ConfigErrors> {
         let (mut settings, mut errors) = (Settings::defaults(), Vec::new());
         match file::parse(text, std::path::Path::new("symbolon.toml")) {
             Ok(given) => settings.lay(given, &mut errors),

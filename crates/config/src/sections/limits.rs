@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 
 use super::Section;
 use super::listen::is_off;
-use crate::config::key::{Key, Kind};
-use crate::config::reader::Reader;
-use crate::config::units::Rate;
-use crate::config::value::Value;
+use crate::key::{Key, Kind};
+use crate::reader::Reader;
+use crate::units::Rate;
+use crate::value::Value;
 
 /// At most so many; `None` is no limit.
 pub type Cap = Option<NonZeroU32>;

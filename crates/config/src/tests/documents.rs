@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::config::{json_schema, keys, reference};
+use crate::{json_schema, keys, reference};
 
 fn assert_committed(name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
@@ -10,10 +10,7 @@ fn assert_committed(name: &str, generated: &str) {
         std::fs::write(&path, generated).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap();
-    assert!(
-        committed == generated,
-        "{name} is stale: UPDATE_GENERATED=1 cargo test -p symbolon-server config"
-    );
+    assert!(committed == generated, "{name} is stale: UPDATE_GENERATED=1 cargo test -p symbolon-config");
 }
 
 #[test]

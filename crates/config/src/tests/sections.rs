@@ -7,7 +7,7 @@ use symbolon_crypto::seal::MasterKey;
 use symbolon_protocol::settings::{IssuerSettings, Lifetimes};
 
 use super::*;
-use crate::config::{Rate, TlsFiles};
+use crate::{Rate, TlsFiles};
 
 const MASTER: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 

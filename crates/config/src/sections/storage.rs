@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use symbolon_store::shard::FirstShards;
-
 use super::Section;
 use super::cluster::{self, Cluster};
 use super::listen::is_off;
-use crate::config::key::{Key, Kind};
-use crate::config::reader::Reader;
+use crate::key::{Key, Kind};
+use crate::reader::Reader;
 
 const SHARDS: Kind = Kind::Count { min: 1, max: 1024 };
 
@@ -99,7 +97,24 @@ pub struct Storage {
     /// Bytes of free disk below which writes are refused.
     pub reserve: u64,
     /// Shards per kind at the first start.
-    pub shards: FirstShards,
+    pub shards: ShardCounts,
+}
+
+/// The number of shards per kind of hot state, 1 to 1,024 each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardCounts {
+    /// Authorization codes.
+    pub code: u32,
+    /// Sessions.
+    pub session: u32,
+    /// Pending logins and consents.
+    pub challenge: u32,
+    /// Refresh-token families.
+    pub refresh: u32,
+    /// Revocation tombstones.
+    pub revocation: u32,
+    /// Replay marks of client assertions.
+    pub assertion: u32,
 }
 
 pub(crate) fn build(reader: &mut Reader) -> Storage {
@@ -109,7 +124,7 @@ pub(crate) fn build(reader: &mut Reader) -> Storage {
         commit_hold: reader.duration("storage.commit_hold"),
         sync: reader.switch("storage.sync"),
         reserve: reader.size("storage.reserve"),
-        shards: FirstShards {
+        shards: ShardCounts {
             code: reader.small_count("shards.code"),
             session: reader.small_count("shards.session"),
             challenge: reader.small_count("shards.challenge"),

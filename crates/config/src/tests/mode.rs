@@ -1,8 +1,8 @@
 //! Development mode, what is required outside it, and the issuer.
 
 use super::*;
-use crate::config::LogFormat;
-use crate::config::Mode;
+use crate::LogFormat;
+use crate::Mode;
 
 #[test]
 fn with_nothing_at_all_it_is_development_mode() {

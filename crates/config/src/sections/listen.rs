@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Section;
-use crate::config::key::{Key, Kind};
-use crate::config::reader::Reader;
-use crate::config::value::Value;
+use crate::key::{Key, Kind};
+use crate::reader::Reader;
+use crate::value::Value;
 
 const MIB: u64 = 1 << 20;
 

@@ -21,10 +21,10 @@ use crate::clock::Clock;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
-use crate::telemetry::{CounterFamily, Registry, Tracer};
 use crate::unattended::Unattended;
 use crate::verified::{VerifiedToken, VerifiedTokens};
 use symbolon_config::Config;
+use symbolon_telemetry::{CounterFamily, Registry, Tracer};
 
 /// What the outside world gives a server: everything that tests replace.
 pub struct Ports {
@@ -96,7 +96,7 @@ impl App {
         let signatures = registry.signatures(&["RS256", "PS256", "ES256", "EdDSA"]);
         let figures = Arc::clone(ports.store.figures());
         let recovered = ports.store.is_recovered().then_some(());
-        registry.register(Arc::clone(&figures) as Arc<dyn crate::telemetry::MetricSource>);
+        registry.register(Arc::clone(&figures) as Arc<dyn symbolon_telemetry::MetricSource>);
         let traced = &config.telemetry;
         let tracer = traced.otlp_endpoint.as_ref().map(|collector| {
             let random = symbolon_crypto::random::bytes::<24>(&*ports.random);

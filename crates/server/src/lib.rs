@@ -20,7 +20,7 @@ pub mod jobs;
 pub mod passwords;
 pub mod rate_limit;
 pub mod serve;
-pub mod telemetry;
+
 mod turn;
 mod unattended;
 pub mod verified;

@@ -22,11 +22,11 @@ use symbolon_server::demo::{self, DemoError};
 use symbolon_server::issuer::IssuerError;
 use symbolon_server::jobs;
 use symbolon_server::serve::{self, ServeError, Server};
-use symbolon_server::telemetry::{LogFormat, Logging, LoggingError, LoggingOptions, Registry};
 use symbolon_store::StoreError;
 use symbolon_store_cluster::ClusterError;
 use symbolon_store_embedded::EmbeddedError;
 use symbolon_store_embedded::directory::OpenError;
+use symbolon_telemetry::{LogFormat, Logging, LoggingError, LoggingOptions, Registry};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Why the provider could not start or run.

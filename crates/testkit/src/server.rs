@@ -19,8 +19,8 @@ use symbolon_server::app::{App, Ports};
 use symbolon_server::clock::Clock;
 use symbolon_server::jobs;
 use symbolon_server::serve::{self, Server};
-use symbolon_server::telemetry::Registry;
 use symbolon_store::Store;
+use symbolon_telemetry::Registry;
 
 pub use data::is_clustered;
 use data::{Data, Recover};

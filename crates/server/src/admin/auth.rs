@@ -10,7 +10,7 @@ use super::error::AdminError;
 use crate::app::App;
 use crate::http::Failure;
 use crate::rate_limit::network;
-use crate::telemetry::Current;
+use symbolon_telemetry::Current;
 
 /// Lets the bearer of the admin secret in, whatever came from its address before. A wrong secret counts against it, and is in
 /// the audit log.

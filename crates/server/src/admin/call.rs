@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::audit::{Actor, AuditEntry};
 use crate::http::{BodyLimits, json, no_store, read_body};
 use crate::issuer::IssuerState;
-use crate::telemetry::RequestId;
+use symbolon_telemetry::RequestId;
 
 /// The longest body that is not a stream, in bytes.
 pub(super) const MAX_BODY: usize = 1 << 20;

@@ -12,7 +12,7 @@ use symbolon_store::transfer::FreezeError;
 
 use crate::http::{Failure, json, no_store};
 use crate::issuer::IssuerError;
-use crate::telemetry::RequestFacts;
+use symbolon_telemetry::RequestFacts;
 
 /// Why the admin API does not do what it was asked.
 #[derive(Debug)]

@@ -44,11 +44,11 @@ use symbolon_protocol::id::IssuerId;
 use crate::app::App;
 use crate::http::Context;
 use crate::issuer::IssuerState;
-use crate::telemetry::{Current, Endpoint, RequestFacts};
 use crate::unattended::Carried;
 use call::{Call, Payload};
 use error::{AdminError, Answer};
 use operation::Operation;
+use symbolon_telemetry::{Current, Endpoint, RequestFacts};
 
 pub use openapi::document as openapi_document;
 

@@ -14,7 +14,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 
 use super::{Actor, AuditEntry, AuditLog};
-use crate::telemetry::RequestId;
+use symbolon_telemetry::RequestId;
 
 /// Addresses that have records of their own in one minute.
 const ADDRESSES: usize = 16;

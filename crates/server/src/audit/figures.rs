@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::queue::Queue;
-use crate::telemetry::{Exposition, MetricSource, MetricType};
+use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
 /// Records that wait, were written, and were lost. Those that wait are the queue's to know: a counter of them would be one
 /// more cache line that every login takes from another core.

@@ -19,10 +19,10 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::Audit;
 use tokio::sync::watch;
 
-use crate::telemetry::{CounterFamily, MetricSource, Registry, RequestId};
 use admin_refused::RefusedAdmins;
 use figures::AuditFigures;
 use queue::Queue;
+use symbolon_telemetry::{CounterFamily, MetricSource, Registry, RequestId};
 
 /// Records that may wait to be written: some 20 MiB where all of them do.
 const CAPACITY: usize = 65_536;

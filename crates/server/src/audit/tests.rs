@@ -8,7 +8,7 @@ use symbolon_store::port::{AuditFilter, Page, PageRequest};
 
 use super::writer::{BATCH, MANY};
 use super::*;
-use crate::telemetry::request_id::X_REQUEST_ID;
+use symbolon_telemetry::request_id::X_REQUEST_ID;
 
 /// Keeps batches; answers as told, then well.
 #[derive(Default)]

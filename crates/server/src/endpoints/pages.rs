@@ -15,8 +15,8 @@ use url::form_urlencoded;
 
 use crate::demo::{self, Demo};
 use crate::http::{Call, Context, Failure, Framing, Policy, html};
-use crate::telemetry::{Endpoint, RequestFacts};
 use symbolon_config::Mode;
+use symbolon_telemetry::{Endpoint, RequestFacts};
 
 /// The path of the walk-through's back end.
 pub(super) const EXCHANGE: &str = "/demo/token-exchange";

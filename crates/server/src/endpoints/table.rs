@@ -9,7 +9,7 @@ use symbolon_protocol::discovery::path;
 use super::{authorize, consent, discovery, introspect, login, logout, pages, revoke, token, userinfo};
 use crate::http::{Cors, Endpoint, Failures, Form, Limit};
 use crate::rate_limit::EndpointClass;
-use crate::telemetry::Endpoint as Label;
+use symbolon_telemetry::Endpoint as Label;
 
 const GET: &[Method] = &[Method::GET, Method::HEAD];
 const POST: &[Method] = &[Method::POST];

@@ -10,7 +10,7 @@ use symbolon_protocol::userinfo;
 
 use crate::http::{Call, Context, Failure, json, no_store};
 use crate::rate_limit::{EndpointClass, Limited};
-use crate::telemetry::RequestFacts;
+use symbolon_telemetry::RequestFacts;
 
 /// `GET` and `POST /userinfo`. A POST may bring the token in a form (RFC 6750 2.2). A body of any other type brings none:
 /// whoever has no token elsewhere is told so by a challenge (RFC 6750 3), and not that the type is wrong.

@@ -23,7 +23,7 @@ use super::host::{Malformed, host};
 use crate::app::App;
 use crate::audit::{Actor, AuditEntry};
 use crate::issuer::{self, IssuerState};
-use crate::telemetry::{Current, RequestFacts, RequestId};
+use symbolon_telemetry::{Current, RequestFacts, RequestId};
 
 /// What a request is about.
 #[derive(Clone)]

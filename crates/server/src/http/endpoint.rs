@@ -22,7 +22,7 @@ use super::failure::ErrorAbout;
 use super::{Context, Failure, cors, is_form, read_form};
 use crate::issuer::IssuerState;
 use crate::rate_limit::EndpointClass;
-use crate::telemetry::{self, RequestFacts};
+use symbolon_telemetry::{self as telemetry, RequestFacts};
 
 /// One endpoint: a row of the table.
 pub struct Endpoint {

@@ -11,7 +11,7 @@ use symbolon_store::StoreError;
 use super::response::{Policy, html, json, no_store};
 use crate::passwords::Busy;
 use crate::rate_limit::Limited;
-use crate::telemetry::RequestFacts;
+use symbolon_telemetry::RequestFacts;
 
 /// Why a request is not answered as it was asked.
 #[derive(Debug)]

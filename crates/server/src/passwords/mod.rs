@@ -23,11 +23,11 @@ use symbolon_protocol::user::PasswordHash;
 use tokio::sync::oneshot;
 
 use crate::rate_limit::{login_name, network};
-use crate::telemetry::MetricSource;
 pub use fair_queue::Lane;
 use floor::Floor;
 use pool::{Job, Pool};
 use symbolon_config::Argon2;
+use symbolon_telemetry::MetricSource;
 
 /// Too many passwords are waiting: 503 with Retry-After.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -302,7 +302,7 @@ mod tests {
     use symbolon_crypto::random::SeededRandom;
 
     use super::*;
-    use crate::telemetry::Registry;
+    use symbolon_telemetry::Registry;
 
     fn cheap() -> PasswordPolicy {
         PasswordPolicy::new(8, 1, 1).unwrap()

@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::Busy;
 use super::fair_queue::{FairQueue, Lane};
-use crate::telemetry::{Exposition, MetricSource, MetricType};
+use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
 /// What one run is taken to last before any was measured.
 const FIRST_GUESS: Duration = Duration::from_millis(50);

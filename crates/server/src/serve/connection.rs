@@ -27,8 +27,8 @@ use super::unless::unless;
 use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
 use crate::app::App;
 use crate::http::IssuerService;
-use crate::telemetry::{Telemetry, TelemetryService};
 use crate::turn::turn;
+use symbolon_telemetry::{Telemetry, TelemetryService};
 
 /// When the server stops: whoever the kernel has let in by then comes within this time of the one before.
 const LAST_COMERS: Duration = Duration::from_millis(5);

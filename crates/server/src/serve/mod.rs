@@ -24,8 +24,8 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::app::App;
 use crate::http::IssuerService;
-use crate::telemetry::{RequestLog, Telemetry};
 use connection::Acceptor;
+use symbolon_telemetry::{RequestLog, Telemetry};
 
 /// Connections of the management listener at once.
 const MANAGEMENT_CONNECTIONS: usize = 1024;

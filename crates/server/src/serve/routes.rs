@@ -16,7 +16,7 @@ use crate::admin;
 use crate::app::App;
 use crate::endpoints;
 use crate::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, preflight};
-use crate::telemetry::{Endpoint as Label, RequestFacts};
+use symbolon_telemetry::{Endpoint as Label, RequestFacts};
 
 /// A listener's routes, as a connection calls them: with the request's context, if its issuer is known.
 #[derive(Clone)]
@@ -145,7 +145,7 @@ async fn method_not_allowed(headers: http::HeaderMap) -> Response {
 
 async fn metrics(context: Context) -> Response {
     let text = context.app.registry.render(&[]);
-    let content_type = HeaderValue::from_static(crate::telemetry::CONTENT_TYPE);
+    let content_type = HeaderValue::from_static(symbolon_telemetry::CONTENT_TYPE);
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }
 

@@ -23,8 +23,8 @@ use signing::{Granted, Signing};
 
 use super::client::authenticate;
 use crate::http::{Call, Context, Endpoint, Failure, Received};
-use crate::telemetry::{self, RequestFacts};
 use crate::turn::turn;
+use symbolon_telemetry::{self as telemetry, RequestFacts};
 
 /// `POST /token`.
 ///

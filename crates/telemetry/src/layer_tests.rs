@@ -168,7 +168,7 @@ fn a_line_holds_every_field_and_no_query() {
     assert_eq!(line["store_us"], 7);
     assert!(line["duration_us"].is_u64() && line["cpu_us"].is_u64());
     assert!(!line.to_string().contains("hidden"));
-    let documented = include_str!("../../../../docs/reference/request-log.md");
+    let documented = include_str!("../../../docs/reference/request-log.md");
     for field in line.as_object().unwrap().keys() {
         assert!(documented.contains(&format!("`{field}`")), "{field} is not documented");
     }

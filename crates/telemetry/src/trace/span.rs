@@ -8,9 +8,9 @@ use smol_str::SmolStr;
 use symbolon_figures::StoreOperation;
 
 use super::message::{KeyValue, Span, SpanKind, Status, StatusCode as SpanStatus};
-use crate::telemetry::endpoint::{Endpoint, Outcome};
-use crate::telemetry::request_id::RequestId;
-use crate::telemetry::request_log::RequestLine;
+use crate::endpoint::{Endpoint, Outcome};
+use crate::request_id::RequestId;
+use crate::request_log::RequestLine;
 
 /// `SpanFlags` of OTLP: the low byte is that of `traceparent`, and whether the parent is in another process is known.
 const SAMPLED: u32 = 0x001;

@@ -15,8 +15,8 @@ use tokio::net::TcpListener;
 
 use super::message::{ExportRequest, Span, SpanKind, Status, Value};
 use super::*;
-use crate::telemetry::endpoint::{Endpoint, Outcome};
-use crate::telemetry::request_id::RequestId;
+use crate::endpoint::{Endpoint, Outcome};
+use crate::request_id::RequestId;
 
 /// What a collector got, and what it is to answer first: statuses, with which it asks to come again at once.
 #[derive(Clone, Default)]

@@ -2,7 +2,7 @@ use super::super::log_writer::tests::Sink;
 use super::*;
 
 /// Runs `work` with a log of its own and gives the lines, parsed.
-pub(in crate::telemetry) fn logged(level: &str, work: impl FnOnce(&Logging)) -> Vec<serde_json::Value> {
+pub(crate) fn logged(level: &str, work: impl FnOnce(&Logging)) -> Vec<serde_json::Value> {
     let sink = Sink::default();
     let options = LoggingOptions { level: level.to_owned(), ..LoggingOptions::default() };
     let (logging, subscriber) = Logging::build(options, sink.clone()).unwrap();

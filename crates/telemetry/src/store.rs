@@ -102,7 +102,7 @@ mod tests {
     use symbolon_figures::StoreKind;
 
     use super::*;
-    use crate::telemetry::prometheus::tests::parse;
+    use crate::prometheus::tests::parse;
 
     #[test]
     fn every_figure_of_a_store_is_on_the_page() {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::telemetry::prometheus::{Exposition, MetricSource, MetricType};
+use crate::prometheus::{Exposition, MetricSource, MetricType};
 
 /// Spans that were taken over by the collector, and that were lost.
 #[derive(Debug, Default)]

@@ -105,10 +105,10 @@ pub(super) mod tests {
 
     /// A sink that can be read, and held.
     #[derive(Clone, Default)]
-    pub(in crate::telemetry) struct Sink(pub(in crate::telemetry) Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct Sink(pub(crate) Arc<Mutex<Vec<u8>>>);
 
     impl Sink {
-        pub(in crate::telemetry) fn text(&self) -> String {
+        pub(crate) fn text(&self) -> String {
             String::from_utf8(self.0.lock().clone()).unwrap()
         }
     }

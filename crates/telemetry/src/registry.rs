@@ -173,8 +173,8 @@ impl MetricSource for RequestFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::endpoint::{Endpoint, Outcome};
-    use crate::telemetry::prometheus::tests::parse;
+    use crate::endpoint::{Endpoint, Outcome};
+    use crate::prometheus::tests::parse;
 
     #[test]
     fn the_whole_page_is_valid_and_complete() {

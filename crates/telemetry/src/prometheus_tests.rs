@@ -8,22 +8,22 @@ use super::*;
 
 /// A parsed page: samples by name and labels (as written), and the type of each family.
 #[derive(Debug, Default)]
-pub(in crate::telemetry) struct Page {
+pub(crate) struct Page {
     samples: HashMap<(String, BTreeMap<String, String>), f64>,
     types: HashMap<String, String>,
 }
 
 impl Page {
-    pub(in crate::telemetry) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let labels = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         self.samples.get(&(name.to_owned(), labels)).copied()
     }
 
-    pub(in crate::telemetry) fn families(&self) -> usize {
+    pub(crate) fn families(&self) -> usize {
         self.types.len()
     }
 
-    pub(in crate::telemetry) fn type_of(&self, family: &str) -> Option<&str> {
+    pub(crate) fn type_of(&self, family: &str) -> Option<&str> {
         self.types.get(family).map(String::as_str)
     }
 }
@@ -72,7 +72,7 @@ fn family_of<'a>(sample: &'a str, kind: &str) -> Option<&'a str> {
 }
 
 /// Parses a page and fails on anything that the format does not allow.
-pub(in crate::telemetry) fn parse(text: &str) -> Page {
+pub(crate) fn parse(text: &str) -> Page {
     assert!(text.is_empty() || text.ends_with('\n'), "the last line must end");
     let mut page = Page::default();
     let mut helped = HashSet::new();

@@ -30,6 +30,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, oldest: 1, sql: include_str!("../migrations/0001_records.sql") },
     Migration { number: 2, oldest: 1, sql: include_str!("../migrations/0002_tokens.sql") },
     Migration { number: 3, oldest: 1, sql: include_str!("../migrations/0003_nodes.sql") },
+    Migration { number: 4, oldest: 1, sql: include_str!("../migrations/0004_families_of_users.sql") },
 ];
 
 /// How long a step of the schema may take at least, and the wait for another node's.
@@ -91,7 +92,11 @@ impl ClusterStore {
     /// being filled.
     pub async fn open(options: ClusterOptions) -> Result<Self, ClusterError> {
         let store = Self::open_whatever_moves(options).await?;
-        match store.check_moves().await {
+        let ready = match store.check_moves().await {
+            Ok(()) => store.list_families().await.map_err(ClusterError::from),
+            Err(error) => Err(error),
+        };
+        match ready {
             Ok(()) => Ok(store),
             Err(error) => {
                 drop(Store::close(&store).await);

@@ -156,6 +156,7 @@ impl EmbeddedStore {
         }
         self.load_tombstones()?;
         self.load_assertion_marks()?;
+        self.list_families()?;
         let epoch = crate::epoch::stored(&self.journal)?;
         self.epoch.get_or_init(|| epoch);
         Ok(())

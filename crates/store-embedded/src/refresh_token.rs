@@ -1,14 +1,18 @@
 //! Refresh-token families: memory in front of the journal, rotated under the shard's lock.
 
+mod listing;
+
+pub(crate) use listing::forget_lists;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_protocol::family::{self, Family, FamilyId, Rotation, RotationRequest, Step};
-use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
-use symbolon_store::port::{Created, RefreshTokens};
-use symbolon_store::shard::{Route, family_key};
+use symbolon_store::port::{Created, FamilyCursor, NextFamilies, RefreshTokens};
+use symbolon_store::shard::{Route, families_key, family_key};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::journal::{CommitNumber, Op, Table, split_value};
@@ -28,6 +32,28 @@ impl Ends for Arc<Family> {
 /// The change that writes a family.
 pub(crate) fn put(key: &Key, family: &Family) -> Result<Op, StoreError> {
     put_record(Table::Families, key, family.ends_at().millis(), family)
+}
+
+/// `FamiliesOfUser` is keyed by user, then family: one scan finds all families of a user.
+fn user_key(issuer: &IssuerId, user: &UserId, key: &Key) -> [u8; 32] {
+    let mut whole = [0; 32];
+    let (of_user, of_family) = whole.split_at_mut(16);
+    of_user.copy_from_slice(&families_key(issuer, user));
+    of_family.copy_from_slice(key);
+    whole
+}
+
+/// The change that puts a family on its user's list, for as long as the family can live at all. So a rotation, which
+/// moves only the end that the family has while it is not used, leaves the list as it is.
+fn put_on_list(issuer: &IssuerId, key: &Key, family: &Family) -> Op {
+    let by_user = user_key(issuer, &family.user, key);
+    Op::put(Table::FamiliesOfUser, &by_user, family.expires_at.millis(), &[])
+}
+
+/// The changes that remove a family.
+fn removal(issuer: &IssuerId, key: &Key, user: &UserId) -> [Op; 2] {
+    let by_user = user_key(issuer, user, key);
+    [Op::remove(Table::Families, key), Op::remove(Table::FamiliesOfUser, &by_user)]
 }
 
 /// What became of an attempt to begin a family.
@@ -68,19 +94,20 @@ impl EmbeddedStore {
     /// epoch under which the disk was found not to know it.
     fn begin(
         &self,
+        issuer: &IssuerId,
         (route, key): (Route, Key),
         drawn: bool,
         family: &Arc<Family>,
         absent: Option<u64>,
     ) -> Result<Begun, StoreError> {
-        let op = put(&key, family)?;
+        let ops = [put(&key, family)?, put_on_list(issuer, &key, family)];
         Ok(self.families.with(route, |shard| {
             shard.make_room(MOST_PER_SHARD, |commit| self.journal.durable(commit));
             match shard.vacancy(key) {
                 Err(commit) => Begun::Taken(commit),
                 Ok(Vacancy { epoch, .. }) if !drawn && absent != Some(epoch) => Begun::AskDisk(epoch),
                 Ok(vacancy) => {
-                    let commit = self.journal.append([op]);
+                    let commit = self.journal.append(ops);
                     vacancy.put(Arc::clone(family), commit, family.rotated_at);
                     Begun::Now(commit)
                 }
@@ -98,7 +125,7 @@ impl EmbeddedStore {
         let (route, key) = self.family_route(issuer, id);
         let mut absent = None;
         loop {
-            match self.begin((route, key), id.generation != 0, &family, absent)? {
+            match self.begin(issuer, (route, key), id.generation != 0, &family, absent)? {
                 Begun::Now(commit) => return Ok((Created::Created, commit)),
                 Begun::Taken(commit) => return Ok((Created::Exists, commit)),
                 Begun::AskDisk(epoch) if self.load_family(route, key, epoch).await? => {}
@@ -134,7 +161,7 @@ impl EmbeddedStore {
                 Step::Unknown => Ok(Ok((Rotation::Unknown, entry.commit))),
                 Step::Reused => {
                     let tombstone = Tombstone::grant(next.grant, request.tombstone_until);
-                    let ended = self.bury(issuer, &[tombstone], [Op::remove(Table::Families, &key)])?;
+                    let ended = self.bury(issuer, &[tombstone], removal(issuer, &key, &next.user))?;
                     entry.end(ended);
                     Ok(Ok((Rotation::Reused(Arc::new(next)), ended)))
                 }
@@ -226,7 +253,8 @@ impl RefreshTokens for EmbeddedStore {
                 Known::Absent(epoch) => Ok(Err(epoch)),
                 Known::Ended(commit) => Ok(Ok((None, commit))),
                 Known::Live(entry) => {
-                    let removal = [Op::remove(Table::Families, &key)];
+                    let Some(family) = &entry.value else { return Ok(Ok((None, entry.commit))) };
+                    let removal = removal(issuer, &key, &family.user);
                     let commit = self.bury(issuer, std::slice::from_ref(tombstone), removal)?;
                     Ok(Ok((entry.end(commit), commit)))
                 }
@@ -237,5 +265,16 @@ impl RefreshTokens for EmbeddedStore {
                 Err(_) => return Ok(Outcome::settled(None)),
             }
         }
+    }
+
+    async fn next_families_of(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        after: Option<FamilyCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextFamilies, StoreError> {
+        self.next_listed(issuer, user, after, limit, now).await
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use symbolon_crypto::encoding;
+use symbolon_protocol::family::Family;
 use symbolon_protocol::session::Session;
 use symbolon_protocol::time::Timestamp;
 
@@ -69,6 +70,19 @@ impl FromStr for SessionCursor {
     fn from_str(text: &str) -> Result<Self, InvalidCursor> {
         encoding::decode_array(text).map(Self).map_err(|_| InvalidCursor)
     }
+}
+
+/// Where a listing of a user's refresh-token families has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FamilyCursor(pub [u8; 16]);
+
+/// A piece of a listing of a user's refresh-token families.
+#[derive(Clone, Debug)]
+pub struct NextFamilies {
+    /// Some families.
+    pub items: Vec<Arc<Family>>,
+    /// From where to go on; none at the end.
+    pub next: Option<FamilyCursor>,
 }
 
 /// A text that is no cursor.

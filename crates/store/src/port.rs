@@ -25,7 +25,9 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 
 use crate::backup::{BackupError, BackupReport};
-pub use crate::listing::{InvalidCursor, ListedSession, NextSessions, Page, PageRequest, SessionCursor};
+pub use crate::listing::{
+    FamilyCursor, InvalidCursor, ListedSession, NextFamilies, NextSessions, Page, PageRequest, SessionCursor,
+};
 use crate::shard::{Generation, Kind, Route};
 use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
@@ -242,6 +244,18 @@ pub trait RefreshTokens: Send + Sync {
         id: &FamilyId,
         tombstone: &Tombstone,
     ) -> Result<Outcome<Option<Arc<Family>>>, StoreError>;
+    /// Families of a user that are live, from where `after` says, in an order that stays. Bounded work: there may be
+    /// fewer than `limit` (1 to 1,000), or none, although more follow. A family that is live all the while comes exactly
+    /// once, however often it moves on meanwhile. One that only a tombstone of its user, client, consent, session or
+    /// issuer ended is still among them: [`Revocations::revoked`] tells.
+    async fn next_families_of(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        after: Option<FamilyCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextFamilies, StoreError>;
 }
 
 /// Tombstones. Durable before the answer, seen at once, and any doubt means revoked.

@@ -9,9 +9,9 @@ use smol_str::SmolStr;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::{digest, encoding};
 use symbolon_protocol::client_authentication::AssertionUse;
-use symbolon_protocol::family::FamilyId;
+use symbolon_protocol::family::{Family, FamilyId};
 use symbolon_protocol::grant::Slot;
-use symbolon_protocol::id::{IssuerId, Sid, leading_number};
+use symbolon_protocol::id::{IssuerId, Sid, UserId, leading_number};
 use symbolon_protocol::id_text::IdText;
 use symbolon_protocol::session::SessionId;
 use symbolon_protocol::time::Timestamp;
@@ -158,6 +158,17 @@ pub fn family_key(issuer: &IssuerId, id: &FamilyId) -> [u8; 16] {
     let born = name.iter().take(BIRTH);
     key.iter_mut().zip(born.chain(&digest)).for_each(|(to, byte)| *to = *byte);
     key
+}
+
+/// Under what the families of a user are listed.
+pub fn families_key(issuer: &IssuerId, user: &UserId) -> [u8; 16] {
+    record_key(issuer, user.as_str())
+}
+
+/// Whether a family can be an issuer's, for a back-end that did not note whose it is: a grant lies in the slot of its
+/// issuer and user. One of 1,024 other issuers has the same slot.
+pub fn may_be_of(issuer: &IssuerId, family: &Family) -> bool {
+    family.grant.slot() == Slot::of(issuer, family.user.as_str())
 }
 
 /// The public name of a session: where it lives, and a digest of its secret.

@@ -100,7 +100,8 @@ impl Nodes {
     async fn renew(&self, connection: &Connection) -> Result<Instant, StoreError> {
         let asked = Instant::now();
         let (told, seen) = (self.told.load(Ordering::Acquire), self.seen.load(Ordering::Acquire));
-        let version = env!("CARGO_PKG_VERSION");
+        // `families_of_users` tells by the second word which nodes know that table.
+        let version = concat!(env!("CARGO_PKG_VERSION"), " schema 4");
         connection.change(RENEW, &[&self.node, &told, &seen, &version]).await?;
         Ok(asked)
     }

@@ -2,6 +2,7 @@
 
 mod chain;
 mod lane;
+mod listing;
 mod table;
 
 #[cfg(test)]
@@ -16,11 +17,11 @@ use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use symbolon_figures::{OperationTimer, StoreKind};
 use symbolon_protocol::family::{Family, FamilyId, Rotation, RotationRequest};
-use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
-use symbolon_store::port::{Created, RefreshTokens};
-use symbolon_store::shard::family_key;
+use symbolon_store::port::{Created, FamilyCursor, NextFamilies, RefreshTokens};
+use symbolon_store::shard::{families_key, family_key};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::ClusterStore;
@@ -29,7 +30,7 @@ use crate::postgres::Postgres;
 use crate::revocation::{Tombstones, capped};
 use chain::{Answer, Ask, Stored};
 use lane::{Done, Job, Lanes};
-use table::{Key, Seen, Table};
+use table::{Key, New, Seen, Table};
 
 /// Look-ups and new families in one batch at most, and batches at a time.
 const MOST: usize = 512;
@@ -45,7 +46,23 @@ const BULK: usize = 1_000;
 const PIECE: i64 = 2_000;
 const PIECES: u32 = 10;
 
-type Begin = (Key, Arc<Family>);
+/// A new family.
+struct Begin {
+    key: Key,
+    /// Its user's list.
+    owner: Key,
+    family: Arc<Family>,
+}
+
+impl Begin {
+    fn of(issuer: &IssuerId, id: &FamilyId, family: Arc<Family>) -> Self {
+        Self { key: family_key(issuer, id), owner: families_key(issuer, &family.user), family }
+    }
+
+    fn new_row(&self) -> New<'_> {
+        New { key: &self.key, owner: Some(&self.owner), family: &self.family }
+    }
+}
 
 /// Families, and the queues before their table.
 pub(crate) struct Families {
@@ -57,6 +74,7 @@ pub(crate) struct Families {
     seen: Cache<Key, Seen>,
     /// Where the last sweep stopped.
     swept: Mutex<Option<Key>>,
+    lists_swept: listing::Swept,
 }
 
 impl Families {
@@ -76,19 +94,27 @@ impl Families {
             async move { begin(&table, &begins).await }
         });
         let lanes = Lanes::start(postgres, tombstones);
-        Self { table, looks, begins, lanes, seen: Cache::new(MOST_SEEN), swept: Mutex::default() }
+        Self {
+            table,
+            looks,
+            begins,
+            lanes,
+            seen: Cache::new(MOST_SEEN),
+            swept: Mutex::default(),
+            lists_swept: Mutex::default(),
+        }
     }
 }
 
 /// Begins families: of several with one key the first.
 async fn begin(table: &Table, begins: &[Begin]) -> Result<Vec<Result<Created, StoreError>>, StoreError> {
-    let mut first: HashMap<&Key, (usize, &Arc<Family>)> = HashMap::with_capacity(begins.len());
-    for (index, (key, family)) in begins.iter().enumerate() {
-        first.entry(key).or_insert((index, family));
+    let mut first: HashMap<&Key, (usize, &Begin)> = HashMap::with_capacity(begins.len());
+    for (index, begin) in begins.iter().enumerate() {
+        first.entry(&begin.key).or_insert((index, begin));
     }
-    let families: Vec<_> = first.iter().map(|(key, (_, family))| (*key, *family)).collect();
-    let begun = table.insert(&families).await?;
-    let created = |(index, (key, _)): (usize, &Begin)| {
+    let mut families: Vec<_> = first.values().map(|(_, begin)| begin.new_row()).collect();
+    let begun = table.insert(&mut families).await?;
+    let created = |(index, Begin { key, .. }): (usize, &Begin)| {
         let is_first = first.get(key).is_some_and(|(first, _)| *first == index);
         Ok(if is_first && begun.contains(key) { Created::Created } else { Created::Exists })
     };
@@ -142,16 +168,17 @@ impl ClusterStore {
         families: Vec<(FamilyId, Family)>,
     ) -> Result<(), StoreError> {
         let begins: Vec<Begin> =
-            families.into_iter().map(|(id, family)| (family_key(issuer, &id), Arc::new(family))).collect();
+            families.into_iter().map(|(id, family)| Begin::of(issuer, &id, Arc::new(family))).collect();
         let pieces: Vec<_> = begins.chunks(BULK).map(|piece| begin(&self.families.table, piece)).collect();
         stream::iter(pieces).buffer_unordered(AT_ONCE).try_for_each(async |_| Ok(())).await
     }
 
-    /// Puts families down under their keys, none of which is there.
+    /// Puts families down under their keys, none of which is there. They are on no list yet.
     pub(crate) async fn import_families(&self, families: Vec<(Key, Arc<Family>)>) -> Result<(), StoreError> {
         for piece in families.chunks(BULK) {
-            let rows: Vec<_> = piece.iter().map(|(key, family)| (key, family)).collect();
-            if self.families.table.insert(&rows).await?.len() < rows.len() {
+            let mut rows: Vec<_> =
+                piece.iter().map(|(key, family)| New { key, owner: None, family }).collect();
+            if self.families.table.insert(&mut rows).await?.len() < rows.len() {
                 return Err(StoreError::Failed("a refresh-token family came twice".into()));
             }
         }
@@ -172,7 +199,7 @@ impl ClusterStore {
                 break;
             }
         }
-        Ok(gone)
+        Ok(gone + self.sweep_lists().await?)
     }
 }
 
@@ -186,7 +213,7 @@ impl RefreshTokens for ClusterStore {
     ) -> Result<Outcome<Created>, StoreError> {
         let _pass = self.gate.enter()?;
         let timer = self.family_timer(id);
-        let begin = (family_key(issuer, id), family);
+        let begin = Begin::of(issuer, id, family);
         let created = self.families.begins.submit(begin).await;
         timer.finish(created.is_ok());
         created.map(Outcome::settled)
@@ -247,5 +274,16 @@ impl RefreshTokens for ClusterStore {
             Answer::Ended(family) => Ok(Outcome::settled(family)),
             Answer::Rotation(_) => Err(StoreError::Failed("an end was answered as a rotation".into())),
         }
+    }
+
+    async fn next_families_of(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        after: Option<FamilyCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextFamilies, StoreError> {
+        self.next_listed_families(issuer, user, after, limit, now).await
     }
 }

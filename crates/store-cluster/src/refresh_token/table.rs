@@ -18,10 +18,18 @@ pub(super) type Key = [u8; 16];
 pub(super) const READ: &str = "
     SELECT f.key, f.revision, f.document FROM unnest($1::bytea[]) AS k(key) JOIN families f ON f.key = k.key";
 
+/// Those that are new get a row in their user's list in the same transaction.
 const INSERT: &str = "
-    INSERT INTO families (key, revision, ends_at, document)
-    SELECT key, 1, ends_at, document FROM unnest($1::bytea[], $2::bigint[], $3::text[]) AS n(key, ends_at, document)
-    ON CONFLICT (key) DO NOTHING RETURNING key";
+    WITH new AS (
+        INSERT INTO families (key, revision, ends_at, document)
+        SELECT key, 1, ends_at, document FROM unnest($1::bytea[], $2::bigint[], $3::text[]) AS n(key, ends_at, document)
+        ON CONFLICT (key) DO NOTHING RETURNING key
+    ), listed AS (
+        INSERT INTO families_of_users (owner, key)
+        SELECT o.owner, o.key FROM unnest($4::bytea[], $1::bytea[]) AS o(owner, key) JOIN new ON new.key = o.key
+        WHERE o.owner IS NOT NULL ON CONFLICT DO NOTHING
+    )
+    SELECT key FROM new";
 
 pub(super) const MOVE: &str = "
     UPDATE families f SET revision = f.revision + 1, ends_at = u.ends_at, document = u.document
@@ -49,6 +57,14 @@ const MOVE_AND_BURY: &str = "
 const PIECE: &str = "SELECT key FROM families WHERE key > $1 ORDER BY key OFFSET $2 LIMIT 1";
 
 const SWEEP: &str = "DELETE FROM families WHERE key > $1 AND key <= $2 AND ends_at <= $3";
+
+/// A family that is to be put down.
+pub(super) struct New<'a> {
+    pub(super) key: &'a Key,
+    /// Its user's list; none where that is not known yet.
+    pub(super) owner: Option<&'a Key>,
+    pub(super) family: &'a Arc<Family>,
+}
 
 /// A row as it was read.
 #[derive(Clone, Debug)]
@@ -93,17 +109,21 @@ impl Table {
     }
 
     /// Puts new families, each of another key; those whose key was free.
-    pub(super) async fn insert(&self, families: &[(&Key, &Arc<Family>)]) -> Result<HashSet<Key>, StoreError> {
-        let mut families: Vec<_> = families.to_vec();
-        families.sort_unstable_by_key(|(key, _)| *key);
-        let keys: Vec<&[u8]> = families.iter().map(|(key, _)| key.as_slice()).collect();
-        let ends: Vec<i64> = families.iter().map(|(_, family)| end_of(family)).collect();
+    pub(super) async fn insert(&self, families: &mut [New<'_>]) -> Result<HashSet<Key>, StoreError> {
+        families.sort_unstable_by_key(|new| new.key);
+        let keys: Vec<&[u8]> = families.iter().map(|new| new.key.as_slice()).collect();
+        let owners: Vec<Option<&[u8]>> = families.iter().map(|new| new.owner.map(Key::as_slice)).collect();
+        let ends: Vec<i64> = families.iter().map(|new| end_of(new.family)).collect();
         let documents = families
             .iter()
-            .map(|(_, family)| document(&Stored::Live(Arc::clone(family))))
+            .map(|new| document(&Stored::Live(Arc::clone(new.family))))
             .collect::<Result<Vec<_>, _>>()?;
         let rows = retried(|| async {
-            self.postgres.connection().await?.change_returning(INSERT, &[&keys, &ends, &documents]).await
+            self.postgres
+                .connection()
+                .await?
+                .change_returning(INSERT, &[&keys, &ends, &documents, &owners])
+                .await
         })
         .await?;
         rows.iter().map(key_of).collect()
@@ -158,7 +178,7 @@ impl Table {
     }
 }
 
-fn key_of(row: &DatabaseRow) -> Result<Key, StoreError> {
+pub(super) fn key_of(row: &DatabaseRow) -> Result<Key, StoreError> {
     let key = column::<&[u8]>(row, 0)?;
     key.try_into().map_err(|_| StoreError::Failed("a family's key is cut short".into()))
 }

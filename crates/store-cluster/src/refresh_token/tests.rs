@@ -8,7 +8,8 @@ use symbolon_protocol::grant::{GrantId, Lineage};
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Amr, AuthenticationMethod};
-use symbolon_store::port::Revocations;
+use symbolon_store::Store;
+use symbolon_store::port::{Issuers, Revocations};
 use symbolon_store::shard::Route;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -344,4 +345,60 @@ async fn a_broken_row_fails_alone() {
         let (index, result) = finished.unwrap();
         assert_eq!(matches!(result, Err(StoreError::Failed(_))), index == 7, "{index}: {result:?}");
     }
+}
+
+/// Families of a version that did not know the list are on it after a start, and only then is nobody looked for any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn families_of_before_the_list_are_on_it_after_a_start() {
+    let place = Place::new("families-of-before");
+    let random = SeededRandom::new(11);
+    let user = UserId::parse("user").unwrap();
+    let store = place.open().await;
+    let issuer_record = symbolon_store::contract::sample::issuer(issuer().as_str(), NOW);
+    store.create_issuer(issuer_record, Default::default()).await.unwrap();
+    for _ in 0..3 {
+        drop(store.begin_family(&issuer(), &draw(&random), family(&random).into()).await.unwrap());
+    }
+    let listed = async |store: &ClusterStore| {
+        store.next_families_of(&issuer(), &user, None, 100, NOW).await.unwrap().items.len()
+    };
+    assert_eq!(listed(&store).await, 3);
+    place.psql("DELETE FROM families_of_users; DELETE FROM meta WHERE name = 'families_of_users'");
+    assert_eq!(listed(&store).await, 0);
+    store.close().await.unwrap();
+    // An older node goes on beside the new one.
+    place.psql(
+        "UPDATE leases SET closed = true; INSERT INTO leases (node, until, closed, told, seen, version)
+                VALUES ('older', now() + interval '1 hour', false, 0, 1000000, '0.1.0')",
+    );
+    let store = place.open().await;
+    assert_eq!(listed(&store).await, 3);
+    let mark = "SELECT count(*) FROM meta WHERE name = 'families_of_users'";
+    assert_eq!(place.psql(mark).trim(), "0");
+    store.close().await.unwrap();
+    place.psql("UPDATE leases SET closed = true, until = now()");
+    let store = place.open().await;
+    assert_eq!(place.psql(mark).trim(), "1");
+    store.close().await.unwrap();
+}
+
+/// A family's row in the list goes when the family was swept.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sweep_cleans_the_list() {
+    let place = Place::new("families-list-swept");
+    let random = SeededRandom::new(12);
+    let store = place.open().await;
+    let (id, other) = (draw(&random), draw(&random));
+    let begun = family(&random);
+    drop(store.begin_family(&issuer(), &id, begun.clone().into()).await.unwrap());
+    let lasting = Family { idle_expires_at: NOW + 24 * HOUR, ..family(&random) };
+    drop(store.begin_family(&issuer(), &other, lasting.into()).await.unwrap());
+    let end = Tombstone::grant(begun.grant, NOW + HOUR);
+    drop(store.end_family(&issuer(), &id, &end).await.unwrap());
+    let rows = || place.psql("SELECT count(*) FROM families_of_users").trim().to_owned();
+    store.sweep_families(NOW + HOUR).await.unwrap();
+    assert_eq!(rows(), "2", "Redis may still have to be told of its end");
+    store.sweep_families(NOW + HOUR + KEPT_AFTER_END).await.unwrap();
+    assert_eq!(rows(), "1");
+    store.close().await.unwrap();
 }

@@ -29,7 +29,7 @@ const SESSIONS_AT_ONCE: usize = 256;
 const KEYS_AT_ONCE: usize = 128;
 
 /// Everything that a store keeps in PostgreSQL, but its shards and its nodes.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "issuers",
     "signing_keys",
     "clients",
@@ -39,6 +39,7 @@ const TABLES: [&str; 11] = [
     "audit",
     "audit_sizes",
     "families",
+    "families_of_users",
     "tombstones",
     "assertion_marks",
 ];
@@ -240,6 +241,8 @@ impl Import for ClusterImport {
 
     async fn finish(self: Box<Self>) -> Result<(), StoreError> {
         self.store.forget_epochs().await?;
+        // Whose they are is found out now: every user is there.
+        self.store.list_every_family().await?;
         let finished = "DELETE FROM meta WHERE name = $1";
         self.store.postgres.connection().await?.change(finished, &[&FILLING]).await?;
         symbolon_store::Store::close(&*self.store).await

@@ -67,7 +67,8 @@ fn hold(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 impl DatabaseSnapshot {
-    /// The database of a file that nobody writes to.
+    /// The database of a file. Each statement sees what is committed then, so whoever needs one moment asks where nobody
+    /// writes.
     pub(crate) fn of_file(path: &Path) -> Result<Self, DatabaseError> {
         Ok(Self { connection: open_reader(path, 0)?, _held: None })
     }

@@ -11,6 +11,8 @@ pub enum Table {
     SessionsOfUser,
     /// Refresh-token families.
     Families,
+    /// The keys of each user's refresh-token families.
+    FamiliesOfUser,
     /// Tombstones: tokens and grants by id; sessions, users, consents, clients and issuers by time.
     Revocations,
     /// The `jti` of client assertions that were used.
@@ -21,10 +23,11 @@ pub enum Table {
 
 impl Table {
     /// Every table, in the order of the declaration.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Sessions,
         Self::SessionsOfUser,
         Self::Families,
+        Self::FamiliesOfUser,
         Self::Revocations,
         Self::AssertionMarks,
         Self::Meta,
@@ -37,6 +40,7 @@ impl Table {
             Self::Sessions => "sessions",
             Self::SessionsOfUser => "sessions_of_user",
             Self::Families => "families",
+            Self::FamiliesOfUser => "families_of_user",
             Self::Revocations => "revocations",
             Self::AssertionMarks => "assertion_marks",
             Self::Meta => "meta",

@@ -196,7 +196,7 @@ fn give_hot(table: Table, key: &[u8], value: &[u8], out: &mut Out) -> Result<(),
             out.give(Record::Revocation(issuer, tombstone))
         }
         Table::AssertionMarks => out.give(Record::Assertion(own()?, Timestamp::from_millis(end))),
-        Table::SessionsOfUser | Table::Meta => Ok(()),
+        Table::SessionsOfUser | Table::FamiliesOfUser | Table::Meta => Ok(()),
     }
 }
 

@@ -64,7 +64,10 @@ impl EmbeddedImport {
                 Record::Session { issuer, key, session, used_at } => {
                     ops.extend(session::opened(issuer, key, session, *used_at)?);
                 }
-                Record::Family(key, family) => ops.push(refresh_token::put(key, family)?),
+                // Whose they are is found out when the directory is opened: by then every user is there.
+                Record::Family(key, family) => {
+                    ops.extend([refresh_token::put(key, family)?, refresh_token::forget_lists()]);
+                }
                 Record::Revocation(issuer, tombstone) => ops.push(revocation::put(issuer, tombstone)?),
                 Record::Assertion(key, until) => {
                     ops.push(Op::put(Table::AssertionMarks, key, until.millis(), &[]));

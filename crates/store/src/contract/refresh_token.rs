@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use symbolon_protocol::family::{Family, FamilyId, Rotation};
-use symbolon_protocol::grant::Slot;
+use symbolon_protocol::grant::{GrantId, Slot};
+use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::revocation::Tombstone;
 use symbolon_protocol::time::Timestamp;
 
@@ -12,6 +13,7 @@ use super::sample::{HOUR, MINUTE, family, lineage_of, rotation};
 use super::{BackEnd, ROUNDS, Scene, race, race_for_one, told};
 use crate::port::Created;
 use crate::shard::Kind;
+use crate::{Store, StoreError};
 
 pub async fn all(back_end: &dyn BackEnd) {
     moves_on_version_by_version(back_end).await;
@@ -21,6 +23,8 @@ pub async fn all(back_end: &dyn BackEnd) {
     is_rotated_by_one_racer(back_end).await;
     has_never_two_live_branches(back_end).await;
     is_ended_by_one_racer(back_end).await;
+    is_listed_for_its_user_while_it_lives(back_end).await;
+    is_listed_once_while_it_moves_on(back_end).await;
 }
 
 fn draw(scene: &Scene) -> FamilyId {
@@ -222,4 +226,115 @@ async fn is_ended_by_one_racer(back_end: &dyn BackEnd) {
         assert!(told(scene.store.family(&scene.issuer, id).await).await.is_none(), "rotated back to life");
         assert!(told(scene.store.revoked(&scene.issuer, &lineage_of(&begun.grant)).await).await);
     }
+}
+
+/// A user's families, in pieces of `limit`: their grants.
+async fn listed(
+    store: &dyn Store,
+    issuer: &IssuerId,
+    user: &str,
+    limit: u32,
+    now: Timestamp,
+) -> Result<Vec<GrantId>, StoreError> {
+    let user = UserId::parse(user).unwrap();
+    let (mut grants, mut after) = (Vec::new(), None);
+    loop {
+        let piece = store.next_families_of(issuer, &user, after, limit, now).await?;
+        assert!(piece.items.len() <= limit as usize, "a piece is bounded");
+        assert!(piece.items.iter().all(|family| family.user == user));
+        grants.extend(piece.items.iter().map(|family| family.grant));
+        after = match piece.next {
+            Some(next) => Some(next),
+            None => return Ok(grants),
+        };
+    }
+}
+
+fn sorted(mut grants: Vec<GrantId>) -> Vec<GrantId> {
+    grants.sort_unstable_by_key(GrantId::to_string);
+    grants
+}
+
+async fn is_listed_for_its_user_while_it_lives(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "family-list").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    assert_eq!(listed(&**store, issuer, "ann", 10, *now).await.unwrap(), []);
+    let mut own = Vec::new();
+    for n in 0..7 {
+        let id = if n % 2 == 0 { draw(&scene) } else { registered(&scene, &format!("registered-{n}")) };
+        let begun = family(&scene, "ann");
+        assert_eq!(told(store.begin_family(issuer, &id, begun.clone().into()).await).await, Created::Created);
+        own.push((id, begun));
+    }
+    let many: Vec<_> = (0..3).map(|_| (draw(&scene), family(&scene, "ann"))).collect();
+    told(store.begin_families(issuer, many.clone()).await).await;
+    own.extend(many);
+    // Somebody else's, and somebody of the same name at another issuer.
+    told(store.begin_family(issuer, &draw(&scene), family(&scene, "bob").into()).await).await;
+    told(store.begin_family(other, &draw(&scene), family(&scene, "ann").into()).await).await;
+    let grants = |of: &[(FamilyId, Family)]| sorted(of.iter().map(|(_, family)| family.grant).collect());
+    for limit in [1, 3, 10, 1_000] {
+        let found = listed(&**store, issuer, "ann", limit, *now).await.unwrap();
+        assert_eq!(sorted(found), grants(&own), "limit {limit}");
+    }
+    assert_eq!(listed(&**store, other, "ann", 10, *now).await.unwrap().len(), 1);
+    assert_eq!(listed(&**store, other, "bob", 10, *now).await.unwrap(), []);
+
+    // Ended by revocation, by reuse, and by itself.
+    let (revoked, begun) = own.remove(0);
+    told(store.end_family(issuer, &revoked, &grant_ended(&begun, *now)).await).await.expect("live");
+    let (reused, _) = own.remove(0);
+    for version in [1, 2] {
+        told(store.rotate(issuer, &reused, &rotation(version, *now)).await).await;
+    }
+    let again = told(store.rotate(issuer, &reused, &rotation(1, *now)).await).await;
+    assert!(matches!(again, Rotation::Reused(_)));
+    let (moved, _) = &own[0];
+    told(store.rotate(issuer, moved, &rotation(1, *now + MINUTE)).await).await;
+    let found = listed(&**store, issuer, "ann", 3, *now + MINUTE).await.unwrap();
+    assert_eq!(sorted(found), grants(&own));
+    // Only the one that was used is still alive when the others have been idle for an hour.
+    let found = listed(&**store, issuer, "ann", 3, *now + HOUR).await.unwrap();
+    assert_eq!(found, [own[0].1.grant]);
+    store.sweep(*now).await.unwrap();
+    let after = back_end.after_crash("family-list").await;
+    let found = listed(&*after, issuer, "ann", 2, *now + MINUTE).await.unwrap();
+    assert_eq!(sorted(found), grants(&own));
+}
+
+/// While families move on and others begin and end, whatever lives all the while comes exactly once.
+async fn is_listed_once_while_it_moves_on(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "family-list-race").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let stay: Vec<_> = (0..40).map(|_| (draw(&scene), family(&scene, "ann"))).collect();
+    let go: Vec<_> = (0..40).map(|_| (draw(&scene), family(&scene, "ann"))).collect();
+    told(store.begin_families(issuer, stay.iter().chain(&go).cloned().collect()).await).await;
+    let ids: Vec<_> = (0..40).map(|_| draw(&scene)).collect();
+    let (store_of_task, issuer_of_task, now_of_task) = (Arc::clone(store), issuer.clone(), *now);
+    let (begun, of_task, ended) = (family(&scene, "ann"), stay.clone(), go.clone());
+    let changes = tokio::spawn(async move {
+        let (store, issuer, now) = (store_of_task, issuer_of_task, now_of_task);
+        for (round, new) in (1..).zip(ids) {
+            for (id, _) in &of_task {
+                let moved = told(store.rotate(&issuer, id, &rotation(round, now)).await).await;
+                assert!(matches!(moved, Rotation::Rotated(_)), "{moved:?}");
+            }
+            told(store.begin_family(&issuer, &new, begun.clone().into()).await).await;
+            let (id, gone) = &ended[round as usize - 1];
+            told(store.end_family(&issuer, id, &grant_ended(gone, now)).await).await.expect("live");
+        }
+    });
+    let mut rounds = 0;
+    while !changes.is_finished() || rounds == 0 {
+        let found = listed(&**store, issuer, "ann", 7, *now).await.unwrap();
+        for (_, family) in &stay {
+            let times = found.iter().filter(|grant| **grant == family.grant).count();
+            assert_eq!(times, 1, "round {rounds}");
+        }
+        rounds += 1;
+    }
+    changes.await.unwrap();
+    let found = listed(&**store, issuer, "ann", 7, *now).await.unwrap();
+    assert!(go.iter().all(|(_, gone)| !found.contains(&gone.grant)));
+    assert_eq!(found.len(), stay.len() + 40);
 }

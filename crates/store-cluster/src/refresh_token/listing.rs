@@ -1,0 +1,170 @@
+//! Which families a user has: the table `families_of_users`, and how it was filled for families from before it.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use symbolon_protocol::family::Family;
+use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+use symbolon_store::port::{FamilyCursor, Issuers, NextFamilies, Users};
+use symbolon_store::shard::{families_key, may_be_of};
+
+use super::table::{Key, key_of};
+use super::{PIECE, PIECES, live};
+use crate::ClusterStore;
+use crate::postgres::{column, retried};
+
+const LIST: &str = "
+    SELECT o.key, f.document
+    FROM (SELECT key FROM families_of_users WHERE owner = $1 AND key > $2 ORDER BY key LIMIT $3) o
+    LEFT JOIN families f ON f.key = o.key ORDER BY o.key";
+
+/// The end of a piece of the table in the order of its keys; nothing where less is left.
+const PIECE_END: &str = "SELECT key, owner FROM families_of_users WHERE (owner, key) > ($1, $2)
+    ORDER BY owner, key OFFSET $3 LIMIT 1";
+
+const SWEEP: &str = "
+    DELETE FROM families_of_users o WHERE (owner, key) > ($1, $2) AND (owner, key) <= ($3, $4)
+    AND NOT EXISTS (SELECT 1 FROM families f WHERE f.key = o.key)";
+
+const FAMILIES: &str = "SELECT key, document FROM families WHERE key > $1 ORDER BY key LIMIT $2";
+
+const ADD: &str = "INSERT INTO families_of_users (owner, key)
+    SELECT owner, key FROM unnest($1::bytea[], $2::bytea[]) AS n(owner, key) ON CONFLICT DO NOTHING";
+
+/// Says in `meta` that every family has its row.
+const MARK: &str = "families_of_users";
+
+/// Nodes that may begin families without a row: of a version that does not know the table, and says no schema.
+const OLDER: &str =
+    "SELECT count(*) FROM leases WHERE until > now() AND NOT closed AND version NOT LIKE '% schema %'";
+
+/// Where the last sweep stopped: owner and key.
+pub(super) type Swept = Mutex<Option<(Vec<u8>, Key)>>;
+
+impl ClusterStore {
+    pub(super) async fn next_listed_families(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        after: Option<FamilyCursor>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<NextFamilies, StoreError> {
+        let owner = families_key(issuer, user);
+        let after = after.as_ref().map_or(&[][..], |FamilyCursor(key)| key);
+        let limit = i64::from(limit.clamp(1, 1_000));
+        let rows = self.postgres.connection().await?.all(LIST, &[&&owner[..], &after, &limit]).await?;
+        let mut items = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let Some(document) = column::<Option<&str>>(row, 1)? else { continue };
+            // A registered token's name may come back for somebody else while the old row is still here.
+            let own = |family: &Family| family.user == *user && !family.ended(now);
+            items.extend(live(document)?.filter(own).map(Arc::new));
+        }
+        let full = i64::try_from(rows.len()).is_ok_and(|rows| rows == limit);
+        let last = rows.last().filter(|_| full).map(key_of).transpose()?;
+        Ok(NextFamilies { items, next: last.map(FamilyCursor) })
+    }
+
+    /// Deletes rows whose family is gone, among the next pieces of the table; how many.
+    pub(super) async fn sweep_lists(&self) -> Result<u64, StoreError> {
+        let mut gone = 0;
+        for _ in 0..PIECES {
+            let (owner, key) = self.families.lists_swept.lock().clone().unzip();
+            let (owner, key) = (owner.unwrap_or_default(), key.map_or_else(Vec::new, |key| key.to_vec()));
+            let connection = self.postgres.connection().await?;
+            let end = connection.first(PIECE_END, &[&owner, &key, &(PIECE - 1)]).await?;
+            drop(connection);
+            let last = match &end {
+                Some(row) => Some((column::<Vec<u8>>(row, 1)?, key_of(row)?)),
+                None => None,
+            };
+            // Every owner is shorter than this one, and before it.
+            let (last_owner, last_key) = last.clone().unwrap_or((vec![u8::MAX; 17], [u8::MAX; 16]));
+            let bounds: [crate::postgres::Parameter<'_>; 4] = [&owner, &key, &last_owner, &&last_key[..]];
+            let sweep = || async { self.postgres.connection().await?.change(SWEEP, &bounds).await };
+            gone += retried(sweep).await?;
+            let is_end = last.is_none();
+            *self.families.lists_swept.lock() = last;
+            if is_end {
+                break;
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Gives families a row that have none, because a version that did not know the table began them, or because they
+    /// came from another store. Every node does so at its start until one found them all with no older node beside it.
+    pub(crate) async fn list_families(&self) -> Result<(), StoreError> {
+        // What is being moved stays as it is.
+        let Ok(_pass) = self.gate.enter() else { return Ok(()) };
+        let connection = self.postgres.connection().await?;
+        if connection.first("SELECT 1 FROM meta WHERE name = $1", &[&MARK]).await?.is_some() {
+            return Ok(());
+        }
+        // Before the table is read: whatever an older node begins afterwards may be missed.
+        let older = connection.first(OLDER, &[]).await?;
+        let older = older.map(|row| column::<i64>(&row, 0)).transpose()?.unwrap_or_default();
+        drop(connection);
+        self.list_every_family().await?;
+        if older == 0 {
+            let mark = "INSERT INTO meta (name, value) VALUES ($1, '') ON CONFLICT DO NOTHING";
+            self.postgres.connection().await?.change(mark, &[&MARK]).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives every family its row, whatever was done before.
+    pub(crate) async fn list_every_family(&self) -> Result<(), StoreError> {
+        let issuers: Vec<_> = self.issuers().await?.into_iter().map(|issuer| issuer.id).collect();
+        let (mut after, mut listed, mut of_nobody) = (Vec::new(), 0, 0_u64);
+        loop {
+            let rows = self.postgres.connection().await?.all(FAMILIES, &[&after, &PIECE]).await?;
+            let (mut owners, mut keys) = (Vec::new(), Vec::new());
+            for row in &rows {
+                let Some(family) = live(column(row, 1)?)? else { continue };
+                match self.issuer_of(&issuers, &family).await? {
+                    Some(issuer) => {
+                        owners.push(families_key(issuer, &family.user).to_vec());
+                        keys.push(key_of(row)?.to_vec());
+                    }
+                    None => of_nobody += 1,
+                }
+            }
+            let add = || async { self.postgres.connection().await?.change(ADD, &[&owners, &keys]).await };
+            listed += retried(add).await?;
+            match rows.last() {
+                Some(last) => after = key_of(last)?.to_vec(),
+                None => break,
+            }
+        }
+        if listed + of_nobody > 0 {
+            tracing::info!(
+                target: "symbolon::store", listed, of_nobody, "refresh-token families were listed by their users"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whose a family is: the row does not say. None where its user is gone, or where two issuers have a user of this
+    /// id and their grants would lie in the same slot.
+    async fn issuer_of<'a>(
+        &self,
+        issuers: &'a [IssuerId],
+        family: &Family,
+    ) -> Result<Option<&'a IssuerId>, StoreError> {
+        let mut candidates: Vec<_> = issuers.iter().filter(|issuer| may_be_of(issuer, family)).collect();
+        if candidates.len() > 1 {
+            let mut with_the_user = Vec::new();
+            for issuer in candidates {
+                if self.user(issuer, &family.user).await?.is_some() {
+                    with_the_user.push(issuer);
+                }
+            }
+            candidates = with_the_user;
+        }
+        Ok(if candidates.len() == 1 { candidates.pop() } else { None })
+    }
+}

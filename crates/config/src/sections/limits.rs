@@ -175,6 +175,19 @@ pub(crate) const SECTION: Section = Section {
             "60/m",
         )
         .doc("Requests to the admin API with a wrong secret per address."),
+        Key::new(
+            "rate_limit.connections.address",
+            "SYMBOLON_RATE_LIMIT_CONNECTIONS_ADDRESS",
+            "--rate-limit-connections-address",
+            Kind::Count { min: 0, max: 1_000_000 },
+        )
+        .unset("512, or a quarter of `http.max_connections` where that is less")
+        .live()
+        .doc(
+            "Open connections of the public listener per address; more are closed at once. Trusted proxies are exempt: of \
+             them so many requests may be in flight per forwarded address, and more are answered 429. 0 is no limit.",
+        )
+        .weakens(|value| matches!(value, Value::Count(0)), "One address may hold every connection."),
     ],
 };
 
@@ -227,11 +240,14 @@ pub struct RateLimits {
     pub login: LoginLimits,
     /// Wrong admin secrets per address.
     pub admin_address: Option<Rate>,
+    /// Open connections per address; behind a trusted proxy requests in flight per address.
+    pub connections: Cap,
 }
 
 pub(crate) fn build(reader: &mut Reader) -> RateLimits {
     let enabled = reader.switch("rate_limits");
     let login = login(reader, enabled);
+    let connections = connections(reader).filter(|_| enabled);
     let mut rate = |path| reader.rate(path).filter(|_| enabled);
     RateLimits {
         enabled,
@@ -256,7 +272,19 @@ pub(crate) fn build(reader: &mut Reader) -> RateLimits {
         logout: rate("rate_limit.logout.address"),
         login,
         admin_address: rate("rate_limit.admin.address"),
+        connections,
     }
+}
+
+/// Well below the whole, whatever that is: one address must not hold every connection.
+fn connections(reader: &mut Reader) -> Cap {
+    let path = "rate_limit.connections.address";
+    let most = reader.optional_count(path).unwrap_or_else(|| {
+        let most = (reader.count("http.max_connections") / 4).clamp(1, 512);
+        reader.settings.fill(path, Value::Count(most));
+        most
+    });
+    NonZeroU32::new(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
 fn login(reader: &mut Reader, enabled: bool) -> LoginLimits {

@@ -34,6 +34,8 @@ pub struct Context {
     pub issuer: Lent<IssuerState>,
     /// Who sends it: the peer, or what a trusted proxy says.
     pub remote: IpAddr,
+    /// Whether a trusted proxy says that, of somebody who is none.
+    pub is_forwarded: bool,
     /// Its id.
     pub id: RequestId,
 }
@@ -130,11 +132,13 @@ impl<S> IssuerService<S> {
         if found.path.as_deref().is_some_and(|path| path.starts_with("/api/")) {
             return Err(nobody);
         }
+        let mut is_forwarded = false;
         if remote != peer {
+            is_forwarded = !is_trusted(&config.security.trusted_proxies, remote);
             RequestFacts::note_remote(remote);
         }
         let issuer = lent(&mut self.issuer, found.issuer);
-        Ok((Context { app, issuer, remote, id: arrival.id }, found.path))
+        Ok((Context { app, issuer, remote, is_forwarded, id: arrival.id }, found.path))
     }
 }
 
@@ -216,7 +220,8 @@ fn inside(uri: &Uri, path: &str) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-fn is_trusted(proxies: &[IpNet], address: IpAddr) -> bool {
+/// Whether an address is that of a trusted proxy.
+pub(crate) fn is_trusted(proxies: &[IpNet], address: IpAddr) -> bool {
     proxies.iter().any(|network| network.contains(&address))
 }
 

@@ -186,7 +186,9 @@ impl Endpoint {
 
 impl Call {
     async fn handle(&mut self, body: Body) -> Result<Response, Failure> {
-        let Context { app, remote, .. } = &self.context;
+        let Context { app, remote, is_forwarded, .. } = &self.context;
+        // Where a proxy stands between, connections are the proxy's: so requests in flight are counted.
+        let _in_flight = if *is_forwarded { app.rate_limits.begin_forwarded(*remote)? } else { None };
         if self.endpoint.needs_lease {
             app.store.check_lease()?;
         }

@@ -1,13 +1,16 @@
-//! Rate limits in memory: per client and endpoint, per address where nobody authenticated, and for passwords.
+//! Rate limits in memory: per client and endpoint, per address where nobody authenticated, for passwords, and for what one
+//! address holds at once.
 //!
 //! Each limit is a bucket that refills evenly (GCRA): one number per key. Tables have a fixed size; a flood of
 //! addresses pushes out those that owe least. A limit that is off costs one atomic load.
 
+mod connections;
 mod in_flight;
 mod login;
 mod rule;
 mod table;
 
+pub(crate) use in_flight::Held;
 pub use login::LoginInFlight;
 pub(crate) use login::login_name;
 
@@ -18,7 +21,7 @@ use std::sync::Arc;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 
-use in_flight::InFlight;
+use in_flight::{CapCell, InFlight};
 use login::LoginRules;
 use rule::{Rule, RuleCell};
 use symbolon_config as config;
@@ -67,6 +70,7 @@ struct Rules {
     logout: RuleCell,
     login: LoginRules,
     admin_address: RuleCell,
+    connections: CapCell,
 }
 
 #[derive(Default)]
@@ -95,6 +99,8 @@ pub struct RateLimits {
     logins: Table,
     logins_in_flight: Arc<InFlight>,
     admin: Table,
+    connections: Arc<InFlight>,
+    forwarded: Arc<InFlight>,
 }
 
 impl RateLimits {
@@ -109,6 +115,8 @@ impl RateLimits {
             logins: Table::new(LOGIN_SETS),
             logins_in_flight: Arc::default(),
             admin: Table::new(ADMIN_SETS),
+            connections: Arc::default(),
+            forwarded: Arc::default(),
         };
         limits.set(config);
         limits
@@ -127,6 +135,7 @@ impl RateLimits {
         rules.logout.set(config.logout.filter(|_| on));
         rules.login.set(&config.login, on);
         rules.admin_address.set(config.admin_address.filter(|_| on));
+        rules.connections.set(config.connections.filter(|_| on));
     }
 
     /// Counts a request of an authenticated client.

@@ -34,6 +34,7 @@ fn configured() -> config::RateLimits {
             sessions: None,
         },
         admin_address: per_minute(2),
+        connections: NonZeroU32::new(3),
     }
 }
 
@@ -62,6 +63,22 @@ fn attempts_in_flight_are_limited_whether_they_are_right_or_wrong() {
     drop(begin("carol", here).unwrap());
     drop(held);
     drop(begin("alice", here).unwrap());
+}
+
+#[test]
+fn one_address_holds_so_many_connections_and_no_more() {
+    let limits = RateLimits::new(&configured());
+    let begin = |from: &str| limits.begin_connection(address(from));
+    let held: Vec<_> = (1..=3).map(|n| begin(&format!("2001:db8::{n}")).unwrap()).collect();
+    assert!(begin("2001:db8::9").is_err(), "one host has a whole /64");
+    let other = begin("2001:db8:0:1::1").unwrap();
+    // What a proxy forwards is counted apart.
+    let forwarded: Vec<_> = (0..3).map(|_| limits.begin_forwarded(address("2001:db8::1")).unwrap()).collect();
+    assert!(limits.begin_forwarded(address("2001:db8::2")).is_err());
+    drop((held, forwarded, other));
+    drop((begin("2001:db8::9").unwrap(), limits.begin_forwarded(address("2001:db8::1")).unwrap()));
+    limits.set(&config::RateLimits { enabled: false, ..configured() });
+    assert!((0..1_000).map(|_| begin("192.0.2.1")).collect::<Result<Vec<_>, _>>().is_ok());
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Accepting connections and serving them until they end or the server does.
 
 use std::cell::RefCell;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,17 +15,19 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower::{Layer, Service};
 
 use super::Routes;
+use super::places::{Place, Places};
 use super::tls::TlsSlot;
 use super::unless::unless;
 use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
 use crate::app::App;
-use crate::http::IssuerService;
+use crate::http::{IssuerService, is_trusted};
+use crate::rate_limit::{self, Limited};
 use crate::turn::turn;
 use symbolon_telemetry::{Telemetry, TelemetryService};
 
@@ -49,19 +50,33 @@ pub(super) struct Acceptor {
     service: TelemetryService<IssuerService<Routes>>,
     tls: TlsSlot,
     stopping: watch::Receiver<bool>,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
+    /// Whether one address may have so many connections and no more.
+    limits_addresses: bool,
 }
 
 impl Acceptor {
-    pub(super) fn new(
+    /// Of the public listener.
+    pub(super) fn public(
         app: &Arc<App>,
         routes: IssuerService<Routes>,
         telemetry: &Arc<Telemetry>,
         tls: TlsSlot,
-        (stopping, places): (watch::Receiver<bool>, Arc<Semaphore>),
+        (stopping, places): (watch::Receiver<bool>, Arc<Places>),
     ) -> Self {
         let service = telemetry.layer().layer(routes);
-        Self { app: Arc::clone(app), service, tls, stopping, places }
+        Self { app: Arc::clone(app), service, tls, stopping, places, limits_addresses: true }
+    }
+
+    /// Of the management listener, which is for whoever may reach it.
+    pub(super) fn management(
+        app: &Arc<App>,
+        routes: IssuerService<Routes>,
+        telemetry: &Arc<Telemetry>,
+        tls: TlsSlot,
+        held: (watch::Receiver<bool>, Arc<Places>),
+    ) -> Self {
+        Self { limits_addresses: false, ..Self::public(app, routes, telemetry, tls, held) }
     }
 
     /// Accepts until the server stops, then waits for what is in flight.
@@ -79,8 +94,8 @@ impl Acceptor {
             tokio::select! {
                 biased;
                 () = stopped(&mut stopping) => break,
-                accepted = self.accept(&listener) => match accepted {
-                    Ok((place, stream, peer)) => self.serve(place, (stream, peer), &serving, &closing),
+                accepted = listener.accept() => match accepted {
+                    Ok(newcomer) => self.admit(newcomer, &serving, &closing).await,
                     Err(error) => {
                         // Out of file descriptors: accepting again at once would only spin.
                         tracing::warn!(%error, "a connection could not be accepted");
@@ -106,9 +121,9 @@ impl Acceptor {
     async fn let_in_last(&self, listener: TcpListener, serving: &Serving, closing: &watch::Sender<()>) {
         let cease = Instant::now() + CEASE;
         while Instant::now() < cease
-            && let Ok(Ok((place, stream, peer))) = timeout(LAST_COMERS, self.accept(&listener)).await
+            && let Ok(Ok(newcomer)) = timeout(LAST_COMERS, listener.accept()).await
         {
-            self.serve(place, (stream, peer), serving, closing);
+            self.admit(newcomer, serving, closing).await;
         }
         drop(listener);
         for _ in 0..FIRST_REQUEST_LOOKS {
@@ -119,37 +134,64 @@ impl Acceptor {
         }
     }
 
-    /// Accepts a connection once there is a place for it: beyond the limit they wait in the kernel's queue.
-    async fn accept(
+    /// Serves a connection once there is a place for it, unless its address has as many as it may. While all places are
+    /// taken by requests, whoever comes next waits in the kernel's queue.
+    async fn admit(
         &self,
-        listener: &TcpListener,
-    ) -> io::Result<(OwnedSemaphorePermit, TcpStream, SocketAddr)> {
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(io::Error::other)?;
-        let (stream, peer) = listener.accept().await?;
-        Ok((place, stream, peer))
-    }
-
-    fn serve(
-        &self,
-        place: OwnedSemaphorePermit,
         (stream, peer): (TcpStream, SocketAddr),
         serving: &Serving,
         closing: &watch::Sender<()>,
     ) {
+        let remote = peer.ip().to_canonical();
+        let Ok(of_address) = self.of_address(remote) else { return self.places.refused() };
+        let activity = Arc::new(Activity::new(&serving.newcomers, self.places.beginning));
+        let mut stopping = self.stopping.clone();
+        let too_late = async {
+            stopped(&mut stopping).await;
+            tokio::time::sleep(CEASE).await;
+        };
+        tokio::select! {
+            biased;
+            place = self.places.take(&activity, of_address) => {
+                if let Some(place) = place {
+                    self.serve(place, (stream, remote), activity, (serving, closing));
+                }
+            }
+            () = too_late => {}
+        }
+    }
+
+    /// Counts a connection of an address. A trusted proxy may have any number: of what it forwards, requests count.
+    fn of_address(&self, remote: IpAddr) -> Result<Option<rate_limit::Held>, Limited> {
+        if !self.limits_addresses || is_trusted(&self.app.config.load().security.trusted_proxies, remote) {
+            return Ok(None);
+        }
+        self.app.rate_limits.begin_connection(remote)
+    }
+
+    fn serve(
+        &self,
+        place: Place,
+        (stream, remote): (TcpStream, IpAddr),
+        activity: Arc<Activity>,
+        (serving, closing): (&Serving, &watch::Sender<()>),
+    ) {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY was refused");
         }
-        let remote = peer.ip().to_canonical();
         let (serving, closing) = (serving.clone(), closing.subscribe());
-        let activity = Arc::new(Activity::new(&serving.newcomers));
         let tls = self.tls.as_ref().map(|slot| slot.load_full());
         tokio::spawn(async move {
             let _place = place;
             match tls {
                 None => serving.serve(stream, activity, remote, closing).await,
                 Some(config) => {
-                    let handshake = TlsAcceptor::from(config).accept(stream);
-                    if let Ok(Ok(stream)) = timeout(HANDSHAKE, handshake).await {
+                    let handshake = timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream));
+                    let stream = tokio::select! {
+                        shaken = handshake => shaken,
+                        () = activity.told_to_end() => return,
+                    };
+                    if let Ok(Ok(stream)) = stream {
                         serving.serve(stream, activity, remote, closing).await;
                     }
                 }

@@ -3,6 +3,7 @@
 mod connection;
 mod lingering;
 mod listener;
+mod places;
 mod routes;
 mod tls;
 mod unless;
@@ -20,11 +21,12 @@ use std::time::Duration;
 
 use socket2::Socket;
 use symbolon_figures::own_stripe;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::app::App;
 use crate::http::IssuerService;
 use connection::Acceptor;
+use places::{ConnectionFigures, Places};
 use symbolon_telemetry::{RequestLog, Telemetry};
 
 /// Connections of the management listener at once.
@@ -115,24 +117,28 @@ impl Server {
             config.http.http2,
         )?;
         let (shutdown, stopping) = watch::channel(false);
-        let places = Arc::new(Semaphore::new(config.http.max_connections.min(Semaphore::MAX_PERMITS)));
+        // Of their own, so that whoever fills the public listener keeps nobody from figures, health and the admin API.
+        let (places, reserved) =
+            (Places::new(config.http.max_connections), Places::new(MANAGEMENT_CONNECTIONS));
+        let figures = [("public", Arc::clone(&places)), ("management", Arc::clone(&reserved))];
+        app.registry.register(Arc::new(ConnectionFigures(figures)));
         let public = public_router(app);
         let mut workers = Vec::new();
         for (index, socket) in bound.public.into_iter().enumerate() {
             let socket = listener::listen(socket).map_err(failed(bound.public_address, "listen"))?;
             let routes = IssuerService::new(app, Routes::public(app, public.clone()));
-            let acceptor =
-                Acceptor::new(app, routes, &telemetry, tls.public(), (stopping.clone(), Arc::clone(&places)));
+            let acceptor = Acceptor::public(
+                app,
+                routes,
+                &telemetry,
+                tls.public(),
+                (stopping.clone(), Arc::clone(&places)),
+            );
             workers.push(spawn_worker(index, socket, acceptor).map_err(ServeError::Runtime)?);
         }
         let management = IssuerService::management(app, Routes::management(app));
-        let acceptor = Acceptor::new(
-            app,
-            management,
-            &telemetry,
-            tls.management(),
-            (stopping, Arc::new(Semaphore::new(MANAGEMENT_CONNECTIONS))),
-        );
+        let acceptor =
+            Acceptor::management(app, management, &telemetry, tls.management(), (stopping, reserved));
         let socket = listener::listen(bound.management)
             .map_err(failed(bound.management_address, "management_listen"))?;
         let socket = tokio::net::TcpListener::from_std(socket).map_err(ServeError::Runtime)?;

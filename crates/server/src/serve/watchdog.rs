@@ -13,6 +13,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::lingering::Lingering;
@@ -33,11 +34,17 @@ pub(super) struct Activity {
     left: AtomicBool,
     http2: AtomicBool,
     newcomers: Newcomers,
+    /// What times are counted from, of all connections of a listener.
+    beginning: Instant,
+    /// Since when it is idle, where it is: nanoseconds from the beginning.
+    idle_since: AtomicU64,
+    to_end: AtomicBool,
+    ending: Notify,
 }
 
 impl Activity {
-    /// Of a new connection.
-    pub(super) fn new(newcomers: &Newcomers) -> Self {
+    /// Of a new connection. Times are counted from the `beginning`.
+    pub(super) fn new(newcomers: &Newcomers, beginning: Instant) -> Self {
         newcomers.fetch_add(1, Ordering::Relaxed);
         Self {
             started: AtomicU64::default(),
@@ -48,6 +55,42 @@ impl Activity {
             left: AtomicBool::default(),
             http2: AtomicBool::default(),
             newcomers: Arc::clone(newcomers),
+            beginning,
+            idle_since: AtomicU64::new(nanoseconds(beginning)),
+            to_end: AtomicBool::default(),
+            ending: Notify::new(),
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.started.load(Ordering::Acquire) == self.finished.load(Ordering::Acquire)
+    }
+
+    /// Since when it has had no request in flight, by a time that is the same for all connections. None where it has one,
+    /// or is to end.
+    pub(super) fn idle_since(&self) -> Option<u64> {
+        (self.is_idle() && !self.is_to_end()).then(|| self.idle_since.load(Ordering::Relaxed))
+    }
+
+    /// Lets the connection end, unless it has a request by the time it hears of this.
+    pub(super) fn tell_to_end(&self) {
+        self.to_end.store(true, Ordering::Release);
+        self.ending.notify_one();
+    }
+
+    /// Whether it was told to end, and does so.
+    pub(super) fn is_to_end(&self) -> bool {
+        self.to_end.load(Ordering::Acquire)
+    }
+
+    /// Returns when it has to end.
+    pub(super) async fn told_to_end(&self) {
+        loop {
+            self.ending.notified().await;
+            if self.is_idle() {
+                return;
+            }
+            self.to_end.store(false, Ordering::Release);
         }
     }
 
@@ -88,6 +131,12 @@ impl Activity {
     }
 }
 
+/// How long it is since the beginning.
+fn nanoseconds(beginning: Instant) -> u64 {
+    let since = Instant::now().saturating_duration_since(beginning);
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Drop for Activity {
     fn drop(&mut self) {
         if self.started.load(Ordering::Relaxed) == 0 {
@@ -103,6 +152,7 @@ pub(super) struct InFlight(Arc<Activity>);
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.read.store(self.0.received.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.0.idle_since.store(nanoseconds(self.0.beginning), Ordering::Relaxed);
         self.0.finished.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -158,7 +208,10 @@ pub(super) async fn watch(activity: Arc<Activity>, patience: Patience) {
     // Nothing has been seen yet: what happened before this first poll counts as happening now.
     let mut waiting = Waiting { since: Instant::now(), head_since: None, seen: Look::default() };
     loop {
-        tokio::time::sleep(tick).await;
+        tokio::select! {
+            () = activity.told_to_end() => return,
+            () = tokio::time::sleep(tick) => {}
+        }
         if waiting.is_over(activity.look(), Instant::now(), patience) {
             return;
         }
@@ -302,14 +355,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_says_nothing_ends_with_the_patience_for_a_head() {
         let began = Instant::now();
-        watch(Arc::new(Activity::new(&Newcomers::default())), PATIENCE).await;
+        watch(Arc::new(Activity::new(&Newcomers::default(), Instant::now())), PATIENCE).await;
         let lasted = began.elapsed();
         assert!(lasted >= PATIENCE.head && lasted < PATIENCE.head * 2, "{lasted:?}");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_head_that_comes_byte_by_byte_ends_too() {
-        let activity = Arc::new(Activity::new(&Newcomers::default()));
+        let activity = Arc::new(Activity::new(&Newcomers::default(), Instant::now()));
         drop(activity.request(false));
         let trickle = Arc::clone(&activity);
         tokio::spawn(async move {
@@ -325,7 +378,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_that_came_before_the_first_look_is_no_head() {
-        let activity = Arc::new(Activity::new(&Newcomers::default()));
+        let activity = Arc::new(Activity::new(&Newcomers::default(), Instant::now()));
         activity.received.fetch_add(100, Ordering::Relaxed);
         drop(activity.request(false));
         let began = Instant::now();
@@ -335,7 +388,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn between_requests_and_during_one_there_is_more_time() {
-        let activity = Arc::new(Activity::new(&Newcomers::default()));
+        let activity = Arc::new(Activity::new(&Newcomers::default(), Instant::now()));
         let request = activity.request(false);
         let held =
             tokio::time::timeout(Duration::from_secs(600), watch(Arc::clone(&activity), PATIENCE)).await;

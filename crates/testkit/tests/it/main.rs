@@ -15,6 +15,7 @@ mod authorize;
 mod bad_input;
 mod client_authentication;
 mod client_credentials;
+mod connections;
 mod corpus;
 mod cors;
 mod durability;

@@ -1,0 +1,239 @@
+//! Places for connections: where all are taken, whoever has been idle longest makes room for a newcomer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
+
+use super::watchdog::Activity;
+use crate::rate_limit::Held;
+use symbolon_telemetry::{Exposition, MetricSource, MetricType};
+
+/// How long a newcomer waits before it is looked again whom to close: somebody who was to go may have a request by now, or
+/// somebody may be idle where nobody was.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// How many of those who are idle longest one look through all connections finds.
+const LOOK: usize = 256;
+
+/// The places of one listener.
+pub(super) struct Places {
+    free: Arc<Semaphore>,
+    open: Mutex<Open>,
+    /// What times of their connections are counted from.
+    pub(super) beginning: Instant,
+    refused: AtomicU64,
+    closed: AtomicU64,
+}
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    connections: HashMap<u64, Arc<Activity>>,
+    /// Those who were idle longest at the last look, and since when; the longest at the end. Whoever is idle since that
+    /// same moment still has been so longer than all who are not in here: they can only have been busy since.
+    candidates: Vec<(u64, u64)>,
+}
+
+impl Open {
+    fn longest_idle(&mut self) -> Option<Arc<Activity>> {
+        self.next_candidate().or_else(|| {
+            self.look();
+            self.next_candidate()
+        })
+    }
+
+    fn next_candidate(&mut self) -> Option<Arc<Activity>> {
+        while let Some((since, id)) = self.candidates.pop() {
+            let found = self.connections.get(&id).filter(|found| found.idle_since() == Some(since));
+            if let Some(found) = found {
+                return Some(Arc::clone(found));
+            }
+        }
+        None
+    }
+
+    fn look(&mut self) {
+        let idle = |(id, activity): (&u64, &Arc<Activity>)| Some((activity.idle_since()?, *id));
+        self.candidates = self.connections.iter().filter_map(idle).collect();
+        if self.candidates.len() > LOOK {
+            self.candidates.select_nth_unstable(LOOK);
+            self.candidates.truncate(LOOK);
+        }
+        self.candidates.sort_unstable_by(|one, other| other.cmp(one));
+    }
+}
+
+impl Places {
+    /// So many places.
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            free: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            open: Mutex::default(),
+            beginning: Instant::now(),
+            refused: AtomicU64::new(0),
+            closed: AtomicU64::new(0),
+        })
+    }
+
+    /// A place for a connection. Where none is free, the connection that has been idle longest is closed; while all have a
+    /// request in flight, the newcomer waits. None is never said: the places do not go away.
+    pub(super) async fn take(
+        self: &Arc<Self>,
+        activity: &Arc<Activity>,
+        of_address: Option<Held>,
+    ) -> Option<Place> {
+        let free = match Arc::clone(&self.free).try_acquire_owned() {
+            Ok(free) => free,
+            Err(_) => self.make_room().await?,
+        };
+        let mut open = self.open.lock();
+        let id = open.next;
+        open.next += 1;
+        open.connections.insert(id, Arc::clone(activity));
+        Some(Place { places: Arc::clone(self), id, _free: free, _of_address: of_address })
+    }
+
+    async fn make_room(&self) -> Option<OwnedSemaphorePermit> {
+        let mut told: Option<Arc<Activity>> = None;
+        loop {
+            // Whoever has a request by now goes on, and somebody else is asked.
+            if told.as_ref().is_none_or(|told| !told.is_to_end()) {
+                told = self.open.lock().longest_idle();
+                if let Some(told) = &told {
+                    told.tell_to_end();
+                }
+            }
+            if let Ok(free) = timeout(LOOK_AGAIN, Arc::clone(&self.free).acquire_owned()).await {
+                return free.ok();
+            }
+        }
+    }
+
+    /// A connection was closed at once, as its address has as many as it may.
+    pub(super) fn refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A connection's place, until it is dropped.
+#[must_use = "it is free again when this is dropped"]
+pub(super) struct Place {
+    places: Arc<Places>,
+    id: u64,
+    _free: OwnedSemaphorePermit,
+    _of_address: Option<Held>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let gone = self.places.open.lock().connections.remove(&self.id);
+        if gone.is_some_and(|activity| activity.is_to_end()) {
+            self.places.closed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What became of connections.
+pub(super) struct ConnectionFigures(pub(super) [(&'static str, Arc<Places>); 2]);
+
+impl MetricSource for ConnectionFigures {
+    fn expose(&self, page: &mut Exposition) {
+        let mut family = |name, kind, help, value: fn(&Places) -> u64| {
+            page.family(name, kind, help);
+            for (listener, places) in &self.0 {
+                page.count(&[("listener", listener)], value(places));
+            }
+        };
+        family("symbolon_connections", MetricType::Gauge, "Connections that are open.", |places| {
+            u64::try_from(places.open.lock().connections.len()).unwrap_or(u64::MAX)
+        });
+        family(
+            "symbolon_connections_refused_total",
+            MetricType::Counter,
+            "Connections closed at once, as their address had as many as it may.",
+            |places| places.refused.load(Ordering::Relaxed),
+        );
+        family(
+            "symbolon_connections_idle_closed_total",
+            MetricType::Counter,
+            "Idle connections closed to make room for others.",
+            |places| places.closed.load(Ordering::Relaxed),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::watchdog::Newcomers;
+
+    const MOMENT: Duration = Duration::from_millis(1);
+
+    /// A connection that ends when it is told to.
+    async fn connect(places: &Arc<Places>) -> Arc<Activity> {
+        let activity = Arc::new(Activity::new(&Newcomers::default(), places.beginning));
+        let place = places.take(&activity, None).await;
+        let told = Arc::clone(&activity);
+        tokio::spawn(async move {
+            told.told_to_end().await;
+            drop(place);
+        });
+        tokio::time::sleep(MOMENT).await;
+        activity
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_is_idle_longest_makes_room() {
+        let places = Places::new(3);
+        let [first, second, third] = [(); 3].map(|()| connect(&places));
+        let (first, second, third) = (first.await, second.await, third.await);
+        // The first was idle longest, had it not had a request since.
+        drop(first.request(false));
+        tokio::time::sleep(MOMENT).await;
+        let fourth = connect(&places).await;
+        assert_eq!(
+            [&first, &second, &third, &fourth].map(|activity| activity.is_to_end()),
+            [false, true, false, false]
+        );
+        let fifth = connect(&places).await;
+        assert!(third.is_to_end() && !first.is_to_end() && !fifth.is_to_end());
+        connect(&places).await;
+        assert!(first.is_to_end() && !fourth.is_to_end());
+        assert_eq!(places.closed.load(Ordering::Relaxed), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_a_request_is_never_closed_and_a_newcomer_waits() {
+        let places = Places::new(2);
+        let both = [connect(&places).await, connect(&places).await];
+        let [first, second] = [both[0].request(false), both[1].request(false)];
+        let begun = Instant::now();
+        let waiting = tokio::spawn({
+            let places = Arc::clone(&places);
+            async move { connect(&places).await }
+        });
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert!(!waiting.is_finished() && !both.iter().any(|activity| activity.is_to_end()));
+        drop(second);
+        waiting.await.unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(6));
+        assert!(both[1].is_to_end() && !both[0].is_to_end());
+        drop(first);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_newcomers_each_find_the_longest_idle() {
+        let places = Places::new(2 * LOOK);
+        let mut all = Vec::new();
+        for _ in 0..4 * LOOK {
+            all.push(connect(&places).await);
+        }
+        let ended: Vec<bool> = all.iter().map(|activity| activity.is_to_end()).collect();
+        assert!(ended[..2 * LOOK].iter().all(|ended| *ended) && !ended[2 * LOOK..].contains(&true));
+    }
+}

@@ -20,8 +20,8 @@ use symbolon_protocol::user::{Profile, User};
 use symbolon_store::StoreError;
 use tokio::io::AsyncWriteExt;
 
-use crate::app::App;
-use crate::passwords::Busy;
+use symbolon_app::app::App;
+use symbolon_app::passwords::Busy;
 
 /// The public client of the walk-through.
 pub const CLIENT: &str = "demo";

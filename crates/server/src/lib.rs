@@ -5,22 +5,8 @@
 //! answers when that is durable.
 
 pub mod admin;
-pub mod app;
-pub mod audit;
-mod changes;
-pub mod clock;
 
 pub mod demo;
 pub mod endpoints;
-#[cfg(any(test, feature = "fuzz"))]
-pub mod fuzz;
-pub mod http;
-pub mod issuer;
 pub mod jobs;
-pub mod passwords;
-pub mod rate_limit;
 pub mod serve;
-
-mod turn;
-mod unattended;
-pub mod verified;

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use store::Opened;
+use symbolon_app::app::{App, Ports};
+use symbolon_app::clock::{Clock, SystemClock};
+use symbolon_app::issuer::IssuerError;
 use symbolon_config::{self as config, Config, ConfigErrors, Mode};
 use symbolon_crypto::digest;
 use symbolon_crypto::random::SystemRandom;
 use symbolon_crypto::seal::SealError;
 use symbolon_crypto::signer::InlineSigner;
-use symbolon_server::app::{App, Ports};
-use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_server::demo::{self, DemoError};
-use symbolon_server::issuer::IssuerError;
 use symbolon_server::jobs;
 use symbolon_server::serve::{self, ServeError, Server};
 use symbolon_store::StoreError;

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use symbolon_app::clock::Clock;
 use symbolon_protocol::time::Timestamp;
-use symbolon_server::clock::Clock;
 
 /// A clock in the test's hand. It starts at 2026-01-01.
 pub struct TestClock(AtomicU64);

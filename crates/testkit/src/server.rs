@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde_json::Value;
+use symbolon_app::app::{App, Ports};
+use symbolon_app::clock::Clock;
 use symbolon_config::{Config, Sources};
 use symbolon_crypto::digest;
 use symbolon_crypto::random::SeededRandom;
@@ -15,8 +17,6 @@ use symbolon_crypto::seal::MasterKey;
 use symbolon_crypto::secret::SecretArray;
 use symbolon_crypto::signer::InlineSigner;
 use symbolon_protocol::time::Timestamp;
-use symbolon_server::app::{App, Ports};
-use symbolon_server::clock::Clock;
 use symbolon_server::jobs;
 use symbolon_server::serve::{self, Server};
 use symbolon_store::Store;

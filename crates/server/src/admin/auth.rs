@@ -7,9 +7,9 @@ use http::{HeaderMap, Request, header};
 use symbolon_crypto::digest;
 
 use super::error::AdminError;
-use crate::app::App;
-use crate::http::Failure;
-use crate::rate_limit::network;
+use symbolon_app::app::App;
+use symbolon_app::http::Failure;
+use symbolon_app::rate_limit::network;
 use symbolon_telemetry::Current;
 
 /// Lets the bearer of the admin secret in, whatever came from its address before. A wrong secret counts against it, and is in

@@ -15,10 +15,10 @@ use symbolon_protocol::time::Timestamp;
 
 use super::error::AdminError;
 use super::fields::Fields;
-use crate::app::App;
-use crate::audit::{Actor, AuditEntry};
-use crate::http::{BodyLimits, json, no_store, read_body};
-use crate::issuer::IssuerState;
+use symbolon_app::app::App;
+use symbolon_app::audit::{Actor, AuditEntry};
+use symbolon_app::http::{BodyLimits, json, no_store, read_body};
+use symbolon_app::issuer::IssuerState;
 use symbolon_telemetry::RequestId;
 
 /// The longest body that is not a stream, in bytes.

@@ -11,7 +11,7 @@ use symbolon_store::Durable;
 
 use super::call::{Call, Concerns};
 use super::error::AdminError;
-use crate::issuer::longest_life;
+use symbolon_app::issuer::longest_life;
 
 /// How long anything of a user, session or client may live: what a tombstone is needed for.
 ///

@@ -10,8 +10,8 @@ use symbolon_store::StoreError;
 use symbolon_store::backup::BackupError;
 use symbolon_store::transfer::FreezeError;
 
-use crate::http::{Failure, json, no_store};
-use crate::issuer::IssuerError;
+use symbolon_app::http::{Failure, json, no_store};
+use symbolon_app::issuer::IssuerError;
 use symbolon_telemetry::RequestFacts;
 
 /// Why the admin API does not do what it was asked.

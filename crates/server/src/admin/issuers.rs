@@ -13,7 +13,7 @@ use super::error::{AdminError, Answer};
 use super::fields::Fields;
 use super::operation::{Operation, reference, wrapped};
 use crate::endpoints::is_taken;
-use crate::issuer::{host_and_prefix, is_same_place};
+use symbolon_app::issuer::{host_and_prefix, is_same_place};
 
 /// Why a path is refused.
 const TAKEN: &str = "an issuer has its endpoints and pages there";

@@ -17,7 +17,7 @@ mod ending;
 mod error;
 mod fields;
 #[cfg(any(test, feature = "fuzz"))]
-pub(crate) mod fuzz;
+pub mod fuzz;
 mod granted;
 mod issuers;
 mod openapi;
@@ -41,13 +41,13 @@ use axum::routing::{MethodFilter, MethodRouter, any};
 use http::{Method, Request};
 use symbolon_protocol::id::IssuerId;
 
-use crate::app::App;
-use crate::http::Context;
-use crate::issuer::IssuerState;
-use crate::unattended::Carried;
 use call::{Call, Payload};
 use error::{AdminError, Answer};
 use operation::Operation;
+use symbolon_app::app::App;
+use symbolon_app::http::Context;
+use symbolon_app::issuer::IssuerState;
+use symbolon_app::unattended::Carried;
 use symbolon_telemetry::{Current, Endpoint, RequestFacts};
 
 pub use openapi::document as openapi_document;

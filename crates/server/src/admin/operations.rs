@@ -19,8 +19,8 @@ use symbolon_store::transfer::Freeze;
 use super::call::{Call, Concerns, Payload, created, done, ok};
 use super::error::{AdminError, Answer};
 use super::operation::{Operation, reference};
-use crate::http::Failure;
-use crate::issuer;
+use symbolon_app::http::Failure;
+use symbolon_app::issuer;
 
 /// How long a store that is to be moved waits for the audit log.
 const AUDITED_WITHIN: Duration = Duration::from_secs(10);

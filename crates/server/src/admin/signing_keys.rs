@@ -13,7 +13,7 @@ use super::call::{Call, Concerns, Payload, ok};
 use super::ending;
 use super::error::{AdminError, Answer};
 use super::operation::{Operation, reference};
-use crate::issuer::{self, IssuerError};
+use symbolon_app::issuer::{self, IssuerError};
 
 pub(super) fn operations() -> Vec<Operation> {
     let keys = || {

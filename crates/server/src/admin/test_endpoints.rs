@@ -22,7 +22,7 @@ use super::error::{AdminError, Answer};
 use super::granted::{self, Lives};
 use super::operation::{Operation, reference};
 use super::signing_keys;
-use crate::http::set_cookie;
+use symbolon_app::http::set_cookie;
 
 /// Seconds that a session lives where nobody says.
 const DEFAULT_SESSION: u64 = 3600;

@@ -21,7 +21,7 @@ use symbolon_store::Durable;
 
 use super::interaction::{Interaction, PendingAuthorization, client_of};
 use super::{consent, login};
-use crate::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
+use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
 use symbolon_telemetry::RequestFacts;
 
 /// The longest request that waits for a person, in bytes: it comes back, sealed, in the form of the page.

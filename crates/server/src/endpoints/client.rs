@@ -10,7 +10,7 @@ use symbolon_protocol::params::Params;
 use symbolon_store::Durable;
 use symbolon_store::port::Use;
 
-use crate::http::{Context, Endpoint, Failure, Limit};
+use symbolon_app::http::{Context, Endpoint, Failure, Limit};
 
 /// Finds out which client asks, and counts it against its limit. Nothing else of the request is looked at before.
 ///

@@ -19,8 +19,8 @@ use super::interaction::{
     Interaction, PendingAuthorization, RequestingClient, address, fits_address, session_of, to_root,
 };
 use super::login;
-use crate::http::csrf::Purpose;
-use crate::http::{Call, Context, Failure, Policy, html, redirect, session_cookie};
+use symbolon_app::http::csrf::Purpose;
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, session_cookie};
 
 /// The path of the page and its form.
 pub(super) const PATH: &str = "/consent";

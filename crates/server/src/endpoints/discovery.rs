@@ -4,7 +4,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 
-use crate::http::{Call, Failure, json};
+use symbolon_app::http::{Call, Failure, json};
 
 /// Documents are the same for everybody and change rarely: an hour, and five minutes for keys, so that a rotation,
 /// which publishes a key long before it signs, is seen in time.

@@ -22,8 +22,8 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 use symbolon_store::shard::{Kind, Route};
 
-use crate::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
-use crate::http::{Context, Failure, Received, redirect, session_cookie};
+use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
+use symbolon_app::http::{Context, Failure, Received, redirect, session_cookie};
 
 /// The longest sealed interaction that travels in an address, in bytes: proxies refuse a request line beyond 8 KB. A longer
 /// one travels in the form only, and the page is the answer to the request that led to it.

@@ -14,8 +14,8 @@ use symbolon_store::Durable;
 
 use super::client::authenticate;
 use super::token::family_of;
-use crate::http::{Call, Context, Failure, json, no_store};
-use crate::verified::VerifiedToken;
+use symbolon_app::http::{Call, Context, Failure, json, no_store};
+use symbolon_app::verified::VerifiedToken;
 
 /// `POST /introspect`.
 ///

@@ -21,10 +21,10 @@ use super::interaction::{
     Interaction, PendingAuthorization, RequestingClient, address, fits_address, session_of, to_root,
 };
 use super::{logout, session_quota};
-use crate::http::csrf::Purpose;
-use crate::http::{Call, Context, Failure, Policy, html, redirect, session_cookie, set_cookie};
-use crate::passwords::Lane;
-use crate::rate_limit::{Limited, LoginInFlight};
+use symbolon_app::http::csrf::Purpose;
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, session_cookie, set_cookie};
+use symbolon_app::passwords::Lane;
+use symbolon_app::rate_limit::{Limited, LoginInFlight};
 
 /// The path of the page and its form.
 pub(super) const PATH: &str = "/login";

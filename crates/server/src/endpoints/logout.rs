@@ -20,10 +20,10 @@ use symbolon_store::port::PageRequest;
 
 use super::consent::user_name;
 use super::interaction::{Interaction, PendingLogout, session_of};
-use crate::app::App;
-use crate::http::csrf::Purpose;
-use crate::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
-use crate::issuer::IssuerState;
+use symbolon_app::app::App;
+use symbolon_app::http::csrf::Purpose;
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
+use symbolon_app::issuer::IssuerState;
 
 /// How many of a user's sessions are looked through for an earlier `sid`: as many as a user has by signing in, unless
 /// `rate_limit.login.sessions` was raised.

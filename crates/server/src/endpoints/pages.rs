@@ -14,7 +14,7 @@ use symbolon_protocol::params::Params;
 use url::form_urlencoded;
 
 use crate::demo::{self, Demo};
-use crate::http::{Call, Context, Failure, Framing, Policy, html};
+use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html};
 use symbolon_config::Mode;
 use symbolon_telemetry::{Endpoint, RequestFacts};
 

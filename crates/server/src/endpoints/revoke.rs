@@ -11,8 +11,8 @@ use symbolon_store::Durable;
 
 use super::client::authenticate;
 use super::token::family_of;
-use crate::audit::Actor;
-use crate::http::{Call, Context, Failure, no_store};
+use symbolon_app::audit::Actor;
+use symbolon_app::http::{Call, Context, Failure, no_store};
 
 /// `POST /revoke`.
 ///

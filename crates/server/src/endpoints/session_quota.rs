@@ -6,7 +6,7 @@ use symbolon_store::Durable;
 use symbolon_store::port::ListedSession;
 
 use super::logout::end_session_by_sid;
-use crate::http::{Context, Failure};
+use symbolon_app::http::{Context, Failure};
 
 /// Ends a user's oldest sessions beyond the number that is allowed, each with what is bound to it. It is called after
 /// each sign-in, and failing at it is no reason to refuse that one: the next sign-in tries again.

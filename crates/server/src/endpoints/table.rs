@@ -7,8 +7,8 @@ use http::Method;
 use symbolon_protocol::discovery::path;
 
 use super::{authorize, consent, discovery, introspect, login, logout, pages, revoke, token, userinfo};
-use crate::http::{Cors, Endpoint, Failures, Form, Limit};
-use crate::rate_limit::EndpointClass;
+use symbolon_app::http::{Cors, Endpoint, Failures, Form, Limit};
+use symbolon_app::rate_limit::EndpointClass;
 use symbolon_telemetry::Endpoint as Label;
 
 const GET: &[Method] = &[Method::GET, Method::HEAD];

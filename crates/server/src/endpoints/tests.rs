@@ -6,7 +6,7 @@ use http::Method;
 
 use super::table::ENDPOINTS;
 use super::{authorize, find, introspect, is_taken, methods, token, userinfo};
-use crate::http::{Call, Cors, Limit};
+use symbolon_app::http::{Call, Cors, Limit};
 
 fn size<'a, F>(_handler: impl Fn(&'a mut Call) -> F) -> usize {
     size_of::<F>()

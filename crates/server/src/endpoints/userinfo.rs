@@ -8,8 +8,8 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::userinfo;
 
-use crate::http::{Call, Context, Failure, json, no_store};
-use crate::rate_limit::{EndpointClass, Limited};
+use symbolon_app::http::{Call, Context, Failure, json, no_store};
+use symbolon_app::rate_limit::{EndpointClass, Limited};
 use symbolon_telemetry::RequestFacts;
 
 /// `GET` and `POST /userinfo`. A POST may bring the token in a form (RFC 6750 2.2). A body of any other type brings none:

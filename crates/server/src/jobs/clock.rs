@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::{Adjusted, SystemClock};
+use symbolon_app::clock::{Adjusted, SystemClock};
 
 /// The real clock, and whether it was last seen ahead of the wall clock.
 pub(super) struct Watched {

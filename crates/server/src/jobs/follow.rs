@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::stopped;
-use crate::changes::Changes;
+use symbolon_app::changes::Changes;
 
 /// The wait before a change that could not be followed is tried again.
 const RETRY: Duration = Duration::from_secs(1);

@@ -11,9 +11,9 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::Changed;
 
-use crate::app::App;
-use crate::audit::AuditEntry;
-use crate::issuer::{self, IssuerError, IssuerState, longest_life};
+use symbolon_app::app::App;
+use symbolon_app::audit::AuditEntry;
+use symbolon_app::issuer::{self, IssuerError, IssuerState, longest_life};
 
 /// For how long relying parties see a key before the schedule lets it sign: their caches must know it by then.
 const PUBLISHED_AHEAD: Duration = Duration::from_secs(3_600);

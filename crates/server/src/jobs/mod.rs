@@ -18,8 +18,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::app::App;
-use crate::clock::SystemClock;
+use symbolon_app::app::App;
+use symbolon_app::clock::SystemClock;
 
 const ADJUST_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);

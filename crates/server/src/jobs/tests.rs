@@ -73,7 +73,7 @@ struct Followed {
     failures: AtomicU32,
 }
 
-fn follower(changes: Arc<crate::changes::Changes>) -> (Arc<Followed>, watch::Sender<bool>) {
+fn follower(changes: Arc<symbolon_app::changes::Changes>) -> (Arc<Followed>, watch::Sender<bool>) {
     let (stop, stopping) = watch::channel(false);
     let followed = Arc::new(Followed::default());
     let of_job = Arc::clone(&followed);
@@ -92,7 +92,7 @@ fn keys_of(issuer: &str) -> Changed {
 
 #[tokio::test(start_paused = true)]
 async fn each_change_is_followed_once() {
-    let (listener, changes) = crate::changes::channel();
+    let (listener, changes) = symbolon_app::changes::channel();
     let settings = Changed::Settings(IssuerId::trusted("a"));
     for changed in [keys_of("a"), settings.clone(), keys_of("a"), keys_of("b")] {
         drop(listener(&changed));
@@ -108,7 +108,7 @@ async fn each_change_is_followed_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_change_that_fails_is_tried_until_it_succeeds() {
-    let (listener, changes) = crate::changes::channel();
+    let (listener, changes) = symbolon_app::changes::channel();
     let (followed, _stop) = follower(changes);
     followed.failures.store(3, Ordering::Relaxed);
     listener(&keys_of("a")).await;
@@ -117,7 +117,7 @@ async fn a_change_that_fails_is_tried_until_it_succeeds() {
 
 #[tokio::test(start_paused = true)]
 async fn more_changes_than_can_wait_reload_everything() {
-    let (listener, changes) = crate::changes::channel();
+    let (listener, changes) = symbolon_app::changes::channel();
     for number in 0..1_000 {
         drop(listener(&keys_of(&format!("i{number}"))));
     }

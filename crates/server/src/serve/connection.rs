@@ -25,10 +25,10 @@ use super::places::{Place, Places};
 use super::tls::TlsSlot;
 use super::unless::unless;
 use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
-use crate::app::App;
-use crate::http::{IssuerService, is_trusted};
-use crate::rate_limit::{self, Limited};
-use crate::turn::turn;
+use symbolon_app::app::App;
+use symbolon_app::http::{IssuerService, is_trusted};
+use symbolon_app::rate_limit::{self, Limited};
+use symbolon_app::turn::turn;
 use symbolon_telemetry::{Telemetry, TelemetryService};
 
 /// When the server stops: whoever the kernel has let in by then comes within this time of the one before.

@@ -23,10 +23,10 @@ use socket2::Socket;
 use symbolon_figures::own_stripe;
 use tokio::sync::watch;
 
-use crate::app::App;
-use crate::http::IssuerService;
 use connection::Acceptor;
 use places::{ConnectionFigures, Places};
+use symbolon_app::app::App;
+use symbolon_app::http::IssuerService;
 use symbolon_telemetry::{RequestLog, Telemetry};
 
 /// Connections of the management listener at once.

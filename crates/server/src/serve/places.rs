@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::watchdog::Activity;
-use crate::rate_limit::Held;
+use symbolon_app::rate_limit::Held;
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
 /// How long a newcomer waits before it is looked again whom to close: somebody who was to go may have a request by now, or

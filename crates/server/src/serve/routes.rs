@@ -13,9 +13,9 @@ use http::{HeaderValue, Method, Request, StatusCode, header};
 use tower::Service;
 
 use crate::admin;
-use crate::app::App;
 use crate::endpoints;
-use crate::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, preflight};
+use symbolon_app::app::App;
+use symbolon_app::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, preflight};
 use symbolon_telemetry::{Endpoint as Label, RequestFacts};
 
 /// A listener's routes, as a connection calls them: with the request's context, if its issuer is known.

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use clap::ArgMatches;
+use symbolon_app::clock::{Clock, SystemClock};
 use symbolon_config as config;
-use symbolon_server::clock::{Clock, SystemClock};
 
 use super::{CommandError, load};
 use crate::process::{master_key, store};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
+use symbolon_app::clock::{Clock, SystemClock};
 use symbolon_config::Config;
 use symbolon_protocol::time::Timestamp;
-use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_store::port::{Clients, Issuers, PageRequest, Sessions, Store, UserFilter, Users};
 use symbolon_store_embedded::EmbeddedError;
 use symbolon_store_embedded::backup::{self, RestoreOptions};

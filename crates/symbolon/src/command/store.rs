@@ -2,7 +2,7 @@
 
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
-use symbolon_server::clock::SystemClock;
+use symbolon_app::clock::SystemClock;
 use symbolon_store_cluster::{ClusterOptions, Finding, Level, check};
 
 use super::output::{line, print};

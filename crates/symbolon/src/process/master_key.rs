@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use symbolon_app::app::App;
 use symbolon_config::{Config, Finding};
 use symbolon_crypto::seal::{MasterKey, SealError};
-use symbolon_server::app::App;
 use symbolon_store_embedded::sealed;
 
 use super::ProcessError;

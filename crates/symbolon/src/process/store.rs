@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use symbolon_app::clock::{Clock, SystemClock};
 use symbolon_config::{Cluster, Config, Finding, ShardCounts};
 use symbolon_crypto::random::SystemRandom;
-use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_store::port::{Issuers, Store};
 use symbolon_store::shard::FirstShards;
 use symbolon_store_cluster::{ClusterOptions, ClusterStore, PostgresOptions, RedisOptions, ReplicaPolicy};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use symbolon_server::clock::Clock;
+use symbolon_app::clock::Clock;
 use symbolon_store::Store;
 use symbolon_store::shard::FirstShards;
 use symbolon_store_cluster::{ClusterStore, engines};

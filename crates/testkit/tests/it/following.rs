@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use symbolon_app::app::App;
+use symbolon_app::issuer::IssuerState;
 use symbolon_protocol::id::IssuerId;
-use symbolon_server::app::App;
-use symbolon_server::issuer::IssuerState;
 use symbolon_server::jobs;
 use symbolon_store::port::Changed;
 use symbolon_testkit::{Options, TestServer, is_clustered};

@@ -23,7 +23,7 @@ use super::super::call::{Call, Concerns, Payload, parse_object};
 use super::super::error::{AdminError, Answer};
 use super::super::fields::Fields;
 use super::lines::{Line, Lines};
-use crate::http::no_store;
+use symbolon_app::http::no_store;
 
 /// Chunks of answers that may wait for the reader, so that a client that reads only once it has written everything
 /// gets a hundred thousand lines through.

@@ -19,7 +19,7 @@ use super::super::test_endpoints::MAX_TOKEN_TTL;
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::{Known, scope};
-use crate::issuer::TokenType;
+use symbolon_app::issuer::TokenType;
 
 /// `POST /tokens/bulk`.
 pub(super) async fn sign(call: Call, payload: Payload) -> Answer {

@@ -16,7 +16,7 @@ use super::call::{Call, Concerns, Payload, ok};
 use super::error::{AdminError, Answer};
 use super::operation::{Operation, wrapped};
 use super::signing_keys;
-use crate::issuer::longest_life;
+use symbolon_app::issuer::longest_life;
 
 pub(super) fn operations() -> Vec<Operation> {
     let settings = || wrapped("settings", "IssuerSettings");

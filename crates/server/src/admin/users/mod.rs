@@ -19,7 +19,7 @@ use super::error::{AdminError, Answer};
 use super::fields::Fields;
 use super::operation::{Operation, PAGE, Parameter, page_of, wrapped};
 use super::{ending, paging, sessions};
-use crate::http::Failure;
+use symbolon_app::http::Failure;
 
 pub(super) use record::{Described, GivenPassword, id, password, view};
 

@@ -12,8 +12,8 @@ use symbolon_store::port::{KeptCode, Redemption};
 use symbolon_store::shard::Kind;
 
 use super::{Granted, Granting};
-use crate::audit::Actor;
-use crate::http::Failure;
+use symbolon_app::audit::Actor;
+use symbolon_app::http::Failure;
 
 const UNKNOWN: OAuthError = OAuthError::invalid_grant("the code is unknown, expired or used");
 

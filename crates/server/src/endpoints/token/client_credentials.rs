@@ -4,7 +4,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::token::client_credentials as rule;
 
 use super::{Granted, Granting};
-use crate::http::Failure;
+use symbolon_app::http::Failure;
 
 pub(super) fn grant(granting: &Granting<'_>) -> Result<Granted, Failure> {
     let audience: Vec<&str> = granting.form.get_all("audience").collect();

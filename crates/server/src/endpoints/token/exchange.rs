@@ -8,8 +8,8 @@ use symbolon_protocol::token::token_exchange::{self as rule, ActorToken, Exchang
 use symbolon_store::Durable;
 
 use super::{Granted, Granting};
-use crate::http::Failure;
-use crate::verified::VerifiedToken;
+use symbolon_app::http::Failure;
+use symbolon_app::verified::VerifiedToken;
 
 pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Result<Granted, Failure> {
     let form = granting.form;

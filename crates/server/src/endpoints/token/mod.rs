@@ -22,8 +22,8 @@ use symbolon_store::Durable;
 use signing::{Granted, Signing};
 
 use super::client::authenticate;
-use crate::http::{Call, Context, Endpoint, Failure, Received};
-use crate::turn::turn;
+use symbolon_app::http::{Call, Context, Endpoint, Failure, Received};
+use symbolon_app::turn::turn;
 use symbolon_telemetry::{self as telemetry, RequestFacts};
 
 /// `POST /token`.

@@ -10,8 +10,8 @@ use symbolon_protocol::token::refresh_token::{
 use symbolon_store::Durable;
 
 use super::{Granted, Granting};
-use crate::audit::Actor;
-use crate::http::{Context, Failure};
+use symbolon_app::audit::Actor;
+use symbolon_app::http::{Context, Failure};
 
 pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Result<Granted, Failure> {
     let (context, form) = (granting.context, granting.form);

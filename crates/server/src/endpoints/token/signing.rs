@@ -12,8 +12,8 @@ use symbolon_protocol::token::id_token::IdToken;
 use symbolon_protocol::token::refresh_token::RefreshToken;
 use symbolon_protocol::token::response::{Issued, TokenResponse};
 
-use crate::http::{Context, Failure, json, no_store};
-use crate::issuer::{ActiveKey, KeyRing, TokenType};
+use symbolon_app::http::{Context, Failure, json, no_store};
+use symbolon_app::issuer::{ActiveKey, KeyRing, TokenType};
 
 /// What a grant gives.
 pub(super) struct Granted {

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use symbolon_app::clock::{Clock, SystemClock};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::secret::SecretString;
 use symbolon_loadtest::client::{Protocol, Way};
 use symbolon_loadtest::run::Group;
 use symbolon_loadtest::{ProviderOptions, RunOptions, RunningTarget};
-use symbolon_server::clock::{Clock, SystemClock};
 
 use super::output::Output;
 use crate::command::CommandError;

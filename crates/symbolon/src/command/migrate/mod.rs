@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
+use symbolon_app::clock::{Clock, SystemClock};
+use symbolon_app::issuer;
 use symbolon_config::{Config, ConfigErrors, Sources, process_env};
 use symbolon_crypto::seal::MasterKey;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
-use symbolon_server::clock::{Clock, SystemClock};
-use symbolon_server::issuer;
 use symbolon_store::StoreError;
 use symbolon_store::transfer::{Class, Export, FreezeError, Import, Record, Tally, copy, tally};
 use symbolon_store_cluster::ClusterOptions;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use symbolon_app::clock::{Clock, SystemClock};
 use symbolon_protocol::time::Timestamp;
-use symbolon_server::clock::{Clock, SystemClock};
 use symbolon_store::transfer::Class;
 
 /// How often a class that takes long is told of.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::json;
+use symbolon_app::clock::SystemClock;
 use symbolon_config::Config;
-use symbolon_server::clock::SystemClock;
 use symbolon_store::Store;
 use symbolon_store::transfer::{Export, Freeze};
 use symbolon_store_cluster::transfer::ClusterExport;

@@ -49,7 +49,7 @@ const WELL_KNOWN: [&str; 2] =
     ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];
 
 /// `host[:port]` of an issuer's URL, as a Host header gives it, and its path without a slash at the end.
-pub(crate) fn host_and_prefix(url: &str) -> (String, String) {
+pub fn host_and_prefix(url: &str) -> (String, String) {
     let Ok(parsed) = Url::parse(url) else { return (String::new(), String::new()) };
     let host = parsed.host_str().unwrap_or_default();
     let host = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -58,7 +58,7 @@ pub(crate) fn host_and_prefix(url: &str) -> (String, String) {
 
 /// Whether two issuers are one place. Requests are told apart by host and path, so they must differ in more than their
 /// scheme.
-pub(crate) fn is_same_place(one: &str, other: &str) -> bool {
+pub fn is_same_place(one: &str, other: &str) -> bool {
     let ((host, one), (other_host, other)) = (host_and_prefix(one), host_and_prefix(other));
     host == other_host && one.eq_ignore_ascii_case(&other)
 }

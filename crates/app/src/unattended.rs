@@ -14,24 +14,21 @@ use tokio::sync::watch;
 
 /// What goes on without its caller.
 #[derive(Debug)]
-pub(crate) struct Unattended(watch::Sender<()>);
+pub struct Unattended(watch::Sender<()>);
 
 impl Unattended {
     /// Nothing yet.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self(watch::Sender::new(()))
     }
 
     /// `work`, which ends even where whoever waits for it does not. What was never polled has begun nothing and goes.
-    pub(crate) fn carry<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Carried<T> {
+    pub fn carry<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Carried<T> {
         Carried { work: Some(Box::pin(work)), begun: false, unattended: self.0.clone() }
     }
 
     /// Returns when nothing is left.
-    pub(crate) async fn settled(&self) {
+    pub async fn settled(&self) {
         self.0.closed().await;
     }
 }
@@ -43,7 +40,7 @@ impl Default for Unattended {
 }
 
 /// Work that is carried on when it is dropped.
-pub(crate) struct Carried<T: Send + 'static> {
+pub struct Carried<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     begun: bool,
     unattended: watch::Sender<()>,

@@ -11,27 +11,28 @@ const CAPACITY: usize = 256;
 
 /// Changes that wait to be followed.
 #[derive(Default)]
-pub(crate) struct Waiting {
-    pub(crate) changes: Vec<Changed>,
+pub struct Waiting {
+    /// What changed since it was last asked.
+    pub changes: Vec<Changed>,
     /// Those who wait until these changes are followed.
-    pub(crate) told: Vec<oneshot::Sender<()>>,
+    pub told: Vec<oneshot::Sender<()>>,
 }
 
 /// Changes on their way.
 #[derive(Default)]
-pub(crate) struct Changes {
+pub struct Changes {
     waiting: Mutex<Waiting>,
     came: Notify,
 }
 
 impl Changes {
     /// Resolves when a change has come.
-    pub(crate) async fn came(&self) {
+    pub async fn came(&self) {
         self.came.notified().await;
     }
 
     /// Takes all that wait.
-    pub(crate) fn take(&self) -> Waiting {
+    pub fn take(&self) -> Waiting {
         std::mem::take(&mut *self.waiting.lock())
     }
 
@@ -55,7 +56,7 @@ impl Changes {
 }
 
 /// A listener that never waits, and where its changes come out.
-pub(crate) fn channel() -> (Listener, Arc<Changes>) {
+pub fn channel() -> (Listener, Arc<Changes>) {
     let changes = Arc::new(Changes::default());
     let filled = Arc::clone(&changes);
     let listener = move |changed: &Changed| {

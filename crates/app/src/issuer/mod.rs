@@ -10,7 +10,7 @@ mod longest_life;
 pub(crate) mod scene;
 
 pub use directory::{Directory, Located};
-pub(crate) use directory::{host_and_prefix, is_same_place};
+pub use directory::{host_and_prefix, is_same_place};
 pub use key_ring::{ActiveKey, KeyRing, KeyRingError, TokenType};
 pub use keys::{IssuerError, create, new_issuer, new_key, rewrap};
 pub use longest_life::longest_life;

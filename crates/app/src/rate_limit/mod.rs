@@ -10,7 +10,7 @@ mod login;
 mod rule;
 mod table;
 
-pub(crate) use in_flight::Held;
+pub use in_flight::Held;
 pub use login::LoginInFlight;
 pub(crate) use login::login_name;
 
@@ -230,7 +230,7 @@ impl RateLimits {
 }
 
 /// Whose address it is: one host has a whole /64 of IPv6 to choose from.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),

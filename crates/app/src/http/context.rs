@@ -221,7 +221,7 @@ fn inside(uri: &Uri, path: &str) -> Option<Uri> {
 }
 
 /// Whether an address is that of a trusted proxy.
-pub(crate) fn is_trusted(proxies: &[IpNet], address: IpAddr) -> bool {
+pub fn is_trusted(proxies: &[IpNet], address: IpAddr) -> bool {
     proxies.iter().any(|network| network.contains(&address))
 }
 

@@ -71,7 +71,7 @@ pub struct App {
     /// The admin secret's digest.
     pub admin_secret: ArcSwap<[u8; 32]>,
     /// Changes that go on though whoever asked for them went away.
-    pub(crate) unattended: Unattended,
+    pub unattended: Unattended,
     clock: Arc<dyn Clock>,
     leaving: AtomicBool,
     recovered: SetOnce<()>,
@@ -133,12 +133,12 @@ impl App {
     }
 
     /// Whether the store is recovered.
-    pub(crate) fn is_recovered(&self) -> bool {
+    pub fn is_recovered(&self) -> bool {
         self.recovered.initialized()
     }
 
     /// Resolves once it is.
-    pub(crate) async fn recovered(&self) {
+    pub async fn recovered(&self) {
         self.recovered.wait().await;
     }
 
@@ -148,12 +148,12 @@ impl App {
     }
 
     /// Whether the server will stop soon.
-    pub(crate) fn is_leaving(&self) -> bool {
+    pub fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Relaxed)
     }
 
     /// What changed in the store, from the first call on, and is to be [followed](Self::follow).
-    pub(crate) fn changes(&self) -> &Arc<Changes> {
+    pub fn changes(&self) -> &Arc<Changes> {
         self.changes.get_or_init(|| {
             let (listener, changes) = changes::channel();
             self.store.on_change(listener);

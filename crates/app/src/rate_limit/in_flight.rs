@@ -48,7 +48,7 @@ impl InFlight {
 
 /// One that is in flight.
 #[must_use = "it counts until it is dropped"]
-pub(crate) struct Held {
+pub struct Held {
     table: Arc<InFlight>,
     key: u64,
 }

@@ -13,7 +13,7 @@ mod response;
 
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use context::forwarded_for;
-pub(crate) use context::is_trusted;
+pub use context::is_trusted;
 pub use context::{Context, IssuerService};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use cookie::session_of;

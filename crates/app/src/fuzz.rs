@@ -11,8 +11,6 @@ use crate::http::{cookies, forwarded_for, host, prefers_html, session_of};
 use crate::issuer::scene;
 use symbolon_config::Config;
 
-pub use crate::admin::fuzz::{issuer_fields, ndjson, settings, user_fields};
-
 /// The session cookie's name on plain http.
 const COOKIE: &str = "symbolon_session";
 

@@ -14,7 +14,7 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`Limited`]: the address has as many as it may.
-    pub(crate) fn begin_connection(&self, address: IpAddr) -> Result<Option<Held>, Limited> {
+    pub fn begin_connection(&self, address: IpAddr) -> Result<Option<Held>, Limited> {
         let Some(most) = self.rules.connections.get() else { return Ok(None) };
         self.connections.begin(self.hashing.hash_one(network(address)), most).map(Some).ok_or(LIMITED)
     }
@@ -23,7 +23,7 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`Limited`]: as many of this address are in flight as may be.
-    pub(crate) fn begin_forwarded(&self, address: IpAddr) -> Result<Option<Held>, Limited> {
+    pub fn begin_forwarded(&self, address: IpAddr) -> Result<Option<Held>, Limited> {
         let Some(most) = self.rules.connections.get() else { return Ok(None) };
         self.forwarded.begin(self.hashing.hash_one(network(address)), most).map(Some).ok_or(LIMITED)
     }

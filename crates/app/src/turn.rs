@@ -7,7 +7,7 @@ use std::task::Poll;
 ///
 /// Not tokio's `yield_now`, which asks the driver for more first: measured, that gains nothing here, and costs a
 /// system call where there is nothing to wait for.
-pub(crate) async fn turn() {
+pub async fn turn() {
     let mut over = false;
     poll_fn(|context| {
         if over {

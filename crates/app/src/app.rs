@@ -10,6 +10,7 @@ use symbolon_crypto::seal::MasterKey;
 use symbolon_crypto::signer::Signer;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::key;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::{Changed, Created};
 use symbolon_store::{Durable, Store, StoreError};
@@ -219,30 +220,22 @@ impl App {
         }
     }
 
-    /// Creates an issuer with a first key and the configuration's initial settings. The directory is not reloaded.
+    /// Creates an issuer with its first keys and the configuration's initial settings. The directory is not reloaded.
     ///
     /// # Errors
     /// [`IssuerError`].
     pub async fn create_issuer(&self, id: IssuerId, url: &str) -> Result<Created, IssuerError> {
         let settings = self.config.load().initial.clone();
-        let record = issuer::new_issuer(id, url, &self.master.load(), self.now(), &*self.random)?;
-        let key = self.new_key(&record.id, settings.signing_algorithm).await?;
-        issuer::create(&*self.store, record, settings, key).await
-    }
-
-    /// Makes an active signing key on a thread that may block.
-    ///
-    /// # Errors
-    /// [`IssuerError::Crypto`].
-    pub async fn new_key(
-        &self,
-        id: &IssuerId,
-        algorithm: symbolon_crypto::algorithm::Algorithm,
-    ) -> Result<symbolon_protocol::key::KeyRecord, IssuerError> {
-        let (id, master, now) = (id.clone(), self.master.load_full(), self.now());
-        let state = symbolon_protocol::key::KeyState::Active;
-        let made = tokio::task::spawn_blocking(move || issuer::new_key(&id, algorithm, state, &master, now));
-        made.await.map_err(|error| IssuerError::Crypto(error.to_string()))?
+        let (master, now) = (self.master.load_full(), self.now());
+        let record = issuer::new_issuer(id, url, &master, now, &*self.random)?;
+        let (id, of_keys) = (record.id.clone(), settings.clone());
+        // RSA keys take their time.
+        let made = tokio::task::spawn_blocking(move || {
+            let mut maker = |algorithm| issuer::new_key(&id, algorithm, &master, now);
+            key::initial(&of_keys, now, &mut maker)
+        });
+        let keys = made.await.map_err(|error| IssuerError::Crypto(error.to_string()))??;
+        issuer::create(&*self.store, record, settings, &keys).await
     }
 
     /// Brings memory in line with a change in the store. When it returns, memory is at least as new as the store was

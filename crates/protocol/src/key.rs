@@ -9,6 +9,13 @@ use crate::id::Kid;
 use crate::settings::IssuerSettings;
 use crate::time::{KEPT_AFTER_END, Timestamp};
 
+/// For how long anybody may keep an answer of the key set (`Cache-Control: max-age`).
+pub const JWKS_MAX_AGE: Duration = Duration::from_secs(300);
+
+/// For how long a key is published before it signs: until every cached key set without it has ended. Half a minute more,
+/// because `created_at` is read before the key is made, stored and followed by every node, and their clocks differ.
+pub const PUBLISHED_AHEAD: Duration = Duration::from_secs(JWKS_MAX_AGE.as_secs() + 30);
+
 /// Where a key is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -43,6 +50,12 @@ pub struct KeyRecord {
     pub sealed: Vec<u8>,
     /// When it was made.
     pub created_at: Timestamp,
+    /// When relying parties know it. None: [`PUBLISHED_AHEAD`] after it was made, or since before it signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_from: Option<Timestamp>,
+    /// When a next key takes over; none while nothing asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signs_from: Option<Timestamp>,
     /// When it became active.
     pub activated_at: Option<Timestamp>,
     /// When it stopped signing.
@@ -76,6 +89,18 @@ impl KeyRecord {
     fn activate(&mut self, now: Timestamp) {
         self.state = KeyState::Active;
         self.activated_at = Some(now);
+        self.signs_from = None;
+    }
+
+    /// Lets a next key take over as soon as relying parties know it (OpenID Connect Core 10.1.1).
+    fn promise(&mut self, now: Timestamp) {
+        let known = self.known_from.unwrap_or(self.created_at + PUBLISHED_AHEAD);
+        self.signs_from.get_or_insert(now.max(known));
+    }
+
+    /// Whether its time has come to take over from the key that signs.
+    fn is_due(&self, now: Timestamp) -> bool {
+        self.state == KeyState::Next && self.signs_from.is_some_and(|from| from <= now)
     }
 
     /// Stops signing; what it signed lives on for `longest` at most.
@@ -106,7 +131,8 @@ pub fn active(keys: &[KeyRecord], algorithm: Algorithm) -> Option<&KeyRecord> {
 }
 
 /// The keys of a new issuer: RS256, which every relying party must support (OpenID Connect Core 15.1), and the
-/// issuer's own algorithm; of each an active one and the next.
+/// issuer's own algorithm; of each an active one and the next. They may sign at once: nobody has a key set of a new
+/// issuer without them.
 ///
 /// # Errors
 /// The maker's.
@@ -119,11 +145,58 @@ pub fn initial<M: MakeKey>(
     for algorithm in [Algorithm::Rs256, settings.signing_algorithm] {
         ensure(&mut keys, algorithm, now, maker)?;
     }
+    for key in &mut keys {
+        key.known_from = Some(now);
+    }
     Ok(keys)
 }
 
-/// Completes the set for an algorithm: an active key and the next one; whether anything was missing. So an algorithm
-/// that a client asks for gets its keys on demand.
+/// Publishes a key of an algorithm that no key signs with yet; it signs from [`KeyRecord::signs_from`] on. Whether
+/// anything changed: not where a key signs already, or waits to.
+///
+/// # Errors
+/// The maker's; the set is then as it was.
+pub fn introduce<M: MakeKey>(
+    keys: &mut Vec<KeyRecord>,
+    algorithm: Algorithm,
+    now: Timestamp,
+    maker: &mut M,
+) -> Result<bool, M::Error> {
+    if active(keys, algorithm).is_some() {
+        return Ok(false);
+    }
+    if let Some(next) = keys.iter_mut().find(|key| key.is(algorithm, KeyState::Next)) {
+        let waits = next.signs_from.is_some();
+        next.promise(now);
+        return Ok(!waits);
+    }
+    let mut key = maker.make(algorithm)?;
+    key.promise(now);
+    keys.push(key);
+    Ok(true)
+}
+
+/// Makes a key of an algorithm sign at once for clients that ask for it by name: they would refuse a token of any other
+/// (OpenID Connect Core 3.1.3.7). For all others it counts from [`KeyRecord::known_from`] on. Whether anything changed.
+///
+/// # Errors
+/// The maker's; the set may then be incomplete, and is not to be stored.
+pub fn serve_by_name<M: MakeKey>(
+    keys: &mut Vec<KeyRecord>,
+    algorithm: Algorithm,
+    now: Timestamp,
+    maker: &mut M,
+) -> Result<bool, M::Error> {
+    let is_new = active(keys, algorithm).is_none();
+    let changed = ensure(keys, algorithm, now, maker)?;
+    for key in keys.iter_mut().filter(|key| is_new && key.is(algorithm, KeyState::Active)) {
+        key.known_from.get_or_insert(key.created_at + PUBLISHED_AHEAD);
+    }
+    Ok(changed)
+}
+
+/// Completes the set for an algorithm: a key that signs at once, and the next one; whether anything was missing. It is
+/// for a new issuer, and for an algorithm whose signing key was revoked; a new algorithm is [introduced](introduce).
 ///
 /// # Errors
 /// The maker's; the set may then be incomplete, and is not to be stored.
@@ -152,8 +225,9 @@ pub fn ensure<M: MakeKey>(
     Ok(changed)
 }
 
-/// Replaces the active key of an algorithm by the next one, which relying parties know already, and makes a new next
-/// one. The old one stays published for `longest`, the longest life of a token that it signed.
+/// Replaces the active key of an algorithm by the next one and makes a new next one: at once where relying parties know
+/// the next key, else from its [`KeyRecord::signs_from`] on. The old one stays published for `longest`, the longest life
+/// of a token that it signed.
 ///
 /// # Errors
 /// The maker's; the set is then not to be stored.
@@ -164,10 +238,50 @@ pub fn rotate<M: MakeKey>(
     longest: Duration,
     maker: &mut M,
 ) -> Result<(), M::Error> {
-    for key in keys.iter_mut().filter(|key| key.is(algorithm, KeyState::Active)) {
-        key.retire(now, longest);
+    match keys.iter_mut().find(|key| key.is(algorithm, KeyState::Next)) {
+        Some(next) => next.promise(now),
+        None => {
+            let mut next = maker.make(algorithm)?;
+            next.promise(now);
+            keys.push(next);
+        }
     }
-    ensure(keys, algorithm, now, maker).map(drop)
+    settle(keys, now, longest, maker)
+}
+
+/// Lets the next keys whose time has come [take over](take_over), and makes new next ones.
+///
+/// # Errors
+/// The maker's; the set is then not to be stored.
+pub fn settle<M: MakeKey>(
+    keys: &mut Vec<KeyRecord>,
+    now: Timestamp,
+    longest: Duration,
+    maker: &mut M,
+) -> Result<(), M::Error> {
+    for algorithm in take_over(keys, now, longest) {
+        ensure(keys, algorithm, now, maker)?;
+    }
+    Ok(())
+}
+
+/// Whether a next key is to take over.
+pub fn is_take_over_due(keys: &[KeyRecord], now: Timestamp) -> bool {
+    keys.iter().any(|key| key.is_due(now))
+}
+
+/// Lets the next keys whose time has come take over; the algorithms that lack a next key since. A server signs with such
+/// a key from its time on by itself: this brings the records in line.
+pub fn take_over(keys: &mut [KeyRecord], now: Timestamp, longest: Duration) -> Vec<Algorithm> {
+    let due: Vec<Algorithm> = keys.iter().filter(|key| key.is_due(now)).map(|key| key.algorithm).collect();
+    for key in keys.iter_mut() {
+        if key.state == KeyState::Active && due.contains(&key.algorithm) {
+            key.retire(now, longest);
+        } else if key.is_due(now) {
+            key.activate(key.signs_from.unwrap_or(now));
+        }
+    }
+    due
 }
 
 /// The algorithms whose active key is old enough for the schedule.
@@ -202,13 +316,20 @@ pub fn revoke<M: MakeKey>(
 ) -> Result<bool, M::Error> {
     let found = keys.iter_mut().find(|key| key.kid == *kid && key.state != KeyState::Revoked);
     let Some(key) = found else { return Ok(false) };
-    let (algorithm, signed) = (key.algorithm, matches!(key.state, KeyState::Active | KeyState::Next));
+    let (algorithm, state, waited) = (key.algorithm, key.state, key.signs_from.take().is_some());
     key.state = KeyState::Revoked;
     key.retired_at.get_or_insert(now);
     key.gone_at = Some(now + longest);
     key.reason = reason;
-    if signed {
-        ensure(keys, algorithm, now, maker)?;
+    match state {
+        // It was to take over: its successor does, as soon as relying parties know it.
+        KeyState::Next if waited => {
+            let mut next = maker.make(algorithm)?;
+            next.promise(now);
+            keys.push(next);
+        }
+        KeyState::Next | KeyState::Active => ensure(keys, algorithm, now, maker).map(drop)?,
+        KeyState::Retiring | KeyState::Revoked => {}
     }
     Ok(true)
 }

@@ -68,6 +68,9 @@ pub struct IssuerSettings {
     pub audience_is_issuer: bool,
     /// Algorithm for tokens of clients that name none.
     pub signing_algorithm: Algorithm,
+    /// What signs until relying parties know a key of `signing_algorithm`. Nobody sets it: it follows from changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signing_algorithm_before: Option<Algorithm>,
     /// Days after which an active signing key is replaced; 0 turns the schedule off.
     pub key_rotation_days: u32,
     /// Whether token exchange is on (RFC 8693).
@@ -157,6 +160,7 @@ impl Default for IssuerSettings {
             require_pkce: true,
             audience_is_issuer: false,
             signing_algorithm: Algorithm::Rs256,
+            signing_algorithm_before: None,
             key_rotation_days: 90,
             token_exchange: true,
             token_exchange_subject_token_types: SubjectTokenTypes::default(),

@@ -13,7 +13,6 @@ pub mod token_exchange;
 
 use std::sync::Arc;
 
-use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::random::Random;
 
 use crate::client::Client;
@@ -43,16 +42,6 @@ impl Context<'_> {
     /// The lifetimes that hold for the client.
     pub fn lifetimes(&self) -> Lifetimes {
         self.settings.lifetimes_for(&self.client.settings)
-    }
-
-    /// What signs the client's access tokens.
-    pub fn access_token_algorithm(&self) -> Algorithm {
-        self.client.access_token_signed_response_alg.unwrap_or(self.settings.signing_algorithm)
-    }
-
-    /// What signs the client's ID tokens (OpenID Connect Registration 2).
-    pub fn id_token_algorithm(&self) -> Algorithm {
-        self.client.id_token_signed_response_alg.unwrap_or(self.settings.signing_algorithm)
     }
 }
 

@@ -11,6 +11,7 @@ use symbolon_crypto::key::{KeyError, SigningKey, VerifyingKey};
 use symbolon_crypto::seal::{MasterKey, SealError};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::key::{KeyRecord, KeyState};
+use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 
 /// What a token says it is (`typ`, RFC 8725 3.11).
@@ -46,6 +47,14 @@ impl ActiveKey {
     }
 }
 
+/// A key that signs from a time on.
+struct Signer {
+    algorithm: Algorithm,
+    /// When relying parties know it.
+    from: Timestamp,
+    key: Arc<ActiveKey>,
+}
+
 /// Why a stored key cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
@@ -61,7 +70,7 @@ pub enum KeyRingError {
 pub struct KeyRing {
     records: Vec<KeyRecord>,
     // A handful of each: looking through a list costs less than hashing a name.
-    active: Vec<(Algorithm, Arc<ActiveKey>)>,
+    signers: Vec<Signer>,
     verifying: Vec<(SmolStr, VerifyingKey)>,
     jwks: Bytes,
 }
@@ -91,17 +100,19 @@ impl KeyRing {
                 continue;
             }
             let kid = record.kid.as_str();
-            let known = old.signing(record.algorithm).filter(|active| active.key.kid() == kid);
+            let known = old.signers.iter().find(|signer| signer.key.key.kid() == kid);
             let key = match known {
-                Some(active) => Arc::clone(active),
+                Some(signer) => Arc::clone(&signer.key),
                 None => Arc::new(ActiveKey::new(unseal(issuer, record, master)?)),
             };
             published.push(key.key.public().jwk().clone());
             ring.verifying.push((SmolStr::new(kid), key.key.public().clone()));
-            if record.state == KeyState::Active {
-                ring.active.retain(|(algorithm, _)| *algorithm != record.algorithm);
-                ring.active.push((record.algorithm, key));
-            }
+            let from = match record.state {
+                KeyState::Active => Some(record.known_from.unwrap_or(Timestamp::EPOCH)),
+                KeyState::Next => record.signs_from,
+                KeyState::Retiring | KeyState::Revoked => None,
+            };
+            ring.signers.extend(from.map(|from| Signer { algorithm: record.algorithm, from, key }));
         }
         ring.jwks = serde_json::to_vec(&JwkSet::new(published)).unwrap_or_default().into();
         ring.records = records;
@@ -120,9 +131,36 @@ impl KeyRing {
             .any(|record| self.verifying(record.kid.as_str()).is_some() && !record.verifies_at(now))
     }
 
-    /// The key that signs with an algorithm.
-    pub fn signing(&self, algorithm: Algorithm) -> Option<&Arc<ActiveKey>> {
-        self.active.iter().find(|(own, _)| *own == algorithm).map(|(_, key)| key)
+    /// What signs for clients that name no algorithm: the issuer's `signing_algorithm`, or the one before it until
+    /// relying parties know a key of the new one.
+    pub fn algorithm(&self, settings: &IssuerSettings, now: Timestamp) -> Algorithm {
+        let wanted = settings.signing_algorithm;
+        match settings.signing_algorithm_before {
+            Some(before) if self.known(wanted, now).is_none() && self.known(before, now).is_some() => before,
+            _ => wanted,
+        }
+    }
+
+    /// The key that signs with an algorithm and that relying parties know.
+    pub fn known(&self, algorithm: Algorithm, now: Timestamp) -> Option<&Arc<ActiveKey>> {
+        let known = self.signers.iter().filter(|signer| signer.algorithm == algorithm && signer.from <= now);
+        known.max_by_key(|signer| signer.from).map(|signer| &signer.key)
+    }
+
+    /// The key that signs with an algorithm: one that relying parties know, or the first one of its algorithm, for
+    /// clients that ask for it by name.
+    pub fn signing(&self, algorithm: Algorithm, now: Timestamp) -> Option<&Arc<ActiveKey>> {
+        self.known(algorithm, now).or_else(|| {
+            self.signers.iter().find(|signer| signer.algorithm == algorithm).map(|signer| &signer.key)
+        })
+    }
+
+    /// When relying parties know a key of an algorithm, where that is to come.
+    pub fn signs_from(&self, algorithm: Algorithm, now: Timestamp) -> Option<Timestamp> {
+        if self.known(algorithm, now).is_some() {
+            return None;
+        }
+        self.signers.iter().find(|signer| signer.algorithm == algorithm).map(|signer| signer.from)
     }
 
     /// The key of a `kid`, if it verifies.

@@ -75,14 +75,13 @@ pub fn new_issuer(
     Ok(Issuer { id, url: url.to_owned(), sealed_secret, created_at: now })
 }
 
-/// A record for a new signing key. CPU-bound for RSA: call it where blocking is allowed.
+/// A record for a new signing key, the next one. CPU-bound for RSA: call it where blocking is allowed.
 ///
 /// # Errors
 /// [`IssuerError::Crypto`] if the key cannot be made or sealed.
 pub fn new_key(
     issuer: &IssuerId,
     algorithm: Algorithm,
-    state: KeyState,
     master: &MasterKey,
     now: Timestamp,
 ) -> Result<KeyRecord, IssuerError> {
@@ -92,17 +91,19 @@ pub fn new_key(
     Ok(KeyRecord {
         kid: Kid::trusted(key.kid()),
         algorithm,
-        state,
+        state: KeyState::Next,
         sealed,
         created_at: now,
-        activated_at: (state == KeyState::Active).then_some(now),
+        known_from: None,
+        signs_from: None,
+        activated_at: None,
         retired_at: None,
         gone_at: None,
         reason: None,
     })
 }
 
-/// Creates an issuer with settings and its first signing key.
+/// Creates an issuer with settings and its first signing keys.
 ///
 /// # Errors
 /// [`IssuerError`].
@@ -110,12 +111,12 @@ pub async fn create(
     store: &dyn Store,
     issuer: Issuer,
     settings: IssuerSettings,
-    first_key: KeyRecord,
+    first_keys: &[KeyRecord],
 ) -> Result<Created, IssuerError> {
     let id = issuer.id.clone();
     let created = store.create_issuer(issuer, settings).await?;
     if created == Created::Created {
-        match store.put_keys(&id, &[], &[first_key]).await {
+        match store.put_keys(&id, &[], first_keys).await {
             // Another node saw the issuer without keys, and made them.
             Ok(()) | Err(StoreError::Conflict) => {}
             Err(error) => return Err(error.into()),

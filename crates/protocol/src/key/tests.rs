@@ -19,6 +19,8 @@ fn maker() -> impl FnMut(Algorithm) -> Result<KeyRecord, &'static str> {
             state: KeyState::Next,
             sealed: Vec::new(),
             created_at: Timestamp::EPOCH,
+            known_from: None,
+            signs_from: None,
             activated_at: None,
             retired_at: None,
             gone_at: None,
@@ -47,15 +49,72 @@ fn a_new_issuer_has_rs256_and_its_own_algorithm() {
     assert_eq!(active(&keys, Algorithm::EdDsa).unwrap().kid.as_str(), "k3");
 }
 
+/// The time at which relying parties know a key that was made at the epoch.
+const KNOWN: Timestamp = Timestamp::from_millis(PUBLISHED_AHEAD.as_millis() as u64);
+const MOMENT: Duration = Duration::from_millis(1);
+
 #[test]
-fn keys_of_an_algorithm_come_on_demand_and_once() {
+fn a_new_algorithm_is_published_before_it_signs() {
     let mut make = maker();
     let mut keys = initial(&IssuerSettings::default(), day(0), &mut make).unwrap();
+    assert_eq!(introduce(&mut keys, Algorithm::Es256, day(0), &mut make), Ok(true));
+    assert_eq!(states(&keys)[2..], [("k3", Next)]);
+    assert_eq!(keys[2].signs_from, Some(KNOWN));
+    assert!(published(&keys, day(0)).any(|key| key.kid.as_str() == "k3"));
     assert!(active(&keys, Algorithm::Es256).is_none());
-    assert_eq!(ensure(&mut keys, Algorithm::Es256, day(0), &mut make), Ok(true));
-    assert!(active(&keys, Algorithm::Es256).is_some());
-    assert_eq!(ensure(&mut keys, Algorithm::Es256, day(0), &mut make), Ok(false));
-    assert_eq!(keys.len(), 4);
+    assert_eq!(introduce(&mut keys, Algorithm::Es256, day(0), &mut make), Ok(false), "once");
+    assert!(!is_take_over_due(&keys, KNOWN - MOMENT));
+    settle(&mut keys, KNOWN, DAY, &mut make).unwrap();
+    assert_eq!(states(&keys)[2..], [("k3", Active), ("k4", Next)]);
+    assert_eq!((keys[2].activated_at, keys[2].signs_from), (Some(KNOWN), None));
+    assert_eq!(introduce(&mut keys, Algorithm::Es256, KNOWN, &mut make), Ok(false));
+}
+
+#[test]
+fn an_algorithm_that_a_client_names_signs_for_it_at_once() {
+    let mut make = maker();
+    let mut keys = initial(&IssuerSettings::default(), day(0), &mut make).unwrap();
+    assert_eq!(serve_by_name(&mut keys, Algorithm::Es256, day(0), &mut make), Ok(true));
+    assert_eq!(states(&keys)[2..], [("k3", Active), ("k4", Next)]);
+    assert_eq!(keys[2].known_from, Some(KNOWN), "for others it counts later");
+    assert_eq!(serve_by_name(&mut keys, Algorithm::Es256, day(0), &mut make), Ok(false), "once");
+    assert_eq!(serve_by_name(&mut keys, Algorithm::Rs256, day(0), &mut make), Ok(false));
+    assert_eq!(keys[0].known_from, Some(day(0)));
+    // One that waits to sign for all does so for that client now.
+    introduce(&mut keys, Algorithm::EdDsa, day(0), &mut make).unwrap();
+    assert_eq!(serve_by_name(&mut keys, Algorithm::EdDsa, day(0), &mut make), Ok(true));
+    assert_eq!(states(&keys)[4..], [("k5", Active), ("k6", Next)]);
+    assert_eq!((keys[4].known_from, keys[4].signs_from), (Some(KNOWN), None));
+}
+
+#[test]
+fn a_rotation_waits_until_the_next_key_is_known() {
+    let mut make = maker();
+    let mut keys = initial(&IssuerSettings::default(), day(0), &mut make).unwrap();
+    // Nobody has a key set of a new issuer that lacks its first keys.
+    rotate(&mut keys, Algorithm::Rs256, day(0), DAY, &mut make).unwrap();
+    assert_eq!(states(&keys), [("k1", Retiring), ("k2", Active), ("k3", Next)]);
+
+    rotate(&mut keys, Algorithm::Rs256, day(0) + MOMENT, DAY, &mut make).unwrap();
+    rotate(&mut keys, Algorithm::Rs256, day(0) + MOMENT, DAY, &mut make).unwrap();
+    assert_eq!(states(&keys), [("k1", Retiring), ("k2", Active), ("k3", Next)]);
+    assert_eq!(keys[2].signs_from, Some(KNOWN));
+    settle(&mut keys, KNOWN - MOMENT, DAY, &mut make).unwrap();
+    assert_eq!(states(&keys)[1..], [("k2", Active), ("k3", Next)]);
+    // However late somebody looks, it signs from the time that was said.
+    settle(&mut keys, day(1), DAY, &mut make).unwrap();
+    assert_eq!(states(&keys)[1..], [("k2", Retiring), ("k3", Active), ("k4", Next)]);
+    assert_eq!((keys[2].activated_at, keys[1].gone_at), (Some(KNOWN), Some(day(2))));
+}
+
+#[test]
+fn the_successor_of_a_revoked_key_that_was_to_sign_waits_too() {
+    let mut make = maker();
+    let mut keys = initial(&IssuerSettings::default(), day(0), &mut make).unwrap();
+    introduce(&mut keys, Algorithm::Es256, day(0), &mut make).unwrap();
+    revoke(&mut keys, &Kid::trusted("k3"), None, day(0), DAY, &mut make).unwrap();
+    assert_eq!(states(&keys)[2..], [("k3", Revoked), ("k4", Next)]);
+    assert_eq!((keys[2].signs_from, keys[3].signs_from), (None, Some(KNOWN)));
 }
 
 #[test]
@@ -80,7 +139,8 @@ fn the_schedule_looks_at_active_keys_alone() {
     let mut settings = IssuerSettings::default();
     let mut make = maker();
     let mut keys = initial(&settings, day(0), &mut make).unwrap();
-    ensure(&mut keys, Algorithm::Es256, day(50), &mut make).unwrap();
+    introduce(&mut keys, Algorithm::Es256, day(50), &mut make).unwrap();
+    settle(&mut keys, day(50), DAY, &mut make).unwrap();
     let due = |settings: &IssuerSettings, n| rotation_due(&keys, settings, day(n)).collect::<Vec<_>>();
     assert_eq!(due(&settings, 89), []);
     assert_eq!(due(&settings, 90), [Algorithm::Rs256]);

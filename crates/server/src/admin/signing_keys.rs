@@ -6,6 +6,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::Kid;
 use symbolon_protocol::key::{self, KeyRecord, KeyState};
+use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::Changed;
 
@@ -35,7 +36,7 @@ pub(super) fn operations() -> Vec<Operation> {
             Method::POST,
             "/signing-keys/rotate",
             "RotateKey",
-            "Replaces the active key by the next one; the old one still verifies",
+            "Replaces the active key by the next one, from its `signs_from` on; the old one still verifies",
             rotate,
         )
         .answers(200, keys()),
@@ -64,6 +65,7 @@ fn view(key: &KeyRecord) -> Value {
         "algorithm": key.algorithm,
         "state": key.state,
         "created_at": key.created_at,
+        "signs_from": key.signs_from.or(key.activated_at),
         "activated_at": key.activated_at,
         "retired_at": key.retired_at,
         "gone_at": key.gone_at,
@@ -71,8 +73,17 @@ fn view(key: &KeyRecord) -> Value {
     })
 }
 
+/// The keys as they are now: one whose time to sign has come does, whether its record says so yet or not.
+async fn current(call: &Call) -> Result<Vec<KeyRecord>, AdminError> {
+    let mut keys = call.app.store.keys(call.id()).await?;
+    if key::is_take_over_due(&keys, call.now()) {
+        key::take_over(&mut keys, call.now(), ending::longest(call).await?);
+    }
+    Ok(keys)
+}
+
 async fn listed(call: &Call) -> Answer {
-    let keys = call.app.store.keys(call.id()).await?;
+    let keys = current(call).await?;
     Ok(ok(&json!({ "keys": keys.iter().map(view).collect::<Vec<_>>() })))
 }
 
@@ -81,8 +92,8 @@ async fn list(call: Call) -> Answer {
 }
 
 async fn status(call: Call) -> Answer {
-    let keys = call.app.store.keys(call.id()).await?;
-    let settings = call.issuer.settings.load_full();
+    let keys = current(&call).await?;
+    let (settings, ring) = (call.issuer.settings.load_full(), call.issuer.keys.load_full());
     let due: Vec<Algorithm> = key::rotation_due(&keys, &settings, call.now()).collect();
     let interval = u64::from(settings.key_rotation_days) * 86_400_000;
     let of = |active: &KeyRecord| {
@@ -92,13 +103,20 @@ async fn status(call: Call) -> Answer {
             "algorithm": active.algorithm,
             "active": active.kid,
             "next": next.map(|key| &key.kid),
+            "next_signs_from": next.and_then(|key| key.signs_from),
             "activated_at": since,
             "rotates_at": (interval > 0).then(|| since.millis().saturating_add(interval)),
             "rotation_due": due.contains(&active.algorithm),
         })
     };
     let algorithms: Vec<Value> = keys.iter().filter(|key| key.state == KeyState::Active).map(of).collect();
-    Ok(ok(&json!({ "default_algorithm": settings.signing_algorithm, "algorithms": algorithms })))
+    let default = settings.signing_algorithm;
+    Ok(ok(&json!({
+        "default_algorithm": default,
+        "signs_with": ring.algorithm(&settings, call.now()),
+        "signs_from": ring.signs_from(default, call.now()),
+        "algorithms": algorithms,
+    })))
 }
 
 /// Makes keys of the call's issuer.
@@ -115,8 +133,15 @@ where
         let seen = call.app.store.keys(call.id()).await?;
         let (mut keys, rule) = (seen.clone(), rule.clone());
         let (id, master, now) = (call.id().clone(), call.app.master.load_full(), call.now());
+        let longest = match key::is_take_over_due(&keys, now) {
+            true => Some(ending::longest(call).await?),
+            false => None,
+        };
         let decided = tokio::task::spawn_blocking(move || {
-            let mut make = |algorithm| issuer::new_key(&id, algorithm, KeyState::Next, &master, now);
+            let mut make = |algorithm| issuer::new_key(&id, algorithm, &master, now);
+            if let Some(longest) = longest {
+                key::settle(&mut keys, now, longest, &mut make)?;
+            }
             rule(&mut keys, &mut make).map(|value| (value, keys))
         });
         let (value, keys) = decided.await.map_err(AdminError::internal)??;
@@ -135,23 +160,46 @@ where
     Err(StoreError::Conflict.into())
 }
 
-/// Makes sure that the issuer signs with these algorithms.
+/// Makes sure that the issuer signs with these algorithms for clients that name them.
 ///
 /// # Errors
 /// The store's, or no key could be made.
 pub(super) async fn ensure(
     call: &Call,
-    wanted: impl Iterator<Item = Algorithm> + Send,
+    named: impl Iterator<Item = Algorithm> + Send,
 ) -> Result<(), AdminError> {
-    let ring = call.issuer.keys.load_full();
-    let missing: Vec<Algorithm> = wanted.filter(|algorithm| ring.signing(*algorithm).is_none()).collect();
+    let (ring, now) = (call.issuer.keys.load_full(), call.now());
+    let signs =
+        |algorithm| key::active(ring.records(), algorithm).is_some() || ring.known(algorithm, now).is_some();
+    let missing: Vec<Algorithm> = named.filter(|algorithm| !signs(*algorithm)).collect();
+    make(call, missing, |keys, algorithm, now, mut maker| {
+        key::serve_by_name(keys, algorithm, now, &mut maker)
+    })
+    .await
+}
+
+/// Makes sure that there is a key of an algorithm which signs, or will as soon as relying parties know it.
+///
+/// # Errors
+/// The store's, or no key could be made.
+pub(super) async fn introduce(call: &Call, algorithm: Algorithm) -> Result<(), AdminError> {
+    let missing = call.issuer.keys.load().signing(algorithm, call.now()).is_none();
+    let missing = missing.then_some(algorithm).into_iter().collect();
+    make(call, missing, |keys, algorithm, now, mut maker| key::introduce(keys, algorithm, now, &mut maker))
+        .await
+}
+
+/// One of the rules of [`key`] that make keys of an algorithm.
+type MakingRule = fn(&mut Vec<KeyRecord>, Algorithm, Timestamp, &mut Maker<'_>) -> Result<bool, IssuerError>;
+
+async fn make(call: &Call, missing: Vec<Algorithm>, rule: MakingRule) -> Result<(), AdminError> {
     if missing.is_empty() {
         return Ok(());
     }
     let (now, algorithms) = (call.now(), missing.clone());
-    change(call, move |keys, mut maker| {
+    change(call, move |keys, maker| {
         for algorithm in &algorithms {
-            key::ensure(keys, *algorithm, now, &mut maker)?;
+            rule(keys, *algorithm, now, maker)?;
         }
         Ok(())
     })
@@ -165,8 +213,9 @@ pub(super) async fn ensure(
 
 async fn rotate(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.optional_fields().await?;
-    let algorithm = asked_for(&call, fields.take("algorithm")?);
+    let named: Option<Algorithm> = fields.take("algorithm")?;
     fields.finish()?;
+    let algorithm = named.unwrap_or_else(|| call.issuer.settings.load().signing_algorithm);
     let (now, longest) = (call.now(), ending::longest(&call).await?);
     change(&call, move |keys, mut maker| {
         key::rotate(keys, algorithm, now, longest, &mut maker)?;
@@ -179,11 +228,6 @@ async fn rotate(call: Call, payload: Payload) -> Answer {
         Concerns { detail: json!({ "algorithm": algorithm }), ..Concerns::default() },
     );
     listed(&call).await
-}
-
-/// The algorithm that is meant: the issuer's own where none is named.
-fn asked_for(call: &Call, named: Option<Algorithm>) -> Algorithm {
-    named.unwrap_or_else(|| call.issuer.settings.load().signing_algorithm)
 }
 
 /// Why a key is revoked, for the record.
@@ -199,8 +243,9 @@ async fn emergency_rotate(call: Call, payload: Payload) -> Answer {
     let kid = match named {
         Some(kid) => kid,
         None => {
-            let keys = call.app.store.keys(call.id()).await?;
-            let active = key::active(&keys, asked_for(&call, algorithm)).map(|key| key.kid.clone());
+            let keys = current(&call).await?;
+            let signs = || call.issuer.keys.load().algorithm(&call.issuer.settings.load(), call.now());
+            let active = key::active(&keys, algorithm.unwrap_or_else(signs)).map(|key| key.kid.clone());
             active.ok_or_else(|| AdminError::not_found("no key of this algorithm is active"))?
         }
     };

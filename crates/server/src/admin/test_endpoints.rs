@@ -103,8 +103,9 @@ async fn signing_key(call: Call) -> Answer {
     allowed(&call)?;
     signing_keys::ensure(&call, std::iter::once(Algorithm::Rs256)).await?;
     let ring = call.issuer.keys.load_full();
-    let active =
-        ring.signing(Algorithm::Rs256).ok_or_else(|| AdminError::internal("no RS256 key is active"))?;
+    let active = ring
+        .signing(Algorithm::Rs256, call.now())
+        .ok_or_else(|| AdminError::internal("no RS256 key is active"))?;
     let pem = active.key.to_pkcs8_pem().map_err(AdminError::internal)?;
     let public: Value = json!(active.key.public().jwk());
     Ok(ok(&json!({ "kid": active.key.kid(), "privatePEM": pem.expose(), "publicJWK": public })))

@@ -3,13 +3,15 @@
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
+use symbolon_protocol::key::JWKS_MAX_AGE;
 
 use symbolon_app::http::{Call, Failure, json};
 
-/// Documents are the same for everybody and change rarely: an hour, and five minutes for keys, so that a rotation,
-/// which publishes a key long before it signs, is seen in time.
+/// Documents are the same for everybody and change rarely: an hour, and five minutes for keys. A key signs only when
+/// every cached set without it has ended ([`symbolon_protocol::key::PUBLISHED_AHEAD`]).
 const DOCUMENT_CACHE: HeaderValue = HeaderValue::from_static("public, max-age=3600");
 const KEYS_CACHE: HeaderValue = HeaderValue::from_static("public, max-age=300");
+const _: () = assert!(JWKS_MAX_AGE.as_secs() == 300, "KEYS_CACHE says it");
 
 /// The metadata document.
 ///

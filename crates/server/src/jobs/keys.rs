@@ -15,16 +15,17 @@ use symbolon_app::app::App;
 use symbolon_app::audit::AuditEntry;
 use symbolon_app::issuer::{self, IssuerError, IssuerState, longest_life};
 
-/// For how long relying parties see a key before the schedule lets it sign: their caches must know it by then.
-const PUBLISHED_AHEAD: Duration = Duration::from_secs(3_600);
-
 /// What there is to do for a key set.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Algorithms whose active key gives way to the next one.
+    /// Whether next keys are to take over: their time has come.
+    pub(super) take_over: bool,
+    /// Algorithms whose active key gives way to the next one, as soon as relying parties know that.
     pub(super) rotate: Vec<Algorithm>,
     /// Algorithms that lack an active key or a next one.
     pub(super) complete: Vec<Algorithm>,
+    /// The issuer's algorithm, where it has no key at all while others have.
+    pub(super) introduce: Option<Algorithm>,
     /// Whether there are records that nothing needs any more.
     pub(super) drop: bool,
 }
@@ -32,24 +33,27 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn make(keys: &[KeyRecord], settings: &IssuerSettings, now: Timestamp) -> Self {
         let has = |algorithm, state| keys.iter().any(|key| key.algorithm == algorithm && key.state == state);
-        let next_is_known = |algorithm: &Algorithm| {
-            keys.iter().any(|key| {
-                key.algorithm == *algorithm
-                    && key.state == KeyState::Next
-                    && now.since(key.created_at) >= PUBLISHED_AHEAD
-            })
+        let waits = |algorithm| {
+            let mut next = keys.iter().filter(|key| key.state == KeyState::Next);
+            next.any(|key| key.algorithm == algorithm && key.signs_from.is_some())
         };
-        let mut in_use = vec![settings.signing_algorithm];
+        let is_new = |algorithm| !keys.is_empty() && keys.iter().all(|key| key.algorithm != algorithm);
+        let own = settings.signing_algorithm;
+        let introduce = is_new(own).then_some(own);
+        let mut in_use: Vec<Algorithm> = introduce.is_none().then_some(own).into_iter().collect();
         for key in keys.iter().filter(|key| key.state != KeyState::Retiring) {
             if !in_use.contains(&key.algorithm) {
                 in_use.push(key.algorithm);
             }
         }
-        let complete =
-            |algorithm: &Algorithm| has(*algorithm, KeyState::Active) && has(*algorithm, KeyState::Next);
+        let complete = |algorithm: &Algorithm| {
+            has(*algorithm, KeyState::Next) && (has(*algorithm, KeyState::Active) || waits(*algorithm))
+        };
         Self {
-            rotate: key::rotation_due(keys, settings, now).filter(next_is_known).collect(),
+            take_over: key::is_take_over_due(keys, now),
+            rotate: key::rotation_due(keys, settings, now).filter(|algorithm| !waits(*algorithm)).collect(),
             complete: in_use.into_iter().filter(|algorithm| !complete(algorithm)).collect(),
+            introduce,
             drop: key::drop_gone(&mut keys.to_vec(), now),
         }
     }
@@ -66,11 +70,15 @@ impl Plan {
         longest: Duration,
         maker: &mut M,
     ) -> Result<(), M::Error> {
+        key::settle(keys, now, longest, maker)?;
         for algorithm in &self.rotate {
             key::rotate(keys, *algorithm, now, longest, maker)?;
         }
         for algorithm in &self.complete {
             key::ensure(keys, *algorithm, now, maker)?;
+        }
+        if let Some(algorithm) = self.introduce {
+            key::introduce(keys, algorithm, now, maker)?;
         }
         key::drop_gone(keys, now);
         Ok(())
@@ -106,13 +114,14 @@ async fn keep_issuer(app: &App, issuer: &IssuerState) -> Result<(), IssuerError>
     let (id, master, mut keys) = (issuer.id.clone(), app.master.load_full(), seen.clone());
     // RSA keys take their time.
     let made = tokio::task::spawn_blocking(move || {
-        let mut make = |algorithm| issuer::new_key(&id, algorithm, KeyState::Next, &master, now);
+        let mut make = |algorithm| issuer::new_key(&id, algorithm, &master, now);
         plan.carry_out(&mut keys, now, longest, &mut make).map(|()| (plan, keys))
     });
     let (plan, keys) = made.await.map_err(|error| IssuerError::Crypto(error.to_string()))??;
     app.store.put_keys(&issuer.id, &seen, &keys).await?;
     app.follow(&Changed::Keys(issuer.id.clone())).await?;
-    for (event, algorithms) in [(Event::KeyRotated, &plan.rotate), (Event::KeyCreated, &plan.complete)] {
+    let created: Vec<Algorithm> = plan.complete.iter().chain(&plan.introduce).copied().collect();
+    for (event, algorithms) in [(Event::KeyRotated, &plan.rotate), (Event::KeyCreated, &created)] {
         for algorithm in algorithms {
             let entry = AuditEntry::system(event, json!({ "algorithm": algorithm }));
             app.audit.record(&issuer.id, entry, now);

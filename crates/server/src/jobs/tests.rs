@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_protocol::event::AuditRecord;
 use symbolon_protocol::id::{ClientId, IssuerId, Kid};
-use symbolon_protocol::key::{KeyRecord, KeyState};
+use symbolon_protocol::key::{KeyRecord, KeyState, PUBLISHED_AHEAD};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_store::port::{AuditFilter, Changed, Page, PageRequest};
 
@@ -177,6 +177,8 @@ fn record(algorithm: Algorithm, state: KeyState, created_at: Timestamp) -> KeyRe
         state,
         sealed: Vec::new(),
         created_at,
+        known_from: None,
+        signs_from: None,
         activated_at: (state == KeyState::Active).then_some(created_at),
         retired_at: None,
         gone_at: None,
@@ -243,8 +245,28 @@ fn a_key_that_nobody_could_know_yet_does_not_sign() {
     let old = NOW - DAY * 91;
     let mut keys = vec![record(Algorithm::Rs256, KeyState::Active, old)];
     let plan = Plan::make(&keys, &settings(90), NOW);
-    assert_eq!(plan, Plan { complete: vec![Algorithm::Rs256], ..Plan::default() });
-    carried_out(&plan, &mut keys, NOW);
-    assert!(Plan::make(&keys, &settings(90), NOW + HOUR / 2).is_empty());
-    assert_eq!(Plan::make(&keys, &settings(90), NOW + HOUR).rotate, [Algorithm::Rs256]);
+    assert_eq!(plan.rotate, [Algorithm::Rs256]);
+    assert_eq!(carried_out(&plan, &mut keys, NOW), 1);
+    let states = |keys: &[KeyRecord]| keys.iter().map(|key| key.state).collect::<Vec<_>>();
+    assert_eq!(states(&keys), [KeyState::Active, KeyState::Next]);
+    let known = NOW + PUBLISHED_AHEAD;
+    assert!(Plan::make(&keys, &settings(90), known - Duration::from_millis(1)).is_empty());
+    let plan = Plan::make(&keys, &settings(90), known);
+    assert_eq!(plan, Plan { take_over: true, rotate: Vec::new(), ..Plan::default() });
+    assert_eq!(carried_out(&plan, &mut keys, known), 1);
+    assert_eq!(states(&keys), [KeyState::Retiring, KeyState::Active, KeyState::Next]);
+}
+
+#[test]
+fn an_algorithm_without_any_key_is_published_first() {
+    let mut keys =
+        [KeyState::Active, KeyState::Next].map(|state| record(Algorithm::Rs256, state, NOW)).to_vec();
+    let settings = IssuerSettings { signing_algorithm: Algorithm::Es256, ..settings(90) };
+    let plan = Plan::make(&keys, &settings, NOW);
+    assert_eq!(plan, Plan { introduce: Some(Algorithm::Es256), ..Plan::default() });
+    assert_eq!(carried_out(&plan, &mut keys, NOW), 1);
+    assert_eq!(keys[2].signs_from, Some(NOW + PUBLISHED_AHEAD));
+    assert!(Plan::make(&keys, &settings, NOW).is_empty());
+    let plan = Plan::make(&[], &settings, NOW);
+    assert_eq!(plan.complete, [Algorithm::Es256], "an issuer without keys signs at once");
 }

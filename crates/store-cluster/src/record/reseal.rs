@@ -139,6 +139,8 @@ mod tests {
             state: KeyState::Active,
             sealed: vec![by, 1],
             created_at: NOW,
+            known_from: None,
+            signs_from: None,
             activated_at: None,
             retired_at: None,
             gone_at: None,

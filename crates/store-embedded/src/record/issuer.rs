@@ -95,9 +95,12 @@ fn keys_of(rows: Vec<(String, Vec<u8>)>) -> Result<Vec<KeyRecord>, StoreError> {
     rows.into_iter().map(key).collect()
 }
 
-/// What two key sets must agree on to be the same: which keys, where each is in its life, and under which master key.
-fn states(keys: &[KeyRecord]) -> BTreeSet<(&str, u8, &[u8])> {
-    keys.iter().map(|key| (key.kid.as_str(), key.state as u8, key.sealed.as_slice())).collect()
+/// What two key sets must agree on to be the same: which keys, where each is in its life, when it takes over, and under
+/// which master key.
+fn states(keys: &[KeyRecord]) -> BTreeSet<(&str, u8, Option<Timestamp>, &[u8])> {
+    keys.iter()
+        .map(|key| (key.kid.as_str(), key.state as u8, key.signs_from, key.sealed.as_slice()))
+        .collect()
 }
 
 #[async_trait]

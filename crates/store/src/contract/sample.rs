@@ -103,6 +103,8 @@ pub fn key(kid: &str, state: KeyState, now: Timestamp) -> KeyRecord {
         state,
         sealed: vec![0, 1, 2, 255],
         created_at: now,
+        known_from: None,
+        signs_from: None,
         activated_at: Some(now),
         retired_at: None,
         gone_at: None,

@@ -15,16 +15,22 @@ use super::{CommandError, given};
 use crate::cli::{self, about_an_issuer, administration};
 use crate::process::secrets;
 
-const COLUMNS: [Column; 4] =
-    [("KID", "kid"), ("ALGORITHM", "algorithm"), ("STATE", "state"), ("REASON", "reason")];
+const COLUMNS: [Column; 5] = [
+    ("KID", "kid"),
+    ("ALGORITHM", "algorithm"),
+    ("STATE", "state"),
+    ("SIGNS FROM", "signs_from"),
+    ("REASON", "reason"),
+];
 
 pub(super) fn command() -> Command {
     let algorithm = Arg::new("algorithm")
         .long("algorithm")
         .value_name("ALGORITHM")
         .help("RS256, PS256, ES256 or EdDSA; the issuer's own where none is given");
-    let rotate =
-        Command::new("rotate").about("Sign with the next key; the old one still verifies").arg(algorithm);
+    let rotate = Command::new("rotate")
+        .about("Sign with the next key as soon as relying parties know it; the old one still verifies")
+        .arg(algorithm);
     let revoke = Command::new("revoke")
         .about("Revoke a key at once: nothing that it signed is good any more")
         .arg(cli::drawn_id("kid", "KID").help("The key, as `keys list` names it"))

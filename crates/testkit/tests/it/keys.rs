@@ -10,6 +10,8 @@ use symbolon_testkit::{Answer, Browser, RelyingParty, Signing, TestServer, Token
 const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 const DAY: Duration = Duration::from_secs(86_400);
+/// From when a key is made until it may sign: the cache time of the key set, and half a minute.
+const AHEAD: Duration = Duration::from_secs(330);
 
 fn kid(token: &str) -> String {
     decode_jwt(token).0["kid"].as_str().unwrap().to_owned()
@@ -68,6 +70,7 @@ fn a_key_is_next_then_active_then_retiring_then_gone() {
     let second = next(&server);
     assert!(published(&server, &second), "relying parties know a key before it signs");
 
+    server.clock.advance(AHEAD);
     rotate(&server);
     assert_eq!((state(&server, &first), state(&server, &second)), (json!("retiring"), json!("active")));
     let new = rp.sign_in(&browser);
@@ -77,7 +80,7 @@ fn a_key_is_next_then_active_then_retiring_then_gone() {
         assert_verifies(&server, &token.access_token, "RS256");
         assert_eq!(userinfo(&server, &token.access_token).status, 200);
     }
-    server.clock.advance(Duration::from_secs(3_599));
+    server.clock.advance(Duration::from_secs(3_599) - AHEAD);
     assert_eq!(userinfo(&server, &old.access_token).status, 200, "until its own end");
     server.clock.advance(Duration::from_secs(1));
     assert_eq!(userinfo(&server, &old.access_token).status, 401);
@@ -213,11 +216,81 @@ fn each_client_gets_the_algorithms_that_it_asked_for() {
         "client_name": "x", "redirect_uris": ["https://x.example/"], "id_token_signed_response_alg": "none",
     })));
     assert_eq!(answer.status, 400);
-    // The issuer's own default, changed while running.
-    let changed = server.admin("PATCH", "/settings", Some(json!({ "signing_algorithm": "ES256" })));
-    assert_eq!(changed.status, 200, "{changed:?}");
-    let tokens = RelyingParty::register(&server, json!({})).sign_in(&browser);
+}
+
+/// A relying party may keep the key set for five minutes: nothing that it gets meanwhile is signed by a key that the set
+/// lacks.
+#[test]
+fn a_key_signs_when_relying_parties_know_it() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let seen = jwks(&server);
+    assert_eq!(seen.len(), 2, "a new issuer has its next key at once");
+    let began = server.now().millis();
+    let ahead = u64::try_from(AHEAD.as_millis()).unwrap();
+    let changed = server.admin("PATCH", "/settings", Some(json!({ "signing_algorithm": "ES256" }))).json();
+    assert_eq!(changed["settings"]["signing_algorithm"], "ES256");
+    assert_eq!(changed["signs_from"], began + ahead);
+    let keys = server.admin("GET", "/signing-keys", None).json();
+    let es256 =
+        keys["keys"].as_array().unwrap().iter().find(|key| key["algorithm"] == "ES256").unwrap().clone();
+    assert_eq!((&es256["state"], &es256["signs_from"]), (&json!("next"), &json!(began + ahead)));
+    assert!(published(&server, es256["kid"].as_str().unwrap()));
+    let status = server.admin("GET", "/signing-keys/status", None).json();
+    assert_eq!((&status["default_algorithm"], &status["signs_with"]), (&json!("ES256"), &json!("RS256")));
+
+    server.clock.advance(AHEAD - Duration::from_millis(1));
+    let tokens = rp.sign_in(&browser);
+    for token in [&tokens.access_token, tokens.id_token.as_ref().unwrap()] {
+        assert!(seen.iter().any(|key| key["kid"] == kid(token)), "not by an unknown key");
+        assert_verifies(&server, token, "RS256");
+    }
+    // A client that names the algorithm would refuse any other.
+    let named = RelyingParty::register(&server, json!({ "id_token_signed_response_alg": "ES256" }));
+    let tokens = named.sign_in(&browser);
+    assert_verifies(&server, tokens.id_token.as_ref().unwrap(), "ES256");
+    assert_verifies(&server, &tokens.access_token, "RS256");
+
+    server.clock.advance(Duration::from_millis(1));
+    let tokens = rp.sign_in(&browser);
     assert_verifies(&server, &tokens.access_token, "ES256");
+    assert_verifies(&server, tokens.id_token.as_ref().unwrap(), "ES256");
+    let status = server.admin("GET", "/signing-keys/status", None).json();
+    assert_eq!((&status["signs_with"], &status["signs_from"]), (&json!("ES256"), &Value::Null));
+    assert_eq!(state(&server, es256["kid"].as_str().unwrap()), "active");
+}
+
+#[test]
+fn a_rotation_by_hand_waits_for_the_cache_time_and_a_revocation_does_not() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    rotate(&server);
+    let (seen, first) = (jwks(&server), kid(&rp.sign_in(&browser).access_token));
+    let keys = server.admin("POST", "/signing-keys/rotate", None).json();
+    let next = keys["keys"].as_array().unwrap().iter().find(|key| key["state"] == "next").unwrap().clone();
+    let from = next["signs_from"].as_u64().expect("it says when it will sign");
+    assert_eq!(from, server.now().millis() + u64::try_from(AHEAD.as_millis()).unwrap());
+    server.clock.advance(AHEAD - Duration::from_millis(1));
+    assert_eq!(kid(&rp.sign_in(&browser).access_token), first);
+    assert!(seen.iter().any(|key| key["kid"] == first));
+    server.clock.advance(Duration::from_millis(1));
+    assert_eq!(kid(&rp.sign_in(&browser).access_token), next["kid"]);
+    assert_eq!(
+        (state(&server, &first), state(&server, next["kid"].as_str().unwrap())),
+        (json!("retiring"), json!("active"))
+    );
+
+    // A key that leaked does not go on because its successor is young.
+    let body = json!({ "reason": "lost" });
+    for _ in 0..2 {
+        let before = kid(&rp.sign_in(&browser).access_token);
+        assert_eq!(server.admin("POST", "/signing-keys/emergency-rotate", Some(body.clone())).status, 200);
+        let after = kid(&rp.sign_in(&browser).access_token);
+        assert_ne!(after, before);
+        assert!(published(&server, &after) && !published(&server, &before));
+    }
 }
 
 #[test]

@@ -61,7 +61,8 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
         now: call.now(),
         random: &*call.app.random,
     };
-    let algorithm = context.access_token_algorithm();
+    let of_issuer = || call.issuer.keys.load().algorithm(&settings, context.now);
+    let algorithm = client.access_token_signed_response_alg.unwrap_or_else(of_issuer);
     // The token that a refresh would give, in a grant of its own.
     let family = granted::family_of(call, &client, user, scope.clone());
     let mut token = refresh_token::issue(&context, &family, scope, false).access;
@@ -75,8 +76,9 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
 
 async fn signed(call: &Call, (token, algorithm): Unsigned) -> Done {
     let ring = call.issuer.keys.load_full();
-    let active =
-        ring.signing(algorithm).ok_or_else(|| AdminError::internal("no key of the algorithm is active"))?;
+    let active = ring
+        .signing(algorithm, call.now())
+        .ok_or_else(|| AdminError::internal("no key of the algorithm is active"))?;
     let header = active.header(TokenType::AccessToken);
     let text = jws::sign_compact(&*call.app.signer, &active.key, header, &token.to_json()).await;
     let text = text.map_err(AdminError::internal)?;

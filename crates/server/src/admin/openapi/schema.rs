@@ -4,6 +4,8 @@ use serde_json::{Map, Value, json};
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::userinfo::PROFILE_CLAIMS;
 
+use super::super::operation::reference;
+
 /// An object of members, some of which are required.
 fn object(required: &[&str], members: &[(&str, Value)]) -> Value {
     let properties: Map<String, Value> =
@@ -278,6 +280,13 @@ fn settings() -> Schemas {
     ];
     vec![
         ("IssuerSettings", settings),
+        (
+            "IssuerSettingsInEffect",
+            object(
+                &["settings"],
+                &[("settings", reference("IssuerSettings")), ("signs_from", optional(&time()))],
+            ),
+        ),
         ("IntrospectionValidation", object(&["strictValidation"], &introspection)),
         ("TokenExchangeSettings", object(&[], &exchange)),
     ]
@@ -342,6 +351,7 @@ fn keys() -> Schemas {
         ("algorithm", algorithm()),
         ("state", state),
         ("created_at", time()),
+        ("signs_from", optional(&time())),
         ("activated_at", optional(&time())),
         ("retired_at", optional(&time())),
         ("gone_at", optional(&time())),
@@ -353,6 +363,7 @@ fn keys() -> Schemas {
             ("algorithm", algorithm()),
             ("active", text()),
             ("next", optional(&text())),
+            ("next_signs_from", optional(&time())),
             ("activated_at", time()),
             ("rotates_at", optional(&time())),
             ("rotation_due", flag()),
@@ -365,7 +376,12 @@ fn keys() -> Schemas {
             "SigningKeyStatus",
             object(
                 &["default_algorithm", "algorithms"],
-                &[("default_algorithm", algorithm()), ("algorithms", list(status))],
+                &[
+                    ("default_algorithm", algorithm()),
+                    ("signs_with", algorithm()),
+                    ("signs_from", optional(&time())),
+                    ("algorithms", list(status)),
+                ],
             ),
         ),
         ("RotateKey", object(&[], &[("algorithm", algorithm())])),

@@ -14,12 +14,12 @@ use symbolon_store::port::Changed;
 
 use super::call::{Call, Concerns, Payload, ok};
 use super::error::{AdminError, Answer};
-use super::operation::{Operation, wrapped};
+use super::operation::{Operation, reference};
 use super::signing_keys;
 use symbolon_app::issuer::longest_life;
 
 pub(super) fn operations() -> Vec<Operation> {
-    let settings = || wrapped("settings", "IssuerSettings");
+    let settings = || reference("IssuerSettingsInEffect");
     let mut operations = vec![
         Operation::get("/settings", "Shows the issuer's settings", show).answers(200, settings()),
         Operation::taking(
@@ -43,25 +43,26 @@ pub(super) fn operations() -> Vec<Operation> {
     operations
 }
 
-fn view(settings: &IssuerSettings) -> Value {
-    json!({ "settings": rule::document(settings) })
+fn view(call: &Call, settings: &IssuerSettings) -> Value {
+    let signs_from = call.issuer.keys.load().signs_from(settings.signing_algorithm, call.now());
+    json!({ "settings": rule::document(settings), "signs_from": signs_from })
 }
 
 async fn show(call: Call) -> Answer {
-    Ok(ok(&view(&call.app.store.settings(call.id()).await?)))
+    Ok(ok(&view(&call, &call.app.store.settings(call.id()).await?)))
 }
 
 async fn replace(call: Call, payload: Payload) -> Answer {
     let document = payload.object().await?;
     let settings =
         change(&call, |_| rule::read(rule::document(&IssuerSettings::default()), document.clone())).await?;
-    Ok(ok(&view(&settings)))
+    Ok(ok(&view(&call, &settings)))
 }
 
 async fn patch(call: Call, payload: Payload) -> Answer {
     let named = payload.object().await?;
     let settings = change(&call, |current| rule::read(rule::document(current), named.clone())).await?;
-    Ok(ok(&view(&settings)))
+    Ok(ok(&view(&call, &settings)))
 }
 
 /// Changes the settings by a rule and takes them over before it returns. Where somebody else was faster, once more on
@@ -75,7 +76,11 @@ async fn change(
 ) -> Result<IssuerSettings, AdminError> {
     for _ in 0..2 {
         let seen = call.app.store.settings(call.id()).await?;
-        let mut settings = IssuerSettings { outlived: seen.outlived, ..rule(&seen)? };
+        let mut settings = IssuerSettings {
+            outlived: seen.outlived,
+            signing_algorithm_before: seen.signing_algorithm_before,
+            ..rule(&seen)?
+        };
         rule::check(&settings)?;
         if settings == seen {
             return Ok(settings);
@@ -88,7 +93,12 @@ async fn change(
                 settings.outlive(possible, now);
             }
         }
-        signing_keys::ensure(call, std::iter::once(settings.signing_algorithm)).await?;
+        if settings.signing_algorithm != seen.signing_algorithm {
+            signing_keys::introduce(call, settings.signing_algorithm).await?;
+            let (keys, now) = (call.issuer.keys.load(), call.now());
+            let known = keys.known(settings.signing_algorithm, now).is_some();
+            settings.signing_algorithm_before = (!known).then(|| keys.algorithm(&seen, now));
+        }
         match call.app.store.put_settings(call.id(), &seen, settings.clone()).await {
             Ok(()) => {
                 call.app.follow(&Changed::Settings(call.id().clone())).await?;

@@ -21,7 +21,8 @@ const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
 
 /// The settings as JSON: those that somebody may set.
 pub(in crate::admin) fn document(settings: &IssuerSettings) -> Map<String, Value> {
-    match serde_json::to_value(IssuerSettings { outlived: None, ..settings.clone() }) {
+    let set = IssuerSettings { outlived: None, signing_algorithm_before: None, ..settings.clone() };
+    match serde_json::to_value(set) {
         Ok(Value::Object(object)) => object,
         _ => Map::new(),
     }
@@ -36,8 +37,10 @@ pub(in crate::admin) fn read(
     named: Map<String, Value>,
 ) -> Result<IssuerSettings, AdminError> {
     let defaults = document(&IssuerSettings::default());
-    if named.contains_key("outlived") {
-        return Err(AdminError::invalid("outlived is not valid: it follows from changes"));
+    if let Some(name) =
+        ["outlived", "signing_algorithm_before"].into_iter().find(|own| named.contains_key(*own))
+    {
+        return Err(AdminError::invalid(format!("{name} is not valid: it follows from changes")));
     }
     for (name, value) in named {
         let value = match (onto.get(&name), value) {

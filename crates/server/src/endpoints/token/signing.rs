@@ -34,11 +34,15 @@ pub(super) struct Signing<'a> {
 
 impl<'a> Signing<'a> {
     pub(super) fn of(context: &'a Context, rules: &token::Context<'_>) -> Self {
+        let (client, now) = (rules.client, rules.now);
+        let keys = context.issuer.keys.load();
+        let of_issuer = keys.algorithm(rules.settings, now);
         Self {
             context,
-            access_token: rules.access_token_algorithm(),
-            id_token: rules.id_token_algorithm(),
-            now: rules.now,
+            access_token: client.access_token_signed_response_alg.unwrap_or(of_issuer),
+            // OpenID Connect Registration 2.
+            id_token: client.id_token_signed_response_alg.unwrap_or(of_issuer),
+            now,
         }
     }
 
@@ -100,7 +104,7 @@ impl<'a> Signing<'a> {
     /// The key that signs with an algorithm; the signature is counted.
     fn key<'k>(&self, keys: &'k KeyRing, algorithm: Algorithm) -> Result<&'k ActiveKey, Failure> {
         let key = keys
-            .signing(algorithm)
+            .signing(algorithm, self.now)
             .ok_or_else(|| Failure::Internal(format!("no active signing key for {algorithm}")))?;
         self.context.app.signatures.increment(algorithm as usize);
         Ok(key)

@@ -81,7 +81,10 @@ impl<'a> Params<'a> {
         let repeated_name = names()
             .enumerate()
             .find(|(place, name)| !but.contains(name) && names().take(*place).any(|before| before == *name));
-        repeated_name.map_or(Ok(()), |(_, name)| Err(repeated(name)))
+        repeated_name.map_or(Ok(()), |(_, name)| {
+            // The error may end in an address or on a page of the client's: nobody is to write a text of his there.
+            Err(if NAMED.contains(&name) { repeated(name) } else { REPEATED })
+        })
     }
 
     /// Every value of a parameter that may come more than once (RFC 8693 2.1: `audience`, `resource`).
@@ -94,6 +97,45 @@ impl<'a> Params<'a> {
         self.list.iter().map(|(name, value)| (&**name, &**value))
     }
 }
+
+/// Parameters that an error names where they come more than once.
+const NAMED: [&str; 34] = [
+    "acr_values",
+    "actor_token",
+    "actor_token_type",
+    "audience",
+    "claims",
+    "client_assertion",
+    "client_assertion_type",
+    "client_id",
+    "client_secret",
+    "code",
+    "code_challenge",
+    "code_challenge_method",
+    "code_verifier",
+    "display",
+    "grant_type",
+    "id_token_hint",
+    "login_hint",
+    "max_age",
+    "nonce",
+    "prompt",
+    "redirect_uri",
+    "refresh_token",
+    "request",
+    "request_uri",
+    "requested_token_type",
+    "resource",
+    "response_mode",
+    "response_type",
+    "scope",
+    "state",
+    "subject_token",
+    "subject_token_type",
+    "token",
+    "token_type_hint",
+];
+const REPEATED: OAuthError = OAuthError::invalid_request("a parameter must not be repeated");
 
 const NOT_FORM: OAuthError =
     OAuthError::invalid_request("the parameters are not valid application/x-www-form-urlencoded UTF-8");
@@ -181,6 +223,13 @@ mod tests {
         assert_eq!(params.refuse_repeated(&["b"]).map_err(|e| e.code), Err(ErrorCode::InvalidRequest));
         assert_eq!(params.refuse_repeated(&["a"]), Ok(()));
         assert_eq!(parse("a=1&b=1&a=").refuse_repeated(&[]), Ok(()));
+    }
+
+    #[test]
+    fn an_error_names_only_parameters_that_we_know() {
+        let told = |query: &str| parse(query).refuse_repeated(&[]).unwrap_err().description;
+        assert_eq!(told("state=1&state=2"), "state must not be repeated");
+        assert_eq!(told("call+0900+now=1&call+0900+now=2"), "a parameter must not be repeated");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Domain events: every one is counted; the audited ones are queued and written to the audit log in batches.
 //!
-//! No request waits for the audit log. Its queue is bounded: what does not fit is dropped, counted and reported.
+//! No sign-in and no token waits for the audit log. Its queue is bounded: what does not fit is dropped, counted and
+//! reported. A change by an administrator waits until its record is written, and is not acknowledged without it.
 
 mod admin_refused;
 mod figures;
@@ -17,7 +18,7 @@ use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::Audit;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use admin_refused::RefusedAdmins;
 use figures::AuditFigures;
@@ -90,6 +91,8 @@ struct Queued {
     issuer: IssuerId,
     at: Timestamp,
     entry: AuditEntry,
+    /// Told once it is written; dropped untold where it never will be.
+    written: Option<oneshot::Sender<()>>,
 }
 
 impl Queued {
@@ -106,6 +109,16 @@ impl Queued {
             detail,
         };
         (self.issuer, record)
+    }
+}
+
+/// An audit record on its way to the store.
+pub struct Written(oneshot::Receiver<()>);
+
+impl Written {
+    /// Whether the record is in the store, durably; not, where it was dropped or `longest` is over.
+    pub async fn within(self, longest: Duration) -> bool {
+        matches!(tokio::time::timeout(longest, self.0).await, Ok(Ok(())))
     }
 }
 
@@ -160,10 +173,28 @@ impl AuditLog {
         }
     }
 
+    /// The same, and says how to wait until the record is durable. None: nobody writes, before the server serves and when
+    /// it is about to end.
+    pub fn record_awaited(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) -> Option<Written> {
+        self.count(entry.event);
+        if !entry.event.audited() {
+            return None;
+        }
+        let (tell, written) = oneshot::channel();
+        self.push(Queued { issuer: issuer.clone(), at: now, entry, written: Some(tell) });
+        let is_written = self.has_writer.load(Ordering::Relaxed) && !self.queue.is_closed();
+        is_written.then_some(Written(written))
+    }
+
     fn queue(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) {
-        if !self.queue.push(Queued { issuer: issuer.clone(), at: now, entry }) {
+        self.push(Queued { issuer: issuer.clone(), at: now, entry, written: None });
+    }
+
+    fn push(&self, record: Queued) {
+        let at = record.at;
+        if !self.queue.push(record) {
             self.figures.refused();
-            self.report_dropped(now);
+            self.report_dropped(at);
         }
     }
 

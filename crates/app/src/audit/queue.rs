@@ -13,11 +13,13 @@ struct Waiting {
     records: VecDeque<Queued>,
     /// How many were taken and are not settled yet.
     taken: usize,
+    /// Whether somebody waits until one of them is written.
+    is_awaited: bool,
     closed: bool,
 }
 
-/// A bounded queue that wakes its one reader for the first record and for a full batch only: a wake for every record
-/// would cost a request more than the record itself.
+/// A bounded queue that wakes its one reader for the first record, for the first that somebody waits for, and for a full
+/// batch only: a wake for every record would cost a request more than the record itself.
 pub(super) struct Queue {
     waiting: Mutex<Waiting>,
     ready: Notify,
@@ -31,15 +33,17 @@ impl Queue {
 
     /// Adds a record unless the queue is full or closed, and says whether it did.
     pub(super) fn push(&self, record: Queued) -> bool {
-        let length = {
+        let (length, hurries) = {
             let mut waiting = self.waiting.lock();
             if waiting.closed || waiting.records.len() >= self.capacity {
                 return false;
             }
+            let hurries = record.written.is_some() && !waiting.is_awaited;
+            waiting.is_awaited |= hurries;
             waiting.records.push_back(record);
-            waiting.records.len()
+            (waiting.records.len(), hurries)
         };
-        if length == 1 || length == BATCH {
+        if length == 1 || length == BATCH || hurries {
             self.ready.notify_one();
         }
         true
@@ -48,6 +52,16 @@ impl Queue {
     /// How many wait to be taken.
     pub(super) fn len(&self) -> usize {
         self.waiting.lock().records.len()
+    }
+
+    /// Whether somebody waits until one of those is written.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.waiting.lock().is_awaited
+    }
+
+    /// Whether it takes no more records.
+    pub(super) fn is_closed(&self) -> bool {
+        self.waiting.lock().closed
     }
 
     /// How many are not [settled](Self::settle), taken or not.
@@ -62,6 +76,7 @@ impl Queue {
         let count = waiting.records.len().min(BATCH);
         batch.extend(waiting.records.drain(..count));
         waiting.taken += count;
+        waiting.is_awaited = waiting.records.iter().any(|record| record.written.is_some());
     }
 
     /// So many of those that were taken are written, or lost.

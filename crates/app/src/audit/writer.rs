@@ -48,11 +48,18 @@ impl<'a> Writer<'a> {
             if batch.is_empty() {
                 return;
             }
-            self.write(batch.drain(..).map(Queued::into_record).collect(), &mut closing).await;
+            let awaited: Vec<_> = batch.iter_mut().filter_map(|queued| queued.written.take()).collect();
+            if self.write(batch.drain(..).map(Queued::into_record).collect(), &mut closing).await {
+                for written in awaited {
+                    // Whoever waited may have given up.
+                    let _ = written.send(());
+                }
+            }
         }
     }
 
-    /// Waits for a first record, then for a full batch or the end of its time. Nothing: the queue is closed and empty.
+    /// Waits for a first record, then for one that somebody waits for, a full batch, or the end of its time. Nothing: the
+    /// queue is closed and empty.
     async fn gather(&self, batch: &mut Vec<Queued>, closing: &mut watch::Receiver<bool>) {
         let mut since: Option<Instant> = None;
         let mut time = GATHER;
@@ -62,7 +69,7 @@ impl<'a> Writer<'a> {
                 self.queue.close();
             }
             let waiting = self.queue.len();
-            if ending || waiting >= BATCH {
+            if ending || waiting >= BATCH || self.queue.is_awaited() {
                 break;
             }
             if waiting > 0 {
@@ -83,19 +90,28 @@ impl<'a> Writer<'a> {
         self.queue.take(batch);
     }
 
-    async fn write(&self, batch: Arc<[(IssuerId, AuditRecord)]>, closing: &mut watch::Receiver<bool>) {
+    /// Whether the records are in the store, durably.
+    async fn write(
+        &self,
+        batch: Arc<[(IssuerId, AuditRecord)]>,
+        closing: &mut watch::Receiver<bool>,
+    ) -> bool {
         let mut wait = FIRST_RETRY;
         let mut last_attempts = 0;
         loop {
             let error = match self.store.write_audit(Arc::clone(&batch)).await {
-                Ok(()) => return self.figures.wrote(batch.len()),
+                Ok(()) => {
+                    self.figures.wrote(batch.len());
+                    return true;
+                }
                 Err(error) => error,
             };
             last_attempts += u32::from(*closing.borrow());
             let worth_another = matches!(error, StoreError::Unavailable(_) | StoreError::Conflict);
             if !worth_another || last_attempts >= LAST_ATTEMPTS {
                 tracing::error!(target: "symbolon::audit", %error, records = batch.len(), "audit records were lost");
-                return self.figures.lost(batch.len());
+                self.figures.lost(batch.len());
+                return false;
             }
             tracing::warn!(target: "symbolon::audit", %error, "audit records wait for the store");
             sleep(wait).await;

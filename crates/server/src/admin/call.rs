@@ -7,22 +7,27 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, InvalidId, IssuerId, UserId};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
 
 use super::error::AdminError;
 use super::fields::Fields;
 use symbolon_app::app::App;
-use symbolon_app::audit::{Actor, AuditEntry};
+use symbolon_app::audit::{Actor, AuditEntry, Written};
 use symbolon_app::http::{BodyLimits, json, no_store, read_body};
 use symbolon_app::issuer::IssuerState;
 use symbolon_telemetry::RequestId;
 
 /// The longest body that is not a stream, in bytes.
 pub(super) const MAX_BODY: usize = 1 << 20;
+
+/// How long a change waits for its audit record.
+const AUDITED_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a handler knows of a call beside its body.
 #[derive(Clone)]
@@ -34,6 +39,8 @@ pub(super) struct Call {
     pub(super) query: String,
     pub(super) remote: Option<IpAddr>,
     pub(super) request_id: Option<RequestId>,
+    /// The audit records of what it changed, on their way to the store.
+    pub(super) records: Arc<Mutex<Vec<Written>>>,
 }
 
 /// Whom an audited change concerns.
@@ -75,9 +82,34 @@ impl Call {
         }
     }
 
-    /// Records a change.
+    /// Records a change. It is answered when the record is durable.
     pub(super) fn audit(&self, event: Event, concerns: Concerns<'_>) {
-        let entry = AuditEntry {
+        let record = self.app.audit.record_awaited(self.id(), self.entry(event, concerns), self.now());
+        self.records.lock().extend(record);
+    }
+
+    /// Records what happened where the store takes no changes any more, so that nothing can be waited for.
+    pub(super) fn note(&self, event: Event, concerns: Concerns<'_>) {
+        self.app.audit.record(self.id(), self.entry(event, concerns), self.now());
+    }
+
+    /// Waits until what was recorded is durable: an acknowledged change is in the audit log whatever happens next.
+    ///
+    /// # Errors
+    /// 503: the change may stand without its record.
+    pub(super) async fn audited(&self) -> Result<(), AdminError> {
+        let records = std::mem::take(&mut *self.records.lock());
+        for record in records {
+            if !record.within(AUDITED_WITHIN).await {
+                let why = "the change was made, but its audit record is not in the store yet";
+                return Err(StoreError::Unavailable(why.to_owned()).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&self, event: Event, concerns: Concerns<'_>) -> AuditEntry {
+        AuditEntry {
             event,
             user: concerns.user.cloned(),
             client: concerns.client.cloned(),
@@ -85,8 +117,7 @@ impl Call {
             address: Some(self.remote.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))),
             request: self.request_id.clone(),
             detail: concerns.detail,
-        };
-        self.app.audit.record(self.id(), entry, self.now());
+        }
     }
 }
 

@@ -144,6 +144,7 @@ async fn dispatch(
         query: parts.uri.query().unwrap_or_default().to_owned(),
         remote: address,
         request_id: Current::arrival().map(|arrival| arrival.id),
+        records: Arc::default(),
     };
     let payload = Payload { headers: parts.headers, body, within };
     let response = match operation.method == Method::GET {
@@ -154,10 +155,15 @@ async fn dispatch(
     Ok(response)
 }
 
-/// A change, which goes on to its last step though its caller goes away.
+/// A change, which goes on to its last step though its caller goes away, and ends when it is in the audit log.
 fn carry(call: Call, payload: Payload, operation: &Operation) -> Carried<Answer> {
-    let app = Arc::clone(&call.app);
-    app.unattended.carry((operation.run)(call, payload))
+    let (app, running) = (Arc::clone(&call.app), (operation.run)(call.clone(), payload));
+    app.unattended.carry(async move {
+        let answer = running.await;
+        // A refusal may come after steps that stand: it waits for their records too, and stays what it is.
+        let audited = call.audited().await;
+        answer.and_then(|response| audited.map(|()| response))
+    })
 }
 
 /// Whom a call is for: the issuer in its path, else `default`.

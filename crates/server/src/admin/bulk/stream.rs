@@ -39,7 +39,7 @@ pub(super) struct Pace {
     pub(super) chunk: usize,
     /// Chunks that are worked on at once.
     pub(super) in_flight: usize,
-    /// What the audit log calls it: once per stream, with counts.
+    /// What the audit log calls it: at the beginning of a stream, and at its end with counts.
     pub(super) event: Event,
 }
 
@@ -57,9 +57,21 @@ where
     payload.expect("application/x-ndjson", &ACCEPTED)?;
     let (sender, receiver) = mpsc::channel(BUFFERED);
     tokio::spawn(async move {
-        let counts = run(payload.body, pace, work, sender).await;
+        // Before a line is answered, because each of them acknowledges a change.
+        let detail = json!({ "bulk": true, "begun": true });
+        call.audit(pace.event, Concerns { detail, ..Concerns::default() });
+        if let Err(error) = call.audited().await {
+            let mut text = Vec::new();
+            write_line(&mut text, 0, Err(error));
+            let _ = sender.send(Ok(text.into())).await;
+            return;
+        }
+        let counts = run(payload.body, pace, work, sender.clone()).await;
         let detail = json!({ "bulk": true, "done": counts.done, "refused": counts.refused });
         call.audit(pace.event, Concerns { detail, ..Concerns::default() });
+        // The answer ends with the last sender: when the counts are in the log, if they can be.
+        let _ = call.audited().await;
+        drop(sender);
     });
     Ok(response(receiver))
 }

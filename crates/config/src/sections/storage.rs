@@ -33,6 +33,13 @@ pub(crate) const SECTION: Section = Section {
                 "Directory of the embedded store, created at the first start. One process at a time may hold it. The \
                  cluster store has none.",
             ),
+        Key::new("backup_dir", "SYMBOLON_BACKUP_DIR", "--backup-dir", Kind::Path)
+            .unset("the admin API makes no backups")
+            .live()
+            .doc(
+                "Directory below which `POST /api/admin/backup` may write. `symbolon backup` on the same machine does without: \
+                 the server copies beside its data directory, and the command moves the copy to its place.",
+            ),
         Key::new(
             "storage.commit_hold",
             "SYMBOLON_STORAGE_COMMIT_HOLD",
@@ -90,6 +97,8 @@ pub struct Storage {
     pub cluster: Option<Cluster>,
     /// Directory of the embedded store.
     pub data_dir: PathBuf,
+    /// Directory below which backups may be written.
+    pub backup_dir: Option<PathBuf>,
     /// Longest wait of the group commit for more writes; zero never waits.
     pub commit_hold: Duration,
     /// Whether a write is on disk before it is acknowledged.
@@ -121,6 +130,7 @@ pub(crate) fn build(reader: &mut Reader) -> Storage {
     Storage {
         cluster: cluster::build(reader),
         data_dir: reader.path("data_dir"),
+        backup_dir: reader.optional_path("backup_dir"),
         commit_hold: reader.duration("storage.commit_hold"),
         sync: reader.switch("storage.sync"),
         reserve: reader.size("storage.reserve"),

@@ -9,6 +9,7 @@
 
 mod audit_logs;
 mod auth;
+pub mod backup_target;
 mod bulk;
 mod call;
 mod clients;

@@ -13,9 +13,11 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_store::StoreError;
+use symbolon_store::backup::BackupReport;
 use symbolon_store::port::Changed;
 use symbolon_store::transfer::Freeze;
 
+use super::backup_target;
 use super::call::{Call, Concerns, Payload, created, done, ok};
 use super::error::{AdminError, Answer};
 use super::operation::{Operation, reference};
@@ -34,7 +36,7 @@ pub(super) fn operations() -> Vec<Operation> {
             Method::POST,
             "/backup",
             "NewBackup",
-            "Copies everything into a directory of the server's",
+            "Copies everything into a directory of the server's, below `backup_dir`",
             backup,
         )
         .answers(201, reference("Backup"))
@@ -86,13 +88,15 @@ fn absolute(path: String, name: &str) -> Result<PathBuf, AdminError> {
 }
 
 async fn backup(call: Call, payload: Payload) -> Answer {
-    let path = target(payload).await?;
-    copy(&call, &path).await
+    let path = target(&call, payload).await?;
+    let report = call.app.store.backup(&path, call.now()).await?;
+    call.audit(Event::BackupMade, copied(&path, &report));
+    Ok(created(&view(&path, &report)))
 }
 
 /// A backup of a store that takes no writes any more has everything that was ever acknowledged in it.
 async fn freeze(call: Call, payload: Payload) -> Answer {
-    let path = target(payload).await?;
+    let path = target(&call, payload).await?;
     if call.app.config.load().storage.cluster.is_some() {
         return Err(AdminError::invalid(
             "nodes of a cluster copy nothing: `symbolon store migrate` reads its engines",
@@ -105,7 +109,9 @@ async fn freeze(call: Call, payload: Payload) -> Answer {
     if !call.app.audit.settle(AUDITED_WITHIN).await {
         tracing::warn!(target: "symbolon::audit", "some audit records will not be moved: the store is too slow");
     }
-    copy(&call, &path).await
+    let report = call.app.store.backup(&path, call.now()).await?;
+    call.note(Event::BackupMade, copied(&path, &report));
+    Ok(created(&view(&path, &report)))
 }
 
 async fn finished(call: Call) -> Answer {
@@ -122,23 +128,20 @@ async fn thaw(call: Call) -> Answer {
 }
 
 /// Where a copy is to go.
-async fn target(payload: Payload) -> Result<PathBuf, AdminError> {
+async fn target(call: &Call, payload: Payload) -> Result<PathBuf, AdminError> {
     let mut fields = payload.fields().await?;
     let path = absolute(fields.require("path")?, "path")?;
     fields.finish()?;
+    backup_target::check(&path, &call.app.config.load().storage).map_err(AdminError::invalid)?;
     Ok(path)
 }
 
-async fn copy(call: &Call, path: &Path) -> Answer {
-    let report = call.app.store.backup(path, call.now()).await?;
-    let detail = json!({ "path": path, "commit": report.commit });
-    call.audit(Event::BackupMade, Concerns { detail, ..Concerns::default() });
-    Ok(created(&json!({
-        "path": path,
-        "commit": report.commit,
-        "records": report.records,
-        "bytes": report.bytes,
-    })))
+fn copied(path: &Path, report: &BackupReport) -> Concerns<'static> {
+    Concerns { detail: json!({ "path": path, "commit": report.commit }), ..Concerns::default() }
+}
+
+fn view(path: &Path, report: &BackupReport) -> Value {
+    json!({ "path": path, "commit": report.commit, "records": report.records, "bytes": report.bytes })
 }
 
 /// The new key comes as a file that the server reads: it never crosses the wire, and at its next start the server

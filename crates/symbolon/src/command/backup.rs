@@ -1,10 +1,14 @@
 //! `symbolon backup`.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command};
 use http::Method;
 use serde_json::json;
+use symbolon_server::admin::backup_target;
 
 use super::api::Api;
 use super::output::{Column, facts, print};
@@ -28,11 +32,74 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     }
     let target = PathBuf::from(given(matches, "directory"));
     // The server has a working directory of its own.
-    let target = std::path::absolute(&target)
-        .map_err(|source| CommandError::File { path: target.display().to_string(), source })?;
+    let target = std::path::absolute(&target).map_err(file_error(&target))?;
     let api = Api::reach(matches)?;
-    let report = api.ask_all(Method::POST, "/backup", Some(&json!({ "path": target })))?;
+    // Beside its data directory the server may always write; what stands elsewhere on this machine is the command's.
+    let copy = match Api::is_named(matches) {
+        true => None,
+        false => backup_target::beside(&api.config.storage.data_dir, &format!("-{}", std::process::id())),
+    };
+    if copy.is_some() {
+        check_target(&target)?;
+    }
+    let place = copy.as_deref().unwrap_or(&target);
+    let mut report = api.ask_all(Method::POST, "/backup", Some(&json!({ "path": place })))?;
     api.close()?;
+    if let Some(copy) = copy {
+        moved(&copy, &target)?;
+        if let Some(path) = report.get_mut("path") {
+            *path = json!(target);
+        }
+    }
     let note = "master.key is not in it: keep the master key elsewhere.\n";
     Ok(print(matches, &report, |report| format!("{}{note}", facts(&SHOWN, report)))?)
+}
+
+fn file_error(path: &Path) -> impl FnOnce(io::Error) -> CommandError {
+    let path = path.display().to_string();
+    move |source| CommandError::File { path, source }
+}
+
+/// Refuses a target that is no room for a backup, before anything is copied.
+fn check_target(target: &Path) -> Result<(), CommandError> {
+    let refused = |why: &str| Err(CommandError::Usage(format!("{} {why}", target.display())));
+    match target.read_dir().map(|mut entries| entries.next().is_none()) {
+        Ok(true) => return Ok(()),
+        Ok(false) => return refused("is not empty: a backup goes into a directory of its own"),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(source) => return Err(file_error(target)(source)),
+    }
+    match target.parent() {
+        Some(parent) if parent.is_dir() => Ok(()),
+        _ => refused("needs a directory to stand in"),
+    }
+}
+
+/// Moves a complete copy to its place: by its name on one file system, else file by file. There it appears whole.
+fn moved(copy: &Path, target: &Path) -> Result<(), CommandError> {
+    match fs::rename(copy, target) {
+        Err(error) if error.kind() == ErrorKind::CrossesDevices => {}
+        other => return other.map_err(file_error(target)),
+    }
+    let mut aside = target.as_os_str().to_owned();
+    aside.push(".partial");
+    let aside = PathBuf::from(aside);
+    let across = || -> io::Result<()> {
+        fs::DirBuilder::new().mode(0o700).create(&aside)?;
+        for entry in fs::read_dir(copy)? {
+            let entry = entry?;
+            let to = aside.join(entry.file_name());
+            fs::copy(entry.path(), &to)?;
+            fs::File::open(&to)?.sync_all()?;
+        }
+        fs::File::open(&aside)?.sync_all()?;
+        fs::rename(&aside, target)?;
+        target.parent().map_or(Ok(()), |parent| fs::File::open(parent)?.sync_all())
+    };
+    let done = across().map_err(file_error(target));
+    if done.is_err() {
+        drop(fs::remove_dir_all(&aside));
+    }
+    drop(fs::remove_dir_all(copy));
+    done
 }

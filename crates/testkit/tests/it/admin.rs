@@ -1,7 +1,7 @@
 //! The admin API: clients, users, bulk creation, export, errors.
 
 use serde_json::{Value, json};
-use symbolon_testkit::{Answer, Browser, RelyingParty, TestServer, TokenSet, decode_jwt};
+use symbolon_testkit::{Answer, Browser, Options, RelyingParty, TestServer, TokenSet, decode_jwt};
 
 const NDJSON: &str = "application/x-ndjson";
 
@@ -419,4 +419,45 @@ fn what_is_done_is_in_the_audit_log_and_secrets_are_not() {
     assert!(!all.contains("a password to be kept") && !all.contains(rp.client_secret.as_deref().unwrap()));
     assert_eq!(search("?event=client.created").json()["pagination"]["total"], 1);
     assert_eq!(search("?event=no.such").status, 400);
+}
+
+/// A change that was acknowledged is in the audit log, whatever happens to the server next.
+#[test]
+fn an_acknowledged_change_is_in_the_audit_log() {
+    let server = TestServer::start();
+    let found = |event: &str| {
+        let found = server.admin("GET", &format!("/audit-logs?event={event}&limit=100"), None).json();
+        found["audit_logs"].as_array().unwrap().len()
+    };
+    for round in 1..=20 {
+        let answer =
+            server.admin("POST", "/users", Some(json!({ "email": format!("u{round}@example.com") })));
+        assert_eq!(answer.status, 201, "{answer:?}");
+        assert_eq!(found("user.created"), round);
+    }
+    let users = [json!({ "email": "a@example.com" }), json!({ "email": "b@example.com" })];
+    assert_eq!(bulk(&server, "/users/bulk", &users).len(), 2);
+    assert_eq!(found("user.created"), 22, "a stream has a record at its beginning and one at its end");
+}
+
+/// Whoever has the admin secret is not to write anywhere in the file system.
+#[test]
+fn a_backup_is_written_below_the_configured_directory_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let (backups, other) = (directory.path().join("backups"), directory.path().join("other"));
+    std::fs::create_dir(&backups).unwrap();
+    let ask = |server: &TestServer, path: &std::path::Path| {
+        let answers = ["/backup", "/migration"]
+            .map(|operation| server.admin("POST", operation, Some(json!({ "path": path }))));
+        answers.map(|answer| (answer.status, answer.body))
+    };
+    for (status, body) in ask(&TestServer::start(), &backups.join("today")) {
+        assert!(status == 400 && body.contains("`backup_dir`"), "{body}");
+    }
+    let options = Options::default().env("SYMBOLON_BACKUP_DIR", backups.to_str().unwrap());
+    let server = TestServer::start_with(options);
+    for (status, body) in ask(&server, &other) {
+        assert!(status == 400 && body.contains("backup_dir"), "{body}");
+    }
+    assert!(!other.exists() && !backups.join("today").exists());
 }

@@ -25,11 +25,12 @@ fn nothing_was_moved_that_was_not_frozen() {
         // There the command freezes the engines by itself.
         return;
     }
-    let server = TestServer::start();
+    let parent = tempfile::tempdir().unwrap();
+    let options = Options::default().env("SYMBOLON_BACKUP_DIR", parent.path().to_str().unwrap());
+    let server = TestServer::start_with(options);
     let refused = server.admin("POST", "/migration/finished", None);
     assert_eq!((refused.status, refused.error()), (409, "conflict".to_owned()));
     assert!(is_writable(&server));
-    let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("copy");
     assert_eq!(server.admin("POST", "/migration", Some(json!({ "path": path }))).status, 201);
     assert!(!is_writable(&server));

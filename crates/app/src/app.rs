@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
+use ipnet::IpNet;
 use symbolon_crypto::digest;
 use symbolon_crypto::random::Random;
 use symbolon_crypto::seal::MasterKey;
@@ -24,8 +25,8 @@ use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
 use crate::unattended::Unattended;
 use crate::verified::{VerifiedToken, VerifiedTokens};
-use symbolon_config::Config;
-use symbolon_telemetry::{CounterFamily, Registry, Tracer};
+use symbolon_config::{Config, TraceparentOf};
+use symbolon_telemetry::{CounterFamily, Heeds, Registry, Tracer};
 
 /// What the outside world gives a server: everything that tests replace.
 pub struct Ports {
@@ -73,6 +74,8 @@ pub struct App {
     pub admin_secret: ArcSwap<[u8; 32]>,
     /// Changes that go on though whoever asked for them went away.
     pub unattended: Unattended,
+    /// Those of the configuration, for the tracer.
+    trusted_proxies: Arc<ArcSwap<Vec<IpNet>>>,
     clock: Arc<dyn Clock>,
     leaving: AtomicBool,
     recovered: SetOnce<()>,
@@ -99,12 +102,15 @@ impl App {
         let recovered = ports.store.is_recovered().then_some(());
         registry.register(Arc::clone(&figures) as Arc<dyn symbolon_telemetry::MetricSource>);
         let traced = &config.telemetry;
+        let trusted_proxies = Arc::new(ArcSwap::from_pointee(config.security.trusted_proxies.clone()));
         let tracer = traced.otlp_endpoint.as_ref().map(|collector| {
             let random = symbolon_crypto::random::bytes::<24>(&*ports.random);
-            Arc::new(Tracer::new(collector, traced.otlp_sample, random, &registry))
+            let tracer = Tracer::new(collector, traced.otlp_sample, random, &registry);
+            Arc::new(tracer.heeding(heeds(traced.traceparent, Arc::clone(&trusted_proxies))))
         });
         Arc::new(Self {
             tracer,
+            trusted_proxies,
             verified: VerifiedTokens::new(figures.cache("verified_token")),
             passwords: Passwords::new(&config.security.argon2, &*ports.random),
             rate_limits: RateLimits::new(&config.rate_limits),
@@ -278,10 +284,22 @@ impl App {
     /// Takes over a configuration that was read again.
     pub fn reconfigure(&self, config: Config) {
         self.rate_limits.set(&config.rate_limits);
+        self.trusted_proxies.store(Arc::new(config.security.trusted_proxies.clone()));
         // Where it gives none, the one that was made at the first start stays.
         if let Some(secret) = &config.security.admin_secret {
             self.admin_secret.store(Arc::new(digest::sha256(&[secret.expose().as_bytes()])));
         }
         self.config.store(Arc::new(config));
+    }
+}
+
+/// Whose `traceparent` counts, by the configuration.
+fn heeds(whose: TraceparentOf, proxies: Arc<ArcSwap<Vec<IpNet>>>) -> Heeds {
+    match whose {
+        TraceparentOf::Anybody => Box::new(|_| true),
+        TraceparentOf::Nobody => Box::new(|_| false),
+        TraceparentOf::TrustedProxies => Box::new(move |peer| {
+            peer.is_some_and(|peer| proxies.load().iter().any(|network| network.contains(&peer)))
+        }),
     }
 }

@@ -40,6 +40,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Addresses and networks: an array in the file, separated by commas elsewhere.
     Networks,
+    /// Names of hosts, comma-separated.
+    Hosts,
     /// The URL of an issuer.
     Issuer,
     /// An http or https URL.

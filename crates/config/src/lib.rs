@@ -45,7 +45,7 @@ pub use sections::limits::{Cap, EndpointLimit, LoginLimits, RateLimits};
 pub use sections::listen::{Http, Listen, TlsFiles};
 pub use sections::security::{Argon2, Security};
 pub use sections::storage::{ShardCounts, Storage};
-pub use sections::telemetry::{LogFormat, Telemetry};
+pub use sections::telemetry::{LogFormat, Telemetry, TraceparentOf};
 pub use source::{Source, Sources, process_env};
 pub use tls::{TlsError, chain as certificate_chain};
 pub use units::Rate;

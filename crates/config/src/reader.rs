@@ -55,6 +55,7 @@ impl Reader {
     read!(address, optional_address, Address, SocketAddr, SocketAddr::from(([127, 0, 0, 1], 0)));
     read!(path, optional_path, Path, PathBuf, PathBuf::new());
     read!(text, optional_text, Text, String, String::new());
+    read!(hosts, optional_hosts, Hosts, Vec<String>, Vec::new());
     read!(networks, optional_networks, Networks, Vec<IpNet>, Vec::new());
 
     /// A count of a key whose limits fit `T`.

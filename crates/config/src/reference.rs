@@ -80,6 +80,7 @@ fn kind(kind: &Kind) -> String {
         Kind::Path => "path".to_owned(),
         Kind::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
         Kind::Networks => "addresses and networks".to_owned(),
+        Kind::Hosts => "host names".to_owned(),
         Kind::Issuer | Kind::Url => "URL".to_owned(),
         Kind::CookieName => "cookie name".to_owned(),
         Kind::Secret => "secret".to_owned(),

@@ -50,7 +50,7 @@ fn property(key: &Key) -> Json {
         let default = match default {
             Value::Switch(on) => json!(on),
             Value::Count(count) => json!(count),
-            Value::Networks(_) => json!([]),
+            Value::Networks(_) | Value::Hosts(_) => json!([]),
             other => json!(other.to_string()),
         };
         property.insert("default".to_owned(), default);
@@ -66,7 +66,7 @@ fn of_kind(kind: &Kind) -> Map<String, Json> {
         Kind::Size { .. } => json!({"type": "string", "pattern": "^[0-9]+(B|KiB|MiB|GiB)$"}),
         Kind::Rate => json!({"type": "string", "pattern": "^(off|[0-9]+/(s|m|h))$"}),
         Kind::Choice(words) => json!({"enum": words}),
-        Kind::Networks => json!({"type": "array", "items": {"type": "string"}}),
+        Kind::Networks | Kind::Hosts => json!({"type": "array", "items": {"type": "string"}}),
         Kind::Issuer => json!({"type": "string", "format": "uri", "pattern": "^https?://[^?#]*[^/?#]$"}),
         Kind::Url => json!({"type": "string", "format": "uri"}),
         Kind::Secret => json!({"type": "string", "writeOnly": true}),

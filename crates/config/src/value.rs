@@ -24,6 +24,7 @@ pub(super) enum Value {
     Path(PathBuf),
     Text(String),
     Networks(Vec<IpNet>),
+    Hosts(Vec<String>),
     Secret(SecretString),
 }
 
@@ -31,7 +32,7 @@ impl Value {
     /// Reads a value of this kind.
     pub(super) fn parse(kind: &Kind, text: &str) -> Result<Self, Mistake> {
         // An empty variable is a slip of a script more often than a wish, and could mean "no issuer".
-        if text.is_empty() && !matches!(kind, Kind::Networks) {
+        if text.is_empty() && !matches!(kind, Kind::Networks | Kind::Hosts) {
             return Err(Mistake::new("is empty", "give it a value, or leave it out"));
         }
         if text.contains('\u{FFFD}') {
@@ -58,6 +59,7 @@ impl Value {
                 Err(Mistake::new("is not one of the choices", format!("write {}", quoted(words))))
             }
             Kind::Networks => networks(text.split(',')),
+            Kind::Hosts => hosts(text.split(',')),
             Kind::Issuer => issuer::check_url(text).map(|()| Self::Text(text.to_owned())),
             Kind::Url => url(text),
             Kind::CookieName => cookie_name(text),
@@ -70,6 +72,7 @@ impl Value {
     pub(super) fn parse_list(kind: &Kind, items: &[String]) -> Result<Self, Mistake> {
         match kind {
             Kind::Networks => networks(items.iter().map(String::as_str)),
+            Kind::Hosts => hosts(items.iter().map(String::as_str)),
             Kind::Secrets => Self::parse(kind, &items.join(",")),
             _ => Err(Mistake::new("is an array", "write one value, not an array")),
         }
@@ -101,9 +104,24 @@ impl fmt::Display for Value {
                 let texts: Vec<_> = networks.iter().map(IpNet::to_string).collect();
                 f.write_str(&texts.join(","))
             }
+            Self::Hosts(hosts) => f.write_str(&hosts.join(",")),
             Self::Secret(_) => f.write_str("<redacted>"),
         }
     }
+}
+
+fn hosts<'t>(items: impl Iterator<Item = &'t str>) -> Result<Value, Mistake> {
+    let mut hosts = Vec::new();
+    for item in items.map(str::trim).filter(|item| !item.is_empty()) {
+        if !item.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_')) {
+            return Err(Mistake::new(
+                "is not a list of host names",
+                "write names without scheme and port, such as \"node1.internal\"",
+            ));
+        }
+        hosts.push(item.to_ascii_lowercase());
+    }
+    Ok(Value::Hosts(hosts))
 }
 
 fn switch(text: &str) -> Result<Value, Mistake> {

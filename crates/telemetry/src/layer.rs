@@ -172,7 +172,7 @@ impl RequestRecord {
         let (own, number) = telemetry.ids.next();
         let meter = PollMeter::start(number % CHECK_ONE_IN == CHECK_REMAINDER);
         let id = RequestId::inbound(request.headers()).unwrap_or(own);
-        let trace = telemetry.tracer.as_ref().and_then(|tracer| tracer.begin(request, number));
+        let trace = telemetry.tracer.as_ref().and_then(|tracer| tracer.begin(request, number, *remote));
         Self {
             caller: Arc::clone(caller),
             meter,

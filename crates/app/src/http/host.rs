@@ -5,10 +5,10 @@ use http::{Request, Version, header};
 
 /// A request whose host nobody can be sure of: 400.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Malformed;
+pub struct Malformed;
 
 /// The host that was asked for: a trusted proxy's `X-Forwarded-Host`, or what the request itself says.
-pub(crate) fn host<B>(request: &Request<B>, trusted: bool) -> Result<Option<&str>, Malformed> {
+pub fn host<B>(request: &Request<B>, trusted: bool) -> Result<Option<&str>, Malformed> {
     let asked = asked(request)?;
     if !trusted {
         return Ok(asked);

@@ -25,6 +25,6 @@ pub(crate) use failure::prefers_html;
 pub use failure::{ErrorAbout, Failure};
 pub use form::{BodyLimits, is_form, read_body, read_form};
 #[cfg(any(test, feature = "fuzz"))]
-pub(crate) use host::host;
+pub use host::host;
 pub use lent::Lent;
 pub use response::{Framing, Policy, html, json, no_store, redirect};

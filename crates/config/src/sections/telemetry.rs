@@ -37,6 +37,13 @@ pub(crate) const SECTION: Section = Section {
         Key::new("metrics", "SYMBOLON_METRICS", "--metrics", Kind::Switch)
             .default("true")
             .doc("Keeps figures of requests, and serves them and all others at `/metrics` of the management listener."),
+        Key::new("metrics_hosts", "SYMBOLON_METRICS_HOSTS", "--metrics-hosts", Kind::Hosts)
+            .default("")
+            .live()
+            .doc(
+                "Names by which `/metrics` may be asked for, beside addresses, `localhost`, names without a dot and the hosts \
+                 of issuers. A page in somebody's browser could read it by any other name that leads here (DNS rebinding).",
+            ),
         Key::new("otlp.endpoint", "SYMBOLON_OTLP_ENDPOINT", "--otlp-endpoint", Kind::Url)
             .unset("no traces")
             .doc("OpenTelemetry collector that traces are sent to, by OTLP over HTTP, at `v1/traces` below this URL."),
@@ -48,8 +55,23 @@ pub(crate) const SECTION: Section = Section {
         )
         .default("100")
         .doc(
-            "Traces one in so many requests; 1 traces all. Where a request's `traceparent` says whether its caller is \
-             traced, that decides.",
+            "Traces one in so many requests; 1 traces all. Where a `traceparent` that counts (`otlp.traceparent`) says whether \
+             its caller is traced, that decides.",
+        ),
+        Key::new(
+            "otlp.traceparent",
+            "SYMBOLON_OTLP_TRACEPARENT",
+            "--otlp-traceparent",
+            Kind::Choice(&["trusted_proxies", "anybody", "nobody"]),
+        )
+        .default("trusted_proxies")
+        .doc(
+            "Whose `traceparent` counts: that of `trusted_proxies`, which must not let one of a stranger's through, anybody's \
+             or nobody's. Whoever's counts can have each of his requests traced.",
+        )
+        .weakens(
+            |value| matches!(value, Value::Text(word) if word == "anybody"),
+            "Anybody can have all of his requests traced, and choose the ids of traces.",
         ),
         Key::new(
             "audit.max_size",
@@ -72,6 +94,17 @@ pub enum LogFormat {
     Pretty,
 }
 
+/// Whose `traceparent` decides whether a request is traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TraceparentOf {
+    /// That of trusted proxies.
+    TrustedProxies,
+    /// Everybody's.
+    Anybody,
+    /// Nobody's.
+    Nobody,
+}
+
 /// What is told about the process.
 #[derive(Clone, Debug)]
 pub struct Telemetry {
@@ -87,6 +120,10 @@ pub struct Telemetry {
     pub otlp_endpoint: Option<Url>,
     /// One in so many requests is traced. Never 0.
     pub otlp_sample: u32,
+    /// Whose `traceparent` counts.
+    pub traceparent: TraceparentOf,
+    /// The names by which the figures may be asked for, beside addresses and names without a dot.
+    pub metrics_hosts: Vec<String>,
     /// Most bytes of the audit log.
     pub audit_max_size: u64,
 }
@@ -106,6 +143,12 @@ pub(crate) fn build(reader: &mut Reader, mode: Mode) -> Telemetry {
         // Only what is a URL gets here.
         otlp_endpoint: reader.optional_text("otlp.endpoint").and_then(|text| Url::parse(&text).ok()),
         otlp_sample: reader.small_count("otlp.sample"),
+        traceparent: match reader.text("otlp.traceparent").as_str() {
+            "anybody" => TraceparentOf::Anybody,
+            "nobody" => TraceparentOf::Nobody,
+            _ => TraceparentOf::TrustedProxies,
+        },
+        metrics_hosts: reader.hosts("metrics_hosts"),
         audit_max_size: reader.size("audit.max_size"),
     }
 }

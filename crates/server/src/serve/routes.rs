@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
@@ -9,13 +10,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
-use http::{HeaderValue, Method, Request, StatusCode, header};
+use http::{HeaderValue, Method, Request, StatusCode, Version, header};
 use tower::Service;
+use url::Url;
 
 use crate::admin;
 use crate::endpoints;
 use symbolon_app::app::App;
-use symbolon_app::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, preflight};
+use symbolon_app::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, host, preflight};
 use symbolon_telemetry::{Endpoint as Label, RequestFacts};
 
 /// A listener's routes, as a connection calls them: with the request's context, if its issuer is known.
@@ -143,10 +145,45 @@ async fn method_not_allowed(headers: http::HeaderMap) -> Response {
     Failure::MethodNotAllowed.into_page(&ErrorAbout::request(&headers))
 }
 
-async fn metrics(context: Context) -> Response {
+async fn metrics(context: Context, request: Request<Body>) -> Response {
+    if !may_read_figures(&context, &request) {
+        // RFC 9110 15.5.20: not for this host.
+        let why = "this host name is none of this server's: name it in `metrics_hosts`, or ask by address";
+        return (StatusCode::MISDIRECTED_REQUEST, why).into_response();
+    }
     let text = context.app.registry.render(&[]);
     let content_type = HeaderValue::from_static(symbolon_telemetry::CONTENT_TYPE);
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
+}
+
+/// Whether the host that was asked for is ours. A page in a browser on this machine could read the figures otherwise: its
+/// own name is made to lead here (DNS rebinding). It cannot do that with an address, with `localhost`, or with a name
+/// without a dot, which nobody can register.
+fn may_read_figures<B>(context: &Context, request: &Request<B>) -> bool {
+    let Ok(Some(authority)) = host(request, false) else {
+        // HTTP/1.0 without a host: no browser.
+        return request.version() < Version::HTTP_11;
+    };
+    let name = host_name(authority);
+    if name.parse::<IpAddr>().is_ok() || !name.contains('.') || name.ends_with(".localhost") {
+        return true;
+    }
+    let config = context.app.config.load();
+    config.telemetry.metrics_hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
+        || context.app.issuers.load().iter().any(|issuer| is_of(&issuer.url, name))
+}
+
+/// The host of an authority, without brackets and port.
+fn host_name(authority: &str) -> &str {
+    match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    }
+}
+
+/// Whether an issuer's URL has this host.
+fn is_of(url: &str, name: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(|host| host.eq_ignore_ascii_case(name)))
 }
 
 /// Ready when the store can answer, until the server is told to stop.

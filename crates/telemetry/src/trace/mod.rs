@@ -16,6 +16,7 @@ mod span;
 #[cfg(test)]
 mod tests;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -72,9 +73,13 @@ struct Service {
     instance: String,
 }
 
+/// Whether the `traceparent` of a peer counts. Whoever's does can have each of his requests traced.
+pub type Heeds = Box<dyn Fn(Option<IpAddr>) -> bool + Send + Sync>;
+
 /// Decides which requests are traced, and takes their spans to the collector.
 pub struct Tracer {
     one_in: u64,
+    heeds: Heeds,
     ids: Ids,
     service: Service,
     collector: Collector,
@@ -89,9 +94,16 @@ pub struct Tracer {
 impl Tracer {
     /// Traces one in so many requests, and sends their spans to `v1/traces` below a collector's URL. Its figures stand
     /// on the registry's page: call it once per registry. `random` distinguishes this process's ids.
+    /// Nobody's `traceparent` counts before [`heeding`](Self::heeding).
     pub fn new(collector: &Url, one_in: u32, random: [u8; 24], registry: &Registry) -> Self {
         let collector = Collector::at(collector, registry.version());
         Self::with(collector, one_in, random, registry)
+    }
+
+    /// Whose `traceparent` counts.
+    #[must_use]
+    pub fn heeding(self, heeds: Heeds) -> Self {
+        Self { heeds, ..self }
     }
 
     fn with(collector: Collector, one_in: u32, random: [u8; 24], registry: &Registry) -> Self {
@@ -103,6 +115,7 @@ impl Tracer {
         registry.register(Arc::clone(&figures) as Arc<dyn MetricSource>);
         Self {
             one_in: u64::from(one_in.max(1)),
+            heeds: Box::new(|_| false),
             ids: Ids { keys: [word(0), word(1)], drawn: AtomicU64::new(0) },
             service: Service {
                 name: "symbolon",
@@ -118,10 +131,10 @@ impl Tracer {
         }
     }
 
-    /// Begins to trace a request, if it is to be: where its `traceparent` says whether its caller is traced, as that
-    /// says, else one in so many. `number` counts requests.
-    pub fn begin<B>(&self, request: &Request<B>, number: u64) -> Option<Box<Trace>> {
-        let parent = TraceParent::of(request.headers());
+    /// Begins to trace a request, if it is to be: where a `traceparent` that counts says whether its caller is traced, as
+    /// that says, else one in so many. `number` counts requests; `peer` is who sends it.
+    pub fn begin<B>(&self, request: &Request<B>, number: u64, peer: Option<IpAddr>) -> Option<Box<Trace>> {
+        let parent = TraceParent::of(request.headers()).filter(|_| (self.heeds)(peer));
         if !parent.map_or_else(|| number.is_multiple_of(self.one_in), |parent| parent.sampled) {
             return None;
         }

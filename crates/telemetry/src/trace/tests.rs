@@ -59,7 +59,10 @@ fn nobody() -> Url {
 }
 
 fn tracer(url: &Url, one_in: u32) -> Arc<Tracer> {
-    Arc::new(Tracer::new(url, one_in, *b"twenty-four random bytes", &Registry::new("1.2.3", "")))
+    Arc::new(
+        Tracer::new(url, one_in, *b"twenty-four random bytes", &Registry::new("1.2.3", ""))
+            .heeding(Box::new(|_| true)),
+    )
 }
 
 fn request(parent: Option<&str>) -> Request<()> {
@@ -70,7 +73,7 @@ fn request(parent: Option<&str>) -> Request<()> {
 /// Traces one request that ended so.
 #[allow(clippy::disallowed_methods)] // what is measured is measured by the monotonic clock
 fn trace(tracer: &Tracer, parent: Option<&str>, status: Option<StatusCode>) {
-    let mut trace = tracer.begin(&request(parent), 0).unwrap();
+    let mut trace = tracer.begin(&request(parent), 0, None).unwrap();
     let now = Instant::now();
     trace.operations.push(StoreOperation {
         kind: StoreKind::Code,
@@ -109,18 +112,29 @@ const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 #[test]
 fn one_in_so_many_is_traced_unless_the_caller_says() {
     let tracer = tracer(&nobody(), 4);
-    let traced = (0..100).filter(|number| tracer.begin(&request(None), *number).is_some()).count();
+    let traced = (0..100).filter(|number| tracer.begin(&request(None), *number, None).is_some()).count();
     assert_eq!(traced, 25);
-    let followed = tracer.begin(&request(Some(PARENT)), 1).unwrap();
+    let followed = tracer.begin(&request(Some(PARENT)), 1, None).unwrap();
     assert_eq!(
         (followed.trace_id, followed.parent),
         (0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736, Some(0x00f0_67aa_0ba9_02b7))
     );
     let unsampled = PARENT.replace("-01", "-00");
-    assert!(tracer.begin(&request(Some(&unsampled)), 0).is_none());
+    assert!(tracer.begin(&request(Some(&unsampled)), 0, None).is_none());
     // What is no parent decides nothing.
-    assert!(tracer.begin(&request(Some("00-what")), 1).is_none());
-    assert!(tracer.begin(&request(Some("00-what")), 4).unwrap().parent.is_none());
+    assert!(tracer.begin(&request(Some("00-what")), 1, None).is_none());
+    assert!(tracer.begin(&request(Some("00-what")), 4, None).unwrap().parent.is_none());
+}
+
+#[test]
+fn a_strangers_traceparent_does_not_count() {
+    let ours: IpAddr = "10.1.2.3".parse().unwrap();
+    let tracer = Tracer::new(&nobody(), 4, *b"twenty-four random bytes", &Registry::new("1.2.3", ""));
+    let tracer = tracer.heeding(Box::new(move |peer| peer == Some(ours)));
+    assert!(tracer.begin(&request(Some(PARENT)), 1, Some(ours)).is_some());
+    assert!(tracer.begin(&request(Some(PARENT)), 1, Some("192.0.2.1".parse().unwrap())).is_none());
+    // A stranger's is as if it were not there: his request is traced when its turn comes, in a trace of its own.
+    assert!(tracer.begin(&request(Some(PARENT)), 4, None).unwrap().parent.is_none());
 }
 
 #[test]
@@ -128,7 +142,7 @@ fn ids_are_all_different() {
     let tracer = tracer(&nobody(), 1);
     let drawn: std::collections::HashSet<u128> = (0..1_000)
         .flat_map(|_| {
-            let trace = tracer.begin(&request(None), 0).unwrap();
+            let trace = tracer.begin(&request(None), 0, None).unwrap();
             [trace.trace_id, u128::from(trace.span_id)]
         })
         .collect();

@@ -121,3 +121,20 @@ fn an_audit_record_says_who_did_it_and_in_which_request() {
     }
     assert_eq!(record("session.signed_in")["request"], "edge-sign-in");
 }
+
+/// A page in a browser on this machine could read the figures by a name of its own that leads here (DNS rebinding).
+#[test]
+fn figures_are_shown_by_our_own_names_alone() {
+    let options = Options::default().env("SYMBOLON_METRICS_HOSTS", "node1.internal");
+    let server = TestServer::start_with(options);
+    let ask = |host: &str| Browser::new(&server.management).get_with("/metrics", &[("host", host)]).status;
+    for good in
+        ["127.0.0.1", "127.0.0.1:9090", "[::1]:9090", "localhost:9090", "symbolon:9090", "NODE1.internal"]
+    {
+        assert_eq!(ask(good), 200, "{good}");
+    }
+    for bad in ["evil.example", "evil.example:9090", "127.0.0.1.evil.example", "node1.internal.evil.example"]
+    {
+        assert_eq!(ask(bad), 421, "{bad}");
+    }
+}

@@ -39,7 +39,8 @@ impl Collector {
     }
 
     fn options(&self) -> Options {
-        Options::default().env("SYMBOLON_OTLP_ENDPOINT", &self.url).env("SYMBOLON_OTLP_SAMPLE", "1")
+        let options = Options::default().env("SYMBOLON_OTLP_ENDPOINT", &self.url);
+        options.env("SYMBOLON_OTLP_SAMPLE", "1").env("SYMBOLON_TRUSTED_PROXIES", "127.0.0.1")
     }
 
     fn resources(&self) -> Vec<ResourceSpans> {

@@ -25,6 +25,7 @@ pub mod key;
 pub mod logout;
 pub mod params;
 pub mod pkce;
+pub mod precis;
 pub mod redirect_uri;
 pub mod revocation;
 pub mod scope;

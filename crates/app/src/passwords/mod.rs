@@ -8,6 +8,7 @@ mod fair_queue;
 mod floor;
 mod pool;
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use symbolon_crypto::password::{self, PasswordError, PasswordPolicy};
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::{SecretArray, SecretString};
 use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::precis::opaque_string;
 use symbolon_protocol::user::PasswordHash;
 use tokio::sync::oneshot;
 
@@ -103,17 +105,28 @@ impl Passwords {
         hash: Option<PasswordHash>,
     ) -> Result<bool, Busy> {
         let hasher = Arc::clone(&self.hasher);
-        let (right, took) = self
+        let (right, took, again) = self
             .run(lane, move || {
                 // The first attempt must not tell by its time what was not measured yet.
                 if !hasher.floor.is_measured() {
                     hasher.verify_nobody(&password)?;
                 }
-                let (right, took) = timed(|| hasher.verify(&password, hash.as_ref()));
-                Ok((right?, took))
+                let normalized = normalized(&password);
+                let (right, took) =
+                    timed(|| hasher.verify(normalized.as_ref().unwrap_or(&password), hash.as_ref()));
+                if normalized.is_none() || right.as_ref().is_ok_and(|right| *right) {
+                    return Ok((right?, took, Duration::ZERO));
+                }
+                // A hash of before was made of the password as it was typed. Each of the two takes its full time, so that
+                // this tells no more of a hash than one attempt does.
+                right?;
+                let (right, again) = timed(|| hasher.verify(&password, hash.as_ref()));
+                Ok((right?, took, again))
             })
             .await?;
-        tokio::time::sleep(self.hasher.floor.rest(took)).await;
+        let rest = self.hasher.floor.rest(took);
+        let again = if again.is_zero() { again } else { self.hasher.floor.rest(again) };
+        tokio::time::sleep(rest + again).await;
         Ok(right)
     }
 
@@ -123,7 +136,7 @@ impl Passwords {
     /// [`Busy`]: the queue is full, or there was no memory for it.
     pub async fn hash_anew(&self, lane: Lane, password: SecretString) -> Result<PasswordHash, Busy> {
         let hasher = Arc::clone(&self.hasher);
-        self.run(lane, move || hasher.hash(&password)).await
+        self.run(lane, move || hasher.hash(normalized(&password).as_ref().unwrap_or(&password))).await
     }
 
     /// Hashes a password that the server or an administrator sets.
@@ -180,6 +193,14 @@ impl Passwords {
 impl Drop for Passwords {
     fn drop(&mut self) {
         self.pool.stop();
+    }
+}
+
+/// A password in the form that is hashed (RFC 8265 4.2.2), where that is not the one that was typed.
+fn normalized(password: &SecretString) -> Option<SecretString> {
+    match opaque_string(password.expose()) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => Some(SecretString::new(text)).filter(|text| text.expose() != password.expose()),
     }
 }
 

@@ -115,5 +115,5 @@ impl RateLimits {
 /// A login name as it counts: users are found whatever the case of the name. Lowered as the stores do it, every spelling
 /// is the same name.
 pub(crate) fn login_name(name: &str) -> String {
-    name.trim().to_lowercase()
+    symbolon_protocol::precis::login_key(name.trim())
 }

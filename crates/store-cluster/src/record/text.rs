@@ -2,6 +2,7 @@
 
 use symbolon_crypto::digest::sha256;
 use symbolon_crypto::encoding;
+use symbolon_protocol::precis::{login_key, login_keys};
 
 /// The longest text of an index, in bytes: an entry must be less than a third of a page.
 const LONGEST: usize = 1_024;
@@ -9,11 +10,24 @@ const LONGEST: usize = 1_024;
 /// What is looked up whatever its case. A text that the database has no room for in an index, or cannot hold, stands
 /// there as its digest: it is found by itself only, as every other.
 pub(super) fn looked_up(text: &str) -> String {
-    let lower = text.to_lowercase();
-    if lower.len() <= LONGEST && !lower.contains('\0') {
-        return lower;
+    fitting(login_key(text))
+}
+
+/// Under what a text may stand there: the form of now, and those that records of before have.
+pub(super) fn looked_up_as(text: &str) -> Vec<String> {
+    login_keys(text).into_iter().map(fitting).collect()
+}
+
+/// As records of before have it.
+pub(super) fn looked_up_before(text: &str) -> String {
+    fitting(text.to_lowercase())
+}
+
+fn fitting(key: String) -> String {
+    if key.len() <= LONGEST && !key.contains('\0') {
+        return key;
     }
-    format!("sha-256 {}", encoding::encode(&sha256(&[lower.as_bytes()])))
+    format!("sha-256 {}", encoding::encode(&sha256(&[key.as_bytes()])))
 }
 
 /// What is searched through, or for: in lower case, and without the one character that the database refuses.

@@ -11,7 +11,7 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{Changed, Created, Page, PageRequest, UserFilter, Users};
 
 use super::listing::Listing;
-use super::text::looked_up;
+use super::text::{looked_up, looked_up_as};
 use super::user_row::UserRow;
 use super::{Written, millis};
 use crate::postgres::{Connection, Transaction, column};
@@ -34,8 +34,11 @@ async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connecti
     let Some(found) = transaction.first(sql, &[&issuer.as_str(), &row.id]).await? else {
         return Ok(Some(false));
     };
+    // An address that does not change stays as it is: of two users of before, who share it in two spellings, both go on.
+    let before: Option<&str> = column(&found, 1)?;
+    let email = before.filter(|before| Some(*before) == row.email_before.as_deref()).or(row.email.as_deref());
     if column::<i64>(&found, 0)? != *seen
-        || !move_address(issuer, row, column(&found, 1)?, &transaction).await?
+        || !move_address((issuer, &row.id), (before, email), &transaction).await?
     {
         return Ok(None);
     }
@@ -47,7 +50,7 @@ async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connecti
             &[
                 &issuer.as_str(),
                 &row.id,
-                &row.email,
+                &email,
                 &row.username,
                 &row.verified,
                 &row.search,
@@ -62,18 +65,17 @@ async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connecti
 
 /// Gives an address back and takes the new one; false where that is another's.
 async fn move_address(
-    issuer: &IssuerId,
-    row: &UserRow,
-    before: Option<&str>,
+    (issuer, user): (&IssuerId, &str),
+    (before, email): (Option<&str>, Option<&str>),
     transaction: &Transaction<'_>,
 ) -> Result<bool, StoreError> {
-    if row.email.as_deref() == before {
+    if email == before {
         return Ok(true);
     }
-    if let Some(email) = &row.email {
+    if let Some(email) = email {
         let sql =
             "INSERT INTO emails (issuer, email_lower, user_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-        if transaction.change(sql, &[&issuer.as_str(), email, &row.id]).await? == 0 {
+        if transaction.change(sql, &[&issuer.as_str(), &email, &user]).await? == 0 {
             return Ok(false);
         }
     }
@@ -188,13 +190,15 @@ impl Users for ClusterStore {
         issuer: &IssuerId,
         login: &str,
     ) -> Result<Option<(Arc<User>, Option<PasswordHash>)>, StoreError> {
-        let (issuer, login) = (issuer.as_str(), looked_up(login));
+        let (issuer, logins) = (issuer.as_str(), looked_up_as(login));
         let read = self.records.measured(StoreKind::User, async {
             let connection = self.records.postgres.connection().await?;
             for sql in BY_LOGIN {
-                let found = connection.first(sql, &[&issuer, &login]).await?;
-                if found.is_some() {
-                    return Ok(found);
+                for login in &logins {
+                    let found = connection.first(sql, &[&issuer, login]).await?;
+                    if found.is_some() {
+                        return Ok(found);
+                    }
                 }
             }
             Ok(None)

@@ -4,7 +4,7 @@ use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
 
 use super::millis;
-use super::text::{looked_up, searched};
+use super::text::{looked_up, looked_up_before, searched};
 use crate::to_document;
 
 /// The columns of a user.
@@ -18,6 +18,8 @@ pub(super) struct UserRow {
     pub(super) updated_at: i64,
     pub(super) password: Option<PasswordHash>,
     pub(super) document: String,
+    /// The address as records of before have it.
+    pub(super) email_before: Option<String>,
 }
 
 impl UserRow {
@@ -35,6 +37,7 @@ impl UserRow {
             updated_at: millis(user.updated_at),
             password,
             document: to_document(user)?,
+            email_before: user.email.as_deref().map(looked_up_before),
         })
     }
 }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use rusqlite::params;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::id::{IssuerId, UserId};
+use symbolon_protocol::precis::{login_key, login_keys};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
@@ -30,17 +31,20 @@ pub(super) struct Row {
     created_at: i64,
     updated_at: i64,
     document: String,
+    /// The address as records of before have it.
+    email_before: Option<String>,
 }
 
 impl Row {
     pub(super) fn of(user: &User) -> Result<Self, StoreError> {
-        let email = user.email.as_deref().map(str::to_lowercase);
-        let username = user.profile.preferred_username.as_deref().map(str::to_lowercase);
+        let email = user.email.as_deref().map(login_key);
+        let username = user.profile.preferred_username.as_deref().map(login_key);
         let names = [user.profile.name.as_deref(), email.as_deref(), username.as_deref()];
         let names = names.into_iter().flatten().fold(user.id.to_string(), |text, name| text + "\n" + name);
         Ok(Self {
             id: user.id.as_str().to_owned(),
             search: names.to_lowercase(),
+            email_before: user.email.as_deref().map(str::to_lowercase),
             email,
             username,
             verified: user.email_verified,
@@ -84,7 +88,9 @@ impl Row {
     /// Whether there was such a user, still as it was seen.
     fn update(&self, issuer: &IssuerId, seen: i64, statements: &Statements<'_>) -> Written<bool> {
         let written = statements.change(
-            "UPDATE users SET email_lower = ?4, username_lower = ?5, verified = ?6, search = ?7, updated_at = ?8,
+            // An address that does not change stays as it is: of two users of before, who share it in two spellings, both
+            // go on.
+            "UPDATE users SET email_lower = CASE WHEN email_lower = ?10 THEN email_lower ELSE ?4 END, username_lower = ?5, verified = ?6, search = ?7, updated_at = ?8,
                               document = ?9
              WHERE issuer = ?1 AND id = ?2 AND updated_at = ?3",
             params![
@@ -96,7 +102,8 @@ impl Row {
                 self.verified,
                 self.search,
                 self.updated_at,
-                self.document
+                self.document,
+                self.email_before
             ],
         );
         match written {
@@ -136,7 +143,7 @@ fn exists(issuer: &IssuerId, user: &str, statements: &Statements<'_>) -> rusqlit
 
 fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     if let Some(email) = &filter.email {
-        listing = listing.only("email_lower = ?", email.to_lowercase());
+        listing = listing.only("email_lower = ?", login_key(email));
     }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", i64::from(verified));
@@ -224,10 +231,10 @@ impl Users for EmbeddedStore {
         issuer: &IssuerId,
         login: &str,
     ) -> Result<Option<(Arc<User>, Option<PasswordHash>)>, StoreError> {
-        let (issuer, login) = (issuer.clone(), login.to_lowercase());
+        let (issuer, logins) = (issuer.clone(), login_keys(login));
         let read = self.records.read(StoreKind::User, move |statements| {
-            for sql in BY_LOGIN {
-                let found = statements.first(sql, [issuer.as_str(), &login], |row| {
+            for (sql, login) in BY_LOGIN.iter().flat_map(|sql| logins.iter().map(move |login| (sql, login))) {
+                let found = statements.first(sql, [issuer.as_str(), login], |row| {
                     Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
                 })?;
                 if found.is_some() {

@@ -74,12 +74,20 @@ async fn is_found_by_login(back_end: &dyn BackEnd) {
     let mut eve = user("eve", None, *now - Duration::from_secs(9));
     eve.profile.preferred_username = Some("ann@example.com".to_owned());
     store.create_user(issuer, eve, Some(password("evil"))).await.unwrap();
-    for login in ["ann@example.com", "ANN@example.com", "änn", "ÄNN"] {
+    for login in ["ann@example.com", "ANN@example.com", "änn", "ÄNN", "A\u{308}NN", "\u{ff41}nn@example.com"]
+    {
         let (found, hash) = store.user_by_login(issuer, login).await.unwrap().expect(login);
         assert_eq!((*found).clone(), ann, "{login}");
         assert_eq!(hash.unwrap().expose(), "secret");
     }
     assert!(store.user_by_login(issuer, "ann").await.unwrap().is_none(), "an id is no login");
+    // One address in two spellings is one address; what was written stays as it was.
+    let zoe = user("zoe", Some("Zo\u{eb}@example.com"), *now);
+    assert_eq!(store.create_user(issuer, zoe.clone(), None).await.unwrap(), Created::Created);
+    let twin = user("twin", Some("zoe\u{308}@example.com"), *now);
+    assert_eq!(store.create_user(issuer, twin, None).await.unwrap(), Created::Exists);
+    let (found, _) = store.user_by_login(issuer, "ZOE\u{308}@example.com").await.unwrap().unwrap();
+    assert_eq!(*found, zoe);
     assert!(store.set_password(issuer, &id("ann"), Some(password("newer"))).await.unwrap());
     let (_, hash) = store.user_by_login(issuer, "änn").await.unwrap().unwrap();
     assert_eq!(hash.unwrap().expose(), "newer");

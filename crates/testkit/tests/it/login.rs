@@ -354,3 +354,38 @@ fn a_request_that_is_too_long_to_wait_is_refused() {
     let silent = browser.get(&long.with("prompt", "none").path());
     assert_eq!(silent.redirected("error").as_deref(), Some("login_required"));
 }
+
+/// A person types the same password on a phone and on a desk: one composes characters, the other does not.
+#[test]
+fn a_password_and_a_name_are_the_same_on_every_keyboard() {
+    let scene = Scene::new();
+    let (composed, decomposed) = ("pa\u{df}w\u{f6}rter sind lang", "pa\u{df}wo\u{308}rter sind lang");
+    let create = |email: &str, password: &str| {
+        let body = serde_json::json!({ "email": email, "password": password });
+        scene.server.admin("POST", "/users", Some(body)).status
+    };
+    assert_eq!(create("Zo\u{eb}@example.com", composed), 201);
+    assert_eq!(create("zoe\u{308}@example.com", composed), 409, "one address, two spellings");
+    let attempt = |name: &str, password: &str| {
+        let browser = scene.server.browser();
+        let page = scene.at_login(&browser, &scene.rp.authorization_request());
+        Scene::sign_in(&browser, &page, name, password).status
+    };
+    for (name, password) in [("zo\u{eb}@example.com", decomposed), ("ZOE\u{308}@example.com", composed)] {
+        assert_eq!(attempt(name, password), 303, "{name}");
+    }
+    assert_ne!(attempt("zo\u{eb}@example.com", "paw\u{f6}rter sind lang"), 303);
+
+    // A hash of before was made of what was typed then.
+    let server = &scene.server;
+    server.block_on(async {
+        let policy = symbolon_crypto::password::PasswordPolicy::default();
+        let typed = SecretString::new(decomposed.into());
+        let hash = policy.hash(&typed, &symbolon_crypto::random::SystemRandom).unwrap();
+        let hash = symbolon_protocol::user::PasswordHash::new(hash.to_phc());
+        let issuer = IssuerId::default_issuer();
+        assert!(server.app.store.set_password(&issuer, &UserId::trusted("other"), Some(hash)).await.unwrap());
+    });
+    assert_eq!(attempt("other@example.com", decomposed), 303);
+    assert_ne!(attempt("other@example.com", "something else \u{f6}"), 303);
+}

@@ -1,0 +1,92 @@
+//! Texts of people in one form (RFC 8265): what looks the same on two keyboards is the same.
+//!
+//! What a person wrote is stored and shown as it was written; these forms are what is compared and hashed.
+
+use std::borrow::Cow;
+
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
+
+/// A password as it is hashed (RFC 8265 4.2.2, the OpaqueString profile; NIST SP 800-63B 5.1.1.2): every space is the ASCII
+/// one, and characters are composed (NFC). ASCII stays as it is.
+pub fn opaque_string(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let spaced: String = text.chars().map(|c| if is_space(c) { ' ' } else { c }).collect();
+    Cow::Owned(ComposingNormalizerBorrowed::new_nfc().normalize(&spaced).into_owned())
+}
+
+/// Space separators (the Unicode category Zs).
+fn is_space(c: char) -> bool {
+    matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+}
+
+/// A user name or an e-mail address as it is looked up and as it is unique (RFC 8265 3.3.2, the UsernameCaseMapped profile):
+/// of one width, in lower case, composed. Compatibility characters are mapped too (NFKC), because a name that only they tell
+/// from another is there to be mistaken for it.
+pub fn login_key(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let mapped = ComposingNormalizerBorrowed::new_nfkc().normalize(text).to_lowercase();
+    ComposingNormalizerBorrowed::new_nfc().normalize(&mapped).into_owned()
+}
+
+/// Under what a name may be stored: its [`login_key`], and the forms that records of before have, which are in lower case
+/// and as somebody wrote them. One for ASCII.
+pub fn login_keys(text: &str) -> Vec<String> {
+    let mut keys = vec![login_key(text)];
+    if !text.is_ascii() {
+        let composed = ComposingNormalizerBorrowed::new_nfc().normalize(text).to_lowercase();
+        let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(text).to_lowercase();
+        for key in [text.to_lowercase(), composed, decomposed] {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const COMPOSED: &str = "p\u{e4}ssword";
+    const DECOMPOSED: &str = "pa\u{308}ssword";
+
+    #[test]
+    fn a_password_is_the_same_on_every_keyboard() {
+        assert_eq!(opaque_string(DECOMPOSED), COMPOSED);
+        assert_eq!(opaque_string("a\u{a0}b\u{3000}c"), "a b c");
+        assert_eq!(
+            opaque_string("Case stays \u{fb01}"),
+            "Case stays \u{fb01}",
+            "nothing that was told apart is merged"
+        );
+        assert!(matches!(opaque_string("plain"), Cow::Borrowed("plain")));
+    }
+
+    #[test]
+    fn a_name_is_the_same_in_every_spelling() {
+        for name in ["\u{c4}nn@Example.com", "A\u{308}nn@example.com", "\u{ff21}\u{308}nn\u{ff20}example.com"]
+        {
+            assert_eq!(login_key(name), "\u{e4}nn@example.com", "{name}");
+        }
+        assert_eq!(login_key("Ann"), "ann");
+        assert_eq!(login_keys("Ann"), ["ann"]);
+        assert!(login_keys("\u{c4}nn").contains(&"a\u{308}nn".to_owned()), "records of before are found");
+    }
+
+    proptest! {
+        #[test]
+        fn forms_are_stable(text in any::<String>()) {
+            let (password, key) = (opaque_string(&text).into_owned(), login_key(&text));
+            prop_assert_eq!(&opaque_string(&password), &password);
+            prop_assert_eq!(&login_keys(&text)[0], &key);
+            prop_assert!(login_keys(&text).contains(&text.to_lowercase()));
+        }
+    }
+}

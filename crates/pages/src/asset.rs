@@ -61,7 +61,8 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let oidc = Asset::script("oidc", include_str!("../assets/oidc.js").into());
     let walkthrough = Asset::script(
         "walkthrough",
-        include_str!("../assets/walkthrough.js").replace("\"./oidc.js\"", &format!("\"{}\"", oidc.path)),
+        include_str!("../assets/walkthrough.js")
+            .replace("\"./oidc.js\"", &format!("\".{}\"", oidc.path.trim_start_matches("/assets"))),
     );
     Files {
         style: style.clone(),
@@ -76,6 +77,12 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
 
 pub(crate) fn files() -> &'static Files {
     &FILES
+}
+
+/// A page whose files are asked for below a path. Texts of a page have no quotation marks, since they are escaped: only the
+/// templates' own attributes begin so.
+pub(crate) fn below(prefix: &str, page: String) -> String {
+    if prefix.is_empty() { page } else { page.replace("\"/assets/", &format!("\"{prefix}/assets/")) }
 }
 
 /// Every file that pages load. Serve each at its path.

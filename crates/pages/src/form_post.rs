@@ -30,6 +30,14 @@ impl FormPostPage {
         }
         Ok(Template::render(self)?)
     }
+
+    /// The same for an issuer with a path in front of its pages, as for other pages.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    pub fn render_below(&self, prefix: &str) -> Result<String, RenderError> {
+        Ok(crate::asset::below(prefix, self.render()?))
+    }
 }
 
 layout!(FormPostPage);

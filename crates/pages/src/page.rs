@@ -73,6 +73,15 @@ macro_rules! page {
             pub fn render(&self) -> Result<String, crate::RenderError> {
                 Ok(askama::Template::render(self)?)
             }
+
+            /// The same for an issuer with a path in front of its pages (`/acme`, or nothing): the page loads its files
+            /// below that path, because a proxy may forward nothing else.
+            ///
+            /// # Errors
+            /// As [`render`](Self::render).
+            pub fn render_below(&self, prefix: &str) -> Result<String, crate::RenderError> {
+                Ok(crate::asset::below(prefix, self.render()?))
+            }
         }
         crate::page::layout!($page);
     )+};

@@ -201,7 +201,8 @@ fn every_file_that_a_page_loads_is_an_asset() {
         for path in
             asset.body.split('"').filter(|part| part.starts_with("/assets/") || part.starts_with("./"))
         {
-            assert!(assets().iter().any(|other| other.path == path), "{} imports {path}", asset.path);
+            let absolute = path.replace("./", "/assets/");
+            assert!(assets().iter().any(|other| other.path == absolute), "{} imports {path}", asset.path);
         }
         assert!(
             !asset.body.contains("https://") && !asset.body.contains("@import"),

@@ -216,6 +216,7 @@ impl Call {
                 headers: &received.headers,
                 request_id: Some(context.id.to_string()),
                 issuer_name: Some(context.issuer.display_name().to_owned()),
+                prefix: &context.issuer.prefix,
                 client: client.as_deref(),
             }),
         });

@@ -88,6 +88,8 @@ pub struct ErrorAbout<'a> {
     pub request_id: Option<String>,
     /// The provider's name, where a request is for an issuer.
     pub issuer_name: Option<String>,
+    /// The path in front of the issuer's pages, if it has one.
+    pub prefix: &'a str,
     /// The client that sent the person here, where it is known.
     pub client: Option<&'a Client>,
 }
@@ -95,7 +97,7 @@ pub struct ErrorAbout<'a> {
 impl<'a> ErrorAbout<'a> {
     /// A request of which nothing more is known.
     pub const fn request(headers: &'a HeaderMap) -> Self {
-        Self { headers, request_id: None, issuer_name: None, client: None }
+        Self { headers, request_id: None, issuer_name: None, prefix: "", client: None }
     }
 }
 
@@ -197,7 +199,7 @@ impl Failure {
             client_name: about.client.map(|client| client.display_name().to_owned()),
             client_uri: about.client.and_then(|client| client.displayed("client_uri")),
         };
-        match page.render() {
+        match page.render_below(about.prefix) {
             Ok(page) => self.finish(html(status, page, &Policy::default()), code),
             Err(_) => self.into_json(),
         }

@@ -85,7 +85,8 @@ async fn page(
         csrf: interaction.csrf_token(context, Purpose::Consent, session.sid.as_str()),
         transaction: sealed,
     };
-    let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
+    let page =
+        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() }))
 }
 

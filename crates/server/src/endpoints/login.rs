@@ -101,7 +101,8 @@ fn page(
         login_hint: username,
         error,
     };
-    let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
+    let page =
+        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
     if let Some(seconds) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

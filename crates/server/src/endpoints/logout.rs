@@ -88,7 +88,8 @@ async fn ask(
         csrf: interaction.csrf_token(context, Purpose::Logout, session.sid.as_str()),
         transaction: interaction.seal(context)?,
     };
-    let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
+    let page =
+        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
     let mut response = html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
     if let Some(cookie) = interaction.browser.cookie(&context.issuer) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
@@ -237,7 +238,8 @@ fn signed_out(call: &Call, to: Option<String>, has_ended: bool) -> Result<Respon
                 return_uri: call.client.as_deref().and_then(|client| client.displayed("client_uri")),
                 client_name: call.client.as_deref().map(|client| client.display_name().to_owned()),
             };
-            let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
+            let page =
+                page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
             html(StatusCode::OK, page, &Policy::default())
         }
     };

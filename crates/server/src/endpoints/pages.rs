@@ -90,7 +90,7 @@ fn index(context: &Context) -> Result<Response, Failure> {
         issuer: context.issuer.url.to_string(),
         discovery_uri: format!("{}/.well-known/openid-configuration", context.issuer.url),
     };
-    Ok(html(StatusCode::OK, rendered(page.render())?, &Policy::default()))
+    Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &Policy::default()))
 }
 
 fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {
@@ -107,7 +107,7 @@ fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {
         demo_password: demo.password.clone(),
     };
     let policy = Policy { connect: vec![&issuer], frame: vec![&issuer], ..Policy::default() };
-    Ok(html(StatusCode::OK, rendered(page.render())?, &policy))
+    Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &policy))
 }
 
 /// `GET /callback`: where the walk-through's relying party is answered.
@@ -125,7 +125,8 @@ pub(super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
 /// [`Failure::NotFound`] outside development mode.
 pub(super) async fn silent_callback(call: &mut Call) -> Result<Response, Failure> {
     demo_of(&call.context).await?.ok_or(Failure::NotFound)?;
-    let page = rendered(SilentCallbackPage { language: Language::English }.render())?;
+    let page = SilentCallbackPage { language: Language::English };
+    let page = rendered(page.render_below(&call.context.issuer.prefix))?;
     Ok(html(StatusCode::OK, page, &Policy { framed_by: Framing::Ourselves, ..Policy::default() }))
 }
 

@@ -104,7 +104,10 @@ fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<B
         preflight(request.headers())
     } else {
         // RFC 9110 15.5.6: the answer MUST say which methods there are.
-        let mut refused = Failure::MethodNotAllowed.into_page(&ErrorAbout::request(request.headers()));
+        let mut refused = Failure::MethodNotAllowed.into_page(&ErrorAbout {
+            prefix: &context.issuer.prefix,
+            ..ErrorAbout::request(request.headers())
+        });
         if let Ok(allow) = HeaderValue::try_from(endpoints::methods(endpoint.path)) {
             refused.headers_mut().insert(header::ALLOW, allow);
         }
@@ -136,8 +139,8 @@ pub fn management_router(app: &Arc<App>) -> Router {
 }
 
 async fn not_found(context: Context, headers: http::HeaderMap) -> Response {
-    drop(context);
-    Failure::NotFound.into_page(&ErrorAbout::request(&headers))
+    let prefix = &context.issuer.prefix;
+    Failure::NotFound.into_page(&ErrorAbout { prefix, ..ErrorAbout::request(&headers) })
 }
 
 /// RFC 9110 15.5.6: the router adds `Allow`.

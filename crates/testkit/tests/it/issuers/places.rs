@@ -145,3 +145,22 @@ fn an_issuer_cannot_take_anothers_place() {
     let list = server.admin("GET", "/issuers", None).json();
     assert_eq!(list["issuers"].as_array().unwrap().len(), 4);
 }
+
+/// A proxy may forward nothing but the issuer's path.
+#[test]
+fn pages_of_a_prefixed_issuer_load_their_files_below_it() {
+    let server = start();
+    let [root, acme, _] = urls(&server);
+    for (issuer, path) in
+        [(&root, "/logout"), (&acme, "/logout"), (&acme, "/nothing/here"), (&acme, "/authorize")]
+    {
+        let page = server.browser().get_with(&format!("{issuer}{path}"), &[("accept", "text/html")]);
+        let files: Vec<&str> = page.body.split('"').filter(|part| part.contains("/assets/")).collect();
+        assert!(!files.is_empty(), "{page:?}");
+        let below = format!("{}/assets/", issuer.trim_start_matches(root.as_str()));
+        for file in files {
+            assert!(file.starts_with(&below), "{issuer}{path}: {file}");
+            assert_eq!(server.browser().get(&format!("{root}{file}")).status, 200, "{file}");
+        }
+    }
+}

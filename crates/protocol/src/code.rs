@@ -61,6 +61,9 @@ pub struct CodeGrant {
     pub session_expires_at: Timestamp,
     /// When the code ends.
     pub expires_at: Timestamp,
+    /// The resources that tokens may be for (RFC 8707 2.1); none were named where it is empty.
+    #[serde(default)]
+    pub resources: Vec<String>,
 }
 
 /// The code challenge in records: for machines as one piece, for people (JSON: records in the cluster) as a list.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use smol_str::SmolStr;
 
 use crate::grant::GrantId;
@@ -51,6 +51,18 @@ pub struct Family {
     pub expires_at: Timestamp,
     /// The thumbprint of the key that its tokens are bound to (RFC 9449 5), for clients that prove one.
     pub binding: Option<SmolStr>,
+    /// The resources that its tokens may be for (RFC 8707 2.2); none were named where it is empty. Last, because records of
+    /// before end here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "at_the_end")]
+    pub resources: Vec<String>,
+}
+
+/// What stands at the end of a record, or nothing. A record without it ends before it.
+fn at_the_end<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    if deserializer.is_human_readable() {
+        return Vec::deserialize(deserializer);
+    }
+    Ok(Vec::deserialize(deserializer).unwrap_or_default())
 }
 
 impl Family {

@@ -8,6 +8,7 @@ pub mod claim;
 pub mod client_credentials;
 pub mod id_token;
 pub mod refresh_token;
+pub mod resource;
 pub mod response;
 pub mod token_exchange;
 

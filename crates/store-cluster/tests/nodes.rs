@@ -83,6 +83,7 @@ fn code_grant() -> CodeGrant {
         amr: Amr::of(AuthenticationMethod::Pwd),
         session_expires_at: NOW + SOON,
         expires_at: NOW + SOON,
+        resources: Vec::new(),
     }
 }
 

@@ -261,6 +261,7 @@ mod tests {
             amr: Amr::default(),
             session_expires_at: at(100),
             expires_at: at(60),
+            resources: Vec::new(),
         }
     }
 

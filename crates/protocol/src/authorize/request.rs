@@ -8,6 +8,7 @@ use crate::pkce::{self, CodeChallenge};
 use crate::redirect_uri;
 use crate::scope::Scope;
 use crate::settings::IssuerSettings;
+use crate::token::resource;
 
 /// The longest `nonce` that is kept, in bytes.
 const MAX_NONCE: usize = 2048;
@@ -128,6 +129,8 @@ pub struct AuthorizationRequest<'p> {
     pub id_token_hint: Option<&'p str>,
     /// The languages that the person prefers (BCP 47, separated by spaces).
     pub ui_locales: Option<&'p str>,
+    /// The resources that tokens are to be for (RFC 8707 2.1).
+    pub resource: Vec<&'p str>,
 }
 
 /// The client to load.
@@ -144,14 +147,14 @@ pub const fn unknown_client() -> OAuthError {
 }
 
 impl<'p> AuthorizationRequest<'p> {
-    /// Checks a request of a client that was found by [`client_id`].
+    /// Checks a request of a client that was found by [`client_id`], at an issuer of this URL and these settings.
     ///
     /// # Errors
     /// [`Rejection`]
     pub fn check(
         params: &'p Params<'_>,
         client: &Client,
-        settings: &IssuerSettings,
+        (issuer, settings): (&str, &IssuerSettings),
     ) -> Result<Self, Rejection<'p>> {
         let sent = Sent::read(params);
         // From here until the redirect URI is known to be the client's, nothing may be redirected.
@@ -165,6 +168,11 @@ impl<'p> AuthorizationRequest<'p> {
         params
             .refuse_repeated(&["resource"])
             .and_then(|()| Self::check_trusted(&sent, return_to, client, settings))
+            .and_then(|request| {
+                let resource: Vec<&str> = params.get_all("resource").collect();
+                resource::check(issuer, client, &resource)?;
+                Ok(Self { resource, ..request })
+            })
             .map_err(|error| Rejection::Redirect(return_to, error))
     }
 
@@ -199,6 +207,7 @@ impl<'p> AuthorizationRequest<'p> {
             login_hint: sent.login_hint.value(),
             id_token_hint: sent.id_token_hint.value(),
             ui_locales: sent.ui_locales.value(),
+            resource: Vec::new(),
         })
     }
 }

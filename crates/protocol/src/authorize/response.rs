@@ -50,6 +50,7 @@ impl Issuance<'_> {
             amr: self.session.amr,
             session_expires_at: self.session.expires_at,
             expires_at: self.now + lifetimes.code,
+            resources: request.resource.iter().map(|own| (*own).to_owned()).collect(),
         }
     }
 }

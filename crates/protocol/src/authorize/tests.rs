@@ -75,7 +75,7 @@ enum Outcome {
 
 fn outcome(text: &str, client: &Client, settings: &IssuerSettings) -> Outcome {
     let params = Params::parse(text.as_bytes()).unwrap();
-    match AuthorizationRequest::check(&params, client, settings) {
+    match AuthorizationRequest::check(&params, client, (ISSUER, settings)) {
         Ok(_) => Outcome::Good,
         Err(Rejection::Page(error)) => Outcome::Page(error.code),
         Err(Rejection::Redirect(to, error)) => {
@@ -96,7 +96,12 @@ fn requests_and_where_their_errors_go() {
         (&[("scope", "profile")], Good),
         (&[("redirect_uri", "http://127.0.0.1:49152/cb")], Good),
         (&[("unknown", "1"), ("claims", "{}"), ("acr_values", "1")], Good),
-        (&[("resource", "https://a.example"), ("resource", "https://b.example")], Good),
+        (&[("resource", ISSUER)], Good),
+        (
+            &[("resource", "https://a.example"), ("resource", "https://b.example")],
+            Redirect(InvalidTarget, Query),
+        ),
+        (&[("resource", "a.example")], Redirect(InvalidRequest, Query)),
         (&[("prompt", "login consent"), ("max_age", "0"), ("response_mode", "form_post")], Good),
         (&[("redirect_uri", "")], Page(InvalidRequest)),
         (&[("redirect_uri", "https://rp.example/cb/")], Page(InvalidRequest)),
@@ -151,7 +156,7 @@ fn a_form_is_posted_to_web_servers_only() {
     for (mode, good) in [("query", true), ("fragment", true), ("form_post", false)] {
         let text = query(&[("redirect_uri", "com.example.app:/cb"), ("response_mode", mode)]);
         let params = Params::parse(text.as_bytes()).unwrap();
-        match AuthorizationRequest::check(&params, &native, &IssuerSettings::default()) {
+        match AuthorizationRequest::check(&params, &native, (ISSUER, &IssuerSettings::default())) {
             Ok(request) => assert!(good && request.return_to.response_mode.as_str() == mode),
             Err(Rejection::Redirect(to, error)) => {
                 assert_eq!((good, error.code), (false, ErrorCode::InvalidRequest));
@@ -229,7 +234,8 @@ impl Case {
     fn decide(&self) -> Decision {
         let text = query(&self.changes);
         let params = Params::parse(text.as_bytes()).unwrap();
-        let request = AuthorizationRequest::check(&params, &self.client, &IssuerSettings::default()).unwrap();
+        let request =
+            AuthorizationRequest::check(&params, &self.client, (ISSUER, &IssuerSettings::default())).unwrap();
         let session = self.session.as_ref().map(|session| (session, self.consent.as_ref()));
         let done = InteractionSoFar {
             signed_in_at: self.signed_in_at,
@@ -406,7 +412,7 @@ fn a_code_stands_for_the_request_and_the_session() {
     let (client, session, settings) = (client(), session(), IssuerSettings::default());
     let text = query(&[]);
     let params = Params::parse(text.as_bytes()).unwrap();
-    let request = AuthorizationRequest::check(&params, &client, &settings).unwrap();
+    let request = AuthorizationRequest::check(&params, &client, (ISSUER, &settings)).unwrap();
     let issuer = IssuerId::default_issuer();
     let issuance =
         Issuance { issuer: &issuer, settings: &settings, client: &client, session: &session, now: NOW };
@@ -473,7 +479,7 @@ proptest! {
         let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
         let params = Params::parse(text.as_bytes()).unwrap();
         let client = client();
-        match AuthorizationRequest::check(&params, &client, &IssuerSettings::default()) {
+        match AuthorizationRequest::check(&params, &client, (ISSUER, &IssuerSettings::default())) {
             Ok(AuthorizationRequest { return_to, .. }) | Err(Rejection::Redirect(return_to, _)) => {
                 prop_assert!(return_to.redirect_uri == CALLBACK);
             }

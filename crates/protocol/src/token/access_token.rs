@@ -81,7 +81,7 @@ pub struct AccessToken {
     /// Who may (RFC 8693 4.4).
     #[serde(default)]
     pub may_act: Option<MayAct>,
-    /// The resources that token exchange named.
+    /// The resources that the request named (RFC 8707).
     #[serde(default)]
     pub resource: OneOrMany,
 }
@@ -112,6 +112,14 @@ pub enum NotValid {
 }
 
 impl AccessToken {
+    /// Is for these resources alone, if there are any (RFC 8707 2.2).
+    pub fn limit_to(&mut self, resources: &[&str]) {
+        if !resources.is_empty() {
+            self.aud = Audience::of(resources.iter().copied());
+            self.resource = OneOrMany::of(resources.iter().copied());
+        }
+    }
+
     /// A token issued now to the context's client, for the issuer and the client's own audiences: no lineage but its
     /// place, `slot`. Boxed where it is made: it is half a kilobyte.
     pub(super) fn new(context: &Context<'_>, slot: Slot, sub: SmolStr, scope: Scope) -> Box<Self> {

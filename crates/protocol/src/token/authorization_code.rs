@@ -124,6 +124,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             rotated_at: now,
             idle_expires_at: now + lifetimes.refresh_token_idle,
             binding: None,
+            resources: code.resources.clone(),
         })
     });
     IssuePlan { access, id, family }

@@ -3,6 +3,7 @@
 use super::Context;
 use super::access_token::{AccessToken, client_subject};
 use super::claim::{Audience, OneOrMany};
+use super::resource::may_name;
 use super::token_exchange::check_resources;
 use crate::client::GrantType;
 use crate::error::{ErrorCode, OAuthError};
@@ -75,9 +76,7 @@ fn named(
     audience: &[&str],
     resource: &[&str],
 ) -> Result<Option<Audience>, OAuthError> {
-    let allowed = |value: &&str| {
-        *value == context.issuer.url || context.client.access_token_audiences.iter().any(|own| own == value)
-    };
+    let allowed = |value: &&str| may_name(&context.issuer.url, context.client, value);
     check_resources(resource)?;
     let mut targets = audience.iter().chain(resource).copied().peekable();
     if targets.peek().is_none() {

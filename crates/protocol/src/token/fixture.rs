@@ -131,6 +131,7 @@ pub(crate) fn code(scopes: &str) -> CodeGrant {
         amr: Amr::of(AuthenticationMethod::Pwd),
         session_expires_at: after(3600),
         expires_at: after(60),
+        resources: Vec::new(),
     }
 }
 
@@ -149,6 +150,7 @@ pub(crate) fn family() -> Family {
         idle_expires_at: after(1000),
         expires_at: after(5000),
         binding: None,
+        resources: Vec::new(),
     }
 }
 

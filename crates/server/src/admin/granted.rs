@@ -62,5 +62,6 @@ pub(super) fn family(call: &Call, client: ClientId, user: UserId, scope: Scope, 
         idle_expires_at: now + lives.idle,
         expires_at: now + lives.absolute,
         binding: None,
+        resources: Vec::new(),
     }
 }

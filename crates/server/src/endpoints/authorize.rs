@@ -109,13 +109,13 @@ pub(super) async fn refuse(
     let params = Params::parse(pending.request.as_bytes())?;
     let client = client_of(context, &params).await?;
     let settings = context.issuer.settings.load_full();
-    let to = match AuthorizationRequest::check(&params, &client, &settings) {
+    let to = match AuthorizationRequest::check(&params, &client, (&context.issuer.url, &settings)) {
         Ok(request) => request.return_to,
         Err(Rejection::Redirect(to, _)) => to,
         Err(Rejection::Page(error)) => return Err(error.into()),
     };
     RequestFacts::new().oauth_error(error.code.as_str()).note();
-    send(response::error(&to, error, &context.issuer.url), received.is_post())
+    send(response::error(&to, error, &context.issuer.url), received.is_post(), &context.issuer.prefix)
 }
 
 /// What an authorization request needs next.
@@ -161,7 +161,7 @@ impl AuthorizationAttempt<'_> {
         let client = client_of(self.context, &params).await?;
         *asking = Some(Arc::clone(&client));
         let settings = issuer.settings.load();
-        let request = match AuthorizationRequest::check(&params, &client, &settings) {
+        let request = match AuthorizationRequest::check(&params, &client, (&issuer.url, &settings)) {
             Ok(request) => request,
             Err(Rejection::Page(error)) => {
                 let reason = &*error.description;
@@ -194,7 +194,7 @@ impl AuthorizationAttempt<'_> {
 
     fn error(&self, answer: AuthorizationResponse, error: &OAuthError) -> Result<Next, Failure> {
         RequestFacts::new().oauth_error(error.code.as_str()).note();
-        send(answer, self.is_post).map(Next::Answer)
+        send(answer, self.is_post, &self.context.issuer.prefix).map(Next::Answer)
     }
 
     async fn decide(&self, loaded: &Loaded<'_>) -> Result<Decision, Failure> {
@@ -236,23 +236,23 @@ impl AuthorizationAttempt<'_> {
         if request.prompt.none {
             app.audit.count(Event::SilentAuthentication);
         }
-        send(response::success(&request.return_to, &code, &issuer.url), self.is_post)
+        send(response::success(&request.return_to, &code, &issuer.url), self.is_post, &issuer.prefix)
     }
 }
 
 /// Writes an answer in the response mode that was asked for. `after_post`: it follows a POST.
-fn send(answer: AuthorizationResponse, after_post: bool) -> Result<Response, Failure> {
+fn send(answer: AuthorizationResponse, after_post: bool, prefix: &str) -> Result<Response, Failure> {
     match answer {
         AuthorizationResponse::Redirect(location) => Ok(redirect(after_post, &location)),
-        AuthorizationResponse::FormPost { action, fields } => form_post(action, fields),
+        AuthorizationResponse::FormPost { action, fields } => form_post(action, fields, prefix),
     }
 }
 
 /// OAuth 2.0 Form Post Response Mode 2.
-fn form_post(action: String, fields: Vec<(&'static str, String)>) -> Result<Response, Failure> {
+fn form_post(action: String, fields: Vec<(&'static str, String)>, prefix: &str) -> Result<Response, Failure> {
     let parameters = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let page = FormPostPage { language: Language::English, action, parameters };
-    let page = page.render().map_err(|error| Failure::Internal(error.to_string()))?;
+    let page = page.render_below(prefix).map_err(|error| Failure::Internal(error.to_string()))?;
     // A silent answer arrives in a frame of the client's page, like one by redirect.
     let policy = Policy { leads_to_client: true, framed_by: Framing::Everybody, ..Policy::default() };
     Ok(html(StatusCode::OK, page, &policy))

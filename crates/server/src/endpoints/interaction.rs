@@ -289,11 +289,14 @@ impl RequestingClient {
         let params = Params::parse(pending.request.as_bytes())?;
         let client = client_of(context, &params).await?;
         let settings = context.issuer.settings.load_full();
-        let (redirect_uri, login_hint) = match AuthorizationRequest::check(&params, &client, &settings) {
-            Ok(request) => (request.return_to.redirect_uri.to_owned(), request.login_hint.map(str::to_owned)),
-            Err(Rejection::Redirect(to, _)) => (to.redirect_uri.to_owned(), None),
-            Err(Rejection::Page(error)) => return Err(error.into()),
-        };
+        let (redirect_uri, login_hint) =
+            match AuthorizationRequest::check(&params, &client, (&context.issuer.url, &settings)) {
+                Ok(request) => {
+                    (request.return_to.redirect_uri.to_owned(), request.login_hint.map(str::to_owned))
+                }
+                Err(Rejection::Redirect(to, _)) => (to.redirect_uri.to_owned(), None),
+                Err(Rejection::Page(error)) => return Err(error.into()),
+            };
         Ok(Self { client, redirect_uri, login_hint })
     }
 }

@@ -40,6 +40,7 @@ fn family(random: &dyn Random) -> Family {
         idle_expires_at: NOW + HOUR,
         expires_at: NOW + 24 * HOUR,
         binding: None,
+        resources: Vec::new(),
     }
 }
 

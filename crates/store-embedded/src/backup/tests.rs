@@ -113,6 +113,7 @@ fn family(grant: GrantId) -> Family {
         idle_expires_at: NOW + 240 * HOUR,
         expires_at: NOW + 240 * HOUR,
         binding: None,
+        resources: Vec::new(),
     }
 }
 

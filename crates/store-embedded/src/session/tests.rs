@@ -91,6 +91,7 @@ async fn what_ends_together_is_given_to_the_journal_at_once() {
         idle_expires_at: NOW + HOUR,
         expires_at: NOW + HOUR,
         binding: None,
+        resources: Vec::new(),
     };
     let id = store.place(Kind::Refresh).draw_family(NOW, &random);
     assert_eq!(store.begin_family(&issuer, &id, family.into()).await.unwrap().value, Created::Created);

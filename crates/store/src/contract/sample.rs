@@ -136,6 +136,7 @@ pub(crate) fn code_grant(scene: &Scene, user: &str) -> CodeGrant {
         amr: Amr::of(AuthenticationMethod::Pwd),
         session_expires_at: scene.now + HOUR,
         expires_at: scene.now + MINUTE,
+        resources: Vec::new(),
     }
 }
 
@@ -167,6 +168,7 @@ pub(crate) fn family(scene: &Scene, user: &str) -> Family {
         idle_expires_at: scene.now + HOUR,
         expires_at: scene.now + 24 * HOUR,
         binding: None,
+        resources: Vec::new(),
     }
 }
 

@@ -256,6 +256,7 @@ fn family(client: &str, random: &dyn Random) -> Family {
         idle_expires_at: NOW + MONTH,
         expires_at: NOW + 12 * MONTH,
         binding: None,
+        resources: Vec::new(),
     }
 }
 

@@ -86,6 +86,7 @@ fn code(client: &Client) -> CodeGrant {
         amr: Amr::default(),
         session_expires_at: NOW + MAX_ASSERTION_LIFE,
         expires_at: NOW + MAX_ASSERTION_LIFE,
+        resources: Vec::new(),
     }
 }
 

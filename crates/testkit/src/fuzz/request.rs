@@ -19,7 +19,7 @@ pub fn authorization_request(data: &[u8]) {
     let Ok(params) = Params::parse(data) else { return };
     let Ok(client_id) = request::client_id(&params) else { return };
     let Some(client) = CLIENTS.find(client_id.as_str()) else { return };
-    match AuthorizationRequest::check(&params, client, &SETTINGS) {
+    match AuthorizationRequest::check(&params, client, ("https://issuer.example", &SETTINGS)) {
         Ok(accepted) => {
             check_accepted(&accepted, client);
             check_answer(&accepted.return_to, client);

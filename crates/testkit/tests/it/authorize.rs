@@ -6,7 +6,7 @@ use serde_json::json;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::scope::Scope;
-use symbolon_testkit::{RelyingParty, TestServer, decode_jwt, is_clustered};
+use symbolon_testkit::{RelyingParty, TestServer, TokenSet, decode_jwt, is_clustered};
 
 #[test]
 fn silent_authentication_gives_a_code_that_gives_tokens() {
@@ -173,4 +173,65 @@ fn form_post_answers_with_a_form() {
         policy.ends_with("frame-ancestors *") && answer.header("x-frame-options").is_none(),
         "{answer:?}"
     );
+}
+
+/// RFC 8707: a client says whom its tokens are for, at the authorization request and, narrower, at the token request.
+#[test]
+fn resources_are_named_at_the_request_and_narrowed_at_the_token() {
+    const A: &str = "https://a.example/api";
+    const B: &str = "https://b.example";
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({ "access_token_audiences": [A, B] }));
+    let (_, browser) = server.signed_in("a@example.com");
+    let aud = |token: &str| decode_jwt(token).1["aud"].clone();
+    let code = |resources: &[&str]| {
+        let mut request = rp.authorization_request();
+        request.parameters.extend(resources.iter().map(|own| ("resource".to_owned(), (*own).to_owned())));
+        let answer = browser.get(&request.path());
+        (answer.redirected("code").ok_or_else(|| answer.redirected("error")), request.verifier)
+    };
+    let redeem = |(code, verifier): (Result<String, Option<String>>, String), resources: &[&str]| {
+        let code = code.expect("a code");
+        let mut form = vec![
+            ("grant_type", "authorization_code"),
+            ("code", &*code),
+            ("redirect_uri", &rp.redirect_uri),
+            ("code_verifier", &*verifier),
+        ];
+        form.extend(resources.iter().map(|own| ("resource", *own)));
+        rp.token(&form)
+    };
+    let refresh = |token: &str, resources: &[&str]| {
+        let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", token)];
+        form.extend(resources.iter().map(|own| ("resource", *own)));
+        rp.token(&form)
+    };
+    for (bad, error) in [("https://evil.example", "invalid_target"), ("no-uri", "invalid_request")] {
+        assert_eq!(code(&[A, bad]).0, Err(Some(error.to_owned())));
+    }
+    // All that was granted, unless the token request says less.
+    let both = TokenSet::of(&redeem(code(&[A, B]), &[]));
+    assert_eq!(aud(&both.access_token), json!([A, B]));
+    assert_eq!(decode_jwt(&both.access_token).1["resource"], json!([A, B]));
+    let one = TokenSet::of(&redeem(code(&[A, B]), &[B]));
+    assert_eq!(aud(&one.access_token), json!(B));
+    let again = TokenSet::of(&refresh(one.refresh_token.as_deref().unwrap(), &[A]));
+    assert_eq!(
+        aud(&again.access_token),
+        json!(A),
+        "a refresh narrows what was granted, not what was issued last"
+    );
+    let all = TokenSet::of(&refresh(again.refresh_token.as_deref().unwrap(), &[]));
+    assert_eq!(aud(&all.access_token), json!([A, B]));
+    // Beyond the grant nothing is to be had, and the code is still its owner's.
+    let of_a = code(&[A]);
+    assert_eq!(redeem(of_a.clone(), &[B]).error(), "invalid_target");
+    let of_a = TokenSet::of(&redeem(of_a, &[]));
+    assert_eq!(aud(&of_a.access_token), json!(A));
+    let token = of_a.refresh_token.as_deref().unwrap();
+    assert_eq!(refresh(token, &[B]).error(), "invalid_target");
+    assert_eq!(aud(&TokenSet::of(&refresh(token, &[])).access_token), json!(A));
+    // Who names none may narrow later.
+    let none = TokenSet::of(&redeem(code(&[]), &[B]));
+    assert_eq!(aud(&none.access_token), json!(B));
 }

@@ -7,6 +7,7 @@ use symbolon_protocol::revocation;
 use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::authorization_code::{self as rule, Presented};
 use symbolon_protocol::token::refresh_token::mint;
+use symbolon_protocol::token::resource;
 use symbolon_store::Durable;
 use symbolon_store::port::{KeptCode, Redemption};
 use symbolon_store::shard::Kind;
@@ -26,13 +27,15 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
     let KeptCode { grant: found, at } =
         app.store.code(&issuer.id, &code, granting.now).await?.ok_or(UNKNOWN)?;
     rule::check(&found, granting.client, presented)?;
+    let resource: Vec<&str> = form.get_all("resource").collect();
+    let targets = resource::narrowed(&issuer.url, granting.client, &found.resources, &resource)?;
     // A session that ended meanwhile took its codes with it. This is asked before the code is used: afterwards, whoever
     // comes with it a second time may already have ended what it is about to give. What ends in between ends the tokens
     // too.
     let ended = app.store.revoked(&issuer.id, &rule::lineage(&found)).await?.take(durable);
     match app.store.redeem_code(&at, granting.now).await? {
         Redemption::Redeemed if ended => Err(UNKNOWN.into()),
-        Redemption::Redeemed => redeemed(granting, &found, durable).await,
+        Redemption::Redeemed => redeemed(granting, (&found, &targets), durable).await,
         Redemption::Replayed => {
             replayed(granting, &found, durable).await?;
             Err(UNKNOWN.into())
@@ -43,11 +46,12 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
 
 async fn redeemed(
     granting: &Granting<'_>,
-    code: &CodeGrant,
+    (code, targets): (&CodeGrant, &[&str]),
     durable: &mut Durable,
 ) -> Result<Granted, Failure> {
     let (app, issuer) = (&granting.context.app, &granting.context.issuer);
-    let IssuePlan { access, id, family } = rule::issue(&granting.rules(), code, code.session_expires_at);
+    let IssuePlan { mut access, id, family } = rule::issue(&granting.rules(), code, code.session_expires_at);
+    access.limit_to(targets);
     let refresh_token = match family {
         Some(family) => {
             let family_id = app.store.place(Kind::Refresh).draw_family(granting.now, &*app.random);

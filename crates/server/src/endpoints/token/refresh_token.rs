@@ -3,10 +3,10 @@
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{Family, FamilyId};
-use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::refresh_token::{
     self as rule, Presented, RefreshPlan, RefreshRecords, Refreshed, Refused, RegisteredToken,
 };
+use symbolon_protocol::token::{IssuePlan, resource};
 use symbolon_store::Durable;
 
 use super::{Granted, Granting};
@@ -20,9 +20,12 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
     let (id, version) = family_of(context, text).ok_or(rule::unknown())?;
     let family = app.store.family(&issuer.id, &id).await?.take(durable).ok_or(rule::unknown())?;
     let plan = plan(granting, &family, version, durable).await?;
+    let resource: Vec<&str> = form.get_all("resource").collect();
+    let targets = resource::narrowed(&issuer.url, granting.client, &family.resources, &resource)?;
     let outcome = app.store.rotate(&issuer.id, &id, &plan.rotation).await?.take(durable);
     match plan.finish(&granting.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
-        Ok(Refreshed { tokens: IssuePlan { access, id, .. }, refresh_token, event }) => {
+        Ok(Refreshed { tokens: IssuePlan { mut access, id, .. }, refresh_token, event }) => {
+            access.limit_to(&targets);
             app.audit.count(event);
             Ok(Granted { access, id, refresh_token: Some(refresh_token), issued_token_type: None })
         }

@@ -29,6 +29,7 @@ fn family(issuer: &IssuerId, user: &str, random: &SeededRandom) -> Family {
         idle_expires_at: NOW + sample::HOUR,
         expires_at: NOW + 24 * sample::HOUR,
         binding: None,
+        resources: Vec::new(),
     }
 }
 

@@ -1,0 +1,103 @@
+//! Resource indicators (RFC 8707): whom an access token is for, where the client says so.
+
+use crate::client::Client;
+use crate::error::{ErrorCode, OAuthError};
+use crate::token::token_exchange::check_resources;
+
+/// Whether a client may name a target: the issuer, or one of the audiences that it registered.
+pub fn may_name(issuer: &str, client: &Client, target: &str) -> bool {
+    target == issuer || client.access_token_audiences.iter().any(|own| own == target)
+}
+
+/// Checks what an authorization request names (RFC 8707 2.1).
+///
+/// # Errors
+/// `invalid_request` for what is no absolute URI, or has a fragment; `invalid_target` for what the client may not name.
+pub fn check(issuer: &str, client: &Client, resource: &[&str]) -> Result<(), OAuthError> {
+    check_resources(resource)?;
+    match resource.iter().all(|target| may_name(issuer, client, target)) {
+        true => Ok(()),
+        false => Err(OAuthError::new(ErrorCode::InvalidTarget, "the client may not name this resource")),
+    }
+}
+
+/// Whom a token is for: what the token request names, as far as it was granted, else all that was granted (RFC 8707 2.2).
+/// Nothing: nobody named any. What the client may not name any more counts no longer.
+///
+/// # Errors
+/// As [`check`]; `invalid_target` for what was not granted, and where nothing of the grant is left.
+pub fn narrowed<'a>(
+    issuer: &str,
+    client: &Client,
+    granted: &'a [String],
+    asked: &[&'a str],
+) -> Result<Vec<&'a str>, OAuthError> {
+    check(issuer, client, asked)?;
+    if !asked.is_empty() {
+        let is_granted = |target: &&str| granted.is_empty() || granted.iter().any(|own| own == target);
+        return match asked.iter().all(is_granted) {
+            true => Ok(asked.to_vec()),
+            false => Err(OAuthError::new(ErrorCode::InvalidTarget, "resource goes beyond what was granted")),
+        };
+    }
+    let left = granted.iter().map(String::as_str).filter(|target| may_name(issuer, client, target));
+    let left: Vec<&str> = left.collect();
+    if left.is_empty() && !granted.is_empty() {
+        return Err(OAuthError::new(
+            ErrorCode::InvalidTarget,
+            "the client may not name the granted resource any more",
+        ));
+    }
+    Ok(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::fixture::client;
+
+    const ISSUER: &str = "https://issuer.example";
+    const A: &str = "https://a.example";
+    const B: &str = "https://b.example";
+
+    fn registered(audiences: &[&str]) -> Client {
+        Client {
+            access_token_audiences: audiences.iter().map(|own| (*own).to_owned()).collect(),
+            ..client("app")
+        }
+    }
+
+    fn code<T>(result: Result<T, OAuthError>) -> Option<ErrorCode> {
+        result.err().map(|error| error.code)
+    }
+
+    #[test]
+    fn a_client_names_what_it_registered_and_the_issuer() {
+        let client = registered(&[A]);
+        for good in [&[][..], &[A], &[ISSUER, A]] {
+            assert_eq!(check(ISSUER, &client, good), Ok(()));
+        }
+        assert_eq!(code(check(ISSUER, &client, &[A, B])), Some(ErrorCode::InvalidTarget));
+        for malformed in ["a", "https://a.example#x"] {
+            assert_eq!(code(check(ISSUER, &client, &[malformed])), Some(ErrorCode::InvalidRequest));
+        }
+    }
+
+    #[test]
+    fn a_token_request_narrows_what_was_granted_and_widens_nothing() {
+        let (client, granted) = (registered(&[A, B]), [A.to_owned(), B.to_owned()]);
+        let of = |granted: &[String], asked: &[&str]| {
+            narrowed(ISSUER, &client, granted, asked)
+                .map(|targets| targets.join(" "))
+                .map_err(|error| error.code)
+        };
+        assert_eq!(of(&granted, &[]), Ok(format!("{A} {B}")));
+        assert_eq!(of(&granted, &[B]), Ok(B.to_owned()));
+        assert_eq!(of(&granted[..1], &[B]), Err(ErrorCode::InvalidTarget));
+        assert_eq!(of(&[], &[B]), Ok(B.to_owned()));
+        assert_eq!(of(&[], &[]), Ok(String::new()));
+        let less = registered(&[B]);
+        assert_eq!(narrowed(ISSUER, &less, &granted, &[]), Ok(vec![B]));
+        assert_eq!(code(narrowed(ISSUER, &less, &granted[..1], &[])), Some(ErrorCode::InvalidTarget));
+    }
+}

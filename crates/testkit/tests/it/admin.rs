@@ -12,7 +12,7 @@ pub(crate) fn bulk(server: &TestServer, path: &str, lines: &[Value]) -> Vec<Valu
 }
 
 fn raw_bulk(server: &TestServer, path: &str, media_type: &str, body: &[u8]) -> Answer {
-    let headers = [("authorization", "Bearer an admin secret for tests"), ("content-type", media_type)];
+    let headers = [("authorization", "Bearer an-admin-secret-for-tests"), ("content-type", media_type)];
     Browser::new(&server.management).send("POST", &format!("/api/admin{path}"), &headers, body)
 }
 
@@ -52,7 +52,7 @@ fn raw_bulk_unauthenticated(anyone: &Browser) -> Answer {
 fn bodies_must_be_what_they_say() {
     let server = TestServer::start();
     let send = |media_type: &str, body: &[u8]| {
-        let headers = [("authorization", "Bearer an admin secret for tests"), ("content-type", media_type)];
+        let headers = [("authorization", "Bearer an-admin-secret-for-tests"), ("content-type", media_type)];
         Browser::new(&server.management).send("POST", "/api/admin/clients", &headers, body).status
     };
     assert_eq!(send("text/plain", b"{}"), 415);

@@ -46,7 +46,7 @@ fn each_listener_serves_its_own() {
     let server = TestServer::start_with(Options::default().env("SYMBOLON_ADMIN_ON_PUBLIC", "false"));
     let public = server.browser();
     for path in ["/api/admin/users", "/api/admin", "/metrics", "/healthz", "/readyz"] {
-        let answer = public.get_with(path, &[("authorization", "Bearer an admin secret for tests")]);
+        let answer = public.get_with(path, &[("authorization", "Bearer an-admin-secret-for-tests")]);
         assert_eq!(answer.status, 404, "{path}");
     }
     let management = Browser::new(&server.management);

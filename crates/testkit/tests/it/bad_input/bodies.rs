@@ -8,7 +8,7 @@ const PAGES: [&str; 4] = ["/authorize", "/login", "/consent", "/logout"];
 const FLAT_MIB: usize = 256;
 
 fn admin(server: &Well, method: &str, path: &str, media_type: &str, body: &[u8]) -> super::Reply {
-    let headers = [("Authorization", "Bearer an admin secret for tests"), ("Content-Type", media_type)];
+    let headers = [("Authorization", "Bearer an-admin-secret-for-tests"), ("Content-Type", media_type)];
     server.send(method, &format!("/api/admin{path}"), &headers, body)
 }
 

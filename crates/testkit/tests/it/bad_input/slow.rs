@@ -33,7 +33,7 @@ fn a_slow_body_is_408() {
     }
     let mut wire = server.wire();
     let head =
-        "POST /api/admin/users HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer an admin secret for tests\r\n";
+        "POST /api/admin/users HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer an-admin-secret-for-tests\r\n";
     wire.write(format!("{head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n").as_bytes());
     assert_eq!(wire.trickle(b" ").status, 408);
 }
@@ -51,7 +51,7 @@ fn a_body_that_stops_is_408() {
 fn a_bulk_stream_may_take_its_time() {
     let server = impatient("REQUEST");
     let mut wire = server.wire();
-    let head = "POST /api/admin/users/bulk HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer an admin secret for tests\r\n";
+    let head = "POST /api/admin/users/bulk HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer an-admin-secret-for-tests\r\n";
     let head = format!(
         "{head}Connection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
     );

@@ -64,10 +64,10 @@ fn what_no_issuer_is_for_is_not_found() {
     not_found("/.well-known/openid-configuration", &[("host", "nobody.example")]);
     // The admin API is the installation's: no issuer's prefix leads there.
     let answer = Browser::new(&acme)
-        .get_with("/api/admin/users", &[("authorization", "Bearer an admin secret for tests")]);
+        .get_with("/api/admin/users", &[("authorization", "Bearer an-admin-secret-for-tests")]);
     assert_eq!(answer.status, 404, "{answer:?}");
     let answer = Browser::new(&root)
-        .get_with("/api/admin/users", &[("authorization", "Bearer an admin secret for tests")]);
+        .get_with("/api/admin/users", &[("authorization", "Bearer an-admin-secret-for-tests")]);
     assert_eq!(answer.status, 200, "{answer:?}");
 }
 

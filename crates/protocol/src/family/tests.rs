@@ -136,3 +136,17 @@ proptest! {
         prop_assert_eq!(rotate(&mut family, &request(version, after(100))), Step::Reused);
     }
 }
+
+/// Records of before end where the resources begin now.
+#[test]
+fn a_record_without_resources_is_read_as_it_was() {
+    let none = family();
+    let named = Family { resources: vec!["https://api.example".to_owned()], ..family() };
+    let bytes = |family: &Family| postcard::to_allocvec(family).unwrap();
+    assert!(bytes(&named).starts_with(&bytes(&none)), "what was written before ends there");
+    for family in [none, named] {
+        assert_eq!(postcard::from_bytes::<Family>(&bytes(&family)).unwrap(), family);
+        let text = serde_json::to_string(&family).unwrap();
+        assert_eq!(serde_json::from_str::<Family>(&text).unwrap(), family);
+    }
+}

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Store;
-use symbolon_store::contract::{self, BackEnd};
+use symbolon_store::contract::BackEnd;
 use symbolon_store_cluster::{ClusterStore, engines};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -56,29 +56,4 @@ impl BackEnd for Cluster {
     }
 }
 
-macro_rules! kinds {
-    ($($kind:ident),*) => {
-        $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-            async fn $kind() {
-                contract::$kind::all(&Cluster { suite: stringify!($kind) }).await;
-            }
-        )*
-    };
-}
-
-kinds!(
-    code,
-    challenge,
-    session,
-    refresh_token,
-    revocation,
-    assertion,
-    client,
-    user,
-    consent,
-    issuer,
-    audit,
-    shards,
-    durability
-);
+symbolon_store::contract_tests!(|kind| Cluster { suite: kind });

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Store;
-use symbolon_store::contract::{self, BackEnd};
+use symbolon_store::contract::BackEnd;
 use symbolon_store::shard::FirstShards;
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::journal::JournalOptions;
@@ -74,29 +74,4 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-macro_rules! kinds {
-    ($($kind:ident),*) => {
-        $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-            async fn $kind() {
-                contract::$kind::all(&Embedded::new()).await;
-            }
-        )*
-    };
-}
-
-kinds!(
-    code,
-    challenge,
-    session,
-    refresh_token,
-    revocation,
-    assertion,
-    client,
-    user,
-    consent,
-    issuer,
-    audit,
-    shards,
-    durability
-);
+symbolon_store::contract_tests!(|_kind| Embedded::new());

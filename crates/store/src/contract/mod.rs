@@ -1,7 +1,7 @@
 //! The behaviour that every back-end must show, raced.
 //!
-//! A back-end implements [`BackEnd`] in its tests and runs [`all`], or one function per kind, on a multi-threaded
-//! runtime. Every function opens a store of its own and panics where the back-end breaks the contract.
+//! A back-end implements [`BackEnd`] in its tests and invokes [`contract_tests!`](crate::contract_tests), which makes a
+//! test of every kind. Every test opens a store of its own and panics where the back-end breaks the contract.
 //!
 //! One-time operations are raced by [`RACERS`] tasks in [`ROUNDS`] rounds, many rounds at a time, so that a group
 //! commit serves them together: exactly one racer of a round may win.
@@ -68,21 +68,35 @@ pub trait BackEnd: Send + Sync {
     }
 }
 
-/// Runs everything, one kind after the other.
-pub async fn all(back_end: &dyn BackEnd) {
-    code::all(back_end).await;
-    challenge::all(back_end).await;
-    session::all(back_end).await;
-    refresh_token::all(back_end).await;
-    revocation::all(back_end).await;
-    assertion::all(back_end).await;
-    client::all(back_end).await;
-    user::all(back_end).await;
-    consent::all(back_end).await;
-    issuer::all(back_end).await;
-    audit::all(back_end).await;
-    shards::all(back_end).await;
-    durability::all(back_end).await;
+/// Makes a test of every kind of the contract, named by the kind: `contract_tests!(|kind| back_end)`, where `back_end` is an
+/// expression that makes a [`BackEnd`] for the test of this kind. The kinds are listed here and nowhere else, so that no
+/// back-end misses one. Whoever invokes it needs tokio with `macros` and `rt-multi-thread`.
+#[macro_export]
+macro_rules! contract_tests {
+    (|$name:ident| $back_end:expr) => {
+        $crate::contract_tests! { @each_kind @tests |$name| $back_end }
+    };
+    (@names) => {
+        $crate::contract_tests! { @each_kind @strings }
+    };
+    (@each_kind $($then:tt)*) => {
+        $crate::contract_tests! {
+            $($then)*;
+            assertion audit challenge client code consent durability issuer refresh_token revocation session shards user
+        }
+    };
+    (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $kind() {
+                let $name: &'static str = stringify!($kind);
+                $crate::contract::$kind::all(&$back_end).await;
+            }
+        )*
+    };
+    (@strings; $($kind:ident)*) => {
+        [$(stringify!($kind)),*]
+    };
 }
 
 /// A store with two issuers, which must never notice one another.
@@ -153,5 +167,24 @@ where
     for (round, outcomes) in race(attempt).await.into_iter().enumerate() {
         let winners = outcomes.into_iter().filter(|won| *won).count();
         assert_eq!(winners, 1, "{what}: round {round} had {winners} winners");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// What the suite has beside its kinds: this file, sample records, and the move between two back-ends, which
+    /// needs both of them.
+    const NO_KINDS: [&str; 3] = ["mod", "sample", "transfer"];
+
+    #[test]
+    fn every_file_of_the_suite_is_a_kind_that_back_ends_run() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/contract");
+        let files = std::fs::read_dir(folder).unwrap();
+        let names = files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
+        let kinds: BTreeSet<String> = names.filter(|name| !NO_KINDS.contains(&&**name)).collect();
+        let run: BTreeSet<String> = contract_tests!(@names).map(str::to_owned).into();
+        assert_eq!(run, kinds);
     }
 }

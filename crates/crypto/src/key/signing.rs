@@ -13,7 +13,6 @@ use aws_lc_rs::signature::{
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use smol_str::SmolStr;
-use thread_local::ThreadLocal;
 
 use super::{KeyError, Signature, VerifyingKey, rsa_der};
 use crate::algorithm::Algorithm;
@@ -41,12 +40,9 @@ enum Pair {
 
 /// A private key with its id and algorithm, parsed once: parsing an RSA key costs half a signature.
 ///
-/// The library wipes the key when it is dropped. Put it into an `Arc` to share it: each thread signs with a copy of its own,
-/// made when it signs first. The library counts in a key who uses it, twice for each signature, and cores that count in one
-/// place wait for each other.
+/// The library wipes the key when it is dropped. Put it into an `Arc` to share it.
 pub struct SigningKey {
     pair: Pair,
-    copies: ThreadLocal<Pair>,
     public: VerifyingKey,
 }
 
@@ -119,7 +115,7 @@ impl SigningKey {
         jwk.alg = Some(SmolStr::new_static(algorithm.as_str()));
         jwk.key_use = Some(SmolStr::new_static("sig"));
         let public = VerifyingKey::from_jwk(jwk, Some(algorithm))?;
-        Ok(Self { pair, copies: ThreadLocal::new(), public })
+        Ok(Self { pair, public })
     }
 
     /// The key as unencrypted PKCS#8 v1 in DER, to be sealed before it is stored.
@@ -192,7 +188,7 @@ impl SigningKey {
     pub fn sign_input(&self, input: SigningInput<'_>) -> Result<Signature, SignError> {
         let SigningInput { bytes, sha256 } = input;
         let random = SystemRandom::new();
-        let signature = match (self.copy(), sha256) {
+        let signature = match (&self.pair, sha256) {
             (Pair::Rsa(pair, encoding), sha256) => {
                 let mut signature = vec![0; self.public.signature_len()];
                 let signed = match sha256 {
@@ -206,12 +202,6 @@ impl SigningKey {
             (Pair::Ed25519(pair), _) => own(&pair.try_sign(bytes)),
         };
         signature.map_err(|_| SignError::Failed)
-    }
-
-    /// This thread's copy; the original signs as well, should there be none.
-    fn copy(&self) -> &Pair {
-        let make = || Pair::from_pkcs8(self.algorithm(), &self.to_pkcs8()?);
-        self.copies.get_or_try(make).unwrap_or(&self.pair)
     }
 }
 
@@ -288,19 +278,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_thread_signs_with_its_own_copy_of_the_key() {
+    fn threads_sign_with_one_key_at_once() {
         for algorithm in Algorithm::ALL {
             let key = SigningKey::generate(algorithm, None).unwrap();
-            let sign = || (std::ptr::from_ref(key.copy()).addr(), key.sign(b"input").unwrap());
-            let threads: [(usize, Signature); 3] = std::thread::scope(|scope| {
+            let sign = || key.sign(b"input").unwrap();
+            let signatures: [Signature; 3] = std::thread::scope(|scope| {
                 [sign; 3].map(|sign| scope.spawn(sign)).map(|thread| thread.join().unwrap())
             });
-            let original = std::ptr::from_ref(&key.pair).addr();
-            for (copy, signature) in threads {
-                assert_ne!(copy, original);
+            for signature in signatures {
                 key.public().verify(b"input", signature.as_bytes()).unwrap();
             }
-            assert_eq!(sign().0, sign().0, "one copy for one thread");
         }
     }
 }

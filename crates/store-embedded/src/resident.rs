@@ -1,13 +1,12 @@
 //! Records in memory in front of the journal: loaded on demand, changed under the shard's lock, ended with a marker.
 
-use std::hash::BuildHasherDefault;
-
+use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
 use indexmap::map::{self, VacantEntry};
 use symbolon_protocol::time::Timestamp;
 
 use crate::journal::CommitNumber;
-use crate::sharded::{Key, KeyHasher};
+use crate::sharded::Key;
 
 /// Entries looked at when one must make room.
 const CANDIDATES: usize = 8;
@@ -43,7 +42,7 @@ pub(crate) trait Ends {
 pub(crate) struct Resident<V> {
     /// Side by side in one vector, with a table of their places: half as much memory as a table of the records
     /// themselves, which is empty to a half whenever it has just grown.
-    entries: IndexMap<Key, Entry<V>, BuildHasherDefault<KeyHasher>>,
+    entries: IndexMap<Key, Entry<V>, DefaultHashBuilder>,
     /// Where the search for an entry to make room goes on.
     hand: usize,
     /// Count removals from memory: what was read from the disk before one may be older than what was removed.

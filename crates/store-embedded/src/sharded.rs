@@ -4,7 +4,6 @@
 //! 1,024 constant slots, which share the locks of generation 0.
 
 use std::cell::Cell;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -20,51 +19,6 @@ const HASHED_LOCKS: u32 = 64;
 /// A record's key: a digest, uniform in every bit but those of the time with which it may begin.
 pub(crate) type Key = [u8; 16];
 
-/// The hash of a [`Key`], made of its own bytes: a digest needs no hashing again.
-///
-/// Records whose keys begin with about the same time get places near each other, so that those that one shard gets in a
-/// [run](RUN) find the index of its table in the cache: a random place costs two visits to memory that no cache has.
-#[derive(Default)]
-pub(crate) struct KeyHasher(u64);
-
-/// How much of a time, in milliseconds as a power of two, is near each other.
-const NEAR: u32 = 5;
-
-/// How many places, as a power of two, those have among which the digest chooses.
-const SPREAD: u32 = 7;
-
-/// Where a key's time is, if it has one: in its first six bytes.
-const TIME_AT: u32 = u128::BITS - 48;
-
-/// A hash table tells what meets in one place by the upper seven bits of the hashes: they are the digest's.
-const TAG: u64 = !(u64::MAX >> 7);
-
-fn key_hash(key: &Key) -> u64 {
-    let key = u128::from_be_bytes(*key);
-    let near = (key >> TIME_AT) as u64 >> NEAR;
-    // Without its last two bytes: by them the key may have come to this table, see `slot_of_key`.
-    let digest = (key >> u16::BITS) as u64;
-    // The golden ratio in 64 bits: what follows each other is spread evenly.
-    let place = near.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    let own = (1 << SPREAD) - 1;
-    (place << SPREAD & !TAG) | (digest & (TAG | own))
-}
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        if let Ok(key) = bytes.try_into() {
-            self.0 = key_hash(key);
-        }
-    }
-
-    /// `[u8; 16]` hashes as a slice: its length comes first and says nothing.
-    fn write_usize(&mut self, _length: usize) {}
-}
-
 /// The constant slot of a record that is found by its key alone.
 pub(crate) fn slot_of_key(key: &Key) -> u32 {
     let [.., high, low] = *key;
@@ -72,7 +26,7 @@ pub(crate) fn slot_of_key(key: &Key) -> u32 {
 }
 
 /// A map from digests.
-pub(crate) type KeyMap<V> = hashbrown::HashMap<Key, V, BuildHasherDefault<KeyHasher>>;
+pub(crate) type KeyMap<V> = hashbrown::HashMap<Key, V>;
 
 /// The shards of one generation. The description may change (a generation is closed), the state stays.
 struct Shards<T> {
@@ -275,24 +229,6 @@ mod tests {
     use symbolon_protocol::time::Timestamp;
 
     use super::*;
-
-    #[test]
-    fn keys_of_one_time_are_near_each_other_and_all_others_are_not() {
-        const PLACES: u64 = 1 << 14;
-        let key = |time: u64, digest: u64| {
-            let digest = digest.wrapping_mul(0xd134_2543_de82_ef95);
-            (u128::from(time) << TIME_AT | u128::from(digest ^ digest >> 29) << u16::BITS).to_be_bytes()
-        };
-        let window = |key: Key| (key_hash(&key) % PLACES) >> SPREAD;
-        let first = window(key(1_700_000_000_000, 0));
-        assert!((1..1_000).all(|other| window(key(1_700_000_000_000 + other % 32, other)) == first));
-        let mut places = vec![0; (PLACES >> SPREAD) as usize];
-        (0..64 * places.len() as u64)
-            .for_each(|n| places[window(key(1_700_000_000_000 + 32 * n, n)) as usize] += 1);
-        assert!(places.iter().all(|&found| (32..=96).contains(&found)), "{places:?}");
-        let tags: std::collections::HashSet<u64> = (0..1_000).map(|n| key_hash(&key(7, n)) & TAG).collect();
-        assert!(tags.len() > 100, "{}", tags.len());
-    }
 
     #[tokio::test]
     async fn others_have_a_turn_between_the_shards() {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scope::Scope;
+use crate::scope::{InvalidScope, Scope};
 use crate::time::Timestamp;
 
 /// A remembered consent.
@@ -12,4 +12,32 @@ pub struct Consent {
     pub scope: Scope,
     /// When it was last given.
     pub granted_at: Timestamp,
+}
+
+impl Consent {
+    /// What is remembered once the user has allowed more: everything of before and of now, given when it was given last.
+    ///
+    /// # Errors
+    /// [`InvalidScope`] where both together are longer than a scope may be.
+    pub fn joined(&self, now: &Self) -> Result<Self, InvalidScope> {
+        let scope = self.scope.union(&now.scope)?;
+        Ok(Self { scope, granted_at: self.granted_at.max(now.granted_at) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn consent(scope: &str, at: u64) -> Consent {
+        Consent { scope: Scope::parse(scope).unwrap(), granted_at: Timestamp::from_seconds(at) }
+    }
+
+    #[test]
+    fn what_was_allowed_before_stays_allowed() {
+        let before = consent("openid email", 7);
+        assert_eq!(before.joined(&consent("email api", 9)), Ok(consent("openid email api", 9)));
+        assert_eq!(before.joined(&consent("openid", 5)), Ok(consent("openid email", 7)));
+        assert_eq!(before.joined(&consent(&"x".repeat(2_040), 9)), Err(InvalidScope));
+    }
 }

@@ -78,6 +78,14 @@ impl Scope {
         self.0 == other.0 || other.iter().all(|token| self.contains(token))
     }
 
+    /// The tokens of both sets: this one's in their order, then what `other` adds.
+    ///
+    /// # Errors
+    /// [`InvalidScope`] where that is longer than a scope may be.
+    pub fn union(&self, other: &Self) -> Result<Self, InvalidScope> {
+        Self::parse(&format!("{self} {other}"))
+    }
+
     /// The tokens that are in both sets, in this one's order.
     pub fn intersection(&self, other: &Self) -> Self {
         if other.covers(self) {

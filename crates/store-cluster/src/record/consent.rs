@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
-use symbolon_protocol::scope::Scope;
 use symbolon_store::StoreError;
 use symbolon_store::port::{Changed, Consents, Given};
 
@@ -33,12 +32,6 @@ const WITHDRAW: &str = "DELETE FROM consents WHERE issuer = $1 AND user_id = $2 
 /// Whose consent to whom.
 type Key = (IssuerId, UserId, ClientId);
 
-/// Everything that was allowed before and now, given when it was given last.
-fn joined(before: &Consent, now: &Consent) -> Result<Consent, StoreError> {
-    let scope = Scope::parse(&format!("{} {}", before.scope, now.scope)).map_err(failed)?;
-    Ok(Consent { scope, granted_at: before.granted_at.max(now.granted_at) })
-}
-
 async fn allow(given: Arc<(Key, Consent)>, mut connection: Connection) -> Written<bool> {
     let ((issuer, user, client), consent) = &*given;
     let (issuer, user, client) = (issuer.as_str(), user.as_str(), client.as_str());
@@ -54,7 +47,7 @@ async fn allow(given: Arc<(Key, Consent)>, mut connection: Connection) -> Writte
         return if parties.is_some() { Err(StoreError::Conflict) } else { Ok(Some(false)) };
     };
     let before = from_document::<Consent>(column::<&str>(&before, 0)?)?;
-    let document = to_document(&joined(&before, consent)?)?;
+    let document = to_document(&before.joined(consent).map_err(failed)?)?;
     transaction.change(MORE, &[&issuer, &user, &client, &document]).await?;
     transaction.commit().await?;
     Ok(Some(true))

@@ -6,25 +6,18 @@ use async_trait::async_trait;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
-use symbolon_protocol::scope::Scope;
 use symbolon_store::StoreError;
 use symbolon_store::port::{Changed, Consents, Given};
 
 use super::statement::{Statements, document};
 use super::{from_document, refuse, to_document};
-use crate::EmbeddedStore;
+use crate::{EmbeddedStore, failed};
 
 /// By the bytes of the client's id, as `ClientId` compares.
 const ALL: &str = "SELECT client, document FROM consents WHERE issuer = ?1 AND user = ?2 ORDER BY client";
 const FIND: &str = "SELECT document FROM consents WHERE issuer = ?1 AND user = ?2 AND client = ?3";
 const PARTIES: &str = "SELECT 1 FROM users, clients
     WHERE users.issuer = ?1 AND users.id = ?2 AND clients.issuer = ?1 AND clients.id = ?3";
-
-/// Everything that was allowed before and now, given when it was given last.
-fn joined(before: &Consent, now: &Consent) -> Result<Consent, StoreError> {
-    let scope = Scope::parse(&format!("{} {}", before.scope, now.scope)).map_err(crate::failed)?;
-    Ok(Consent { scope, granted_at: before.granted_at.max(now.granted_at) })
-}
 
 impl EmbeddedStore {
     /// What a user allowed, from memory where it is there.
@@ -87,7 +80,7 @@ impl Consents for EmbeddedStore {
             let before = statements.first(FIND, [issuer, user, client], document)?;
             let joined = match before.as_deref().map(from_document::<Consent>) {
                 None => to_document(&consent),
-                Some(before) => before.and_then(|before| to_document(&joined(&before, &consent)?)),
+                Some(before) => before.and_then(|before| to_document(&before.joined(&consent).map_err(failed)?)),
             };
             let document = match joined {
                 Ok(document) => document,

@@ -13,6 +13,7 @@
 
 pub mod backup;
 pub mod cache;
+pub mod columns;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod error;

@@ -316,7 +316,10 @@ pub trait Challenges: Send + Sync {
 #[async_trait]
 pub trait Clients: Send + Sync {
     /// Creates a client.
-    async fn create_client(&self, issuer: &IssuerId, client: Client) -> Result<Created, StoreError>;
+    async fn create_client(&self, issuer: &IssuerId, client: Client) -> Result<Created, StoreError> {
+        let created = self.create_clients(issuer, vec![client]).await?;
+        Ok(created.into_iter().next().unwrap_or(Created::Exists))
+    }
     /// Creates many, each on its own merits.
     async fn create_clients(
         &self,
@@ -368,7 +371,10 @@ pub trait Users: Send + Sync {
         issuer: &IssuerId,
         user: User,
         password: Option<PasswordHash>,
-    ) -> Result<Created, StoreError>;
+    ) -> Result<Created, StoreError> {
+        let created = self.create_users(issuer, vec![(user, password)]).await?;
+        Ok(created.into_iter().next().unwrap_or(Created::Exists))
+    }
     /// Creates many, each on its own merits.
     async fn create_users(
         &self,
@@ -423,6 +429,12 @@ pub trait Users: Send + Sync {
 
 /// What a user allowed: clients with their consents, in the order of the clients' ids.
 pub type Given = Vec<(ClientId, Consent)>;
+
+/// What of it is a client's.
+pub fn given_to<'a>(given: &'a Given, client: &ClientId) -> Option<&'a Consent> {
+    let place = given.binary_search_by(|(allowed, _)| allowed.cmp(client)).ok()?;
+    given.get(place).map(|(_, consent)| consent)
+}
 
 /// Remembered consents. Whoever reads after a change was answered sees it.
 #[async_trait]

@@ -57,10 +57,6 @@ mod tests {
 
     #[async_trait]
     impl Clients for Many {
-        async fn create_client(&self, _: &IssuerId, _: Client) -> Result<Created, StoreError> {
-            not_here()
-        }
-
         async fn create_clients(&self, _: &IssuerId, _: Vec<Client>) -> Result<Vec<Created>, StoreError> {
             not_here()
         }

@@ -9,13 +9,14 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
+use symbolon_store::columns::ClientColumns;
 use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
 use super::listing::Listing;
-use super::text::searched;
+use super::text::TEXT_FORM;
 use super::{Records, Written, each, millis};
 use crate::postgres::{Connection, column};
-use crate::{ClusterStore, from_document, to_document};
+use crate::{ClusterStore, from_document};
 
 /// Rows that one statement of a bulk creation writes.
 const ROWS_PER_WRITE: usize = 500;
@@ -23,28 +24,11 @@ const ROWS_PER_WRITE: usize = 500;
 /// Consents that one transaction takes back from a client that is deleted.
 const CONSENTS_PER_WRITE: i64 = 5_000;
 
-struct Row {
-    id: String,
-    search: String,
-    created_at: i64,
-    updated_at: i64,
-    document: String,
-}
-
-impl Row {
-    fn of(client: &Client) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: client.client_id.as_str().to_owned(),
-            search: searched(&format!("{}\n{}", client.client_id, client.client_name)),
-            created_at: millis(client.created_at),
-            updated_at: millis(client.updated_at),
-            document: to_document(client)?,
-        })
-    }
-}
-
 /// Writes those whose ids are free; their ids.
-async fn create(some: Arc<(IssuerId, Vec<Row>)>, connection: Connection) -> Written<HashSet<String>> {
+async fn create(
+    some: Arc<(IssuerId, Vec<ClientColumns>)>,
+    connection: Connection,
+) -> Written<HashSet<String>> {
     let (issuer, rows) = &*some;
     let written = connection
         .change_returning(
@@ -67,7 +51,7 @@ async fn create(some: Arc<(IssuerId, Vec<Row>)>, connection: Connection) -> Writ
 }
 
 /// Whether there was such a client, still as it was seen.
-async fn update(changed: Arc<(IssuerId, Row, i64)>, connection: Connection) -> Written<bool> {
+async fn update(changed: Arc<(IssuerId, ClientColumns, i64)>, connection: Connection) -> Written<bool> {
     let (issuer, row, seen) = &*changed;
     let written = connection
         .change(
@@ -118,7 +102,10 @@ impl Records {
         issuer: &IssuerId,
         clients: &[Client],
     ) -> Result<HashSet<String>, StoreError> {
-        let rows = clients.iter().map(Row::of).collect::<Result<Vec<_>, _>>()?;
+        let rows = clients
+            .iter()
+            .map(|client| ClientColumns::of(client, TEXT_FORM))
+            .collect::<Result<Vec<_>, _>>()?;
         let rows = Arc::new((issuer.clone(), rows));
         self.write(StoreKind::Client, |connection| create(Arc::clone(&rows), connection)).await
     }
@@ -126,11 +113,6 @@ impl Records {
 
 #[async_trait]
 impl Clients for ClusterStore {
-    async fn create_client(&self, issuer: &IssuerId, client: Client) -> Result<Created, StoreError> {
-        let created = self.create_clients(issuer, vec![client]).await?;
-        Ok(created.into_iter().next().unwrap_or(Created::Exists))
-    }
-
     async fn create_clients(
         &self,
         issuer: &IssuerId,
@@ -138,7 +120,10 @@ impl Clients for ClusterStore {
     ) -> Result<Vec<Created>, StoreError> {
         let mut created = Vec::with_capacity(clients.len());
         for some in clients.chunks(ROWS_PER_WRITE) {
-            let mut rows = some.iter().map(Row::of).collect::<Result<Vec<_>, _>>()?;
+            let mut rows = some
+                .iter()
+                .map(|client| ClientColumns::of(client, TEXT_FORM))
+                .collect::<Result<Vec<_>, _>>()?;
             // In one order whoever writes, so that nobody waits in a circle. The first of equals stays the first.
             rows.sort_by(|a, b| a.id.cmp(&b.id));
             let rows = Arc::new((issuer.clone(), rows));
@@ -176,7 +161,7 @@ impl Clients for ClusterStore {
         client: Client,
         seen: Timestamp,
     ) -> Result<bool, StoreError> {
-        let row = Arc::new((issuer.clone(), Row::of(&client)?, millis(seen)));
+        let row = Arc::new((issuer.clone(), ClientColumns::of(&client, TEXT_FORM)?, millis(seen)));
         let changed = Changed::Client(issuer.clone(), client.client_id);
         let update = move |connection| update(Arc::clone(&row), connection);
         self.records.change(StoreKind::Client, changed, update).await

@@ -7,7 +7,7 @@ use symbolon_figures::StoreKind;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_store::StoreError;
-use symbolon_store::port::{Changed, Consents, Given};
+use symbolon_store::port::{Changed, Consents, Given, given_to};
 
 use super::Written;
 use crate::postgres::{Connection, column};
@@ -93,9 +93,7 @@ impl Consents for ClusterStore {
         user: &UserId,
         client: &ClientId,
     ) -> Result<Option<Consent>, StoreError> {
-        let given = self.given(issuer, user).await?;
-        let place = given.binary_search_by(|(allowed, _)| allowed.cmp(client));
-        Ok(place.ok().and_then(|place| given.get(place)).map(|(_, consent)| consent.clone()))
+        Ok(given_to(&*self.given(issuer, user).await?, client).cloned())
     }
 
     async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {

@@ -21,10 +21,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use symbolon_figures::{StoreFigures, StoreKind};
-use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::cache::RecordCaches;
+use symbolon_store::columns::millis;
+use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::port::Changed;
 use tokio_postgres::Row;
 
@@ -196,11 +196,6 @@ impl Records {
             changes.announce(&changed);
         });
     }
-}
-
-/// Milliseconds as the database's integer; times beyond its range are as good as for ever.
-fn millis(at: Timestamp) -> i64 {
-    i64::try_from(at.millis()).unwrap_or(i64::MAX)
 }
 
 /// One column of many rows, for `unnest`.

@@ -3,6 +3,10 @@
 use symbolon_crypto::digest::sha256;
 use symbolon_crypto::encoding;
 use symbolon_protocol::precis::{login_key, login_keys};
+use symbolon_store::columns::TextForm;
+
+/// The forms in which the columns of clients and users have their texts.
+pub(super) const TEXT_FORM: TextForm = TextForm { looked_up, looked_up_before, searched };
 
 /// The longest text of an index, in bytes: an entry must be less than a third of a page.
 const LONGEST: usize = 1_024;
@@ -19,7 +23,7 @@ pub(super) fn looked_up_as(text: &str) -> Vec<String> {
 }
 
 /// As records of before have it.
-pub(super) fn looked_up_before(text: &str) -> String {
+fn looked_up_before(text: &str) -> String {
     fitting(text.to_lowercase())
 }
 

@@ -147,16 +147,6 @@ fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
 
 #[async_trait]
 impl Users for ClusterStore {
-    async fn create_user(
-        &self,
-        issuer: &IssuerId,
-        user: User,
-        password: Option<PasswordHash>,
-    ) -> Result<Created, StoreError> {
-        let created = self.create_users(issuer, vec![(user, password)]).await?;
-        Ok(created.into_iter().next().unwrap_or(Created::Exists))
-    }
-
     async fn create_users(
         &self,
         issuer: &IssuerId,

@@ -9,11 +9,12 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
+use symbolon_store::columns::ClientColumns;
 use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
 use super::listing::{Listing, page_of, records_of};
 use super::statement::{Statements, document};
-use super::{ROWS_PER_WRITE, from_document, millis, refuse, to_document};
+use super::{ROWS_PER_WRITE, TEXT_FORM, from_document, millis, refuse};
 use crate::EmbeddedStore;
 
 /// Consents that one closure takes back from a client that is deleted.
@@ -22,42 +23,22 @@ const CONSENTS_PER_WRITE: u16 = 1_000;
 const WITHDRAW: &str = "DELETE FROM consents WHERE issuer = ?1 AND client = ?2 AND user IN
                         (SELECT user FROM consents WHERE issuer = ?1 AND client = ?2 LIMIT ?3)";
 
-pub(super) struct Row {
-    id: String,
-    search: String,
-    created_at: i64,
-    updated_at: i64,
-    document: String,
-}
-
-impl Row {
-    pub(super) fn of(client: &Client) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: client.client_id.as_str().to_owned(),
-            search: format!("{}\n{}", client.client_id, client.client_name).to_lowercase(),
-            created_at: millis(client.created_at),
-            updated_at: millis(client.updated_at),
-            document: to_document(client)?,
-        })
-    }
-
-    pub(super) fn insert(&self, issuer: &IssuerId, statements: &Statements<'_>) -> rusqlite::Result<Created> {
-        let written = statements.change(
-            "INSERT INTO clients (issuer, id, search, created_at, updated_at, document)
+/// Writes a client whose id is free.
+pub(super) fn insert(
+    row: &ClientColumns,
+    issuer: &IssuerId,
+    statements: &Statements<'_>,
+) -> rusqlite::Result<Created> {
+    let written = statements.change(
+        "INSERT INTO clients (issuer, id, search, created_at, updated_at, document)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
-            params![issuer.as_str(), self.id, self.search, self.created_at, self.updated_at, self.document],
-        )?;
-        Ok(if written == 1 { Created::Created } else { Created::Exists })
-    }
+        params![issuer.as_str(), row.id, row.search, row.created_at, row.updated_at, row.document],
+    )?;
+    Ok(if written == 1 { Created::Created } else { Created::Exists })
 }
 
 #[async_trait]
 impl Clients for EmbeddedStore {
-    async fn create_client(&self, issuer: &IssuerId, client: Client) -> Result<Created, StoreError> {
-        let created = self.create_clients(issuer, vec![client]).await?;
-        Ok(created.into_iter().next().unwrap_or(Created::Exists))
-    }
-
     async fn create_clients(
         &self,
         issuer: &IssuerId,
@@ -65,10 +46,13 @@ impl Clients for EmbeddedStore {
     ) -> Result<Vec<Created>, StoreError> {
         let mut created = Vec::with_capacity(clients.len());
         for some in clients.chunks(ROWS_PER_WRITE) {
-            let rows = some.iter().map(Row::of).collect::<Result<Vec<_>, _>>()?;
+            let rows = some
+                .iter()
+                .map(|client| ClientColumns::of(client, TEXT_FORM))
+                .collect::<Result<Vec<_>, _>>()?;
             let issuer = issuer.clone();
             let written = self.records.write(StoreKind::Client, move |statements| {
-                Ok(rows.iter().map(|row| row.insert(&issuer, statements)).collect::<Result<Vec<_>, _>>()?)
+                Ok(rows.iter().map(|row| insert(row, &issuer, statements)).collect::<Result<Vec<_>, _>>()?)
             });
             created.extend(written.await?);
         }
@@ -105,7 +89,7 @@ impl Clients for EmbeddedStore {
         client: Client,
         seen: Timestamp,
     ) -> Result<bool, StoreError> {
-        let row = Row::of(&client)?;
+        let row = ClientColumns::of(&client, TEXT_FORM)?;
         let changed = Changed::Client(issuer.clone(), client.client_id.clone());
         let (issuer, seen) = (issuer.clone(), millis(seen));
         let update = move |statements: &Statements<'_>| {

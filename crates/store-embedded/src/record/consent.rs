@@ -7,7 +7,7 @@ use symbolon_figures::StoreKind;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_store::StoreError;
-use symbolon_store::port::{Changed, Consents, Given};
+use symbolon_store::port::{Changed, Consents, Given, given_to};
 
 use super::statement::{Statements, document};
 use super::{from_document, refuse, to_document};
@@ -54,9 +54,7 @@ impl Consents for EmbeddedStore {
         user: &UserId,
         client: &ClientId,
     ) -> Result<Option<Consent>, StoreError> {
-        let given = self.given(issuer, user).await?;
-        let place = given.binary_search_by(|(allowed, _)| allowed.cmp(client));
-        Ok(place.ok().and_then(|place| given.get(place)).map(|(_, consent)| consent.clone()))
+        Ok(given_to(&*self.given(issuer, user).await?, client).cloned())
     }
 
     async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
@@ -80,7 +78,9 @@ impl Consents for EmbeddedStore {
             let before = statements.first(FIND, [issuer, user, client], document)?;
             let joined = match before.as_deref().map(from_document::<Consent>) {
                 None => to_document(&consent),
-                Some(before) => before.and_then(|before| to_document(&before.joined(&consent).map_err(failed)?)),
+                Some(before) => {
+                    before.and_then(|before| to_document(&before.joined(&consent).map_err(failed)?))
+                }
             };
             let document = match joined {
                 Ok(document) => document,

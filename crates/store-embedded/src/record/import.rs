@@ -4,11 +4,12 @@ use rusqlite::params;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
+use symbolon_store::columns::{ClientColumns, UserColumns};
 use symbolon_store::port::Created;
 use symbolon_store::transfer::Record;
 
 use super::statement::Statements;
-use super::{Records, Written, audit, client, issuer, refuse, to_document, user};
+use super::{Records, TEXT_FORM, Written, audit, client, issuer, refuse, to_document, user};
 
 /// A row to be written. None of them is there yet.
 type Insert = Box<dyn Fn(&Statements<'_>) -> Written<()> + Send>;
@@ -47,13 +48,13 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
             })
         }
         Record::Client(issuer, client) => {
-            let row = client::Row::of(&client)?;
-            Box::new(move |statements| new(row.insert(&issuer, statements)?, "a client", &issuer))
+            let row = ClientColumns::of(&client, TEXT_FORM)?;
+            Box::new(move |statements| new(client::insert(&row, &issuer, statements)?, "a client", &issuer))
         }
         Record::User(issuer, user, password) => {
-            let row = user::Row::of(&user)?;
+            let row = UserColumns::of(&user, TEXT_FORM)?;
             Box::new(move |statements| {
-                new(row.insert(&issuer, password.as_ref(), statements)?, "a user", &issuer)
+                new(user::insert(&row, &issuer, password.as_ref(), statements)?, "a user", &issuer)
             })
         }
         Record::Consent(issuer, user, client, consent) => {

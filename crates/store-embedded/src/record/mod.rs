@@ -26,10 +26,11 @@ use parking_lot::RwLock;
 use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use symbolon_figures::{StoreFigures, StoreKind};
-use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::precis::login_key;
 use symbolon_store::StoreError;
 use symbolon_store::cache::RecordCaches;
+use symbolon_store::columns::{TextForm, millis};
+use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::port::{Changed, Listener};
 
 use crate::database::{Database, Migration, ReadError, WriteError};
@@ -45,6 +46,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 3, sql: include_str!("../../migrations/0003_audit_blocks.sql") },
     Migration { number: 4, sql: include_str!("../../migrations/0004_audit_packed.sql") },
 ];
+
+/// SQLite takes every text.
+const TEXT_FORM: TextForm =
+    TextForm { looked_up: login_key, looked_up_before: str::to_lowercase, searched: str::to_lowercase };
 
 /// Rows that one closure of a bulk creation writes: every other write stands behind it.
 const ROWS_PER_WRITE: usize = 500;
@@ -258,9 +263,4 @@ fn to_document<T: Serialize>(record: &T) -> Result<String, StoreError> {
 
 pub(crate) fn from_document<T: DeserializeOwned>(document: &str) -> Result<T, StoreError> {
     serde_json::from_str(document).map_err(failed)
-}
-
-/// Milliseconds as SQLite's integer; times beyond its range are as good as for ever.
-fn millis(at: Timestamp) -> i64 {
-    i64::try_from(at.millis()).unwrap_or(i64::MAX)
 }

@@ -7,115 +7,85 @@ use async_trait::async_trait;
 use rusqlite::params;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::id::{IssuerId, UserId};
-use symbolon_protocol::precis::{login_key, login_keys};
+use symbolon_protocol::precis::login_keys;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
+use symbolon_store::columns::UserColumns;
 use symbolon_store::port::{Changed, Created, Page, PageRequest, UserFilter, Users};
 
 use super::listing::{Listing, page_of, records_of};
 use super::statement::{Statements, document};
-use super::{ROWS_PER_WRITE, Written, from_document, millis, refuse, to_document};
+use super::{ROWS_PER_WRITE, TEXT_FORM, Written, from_document, millis, refuse};
 use crate::EmbeddedStore;
 use crate::database::WriteError;
 
 /// Closures of one bulk creation that are on their way: the next one is prepared while one is written.
 const WRITES_IN_FLIGHT: usize = 2;
 
-pub(super) struct Row {
-    id: String,
-    email: Option<String>,
-    username: Option<String>,
-    verified: bool,
-    search: String,
-    created_at: i64,
-    updated_at: i64,
-    document: String,
-    /// The address as records of before have it.
-    email_before: Option<String>,
+/// Writes a user whose id and address are free.
+pub(super) fn insert(
+    row: &UserColumns,
+    issuer: &IssuerId,
+    password: Option<&PasswordHash>,
+    statements: &Statements<'_>,
+) -> rusqlite::Result<Created> {
+    let written = statements.change(
+        "INSERT INTO users (issuer, id, email_lower, username_lower, verified, search, created_at, updated_at,
+                            document)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+        params![
+            issuer.as_str(),
+            row.id,
+            row.email,
+            row.username,
+            row.verified,
+            row.search,
+            row.created_at,
+            row.updated_at,
+            row.document
+        ],
+    )?;
+    if written == 0 {
+        return Ok(Created::Exists);
+    }
+    if let Some(password) = password {
+        put_password(issuer, &row.id, password, statements)?;
+    }
+    Ok(Created::Created)
 }
 
-impl Row {
-    pub(super) fn of(user: &User) -> Result<Self, StoreError> {
-        let email = user.email.as_deref().map(login_key);
-        let username = user.profile.preferred_username.as_deref().map(login_key);
-        let names = [user.profile.name.as_deref(), email.as_deref(), username.as_deref()];
-        let names = names.into_iter().flatten().fold(user.id.to_string(), |text, name| text + "\n" + name);
-        Ok(Self {
-            id: user.id.as_str().to_owned(),
-            search: names.to_lowercase(),
-            email_before: user.email.as_deref().map(str::to_lowercase),
-            email,
-            username,
-            verified: user.email_verified,
-            created_at: millis(user.created_at),
-            updated_at: millis(user.updated_at),
-            document: to_document(user)?,
-        })
-    }
-
-    pub(super) fn insert(
-        &self,
-        issuer: &IssuerId,
-        password: Option<&PasswordHash>,
-        statements: &Statements<'_>,
-    ) -> rusqlite::Result<Created> {
-        let written = statements.change(
-            "INSERT INTO users (issuer, id, email_lower, username_lower, verified, search, created_at, updated_at,
-                                document)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
-            params![
-                issuer.as_str(),
-                self.id,
-                self.email,
-                self.username,
-                self.verified,
-                self.search,
-                self.created_at,
-                self.updated_at,
-                self.document
-            ],
-        )?;
-        if written == 0 {
-            return Ok(Created::Exists);
+/// Whether there was such a user, still as it was seen.
+fn update(row: &UserColumns, issuer: &IssuerId, seen: i64, statements: &Statements<'_>) -> Written<bool> {
+    let written = statements.change(
+        // An address that does not change stays as it is: of two users of before, who share it in two spellings, both
+        // go on.
+        "UPDATE users SET email_lower = CASE WHEN email_lower = ?10 THEN email_lower ELSE ?4 END,
+                          username_lower = ?5, verified = ?6, search = ?7, updated_at = ?8,
+                          document = ?9
+         WHERE issuer = ?1 AND id = ?2 AND updated_at = ?3",
+        params![
+            issuer.as_str(),
+            row.id,
+            seen,
+            row.email,
+            row.username,
+            row.verified,
+            row.search,
+            row.updated_at,
+            row.document,
+            row.email_before
+        ],
+    );
+    match written {
+        Ok(1) => Ok(true),
+        Ok(_) if exists(issuer, &row.id, statements)? => refuse(StoreError::Conflict),
+        Ok(_) => Ok(false),
+        // Only the e-mail address can be another user's.
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
+            refuse(StoreError::Conflict)
         }
-        if let Some(password) = password {
-            put_password(issuer, &self.id, password, statements)?;
-        }
-        Ok(Created::Created)
-    }
-
-    /// Whether there was such a user, still as it was seen.
-    fn update(&self, issuer: &IssuerId, seen: i64, statements: &Statements<'_>) -> Written<bool> {
-        let written = statements.change(
-            // An address that does not change stays as it is: of two users of before, who share it in two spellings, both
-            // go on.
-            "UPDATE users SET email_lower = CASE WHEN email_lower = ?10 THEN email_lower ELSE ?4 END, username_lower = ?5, verified = ?6, search = ?7, updated_at = ?8,
-                              document = ?9
-             WHERE issuer = ?1 AND id = ?2 AND updated_at = ?3",
-            params![
-                issuer.as_str(),
-                self.id,
-                seen,
-                self.email,
-                self.username,
-                self.verified,
-                self.search,
-                self.updated_at,
-                self.document,
-                self.email_before
-            ],
-        );
-        match written {
-            Ok(1) => Ok(true),
-            Ok(_) if exists(issuer, &self.id, statements)? => refuse(StoreError::Conflict),
-            Ok(_) => Ok(false),
-            // Only the e-mail address can be another user's.
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
-                refuse(StoreError::Conflict)
-            }
-            Err(error) => Err(WriteError::from(error)),
-        }
+        Err(error) => Err(WriteError::from(error)),
     }
 }
 
@@ -143,7 +113,7 @@ fn exists(issuer: &IssuerId, user: &str, statements: &Statements<'_>) -> rusqlit
 
 fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     if let Some(email) = &filter.email {
-        listing = listing.only("email_lower = ?", login_key(email));
+        listing = listing.only("email_lower = ?", (TEXT_FORM.looked_up)(email));
     }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", i64::from(verified));
@@ -162,16 +132,6 @@ const BY_LOGIN: [&str; 2] = [
 
 #[async_trait]
 impl Users for EmbeddedStore {
-    async fn create_user(
-        &self,
-        issuer: &IssuerId,
-        user: User,
-        password: Option<PasswordHash>,
-    ) -> Result<Created, StoreError> {
-        let created = self.create_users(issuer, vec![(user, password)]).await?;
-        Ok(created.into_iter().next().unwrap_or(Created::Exists))
-    }
-
     async fn create_users(
         &self,
         issuer: &IssuerId,
@@ -180,13 +140,14 @@ impl Users for EmbeddedStore {
         let mut created = Vec::with_capacity(users.len());
         let mut in_flight = VecDeque::new();
         for some in users.chunks(ROWS_PER_WRITE) {
-            let row =
-                |(user, password): &(User, Option<PasswordHash>)| Ok((Row::of(user)?, password.clone()));
+            let row = |(user, password): &(User, Option<PasswordHash>)| {
+                Ok((UserColumns::of(user, TEXT_FORM)?, password.clone()))
+            };
             let rows = some.iter().map(row).collect::<Result<Vec<_>, StoreError>>()?;
             let issuer = issuer.clone();
             in_flight.push_back(self.records.hand_over(StoreKind::User, move |statements| {
-                let insert = |(row, password): &(Row, Option<PasswordHash>)| {
-                    row.insert(&issuer, password.as_ref(), statements)
+                let insert = |(row, password): &(UserColumns, Option<PasswordHash>)| {
+                    insert(row, &issuer, password.as_ref(), statements)
                 };
                 Ok(rows.iter().map(insert).collect::<Result<Vec<_>, _>>()?)
             }));
@@ -248,10 +209,10 @@ impl Users for EmbeddedStore {
     }
 
     async fn update_user(&self, issuer: &IssuerId, user: User, seen: Timestamp) -> Result<bool, StoreError> {
-        let row = Row::of(&user)?;
+        let row = UserColumns::of(&user, TEXT_FORM)?;
         let changed = Changed::User(issuer.clone(), user.id);
         let (issuer, seen) = (issuer.clone(), millis(seen));
-        let update = move |statements: &Statements<'_>| row.update(&issuer, seen, statements);
+        let update = move |statements: &Statements<'_>| update(&row, &issuer, seen, statements);
         self.records.change(StoreKind::User, changed, update).await
     }
 

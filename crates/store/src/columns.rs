@@ -1,0 +1,142 @@
+//! Clients and users as a back-end's tables keep them: a JSON document, with a column for whatever is looked up, compared
+//! or unique.
+
+use symbolon_protocol::client::Client;
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::User;
+
+use crate::StoreError;
+
+/// The form in which a database takes texts that come from outside.
+#[derive(Clone, Copy)]
+pub struct TextForm {
+    /// Of a text that is looked up whatever its case.
+    pub looked_up: fn(&str) -> String,
+    /// The same as records of earlier releases have it.
+    pub looked_up_before: fn(&str) -> String,
+    /// Of a text that is searched through.
+    pub searched: fn(&str) -> String,
+}
+
+/// The columns of a client.
+pub struct ClientColumns {
+    /// `client_id`.
+    pub id: String,
+    /// What a search looks through.
+    pub search: String,
+    /// In milliseconds.
+    pub created_at: i64,
+    /// In milliseconds; an update names the one that it saw.
+    pub updated_at: i64,
+    /// The record.
+    pub document: String,
+}
+
+impl ClientColumns {
+    /// The columns of a record.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] where it cannot be written as JSON.
+    pub fn of(client: &Client, form: TextForm) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: client.client_id.as_str().to_owned(),
+            search: (form.searched)(&format!("{}\n{}", client.client_id, client.client_name)),
+            created_at: millis(client.created_at),
+            updated_at: millis(client.updated_at),
+            document: document(client)?,
+        })
+    }
+}
+
+/// The columns of a user, but for the password's hash, which is kept apart from the document.
+pub struct UserColumns {
+    /// `sub`.
+    pub id: String,
+    /// The e-mail address as it is looked up; unique inside the issuer.
+    pub email: Option<String>,
+    /// The e-mail address as records of earlier releases have it.
+    pub email_before: Option<String>,
+    /// `preferred_username` as it is looked up; not unique.
+    pub username: Option<String>,
+    /// `email_verified`.
+    pub verified: bool,
+    /// What a search looks through.
+    pub search: String,
+    /// In milliseconds.
+    pub created_at: i64,
+    /// In milliseconds; an update names the one that it saw.
+    pub updated_at: i64,
+    /// The record.
+    pub document: String,
+}
+
+impl UserColumns {
+    /// The columns of a record.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] where it cannot be written as JSON.
+    pub fn of(user: &User, form: TextForm) -> Result<Self, StoreError> {
+        let username = user.profile.preferred_username.as_deref();
+        let names = [user.profile.name.as_deref(), user.email.as_deref(), username];
+        let names = names.into_iter().flatten().fold(user.id.to_string(), |text, name| text + "\n" + name);
+        Ok(Self {
+            id: user.id.as_str().to_owned(),
+            email: user.email.as_deref().map(form.looked_up),
+            email_before: user.email.as_deref().map(form.looked_up_before),
+            username: username.map(form.looked_up),
+            verified: user.email_verified,
+            search: (form.searched)(&names),
+            created_at: millis(user.created_at),
+            updated_at: millis(user.updated_at),
+            document: document(user)?,
+        })
+    }
+}
+
+fn document<T: serde::Serialize>(record: &T) -> Result<String, StoreError> {
+    serde_json::to_string(record).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+/// Milliseconds as a database's integer; times beyond its range are as good as for ever.
+pub fn millis(at: Timestamp) -> i64 {
+    i64::try_from(at.millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use symbolon_protocol::id::UserId;
+    use symbolon_protocol::user::Profile;
+
+    use super::*;
+
+    #[test]
+    fn a_user_is_looked_up_by_address_and_name_and_searched_by_all_its_names() {
+        let profile = Profile {
+            name: Some("Ann Lee".to_owned()),
+            preferred_username: Some("Annie".to_owned()),
+            ..Profile::default()
+        };
+        let user = User {
+            id: UserId::trusted("U-1"),
+            email: Some("Ann@Example.com".to_owned()),
+            email_verified: true,
+            profile: profile.into(),
+            active: true,
+            created_at: Timestamp::from_millis(7),
+            updated_at: Timestamp::FOREVER,
+        };
+        let form = TextForm {
+            looked_up: str::to_lowercase,
+            looked_up_before: str::to_uppercase,
+            searched: str::to_uppercase,
+        };
+        let columns = UserColumns::of(&user, form).unwrap();
+        assert_eq!(columns.id, "U-1");
+        assert_eq!(columns.email.as_deref(), Some("ann@example.com"));
+        assert_eq!(columns.email_before.as_deref(), Some("ANN@EXAMPLE.COM"));
+        assert_eq!(columns.username.as_deref(), Some("annie"));
+        assert_eq!(columns.search, "U-1\nANN LEE\nANN@EXAMPLE.COM\nANNIE");
+        assert_eq!((columns.verified, columns.created_at, columns.updated_at), (true, 7, i64::MAX));
+        assert_eq!(serde_json::from_str::<User>(&columns.document).unwrap(), user);
+    }
+}

@@ -1,17 +1,18 @@
 //! A read-through cache of records that is never stale.
 //!
-//! A reader that asked the database before a write's commit may come with the older record after it: so a reader notes
-//! the epoch of its entry before it asks, a drop moves the epoch on, and a record is put only while its epoch still
-//! stands.
+//! A reader that asked the database before a write's commit has read the older record, and may want to put it into the
+//! cache after the commit, where it would stay. So drops are counted: a reader notes the count before it asks the database,
+//! and its record is put only if nothing was dropped since.
 //!
-//! Between a commit and the word of it one reader may have the newer record while memory still has the older one, or
-//! another reader brings it. So a write [holds](RecordCache::hold) the entry from before its commit: it is dropped, and
-//! nothing is put. Nobody who has seen the newer record is answered from memory with the older one. Where another
-//! process writes, all that can be done is to drop the entry at its word.
+//! After a commit and before it is announced, some readers would get the newer record from the database and others the
+//! older one from memory. So a write [holds](RecordCache::hold) the entry from before its commit until it is announced: the
+//! entry is dropped, and nothing is put in its place. Whoever has seen the newer record is never answered with the older
+//! one. A write of another process cannot hold anything here: its entry is dropped when the announcement arrives.
 
 mod copies;
 mod records;
 
+use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
@@ -21,13 +22,16 @@ use quick_cache::sync::Cache;
 use smol_str::SmolStr;
 use symbolon_protocol::id::IssuerId;
 
+use crate::StoreError;
+use crate::figures::{CacheFigures, ShardFigures};
 use copies::Copies;
 use symbolon_figures::CacheFigures;
 
 pub use records::RecordCaches;
 
-/// Epochs that all entries share. A drop in vain costs one reader one entry.
-const EPOCHS: usize = 64;
+/// Counters of drops: each is shared by the entries whose names hash to it. A reader whose counter was moved by the drop of
+/// another entry does not put its record, and the next reader asks the database once more.
+const COUNTERS: usize = 64;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Name {
@@ -48,27 +52,27 @@ impl Equivalent<Name> for Probe<'_> {
     }
 }
 
-/// What a reader must bring back with the record that it read.
+/// How many drops a reader has seen before it asked the database: it gives this back with the record that it read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Epoch(u64);
+pub struct DropsSeen(u64);
 
 #[derive(Default)]
-struct Slot {
-    epoch: u64,
-    /// Writes on their way.
+struct Counter {
+    drops: u64,
+    /// Writes that are not announced yet.
     held: u32,
 }
 
 /// While it lives, nothing is put, and what was read meanwhile is not put later.
 #[must_use = "nothing is held once it is gone"]
-pub struct Held<'a>(&'a [Mutex<Slot>]);
+pub struct Held<'a>(&'a [Mutex<Counter>]);
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        for slot in self.0 {
-            let mut slot = slot.lock();
-            slot.held -= 1;
-            slot.epoch += 1;
+        for counter in self.0 {
+            let mut counter = counter.lock();
+            counter.held -= 1;
+            counter.drops += 1;
         }
     }
 }
@@ -77,7 +81,7 @@ impl Drop for Held<'_> {
 pub struct RecordCache<T> {
     entries: Cache<Name, Arc<T>>,
     copies: Option<Copies<T>>,
-    slots: [Mutex<Slot>; EPOCHS],
+    counters: [Mutex<Counter>; COUNTERS],
     hasher: std::hash::RandomState,
     figures: Arc<CacheFigures>,
 }
@@ -88,28 +92,28 @@ impl<T> RecordCache<T> {
         Self {
             entries: Cache::new(capacity),
             copies: None,
-            slots: std::array::from_fn(|_| Mutex::default()),
+            counters: std::array::from_fn(|_| Mutex::default()),
             hasher: std::hash::RandomState::new(),
             figures,
         }
     }
 
     /// The record of all threads.
-    fn shared(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Epoch> {
+    fn shared(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, DropsSeen> {
         let probe = Probe { issuer, id };
         if let Some(record) = self.entries.get(&probe) {
             self.figures.hit();
             return Ok(record);
         }
         self.figures.miss();
-        Err(Epoch(self.slot(&probe).lock().epoch))
+        Err(DropsSeen(self.counter(&probe).lock().drops))
     }
 
-    /// Puts what the database said, unless the entry is held, or was dropped since `epoch`.
-    pub fn put(&self, issuer: &IssuerId, id: &str, record: Arc<T>, epoch: Epoch) {
-        // Held over the insertion: a drop comes either before, and is seen, or after, and finds the entry.
-        let slot = self.slot(&Probe { issuer, id }).lock();
-        if slot.epoch == epoch.0 && slot.held == 0 {
+    /// Puts what the database said, unless the entry is held, or was dropped since `seen`.
+    pub fn put(&self, issuer: &IssuerId, id: &str, record: Arc<T>, seen: DropsSeen) {
+        // Locked over the insertion: a drop comes either before, and is seen, or after, and finds the entry.
+        let counter = self.counter(&Probe { issuer, id }).lock();
+        if counter.drops == seen.0 && counter.held == 0 {
             self.entries.insert(Name { issuer: issuer.clone(), id: SmolStr::new(id) }, record);
         }
     }
@@ -117,7 +121,7 @@ impl<T> RecordCache<T> {
     /// Holds an entry while a write is on its way, and drops it. Some others are held with it.
     pub fn hold(&self, issuer: &IssuerId, id: &str) -> Held<'_> {
         let probe = Probe { issuer, id };
-        let held = Self::held(std::slice::from_ref(self.slot(&probe)));
+        let held = Self::held(std::slice::from_ref(self.counter(&probe)));
         self.entries.remove(&probe);
         self.forget_copies();
         held
@@ -125,24 +129,24 @@ impl<T> RecordCache<T> {
 
     /// Holds every entry, and drops those of an issuer.
     pub fn hold_issuer(&self, issuer: &IssuerId) -> Held<'_> {
-        let held = Self::held(&self.slots);
+        let held = Self::held(&self.counters);
         self.entries.retain(|name, _| name.issuer != *issuer);
         self.forget_copies();
         held
     }
 
-    fn held(slots: &[Mutex<Slot>]) -> Held<'_> {
-        for slot in slots {
-            slot.lock().held += 1;
+    fn held(counters: &[Mutex<Counter>]) -> Held<'_> {
+        for counter in counters {
+            counter.lock().held += 1;
         }
-        Held(slots)
+        Held(counters)
     }
 
     /// Drops everything, and whatever is being read.
     pub fn drop_all(&self) {
         // Before entries go: what is put from now on was read from now on.
-        for slot in &self.slots {
-            slot.lock().epoch += 1;
+        for counter in &self.counters {
+            counter.lock().drops += 1;
         }
         self.entries.clear();
         self.forget_copies();
@@ -154,11 +158,11 @@ impl<T> RecordCache<T> {
         }
     }
 
-    fn slot(&self, probe: &Probe<'_>) -> &Mutex<Slot> {
-        let index = self.hasher.hash_one(probe) as usize % EPOCHS;
-        // There are EPOCHS of them, so that the first never stands in for another.
-        let [first, ..] = &self.slots;
-        self.slots.get(index).unwrap_or(first)
+    fn counter(&self, probe: &Probe<'_>) -> &Mutex<Counter> {
+        let index = self.hasher.hash_one(probe) as usize % COUNTERS;
+        // There are COUNTERS of them, so that the first never stands in for another.
+        let [first, ..] = &self.counters;
+        self.counters.get(index).unwrap_or(first)
     }
 }
 
@@ -169,8 +173,36 @@ impl<T: Clone> RecordCache<T> {
         Self { copies: Some(Copies::new()), ..self }
     }
 
-    /// The record, or the epoch under which to put it once it has been read.
-    pub fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Epoch> {
+    /// The record from memory, or else from the database by `read`, which is asked only then, and is kept.
+    ///
+    /// Answers from memory are counted here as operations of the record's kind; `read` counts itself.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub async fn read_through<F>(
+        &self,
+        issuer: &IssuerId,
+        id: &str,
+        operations: &ShardFigures,
+        read: impl FnOnce() -> F,
+    ) -> Result<Option<Arc<T>>, StoreError>
+    where
+        F: Future<Output = Result<Option<T>, StoreError>>,
+    {
+        let seen = match self.get(issuer, id) {
+            Ok(record) => {
+                operations.hit(0);
+                return Ok(Some(record));
+            }
+            Err(seen) => seen,
+        };
+        let Some(record) = read().await?.map(Arc::new) else { return Ok(None) };
+        self.put(issuer, id, Arc::clone(&record), seen);
+        Ok(Some(record))
+    }
+
+    /// The record, or the number of drops to [put](Self::put) it with once it has been read.
+    pub fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, DropsSeen> {
         let Some(copies) = &self.copies else { return self.shared(issuer, id) };
         match copies.get(issuer, id) {
             Ok(record) => {
@@ -211,8 +243,8 @@ mod tests {
         let (cache, _, issuer) = cache();
         let other = IssuerId::parse("other").unwrap();
         for (issuer, id) in [(&issuer, "a"), (&issuer, "b"), (&other, "a")] {
-            let epoch = cache.get(issuer, id).unwrap_err();
-            cache.put(issuer, id, Arc::new("here"), epoch);
+            let seen = cache.get(issuer, id).unwrap_err();
+            cache.put(issuer, id, Arc::new("here"), seen);
         }
         let before = cache.get(&issuer, "c").unwrap_err();
         drop(cache.hold_issuer(&issuer));
@@ -231,8 +263,8 @@ mod tests {
     fn nothing_is_put_while_a_write_is_on_its_way() {
         let (cache, _, issuer) = cache();
         let put = |record| {
-            let epoch = cache.get(&issuer, "a").unwrap_err();
-            cache.put(&issuer, "a", Arc::new(record), epoch);
+            let seen = cache.get(&issuer, "a").unwrap_err();
+            cache.put(&issuer, "a", Arc::new(record), seen);
         };
         let hold = |all| if all { cache.hold_issuer(&issuer) } else { cache.hold(&issuer, "a") };
         for all in [false, true] {
@@ -243,8 +275,8 @@ mod tests {
             put("older");
             let meanwhile = cache.get(&issuer, "a").unwrap_err();
             drop(second);
-            for epoch in [before, meanwhile] {
-                cache.put(&issuer, "a", Arc::new("older"), epoch);
+            for seen in [before, meanwhile] {
+                cache.put(&issuer, "a", Arc::new("older"), seen);
             }
             put("newer");
             assert_eq!(*cache.get(&issuer, "a").unwrap(), "newer");
@@ -259,8 +291,8 @@ mod tests {
         let (cache, figures, issuer) = cache();
         let cache = cache.with_copies();
         let put = |record| {
-            let epoch = cache.get(&issuer, "a").unwrap_err();
-            cache.put(&issuer, "a", Arc::new(record), epoch);
+            let seen = cache.get(&issuer, "a").unwrap_err();
+            cache.put(&issuer, "a", Arc::new(record), seen);
         };
         put("first");
         let copy = cache.get(&issuer, "a").unwrap();
@@ -292,8 +324,8 @@ mod tests {
     fn issuers_do_not_share_entries() {
         let (cache, _, issuer) = cache();
         let other = IssuerId::parse("other").unwrap();
-        let epoch = cache.get(&issuer, "a").unwrap_err();
-        cache.put(&issuer, "a", Arc::new("mine"), epoch);
+        let seen = cache.get(&issuer, "a").unwrap_err();
+        cache.put(&issuer, "a", Arc::new("mine"), seen);
         assert!(cache.get(&other, "a").is_err());
         drop(cache.hold(&other, "a"));
         assert!(cache.get(&issuer, "a").is_ok());

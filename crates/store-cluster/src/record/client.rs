@@ -138,21 +138,13 @@ impl Clients for ClusterStore {
     }
 
     async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let clients = &self.records.caches.clients;
-        let epoch = match clients.get(issuer, id.as_str()) {
-            Ok(client) => {
-                self.figures.kind(StoreKind::Client).hit(0);
-                return Ok(Some(client));
-            }
-            // The read below counts itself.
-            Err(epoch) => epoch,
+        let read = || async {
+            let sql = "SELECT document FROM clients WHERE issuer = $1 AND id = $2";
+            let found = self.records.first(StoreKind::Client, sql, &[&issuer.as_str(), &id.as_str()]).await?;
+            found.map(|row| from_document::<Client>(column::<&str>(&row, 0)?)).transpose()
         };
-        let sql = "SELECT document FROM clients WHERE issuer = $1 AND id = $2";
-        let found = self.records.first(StoreKind::Client, sql, &[&issuer.as_str(), &id.as_str()]).await?;
-        let Some(found) = found else { return Ok(None) };
-        let client = Arc::new(from_document::<Client>(column::<&str>(&found, 0)?)?);
-        clients.put(issuer, id.as_str(), Arc::clone(&client), epoch);
-        Ok(Some(client))
+        let operations = self.figures.kind(StoreKind::Client);
+        self.records.caches.clients.read_through(issuer, id.as_str(), operations, read).await
     }
 
     async fn update_client(

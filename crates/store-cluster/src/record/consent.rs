@@ -62,26 +62,19 @@ async fn withdraw(key: Arc<Key>, connection: Connection) -> Written<bool> {
 impl ClusterStore {
     /// What a user allowed, from memory where it is there.
     async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
+        let read = || async {
+            let rows = self.records.all(StoreKind::Consent, ALL, &[&issuer.as_str(), &user.as_str()]).await?;
+            let one = |row| {
+                let client = ClientId::trusted(column::<&str>(row, 0)?);
+                Ok((client, from_document::<Consent>(column::<&str>(row, 1)?)?))
+            };
+            // A user without any is worth remembering too: silent authentication asks again and again.
+            rows.iter().map(one).collect::<Result<Given, StoreError>>().map(Some)
+        };
+        let operations = self.figures.kind(StoreKind::Consent);
         let consents = &self.records.caches.consents;
-        let epoch = match consents.get(issuer, user.as_str()) {
-            Ok(given) => {
-                self.figures.kind(StoreKind::Consent).hit(0);
-                return Ok(given);
-            }
-            // The read below counts itself.
-            Err(epoch) => epoch,
-        };
-        let rows = self.records.all(StoreKind::Consent, ALL, &[&issuer.as_str(), &user.as_str()]).await?;
-        let one = |row| {
-            Ok((
-                ClientId::trusted(column::<&str>(row, 0)?),
-                from_document::<Consent>(column::<&str>(row, 1)?)?,
-            ))
-        };
-        let given = Arc::new(rows.iter().map(one).collect::<Result<Given, StoreError>>()?);
-        // A user without any is worth remembering too: silent authentication asks again and again.
-        consents.put(issuer, user.as_str(), Arc::clone(&given), epoch);
-        Ok(given)
+        let given = consents.read_through(issuer, user.as_str(), operations, read).await?;
+        Ok(given.unwrap_or_default())
     }
 }
 

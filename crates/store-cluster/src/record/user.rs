@@ -158,21 +158,13 @@ impl Users for ClusterStore {
     }
 
     async fn user(&self, issuer: &IssuerId, id: &UserId) -> Result<Option<Arc<User>>, StoreError> {
-        let users = &self.records.caches.users;
-        let epoch = match users.get(issuer, id.as_str()) {
-            Ok(user) => {
-                self.figures.kind(StoreKind::User).hit(0);
-                return Ok(Some(user));
-            }
-            // The read below counts itself.
-            Err(epoch) => epoch,
+        let read = || async {
+            let sql = "SELECT document FROM users WHERE issuer = $1 AND id = $2";
+            let found = self.records.first(StoreKind::User, sql, &[&issuer.as_str(), &id.as_str()]).await?;
+            found.map(|row| from_document::<User>(column::<&str>(&row, 0)?)).transpose()
         };
-        let sql = "SELECT document FROM users WHERE issuer = $1 AND id = $2";
-        let found = self.records.first(StoreKind::User, sql, &[&issuer.as_str(), &id.as_str()]).await?;
-        let Some(found) = found else { return Ok(None) };
-        let user = Arc::new(from_document::<User>(column::<&str>(&found, 0)?)?);
-        users.put(issuer, id.as_str(), Arc::clone(&user), epoch);
-        Ok(Some(user))
+        let operations = self.figures.kind(StoreKind::User);
+        self.records.caches.users.read_through(issuer, id.as_str(), operations, read).await
     }
 
     async fn user_by_login(

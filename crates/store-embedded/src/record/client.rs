@@ -60,27 +60,16 @@ impl Clients for EmbeddedStore {
     }
 
     async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let epoch = match self.records.caches.clients.get(issuer, id.as_str()) {
-            Ok(client) => {
-                self.figures.kind(StoreKind::Client).hit(0);
-                return Ok(Some(client));
-            }
-            // The read below counts itself.
-            Err(epoch) => epoch,
+        let read = || async {
+            let key = (issuer.clone(), id.clone());
+            let found = self.records.read(StoreKind::Client, move |statements| {
+                let sql = "SELECT document FROM clients WHERE issuer = ?1 AND id = ?2";
+                statements.first(sql, [key.0.as_str(), key.1.as_str()], document)
+            });
+            found.await?.as_deref().map(from_document::<Client>).transpose()
         };
-        let key = (issuer.clone(), id.clone());
-        let read = self.records.read(StoreKind::Client, move |statements| {
-            let (issuer, id) = (key.0.as_str(), key.1.as_str());
-            statements.first(
-                "SELECT document FROM clients WHERE issuer = ?1 AND id = ?2",
-                [issuer, id],
-                document,
-            )
-        });
-        let Some(found) = read.await? else { return Ok(None) };
-        let client = Arc::new(from_document::<Client>(&found)?);
-        self.records.caches.clients.put(issuer, id.as_str(), Arc::clone(&client), epoch);
-        Ok(Some(client))
+        let operations = self.figures.kind(StoreKind::Client);
+        self.records.caches.clients.read_through(issuer, id.as_str(), operations, read).await
     }
 
     async fn update_client(

@@ -22,27 +22,23 @@ const PARTIES: &str = "SELECT 1 FROM users, clients
 impl EmbeddedStore {
     /// What a user allowed, from memory where it is there.
     async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
-        let epoch = match self.records.caches.consents.get(issuer, user.as_str()) {
-            Ok(given) => {
-                self.figures.kind(StoreKind::Consent).hit(0);
-                return Ok(given);
-            }
-            // The read below counts itself.
-            Err(epoch) => epoch,
+        let read = || async {
+            let key = (issuer.clone(), user.clone());
+            let rows = self.records.read(StoreKind::Consent, move |statements| {
+                statements.all(ALL, [key.0.as_str(), key.1.as_str()], |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+                })
+            });
+            let one = |(client, found): (String, String)| {
+                Ok((ClientId::trusted(client), from_document::<Consent>(&found)?))
+            };
+            // A user without any is worth remembering too: silent authentication asks again and again.
+            rows.await?.into_iter().map(one).collect::<Result<Given, StoreError>>().map(Some)
         };
-        let key = (issuer.clone(), user.clone());
-        let read = self.records.read(StoreKind::Consent, move |statements| {
-            statements.all(ALL, [key.0.as_str(), key.1.as_str()], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-            })
-        });
-        let one = |(client, found): (String, String)| {
-            Ok((ClientId::trusted(client), from_document::<Consent>(&found)?))
-        };
-        let given = Arc::new(read.await?.into_iter().map(one).collect::<Result<Given, StoreError>>()?);
-        // A user without any is worth remembering too: silent authentication asks again and again.
-        self.records.caches.consents.put(issuer, user.as_str(), Arc::clone(&given), epoch);
-        Ok(given)
+        let operations = self.figures.kind(StoreKind::Consent);
+        let consents = &self.records.caches.consents;
+        let given = consents.read_through(issuer, user.as_str(), operations, read).await?;
+        Ok(given.unwrap_or_default())
     }
 }
 

@@ -164,27 +164,16 @@ impl Users for EmbeddedStore {
     }
 
     async fn user(&self, issuer: &IssuerId, id: &UserId) -> Result<Option<Arc<User>>, StoreError> {
-        let epoch = match self.records.caches.users.get(issuer, id.as_str()) {
-            Ok(user) => {
-                self.figures.kind(StoreKind::User).hit(0);
-                return Ok(Some(user));
-            }
-            // The read below counts itself.
-            Err(epoch) => epoch,
+        let read = || async {
+            let key = (issuer.clone(), id.clone());
+            let found = self.records.read(StoreKind::User, move |statements| {
+                let sql = "SELECT document FROM users WHERE issuer = ?1 AND id = ?2";
+                statements.first(sql, [key.0.as_str(), key.1.as_str()], document)
+            });
+            found.await?.as_deref().map(from_document::<User>).transpose()
         };
-        let key = (issuer.clone(), id.clone());
-        let read = self.records.read(StoreKind::User, move |statements| {
-            let (issuer, id) = (key.0.as_str(), key.1.as_str());
-            statements.first(
-                "SELECT document FROM users WHERE issuer = ?1 AND id = ?2",
-                [issuer, id],
-                document,
-            )
-        });
-        let Some(found) = read.await? else { return Ok(None) };
-        let user = Arc::new(from_document::<User>(&found)?);
-        self.records.caches.users.put(issuer, id.as_str(), Arc::clone(&user), epoch);
-        Ok(Some(user))
+        let operations = self.figures.kind(StoreKind::User);
+        self.records.caches.users.read_through(issuer, id.as_str(), operations, read).await
     }
 
     async fn user_by_login(

@@ -76,8 +76,8 @@ mod tests {
         let caches = RecordCaches::new(&StoreFigures::new());
         let issuers = [("mine", IssuerId::default_issuer()), ("theirs", IssuerId::parse("other").unwrap())];
         for (_, issuer) in &issuers {
-            let epoch = caches.consents.get(issuer, "ann").unwrap_err();
-            caches.consents.put(issuer, "ann", Arc::new(Vec::new()), epoch);
+            let seen = caches.consents.get(issuer, "ann").unwrap_err();
+            caches.consents.put(issuer, "ann", Arc::new(Vec::new()), seen);
         }
         change(&caches);
         let left = |(name, issuer): &(&'static str, IssuerId)| {

@@ -20,12 +20,11 @@ use parking_lot::Mutex;
 use quick_cache::Equivalent;
 use quick_cache::sync::Cache;
 use smol_str::SmolStr;
+use symbolon_figures::{CacheFigures, ShardFigures};
 use symbolon_protocol::id::IssuerId;
 
 use crate::StoreError;
-use crate::figures::{CacheFigures, ShardFigures};
 use copies::Copies;
-use symbolon_figures::CacheFigures;
 
 pub use records::RecordCaches;
 

@@ -21,10 +21,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::StoreError;
 use symbolon_store::cache::RecordCaches;
 use symbolon_store::columns::millis;
-use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::port::Changed;
 use tokio_postgres::Row;
 

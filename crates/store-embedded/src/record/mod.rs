@@ -27,10 +27,10 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use symbolon_protocol::precis::login_key;
+use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::StoreError;
 use symbolon_store::cache::RecordCaches;
 use symbolon_store::columns::{TextForm, millis};
-use symbolon_figures::{StoreFigures, StoreKind};
 use symbolon_store::port::{Changed, Listener};
 
 use crate::database::{Database, Migration, ReadError, WriteError};

@@ -62,7 +62,7 @@ enum Begun {
     Now(CommitNumber),
     /// Its name is taken, or was until this change.
     Taken(CommitNumber),
-    /// Only the disk can tell; come back with what it said under this epoch.
+    /// Only the disk can tell: to be read, and begun again with this number of evictions.
     AskDisk(u64),
 }
 
@@ -76,22 +76,22 @@ impl EmbeddedStore {
     }
 
     /// Brings a family into memory if the disk has it. False: there is none.
-    async fn load_family(&self, route: Route, key: Key, epoch: u64) -> Result<bool, StoreError> {
+    async fn load_family(&self, route: Route, key: Key, evictions: u64) -> Result<bool, StoreError> {
         let Some(value) = self.read(Table::Families, key).await? else { return Ok(false) };
         let (_, record) =
             split_value(&value).ok_or_else(|| StoreError::Failed("a family is cut short".into()))?;
         let family: Family = decode(record)?;
         let used_at = family.rotated_at;
         self.families.with(route, |shard| {
-            shard.loaded(key, Arc::new(family), epoch, used_at);
-            // Afterwards, because it may move the epoch on.
+            shard.loaded(key, Arc::new(family), evictions, used_at);
+            // Afterwards, because an eviction would throw away the record that was just read.
             shard.make_room(MOST_PER_SHARD + 1, |commit| self.journal.durable(commit));
         });
         Ok(true)
     }
 
-    /// Begins a family that memory does not know. `drawn`: its name was, and cannot be on the disk already. `absent`: the
-    /// epoch under which the disk was found not to know it.
+    /// Begins a family that memory does not know. `drawn`: its name was drawn at random, so it cannot be on the disk. `absent`:
+    /// the number of evictions before the disk was read and did not have it.
     fn begin(
         &self,
         issuer: &IssuerId,
@@ -105,7 +105,9 @@ impl EmbeddedStore {
             shard.make_room(MOST_PER_SHARD, |commit| self.journal.durable(commit));
             match shard.vacancy(key) {
                 Err(commit) => Begun::Taken(commit),
-                Ok(Vacancy { epoch, .. }) if !drawn && absent != Some(epoch) => Begun::AskDisk(epoch),
+                Ok(Vacancy { evictions, .. }) if !drawn && absent != Some(evictions) => {
+                    Begun::AskDisk(evictions)
+                }
                 Ok(vacancy) => {
                     let commit = self.journal.append(ops);
                     vacancy.put(Arc::clone(family), commit, family.rotated_at);
@@ -128,8 +130,8 @@ impl EmbeddedStore {
             match self.begin(issuer, (route, key), id.generation != 0, &family, absent)? {
                 Begun::Now(commit) => return Ok((Created::Created, commit)),
                 Begun::Taken(commit) => return Ok((Created::Exists, commit)),
-                Begun::AskDisk(epoch) if self.load_family(route, key, epoch).await? => {}
-                Begun::AskDisk(epoch) => absent = Some(epoch),
+                Begun::AskDisk(evictions) if self.load_family(route, key, evictions).await? => {}
+                Begun::AskDisk(evictions) => absent = Some(evictions),
             }
         }
     }
@@ -144,7 +146,7 @@ impl EmbeddedStore {
     ) -> Result<Result<(Rotation, CommitNumber), u64>, StoreError> {
         self.families.with(route, |shard| {
             let entry = match shard.get(&key) {
-                Known::Absent(epoch) => return Ok(Err(epoch)),
+                Known::Absent(evictions) => return Ok(Err(evictions)),
                 Known::Ended(commit) => return Ok(Ok((Rotation::Unknown, commit))),
                 Known::Live(entry) => entry,
             };
@@ -211,13 +213,13 @@ impl RefreshTokens for EmbeddedStore {
         let (route, key) = self.family_route(issuer, id);
         loop {
             let step = self.families.with(route, |shard| match shard.get(&key) {
-                Known::Absent(epoch) => Err(epoch),
+                Known::Absent(evictions) => Err(evictions),
                 Known::Ended(commit) => Ok((None, commit)),
                 Known::Live(entry) => Ok((entry.value.clone(), entry.commit)),
             });
             match step {
                 Ok((family, commit)) => return Ok(self.outcome(family, commit)),
-                Err(epoch) if self.load_family(route, key, epoch).await? => {}
+                Err(evictions) if self.load_family(route, key, evictions).await? => {}
                 Err(_) => return Ok(Outcome::settled(None)),
             }
         }
@@ -234,7 +236,7 @@ impl RefreshTokens for EmbeddedStore {
         loop {
             match self.rotate_resident(issuer, route, key, request)? {
                 Ok((rotation, commit)) => return Ok(self.outcome(rotation, commit)),
-                Err(epoch) if self.load_family(route, key, epoch).await? => {}
+                Err(evictions) if self.load_family(route, key, evictions).await? => {}
                 Err(_) => return Ok(Outcome::settled(Rotation::Unknown)),
             }
         }
@@ -250,7 +252,7 @@ impl RefreshTokens for EmbeddedStore {
         let (route, key) = self.family_route(issuer, id);
         loop {
             let step = self.families.with(route, |shard| match shard.get(&key) {
-                Known::Absent(epoch) => Ok(Err(epoch)),
+                Known::Absent(evictions) => Ok(Err(evictions)),
                 Known::Ended(commit) => Ok(Ok((None, commit))),
                 Known::Live(entry) => {
                     let Some(family) = &entry.value else { return Ok(Ok((None, entry.commit))) };
@@ -261,7 +263,7 @@ impl RefreshTokens for EmbeddedStore {
             });
             match step? {
                 Ok((family, commit)) => return Ok(self.outcome(family, commit)),
-                Err(epoch) if self.load_family(route, key, epoch).await? => {}
+                Err(evictions) if self.load_family(route, key, evictions).await? => {}
                 Err(_) => return Ok(Outcome::settled(None)),
             }
         }

@@ -11,8 +11,9 @@ use crate::sharded::Key;
 /// Entries looked at when one must make room.
 const CANDIDATES: usize = 8;
 
-/// Counters that the keys of a shard share: the more, the rarer a removal disturbs the loading of another record.
-const EPOCHS: usize = 16;
+/// Eviction counters of a shard, one for each bucket of keys. A record that was read from the disk is thrown away, and read
+/// again, if a record of its bucket was evicted since the read began. More buckets mean fewer such repeats.
+const BUCKETS: usize = 16;
 
 /// A record, and what its readers must wait for.
 pub(crate) struct Entry<V> {
@@ -40,16 +41,17 @@ pub(crate) trait Ends {
 
 /// The records of one shard.
 pub(crate) struct Resident<V> {
-    /// Side by side in one vector, with a table of their places: half as much memory as a table of the records
-    /// themselves, which is empty to a half whenever it has just grown.
+    /// The records side by side in one vector, and a hash table of their places in it. A hash table of the records themselves
+    /// would take twice the memory, because half of it is empty whenever it has just grown.
     entries: IndexMap<Key, Entry<V>, DefaultHashBuilder>,
     /// Where the search for an entry to make room goes on.
     hand: usize,
-    /// Count removals from memory: what was read from the disk before one may be older than what was removed.
-    epochs: [u64; EPOCHS],
+    /// Records evicted from memory, by bucket of keys. What was read from the disk before an eviction may be older than the
+    /// record that was evicted.
+    evictions: [u64; BUCKETS],
     /// No record is over before this.
     first_end: Timestamp,
-    /// Since the last sweep somebody had a record in hand, and may have ended it.
+    /// Whether a record was handed out since the last sweep: its holder may have ended it.
     handed_out: bool,
 }
 
@@ -58,7 +60,7 @@ impl<V> Default for Resident<V> {
         Self {
             entries: IndexMap::default(),
             hand: 0,
-            epochs: [0; EPOCHS],
+            evictions: [0; BUCKETS],
             first_end: Timestamp::FOREVER,
             handed_out: false,
         }
@@ -70,7 +72,7 @@ pub(crate) struct Vacancy<'a, V> {
     place: VacantEntry<'a, Key, Entry<V>>,
     first_end: &'a mut Timestamp,
     /// As in [`Known::Absent`].
-    pub(crate) epoch: u64,
+    pub(crate) evictions: u64,
 }
 
 impl<V: Ends> Vacancy<'_, V> {
@@ -87,15 +89,16 @@ pub(crate) enum Known<'a, V> {
     Live(&'a mut Entry<V>),
     /// It ended: the change to wait for.
     Ended(CommitNumber),
-    /// Only the disk can tell; put what it says with this epoch.
+    /// Only the disk can tell. With it the evictions that the bucket of the key has seen: what the disk says is
+    /// [put](Resident::loaded) with this number.
     Absent(u64),
 }
 
 impl<V: Ends> Resident<V> {
     pub(crate) fn get(&mut self, key: &Key) -> Known<'_, V> {
-        let epoch = *self.epoch(key);
+        let evictions = *self.evictions_of(key);
         match self.entries.get_mut(key) {
-            None => Known::Absent(epoch),
+            None => Known::Absent(evictions),
             Some(entry) if entry.value.is_none() => Known::Ended(entry.commit),
             Some(entry) => {
                 self.handed_out = true;
@@ -106,9 +109,9 @@ impl<V: Ends> Resident<V> {
 
     /// The place for a record that is not here, or the change that made or ended the one that is.
     pub(crate) fn vacancy(&mut self, key: Key) -> Result<Vacancy<'_, V>, CommitNumber> {
-        let epoch = *self.epoch(&key);
+        let evictions = *self.evictions_of(&key);
         match self.entries.entry(key) {
-            map::Entry::Vacant(place) => Ok(Vacancy { place, first_end: &mut self.first_end, epoch }),
+            map::Entry::Vacant(place) => Ok(Vacancy { place, first_end: &mut self.first_end, evictions }),
             map::Entry::Occupied(taken) => Err(taken.get().commit),
         }
     }
@@ -119,10 +122,10 @@ impl<V: Ends> Resident<V> {
         self.entries.insert(key, Entry { value: Some(value), commit, used_at: now });
     }
 
-    /// Puts what the disk said, unless it is known already, or something was removed since `epoch`: then the disk
-    /// may have been asked too early, and the caller, who looks again, will ask once more.
-    pub(crate) fn loaded(&mut self, key: Key, value: V, epoch: u64, now: Timestamp) {
-        if !self.entries.contains_key(&key) && *self.epoch(&key) == epoch {
+    /// Puts what the disk said, unless the key is known by now, or its bucket has seen more than `evictions`: then a newer
+    /// record may have been evicted after the disk was read. The caller looks again, and reads the disk again if need be.
+    pub(crate) fn loaded(&mut self, key: Key, value: V, evictions: u64, now: Timestamp) {
+        if !self.entries.contains_key(&key) && *self.evictions_of(&key) == evictions {
             self.put(key, value, CommitNumber::LOADED, now);
         }
     }
@@ -175,12 +178,12 @@ impl<V: Ends> Resident<V> {
 
     fn drop_at(&mut self, place: usize) {
         if let Some((key, _)) = self.entries.swap_remove_index(place) {
-            *self.epoch(&key) += 1;
+            *self.evictions_of(&key) += 1;
         }
     }
 
-    fn epoch(&mut self, key: &Key) -> &mut u64 {
-        epoch_of(&mut self.epochs, key)
+    fn evictions_of(&mut self, key: &Key) -> &mut u64 {
+        counter_of(&mut self.evictions, key)
     }
 
     #[cfg(test)]
@@ -189,12 +192,13 @@ impl<V: Ends> Resident<V> {
     }
 }
 
-/// By the key's last byte: the first ones may be a time.
-fn epoch_of<'a>(epochs: &'a mut [u64; EPOCHS], key: &Key) -> &'a mut u64 {
+/// The counter of a key's bucket, which the key's last byte names: the first bytes may be a time, which is the same for many
+/// keys.
+fn counter_of<'a>(counters: &'a mut [u64; BUCKETS], key: &Key) -> &'a mut u64 {
     let [.., last] = key;
-    // The highest remainder is one too many for the others: it is the first's.
-    let [first, others @ ..] = epochs;
-    others.get_mut(usize::from(*last) % EPOCHS).unwrap_or(first)
+    // The highest remainder is beyond the end of `others`: its counter is the first.
+    let [first, others @ ..] = counters;
+    others.get_mut(usize::from(*last) % BUCKETS).unwrap_or(first)
 }
 
 #[cfg(test)]
@@ -243,11 +247,11 @@ mod tests {
     #[test]
     fn a_record_read_before_an_eviction_is_not_put() {
         let mut shard = Resident::default();
-        let Known::Absent(epoch) = shard.get(&[1; 16]) else { panic!("nothing is here yet") };
+        let Known::Absent(evictions) = shard.get(&[1; 16]) else { panic!("nothing is here yet") };
         shard.put([1; 16], "newer", CommitNumber::LOADED, NOW);
         shard.make_room(1, |_| true);
         assert_eq!(shard.len(), 0);
-        shard.loaded([1; 16], "older", epoch, NOW);
+        shard.loaded([1; 16], "older", evictions, NOW);
         assert!(matches!(shard.get(&[1; 16]), Known::Absent(_)));
     }
 
@@ -260,8 +264,8 @@ mod tests {
         }
         let Known::Absent(_) = shard.get(&[9; 16]) else { panic!("nothing is here yet") };
         shard.make_room(8, |_| true);
-        let Known::Absent(epoch) = shard.get(&[9; 16]) else { panic!("nothing is here yet") };
-        shard.loaded([9; 16], "loaded", epoch, NOW);
+        let Known::Absent(evictions) = shard.get(&[9; 16]) else { panic!("nothing is here yet") };
+        shard.loaded([9; 16], "loaded", evictions, NOW);
         assert!(matches!(shard.get(&[9; 16]), Known::Live(_)));
         assert!(matches!(shard.get(&[5; 16]), Known::Absent(_)));
         assert_eq!(shard.len(), 8);

@@ -114,19 +114,19 @@ impl EmbeddedStore {
     ) -> Result<Option<R>, StoreError> {
         loop {
             let step = self.sessions.with(route, |shard| match shard.get(&key) {
-                Known::Absent(epoch) => Err(epoch),
+                Known::Absent(evictions) => Err(evictions),
                 known => Ok(work(known)),
             });
             match step {
                 Ok(result) => return Ok(Some(result)),
-                Err(epoch) if self.load_session(route, key, epoch).await? => {}
+                Err(evictions) if self.load_session(route, key, evictions).await? => {}
                 Err(_) => return Ok(None),
             }
         }
     }
 
     /// Brings a session into memory if the disk has it. False: there is none.
-    async fn load_session(&self, route: Route, key: Key, epoch: u64) -> Result<bool, StoreError> {
+    async fn load_session(&self, route: Route, key: Key, evictions: u64) -> Result<bool, StoreError> {
         let Some(value) = self.read(Table::Sessions, key).await? else { return Ok(false) };
         let (_, record) =
             split_value(&value).ok_or_else(|| StoreError::Failed("a session is cut short".into()))?;
@@ -137,8 +137,8 @@ impl EmbeddedStore {
         }
         let live = Live::new(self.session_issuers.number(&issuer), session, used_at);
         self.sessions.with(route, |shard| {
-            shard.loaded(key, live, epoch, used_at);
-            // Afterwards, because it may move the epoch on.
+            shard.loaded(key, live, evictions, used_at);
+            // Afterwards, because an eviction would throw away the record that was just read.
             shard.make_room(MOST_PER_SHARD + 1, |commit| self.journal.durable(commit));
         });
         Ok(true)

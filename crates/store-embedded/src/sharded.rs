@@ -54,24 +54,25 @@ pub(crate) struct Sharded<T> {
 const RUN: u32 = 16;
 
 thread_local! {
-    /// How many ids were given out, by kind. Each thread takes the shards in turn by itself: a turn that all of them took
-    /// would be one more cache line that moves from core to core with each request.
+    /// How many ids the thread has given out, by kind. Each thread counts for itself: a counter that all threads share would
+    /// be a cache line that moves from core to core with each request.
     static GIVEN: [Cell<Option<u32>>; Kind::ALL.len()] = const { [const { Cell::new(None) }; Kind::ALL.len()] };
 }
 
-/// The next turn of a kind, on this thread. Threads begin apart from each other and go at one speed, so that they seldom
-/// meet.
-fn turn(kind: Kind) -> u32 {
+/// The number of the run of [`RUN`] ids that the next id of a kind belongs to, on this thread; the run names the shard.
+/// Threads begin at runs that are far apart and give ids out at about the same speed, so that two of them seldom use the
+/// same shard at the same time.
+fn next_run(kind: Kind) -> u32 {
     GIVEN.with(|given| {
         let Some(given) = given.get(kind as usize) else { return 0 };
-        let next = given.get().unwrap_or_else(|| RUN.wrapping_mul(first_turn()));
+        let next = given.get().unwrap_or_else(|| RUN.wrapping_mul(first_run()));
         given.set(Some(next.wrapping_add(1)));
         next / RUN
     })
 }
 
-/// Where a thread begins: far from those that began before it, whatever power of two there is of shards (29 is odd).
-fn first_turn() -> u32 {
+/// The first run of a thread. 29 is odd, so with any power of two of shards the threads begin at different ones.
+fn first_run() -> u32 {
     u32::try_from(thread_stripe()).unwrap_or(0).wrapping_mul(29)
 }
 
@@ -106,7 +107,7 @@ impl<T: Default> Sharded<T> {
         let Some(current) = generations.last() else { return Route { generation: 0, shard: 0 } };
         Route {
             generation: current.generation.generation,
-            shard: turn(self.kind).checked_rem(current.generation.shards).unwrap_or(0),
+            shard: next_run(self.kind).checked_rem(current.generation.shards).unwrap_or(0),
         }
     }
 
@@ -164,8 +165,8 @@ impl<T: Default> Sharded<T> {
         result
     }
 
-    /// Runs `work`, a look that takes no longer than reading the clock would: so its time counts as nothing, unless it had
-    /// to wait for the lock.
+    /// Runs `work`, a short read, without timing it: to read the clock would cost as much as the read. Where the lock is
+    /// taken, it runs timed, by [`with`](Self::with), because it has to wait then.
     pub(crate) fn glance<R>(&self, route: Route, work: impl FnOnce(&T) -> R) -> R {
         let generations = self.generations.load();
         let (lock, number) = self.lock(&generations, route);
@@ -201,8 +202,8 @@ impl<T: Default> Sharded<T> {
         (lock, slot % current)
     }
 
-    /// Runs `work` on every shard in turn, one lock at a time, and adds up what it answers. Whoever else is on the
-    /// caller's thread has a turn after each.
+    /// Runs `work` on one shard after the other, each under its lock, and adds up what it answers. Between two shards other
+    /// tasks of the caller's thread may run.
     pub(crate) async fn each(&self, mut work: impl FnMut(&mut T) -> u64 + Send) -> u64
     where
         T: Send,

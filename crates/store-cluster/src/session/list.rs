@@ -1,7 +1,7 @@
 //! Lists of sessions: those of a user, and those of an issuer in the order of their keys.
 //!
-//! A list may name a session that ended or was lost; it never lacks one that was acknowledged. What it names is looked
-//! at before it is listed.
+//! A list has every session that was acknowledged. It may also name sessions that ended or were lost: so each session is
+//! read before it is listed.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -32,8 +32,8 @@ const PARTS_SWEPT: u32 = 64;
 /// Members that are looked through at once.
 const SWEPT_AT_ONCE: usize = 1_000;
 
-/// Puts a session on its user's list, takes those off that ended long ago, and keeps the list as long as its longest.
-static LIST_FOR_USER: LazyLock<Script> = LazyLock::new(|| {
+/// Adds a session to its user's list, removes sessions that ended long ago, and lets the list expire with its last session.
+static ADD_TO_USER_LIST: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
          redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
@@ -43,12 +43,12 @@ static LIST_FOR_USER: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// One entry of a list: key, route and end, 32 bytes that sort by the key.
-struct Entry {
+struct ListEntry {
     place: Place,
     expires_at: u64,
 }
 
-impl Entry {
+impl ListEntry {
     fn bytes(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         let parts = [
@@ -87,7 +87,7 @@ impl ClusterStore {
         self.redis.tags().slot(Slot::new(part)).key('y', issuer.as_str().as_bytes())
     }
 
-    /// Puts a session down and on its lists.
+    /// Writes a session's record, and its name on the lists of its user and its issuer.
     pub(crate) async fn open_at(
         &self,
         issuer: &IssuerId,
@@ -95,11 +95,14 @@ impl ClusterStore {
         session: &Session,
         used_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let lists = try_join(self.list_for_user(issuer, place, session), self.list(issuer, place, session));
+        let lists = try_join(
+            self.add_to_user_list(issuer, place, session),
+            self.add_to_issuer_list(issuer, place, session),
+        );
         try_join(self.write_record(issuer, place, session, used_at), lists).await.map(drop)
     }
 
-    async fn list_for_user(
+    async fn add_to_user_list(
         &self,
         issuer: &IssuerId,
         place: Place,
@@ -108,17 +111,22 @@ impl ClusterStore {
         let now = self.now();
         let end = session.expires_at.millis();
         let long_ago = now.millis().saturating_sub(u64::try_from(KEPT_AFTER_END.as_millis()).unwrap_or(0));
-        let entry = Entry { place, expires_at: end }.bytes();
+        let entry = ListEntry { place, expires_at: end }.bytes();
         let numbers = [end, long_ago, time_to_live(session.expires_at, now)].map(|number| number.to_string());
         let [end, long_ago, life] = &numbers;
         let arguments = [end.as_bytes(), &entry, long_ago.as_bytes(), life.as_bytes()];
         let key = self.user_list(issuer, &session.user);
         let call = ScriptCall { keys: &[&key], arguments: &arguments };
-        self.redis.run_durably(&LIST_FOR_USER, call).await.map(drop)
+        self.redis.run_durably(&ADD_TO_USER_LIST, call).await.map(drop)
     }
 
-    async fn list(&self, issuer: &IssuerId, place: Place, session: &Session) -> Result<(), StoreError> {
-        let entry = Entry { place, expires_at: session.expires_at.millis() }.bytes();
+    async fn add_to_issuer_list(
+        &self,
+        issuer: &IssuerId,
+        place: Place,
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let entry = ListEntry { place, expires_at: session.expires_at.millis() }.bytes();
         let mut cmd = redis::cmd("ZADD");
         cmd.arg(self.issuer_list(issuer, slot_of_key(&place.key)).as_bytes()).arg(0).arg(&entry);
         self.redis.write_durably(&cmd).await.map(drop)
@@ -126,7 +134,7 @@ impl ClusterStore {
 
     /// Takes a session that ended off its lists. One that stays on them is not listed either.
     pub(super) async fn unlist(&self, issuer: &IssuerId, place: Place, session: &Session) {
-        let entry = Entry { place, expires_at: session.expires_at.millis() }.bytes();
+        let entry = ListEntry { place, expires_at: session.expires_at.millis() }.bytes();
         let remove = |key: &Key| {
             let mut cmd = redis::cmd("ZREM");
             cmd.arg(key.as_bytes()).arg(&entry);
@@ -147,7 +155,7 @@ impl ClusterStore {
         let mut cmd = redis::cmd("ZRANGE");
         cmd.arg(self.user_list(issuer, user).as_bytes()).arg(0).arg(-1);
         let entries: Vec<Vec<u8>> = self.redis.ask(&cmd).await?.read()?;
-        Ok(entries.iter().filter_map(|entry| Entry::parse(entry)).map(|entry| entry.place).collect())
+        Ok(entries.iter().filter_map(|entry| ListEntry::parse(entry)).map(|entry| entry.place).collect())
     }
 
     /// The sessions at some places, in their order, one command for each shard.
@@ -307,7 +315,7 @@ impl ClusterStore {
         part: u32,
         after: Option<SessionCursor>,
         limit: usize,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<ListEntry>, StoreError> {
         let from = match after {
             // Every entry of the key itself is before this one.
             Some(SessionCursor(key)) => [&b"["[..], &key, &[0xff; 17]].concat(),
@@ -317,7 +325,7 @@ impl ClusterStore {
         cmd.arg(self.issuer_list(issuer, part).as_bytes()).arg(from).arg("+").arg("BYLEX");
         cmd.arg("LIMIT").arg(0).arg(limit);
         let entries: Vec<Vec<u8>> = self.redis.ask(&cmd).await?.read()?;
-        Ok(entries.iter().filter_map(|entry| Entry::parse(entry)).collect())
+        Ok(entries.iter().filter_map(|entry| ListEntry::parse(entry)).collect())
     }
 
     /// Takes entries off the issuers' lists whose sessions ended long ago; some parts at each call.
@@ -341,7 +349,8 @@ impl ClusterStore {
         let (mut after, mut gone) = (None, 0);
         loop {
             let entries = self.entries_after(issuer, part, after, SWEPT_AT_ONCE).await?;
-            let long_ago = |entry: &&Entry| Timestamp::from_millis(entry.expires_at) + KEPT_AFTER_END <= now;
+            let long_ago =
+                |entry: &&ListEntry| Timestamp::from_millis(entry.expires_at) + KEPT_AFTER_END <= now;
             let dead: Vec<_> = entries.iter().filter(long_ago).map(|entry| entry.bytes().to_vec()).collect();
             if !dead.is_empty() {
                 let mut cmd = redis::cmd("ZREM");
@@ -363,10 +372,10 @@ mod tests {
     #[test]
     fn entries_sort_by_key_and_come_back() {
         let place = |first| Place { route: Route { generation: 3, shard: 900 }, key: [first; 16] };
-        let entries = [1, 7, 200].map(|first| Entry { place: place(first), expires_at: 5 }.bytes());
+        let entries = [1, 7, 200].map(|first| ListEntry { place: place(first), expires_at: 5 }.bytes());
         assert!(entries.is_sorted());
-        let read = Entry::parse(&entries[1]).unwrap();
+        let read = ListEntry::parse(&entries[1]).unwrap();
         assert_eq!((read.place.key, read.place.route, read.expires_at), ([7; 16], place(0).route, 5));
-        assert!(Entry::parse(&entries[0][..31]).is_none());
+        assert!(ListEntry::parse(&entries[0][..31]).is_none());
     }
 }

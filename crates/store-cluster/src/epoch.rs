@@ -1,12 +1,13 @@
-//! Whether Redis may be believed: the epoch of a tag names the process that has everything which the tag must not have
-//! forgotten.
+//! Whether a Redis process has every tombstone: the epoch of a tag is the run id of the process that is known to have all
+//! tombstones of the tag's keys.
 //!
-//! A primary that lost its memory, or a replica that took its place before it had everything, answers under another run
-//! id than the epoch says, or without any epoch. Then nobody believes it until the rows of the table `tombstones` were
-//! written to it again; only then the epoch names it.
+//! A primary that restarted empty, or a replica that took over before it had received everything, has another run id than
+//! the epoch says, or no epoch at all. Its answer "not revoked" is not accepted. First the rows of the table `tombstones`
+//! are written to it again, then its run id is written as the epoch.
 //!
-//! These writes reach the primary and wait for no replica: what they repeat is durable in PostgreSQL, whoever takes over
-//! from that primary is not believed either, and right after a failover there may be no replica left.
+//! These writes do not wait for a replica. They need not: the rows are durable in PostgreSQL, and a replica that takes over
+//! has another run id, so it is confirmed in the same way. And they could not: right after a failover there may be no
+//! replica left.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,9 @@
-//! Records in Redis that are used once: a look is a look, and exactly one caller takes.
+//! Records in Redis that are used once: many may read one, exactly one caller takes it.
 //!
-//! The client sends a command again where its answer was lost on the way. So whoever takes leaves a number of its own
-//! in the record, and finds by it that it was itself who took. And what keeps a record that is kept only once may come
-//! late, when the record has been taken: it leaves what stands there alone, as does what replaces a record.
+//! The client library sends a command again when its answer was lost, though the first one may have been carried out. So
+//! whoever takes a record writes a random number of its own into it, and recognises by that number that it has taken it
+//! itself. A repeated command that keeps or replaces a record may arrive after the record was taken: then it changes
+//! nothing.
 
 use std::io::Write;
 use std::sync::LazyLock;

@@ -27,8 +27,8 @@ const CODE: usize = SECRET + size_of::<u64>();
 
 /// The codes of one shard.
 ///
-/// A code says by itself where it is kept: a table of all codes would cost two visits to memory that no cache has, when a
-/// code is kept and when it comes, and most codes never do.
+/// A code holds the place of its record. A table from codes to places would cost a cache miss when a code is issued and
+/// another one when it is redeemed, and most codes are never redeemed.
 #[derive(Default)]
 pub(crate) struct CodeShard {
     /// Until they end, in the order in which they were issued: oldest end first as far as lifetimes agree.

@@ -27,8 +27,8 @@ pub(crate) struct Batch<T> {
 
 struct Open<T> {
     batch: Batch<T>,
-    /// The writer wants to be woken when this many have contributed. Waking it for every single one would cost
-    /// a futex call each; so it is told of the first when it is idle, of the last when it lingers.
+    /// The writer is woken when this many have contributed: to wake it for each would cost a system call each. An idle
+    /// writer asks for the first contribution; one that holds a batch open asks for the last one that it expects.
     wake_at: usize,
     closed: bool,
     /// Takes no more, and its writer waits.

@@ -1,8 +1,8 @@
 //! What lasts, in PostgreSQL: issuers, keys, settings, clients, users, consents and the audit log.
 //!
 //! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users and
-//! consents are read through [caches](symbolon_store::cache) that a write holds until it is announced, here and, by
-//! [word](crate::changes), on the other nodes.
+//! consents are read through [caches](symbolon_store::cache). A write holds the entries that it changes until it is
+//! announced, on this node and, by a [message](crate::changes), on the others.
 
 mod audit;
 mod audit_size;
@@ -132,8 +132,8 @@ impl Records {
         .await
     }
 
-    /// Writes, and announces the change once it is durable, even if the caller is gone by then: the write stands
-    /// whether or not anybody waits for it, and so must the word of it.
+    /// Writes, and announces the change once it is durable, even if the caller is gone by then: the change is in the database
+    /// whether or not anybody waits for it, so the caches must drop what it made old.
     async fn change<T, F>(
         self: &Arc<Self>,
         kind: StoreKind,
@@ -186,8 +186,9 @@ impl Records {
         }
     }
 
-    /// Announces what may have been written, and again when the database cannot be at it any more: whoever read
-    /// between the first word and the commit has kept what is old.
+    /// Announces a change that may have been written, at once and again when the database must have finished or given up.
+    /// Without the second time, a reader between the first announcement and a late commit would keep the older record in its
+    /// cache.
     fn announce_in_doubt(&self, changed: Changed) {
         self.changes.announce(&changed);
         let (changes, settled) = (Arc::clone(&self.changes), self.postgres.settles_within());

@@ -58,8 +58,9 @@ async fn beat(mut connection: MultiplexedConnection, life: Weak<Mutex<Life>>) {
 }
 
 impl Answering {
-    /// Begins to ask; when that is. Where it is about what matters, the connection has settled by then. A process that
-    /// hangs ends no connection: only here it is found out, and the client looks for whoever took over.
+    /// Begins to ask, and answers when that was: for a command of ours after the connection has settled. A process that
+    /// hangs does not close its connections. Its silence is noticed here, and the client library then looks for the process
+    /// that took over.
     async fn begin(&self, matters: bool) -> RedisResult<Instant> {
         let mut now = Instant::now();
         if matters && now < self.settled_at {

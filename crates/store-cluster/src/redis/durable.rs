@@ -1,7 +1,8 @@
-//! A connection whose answers come when a replica has what was written before them.
+//! A connection that answers a write only when a replica has received it.
 //!
-//! `WAIT` counts the replicas that have everything that its own connection wrote, and blocks that connection: so these
-//! are connections of their own, commands that come while one waits are gathered, and the next `WAIT` is for them all.
+//! The command `WAIT` counts the replicas that have received everything that its own connection wrote, and blocks that
+//! connection meanwhile. So durable writes have connections of their own. Commands that come during a `WAIT` are gathered
+//! and sent together, with one `WAIT` for all of them.
 
 use std::time::Duration;
 

@@ -1,26 +1,30 @@
-//! How long a process of Redis may have been silent before it is believed no more.
+//! How long a Redis process may be silent before its answers are refused.
 //!
-//! A primary that stood still for longer than the others wait for it (`cluster-node-timeout`) has a successor, and does
-//! not know: when it goes on, it answers what was sent to it meanwhile from what it has, before it hears of that. Such an
-//! answer lacks what its successor acknowledged: a session, a revocation. Nothing in the answer tells; only its time does.
-//! So an answer counts only where the process was heard shortly before: then nobody can have taken over yet. Where
-//! nothing is asked, a beat is, so that a process which runs is never silent; and one that was silent for too long is
-//! connected to anew, and asked a moment after that, when it knows what it is (docs/decisions/023-silence.md).
+//! A primary that was paused for longer than `cluster-node-timeout` has been replaced by one of its replicas. When it
+//! resumes, it first answers the commands that had queued up, from stale data, and only then learns that it was replaced.
+//! Such an answer lacks what the new primary has acknowledged meanwhile, a revocation for example, and nothing in the
+//! answer shows that.
+//!
+//! So an answer is accepted only if the process proved to be running within the last [`SILENCE`], which is shorter than
+//! `cluster-node-timeout`: then nobody can have replaced it. A connection without commands sends a PING every [`BEAT`], so
+//! that only a process which does not run is silent. A connection that was silent for longer is closed. A new one to the
+//! same process is used after [`SETTLING`], when the process has learnt whether it is still a primary
+//! (docs/decisions/023-silence.md).
 
 use std::io;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// More than this between two proofs of life, and the connection is over. A successor is chosen after
-/// `cluster-node-timeout` at the earliest, of which the [check](crate::check) wants more.
+/// The longest time between two proofs that the process runs; after more, the connection is closed. A replica takes over
+/// after `cluster-node-timeout` at the earliest, and the [check](crate::check) refuses a cluster where that is not longer.
 pub(crate) const SILENCE: Duration = Duration::from_millis(1_500);
 
-/// How often, at least, a connection on which nothing is asked is tried.
+/// How often a connection without commands sends one of its own.
 pub(super) const BEAT: Duration = Duration::from_millis(400);
 
-/// After a connection was made, how long nothing is asked that matters: what the cluster's other nodes told a process
-/// while it stood still waits for it, and is read within milliseconds once it goes on.
+/// How long a new connection waits before its first command. A process that has just resumed finds the messages of the
+/// other nodes waiting, and reads within milliseconds that it was replaced.
 pub(super) const SETTLING: Duration = Duration::from_millis(100);
 
 /// What is known of the life of a process, by one connection.

@@ -15,8 +15,8 @@ use crate::revocation::Row;
 pub(super) enum Stored {
     /// A family.
     Live(Arc<Family>),
-    /// A family that was ended, and what ended its grant: whoever finds it sees to it that Redis has that too, because
-    /// the process that ended it may have been lost in between.
+    /// A family that was ended, with the tombstone of its grant. The process that ended it may have stopped before it wrote
+    /// the tombstone to Redis, so whoever finds this row writes it there once more.
     Ended(Row),
 }
 
@@ -52,8 +52,11 @@ pub(super) struct Chain {
     pub(super) answers: Vec<(Answer, bool)>,
 }
 
-/// Decides requests. None where something would be decided, without a write that could fail, on a state that is not
-/// `fresh`: read after all of the requests came.
+/// Decides requests on the `state` of a row. `fresh`: the row was read after all of them came; else it is a copy in memory,
+/// which may be old.
+///
+/// None if an answer would rest on such a copy alone. An answer that writes may, because the conditional UPDATE finds out
+/// that the row has changed meanwhile; a refusal writes nothing and would not. The caller reads the row and asks again.
 pub(super) fn decide<'a>(
     issuer: &IssuerId,
     state: Option<Stored>,

@@ -1,8 +1,9 @@
 //! Changes of families, many in one commit.
 //!
-//! There are a few lanes, each with one batch at a time, and a family is always in the same one: so no two batches of
-//! one node wait for each other's rows. Between nodes the revision decides: whoever comes second finds another one, reads
-//! the family again and decides anew.
+//! A node has a few lanes, each of which writes one batch at a time, and a family always goes through the same lane. So two
+//! batches of one node never wait for each other's row locks. Two nodes may change one family at the same time: each row has
+//! a revision, and the update of the second node finds another revision than it had read. That node reads the family again
+//! and decides anew.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -33,8 +33,8 @@ impl ClusterStore {
     /// gives up.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when one of the engines could not be written to. PostgreSQL may have it then; Redis
-    /// will have it later, and until then this node does not believe what it says there.
+    /// [`StoreError::Unavailable`] when one of the engines could not be written to. PostgreSQL may have the tombstones by
+    /// then. This node writes them to Redis later, and until it has done so it does not accept "not revoked" from there.
     pub(crate) async fn bury(&self, issuer: &IssuerId, tombstones: &[Tombstone]) -> Result<(), StoreError> {
         self.tombstones.bury(tombstones.iter().map(|tombstone| Row::of(issuer, tombstone)).collect()).await
     }

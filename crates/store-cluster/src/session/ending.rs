@@ -11,8 +11,9 @@ use crate::epoch::Epochs;
 use crate::redis::{Key, Redis, Script, ScriptCall, Tag};
 use crate::revocation::{Row, Tombstones, closed};
 
-/// Ends a session for whoever comes first, and knows that one again: 1 for it, 0 for everybody else. An end without a
-/// name was repeated from PostgreSQL, and nobody was told of it yet.
+/// Ends a session. Answers 1 to the first caller, also when it repeats the command, and 0 to all others. A record that
+/// ended without a caller's name was restored from PostgreSQL after a failover: nobody was told yet, so the next caller
+/// counts as the first.
 static END: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local record = redis.call('GET', KEYS[1])

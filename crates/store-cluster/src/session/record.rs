@@ -26,8 +26,8 @@ const USES_KEPT: usize = 100_000;
 /// Where the document begins.
 const HEADER: usize = 14;
 
-/// Puts a session down. The command may come twice, and the second time late, when the session has changed or ended: then
-/// it changes nothing, but is a write all the same, so that a replica is waited for.
+/// Writes a new session. The client library may repeat the command, after the session has changed or ended: then it changes
+/// nothing. It counts as a write all the same, so that `WAIT` covers the first one.
 static OPEN: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local head = redis.call('GETRANGE', KEYS[1], 0, 0)

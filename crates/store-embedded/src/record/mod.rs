@@ -1,7 +1,8 @@
 //! What lasts, in the database: issuers, keys, settings, clients, users, consents and the audit log.
 //!
 //! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users and
-//! consents are read through [caches](symbolon_store::cache) that a write holds until it is announced.
+//! consents are read through [caches](symbolon_store::cache). A write holds the entries that it changes until it is
+//! announced.
 
 mod audit;
 mod client;
@@ -153,8 +154,8 @@ impl Records {
         self.measured(kind, async { write.await.map_err(write_error) }).await
     }
 
-    /// Writes, and announces the change once it is durable, even if the caller is gone by then: the write stands
-    /// whether or not anybody waits for it, and so must the word of it.
+    /// Writes, and announces the change once it is durable, even if the caller is gone by then: the change is in the database
+    /// whether or not anybody waits for it, so the caches must drop what it made old.
     async fn change<T: Send + 'static>(
         self: &Arc<Self>,
         kind: StoreKind,

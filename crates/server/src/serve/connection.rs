@@ -27,8 +27,8 @@ use super::unless::unless;
 use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
 use symbolon_app::app::App;
 use symbolon_app::http::{IssuerService, is_trusted};
+use symbolon_app::let_others_run::let_others_run;
 use symbolon_app::rate_limit::{self, Limited};
-use symbolon_app::turn::turn;
 use symbolon_telemetry::{Telemetry, TelemetryService};
 
 /// When the server stops: whoever the kernel has let in by then comes within this time of the one before.
@@ -239,7 +239,7 @@ impl Serving {
                 // An answer wakes whoever waits for it, on this core or another. So the requests at hand are handled
                 // first, and their answers go out together: clients are woken less often, and more of what they ask
                 // next comes at once (measured in docs/topics/speed.md).
-                turn().await;
+                let_others_run().await;
                 answer
             }
         });

@@ -23,7 +23,7 @@ use signing::{Granted, Signing};
 
 use super::client::authenticate;
 use symbolon_app::http::{Call, Context, Endpoint, Failure, Received};
-use symbolon_app::turn::turn;
+use symbolon_app::let_others_run::let_others_run;
 use symbolon_telemetry::{self as telemetry, RequestFacts};
 
 /// `POST /token`.
@@ -36,7 +36,7 @@ pub(super) async fn token(call: &mut Call) -> Result<Response, Failure> {
     if !durable.is_already() {
         // Whoever else is at hand commits first: then all of it goes to disk together, and while it does, all of it is
         // signed (measured in docs/topics/speed.md).
-        turn().await;
+        let_others_run().await;
     }
     signing.answer(&mut granted).await
 }

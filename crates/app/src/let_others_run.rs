@@ -1,13 +1,13 @@
-//! Letting the others go first.
+//! Letting other tasks run first.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Ends when every other task that is ready on this worker has had its turn.
+/// Returns when every other task that is ready on this worker has been polled.
 ///
-/// Not tokio's `yield_now`, which asks the driver for more first: measured, that gains nothing here, and costs a
-/// system call where there is nothing to wait for.
-pub async fn turn() {
+/// Not tokio's `yield_now`, which polls the I/O driver first. Measured, that finds no more work here, and costs a system call
+/// where no other task is ready.
+pub async fn let_others_run() {
     let mut over = false;
     poll_fn(|context| {
         if over {
@@ -36,7 +36,7 @@ mod tests {
             let steps = Arc::clone(&steps);
             tokio::spawn(async move {
                 steps.lock().push((name, "handled"));
-                turn().await;
+                let_others_run().await;
                 steps.lock().push((name, "answered"));
             })
         });

@@ -20,10 +20,10 @@ use tokio::sync::SetOnce;
 use crate::audit::AuditLog;
 use crate::changes::{self, Changes};
 use crate::clock::Clock;
+use crate::detached::Detached;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
-use crate::unattended::Unattended;
 use crate::verified::{VerifiedToken, VerifiedTokens};
 use symbolon_config::{Config, TraceparentOf};
 use symbolon_telemetry::{CounterFamily, Heeds, Registry, Tracer};
@@ -73,7 +73,7 @@ pub struct App {
     /// The admin secret's digest.
     pub admin_secret: ArcSwap<[u8; 32]>,
     /// Changes that go on though whoever asked for them went away.
-    pub unattended: Unattended,
+    pub detached: Detached,
     /// Those of the configuration, for the tracer.
     trusted_proxies: Arc<ArcSwap<Vec<IpNet>>>,
     clock: Arc<dyn Clock>,
@@ -118,7 +118,7 @@ impl App {
             issuers: ArcSwap::default(),
             config: ArcSwap::from_pointee(config),
             store: ports.store,
-            unattended: Unattended::new(),
+            detached: Detached::new(),
             clock: ports.clock,
             leaving: AtomicBool::new(false),
             recovered: SetOnce::new_with(recovered),

@@ -9,6 +9,7 @@ pub mod app;
 pub mod audit;
 pub mod changes;
 pub mod clock;
+pub mod detached;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 pub mod http;
@@ -16,5 +17,4 @@ pub mod issuer;
 pub mod let_others_run;
 pub mod passwords;
 pub mod rate_limit;
-pub mod unattended;
 pub mod verified;

@@ -46,9 +46,9 @@ use call::{Call, Payload};
 use error::{AdminError, Answer};
 use operation::Operation;
 use symbolon_app::app::App;
+use symbolon_app::detached::FinishedEvenIfDropped;
 use symbolon_app::http::Context;
 use symbolon_app::issuer::IssuerState;
-use symbolon_app::unattended::Carried;
 use symbolon_telemetry::{Current, Endpoint, RequestFacts};
 
 pub use openapi::document as openapi_document;
@@ -157,9 +157,9 @@ async fn dispatch(
 }
 
 /// A change, which goes on to its last step though its caller goes away, and ends when it is in the audit log.
-fn carry(call: Call, payload: Payload, operation: &Operation) -> Carried<Answer> {
+fn carry(call: Call, payload: Payload, operation: &Operation) -> FinishedEvenIfDropped<Answer> {
     let (app, running) = (Arc::clone(&call.app), (operation.run)(call.clone(), payload));
-    app.unattended.carry(async move {
+    app.detached.finish_even_if_dropped(async move {
         let answer = running.await;
         // A refusal may come after steps that stand: it waits for their records too, and stays what it is.
         let audited = call.audited().await;

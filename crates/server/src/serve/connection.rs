@@ -109,7 +109,7 @@ impl Acceptor {
         let ended = async {
             // Each connection has a receiver for as long as it lives.
             closing.closed().await;
-            self.app.unattended.settled().await;
+            self.app.detached.settled().await;
         };
         if timeout(http.drain_timeout, ended).await.is_err() {
             tracing::warn!("requests were still running at the end of the drain timeout");

@@ -1,9 +1,9 @@
-//! Work that goes on without whoever asked for it.
+//! Work that is finished even if whoever asked for it goes away.
 //!
-//! A server drops what it does for a request when the connection goes away. A change that has several steps (a user is
-//! made inactive, then signed out, then it is put down) would be cut in half by that, so it [is carried
-//! on](Unattended::carry): dropped, what is left of it becomes a task of its own, for which the server waits when it
-//! stops.
+//! A server drops the future of a request when its connection is closed. A change of several steps (a user is made inactive,
+//! then signed out, then the event is audited) would stop half way. So its future is [finished even if it is
+//! dropped](Detached::finish_even_if_dropped): what is left of it becomes a task of its own, and the server waits for such
+//! tasks when it stops.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,19 +12,23 @@ use std::task::{Context, Poll, ready};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-/// What goes on without its caller.
+/// The work that goes on without its caller.
 #[derive(Debug)]
-pub struct Unattended(watch::Sender<()>);
+pub struct Detached(watch::Sender<()>);
 
-impl Unattended {
+impl Detached {
     /// Nothing yet.
     pub fn new() -> Self {
         Self(watch::Sender::new(()))
     }
 
-    /// `work`, which ends even where whoever waits for it does not. What was never polled has begun nothing and goes.
-    pub fn carry<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Carried<T> {
-        Carried { work: Some(Box::pin(work)), begun: false, unattended: self.0.clone() }
+    /// `work`, which is finished even if the answer is dropped. Dropped before it was polled once, it has begun nothing and is
+    /// not run.
+    pub fn finish_even_if_dropped<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> FinishedEvenIfDropped<T> {
+        FinishedEvenIfDropped { work: Some(Box::pin(work)), begun: false, detached: self.0.clone() }
     }
 
     /// Returns when nothing is left.
@@ -33,20 +37,20 @@ impl Unattended {
     }
 }
 
-impl Default for Unattended {
+impl Default for Detached {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// Work that is carried on when it is dropped.
-pub struct Carried<T: Send + 'static> {
+/// Work that goes on in a task of its own when it is dropped.
+pub struct FinishedEvenIfDropped<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     begun: bool,
-    unattended: watch::Sender<()>,
+    detached: watch::Sender<()>,
 }
 
-impl<T: Send + 'static> Future for Carried<T> {
+impl<T: Send + 'static> Future for FinishedEvenIfDropped<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
@@ -58,7 +62,7 @@ impl<T: Send + 'static> Future for Carried<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Carried<T> {
+impl<T: Send + 'static> Drop for FinishedEvenIfDropped<T> {
     fn drop(&mut self) {
         // What panicked cannot go on.
         if !self.begun || std::thread::panicking() {
@@ -66,7 +70,7 @@ impl<T: Send + 'static> Drop for Carried<T> {
         }
         let Some(work) = self.work.take() else { return };
         let Ok(runtime) = Handle::try_current() else { return };
-        let going_on = self.unattended.subscribe();
+        let going_on = self.detached.subscribe();
         runtime.spawn(async move {
             drop(work.await);
             drop(going_on);
@@ -100,24 +104,24 @@ mod tests {
     #[tokio::test]
     async fn what_was_begun_ends_and_is_waited_for() {
         let (may, done) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-        let unattended = Unattended::new();
-        unattended.settled().await;
-        let mut work = unattended.carry(two_steps(&may, &done));
+        let detached = Detached::new();
+        detached.settled().await;
+        let mut work = detached.finish_even_if_dropped(two_steps(&may, &done));
         assert!(is_pending(&mut work));
         drop(work);
-        assert!(is_pending(unattended.settled()), "it goes on");
+        assert!(is_pending(detached.settled()), "it goes on");
         may.add_permits(1);
-        unattended.settled().await;
+        detached.settled().await;
         assert_eq!(done.available_permits(), 1);
     }
 
     #[tokio::test]
     async fn what_was_not_begun_goes_and_what_ended_is_over() {
         let (may, done) = (Arc::new(Semaphore::new(2)), Arc::new(Semaphore::new(0)));
-        let unattended = Unattended::new();
-        drop(unattended.carry(two_steps(&may, &done)));
-        unattended.carry(two_steps(&may, &done)).await;
-        unattended.settled().await;
+        let detached = Detached::new();
+        drop(detached.finish_even_if_dropped(two_steps(&may, &done)));
+        detached.finish_even_if_dropped(two_steps(&may, &done)).await;
+        detached.settled().await;
         assert_eq!(done.available_permits(), 1);
     }
 }

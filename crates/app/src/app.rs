@@ -17,6 +17,7 @@ use symbolon_store::port::{Changed, Created};
 use symbolon_store::{Durable, Store, StoreError};
 use tokio::sync::SetOnce;
 
+use crate::access_token_cache::{AccessTokenCache, VerifiedAccessToken};
 use crate::audit::AuditLog;
 use crate::changes::{self, Changes};
 use crate::clock::Clock;
@@ -24,7 +25,6 @@ use crate::detached::Detached;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
-use crate::verified::{VerifiedToken, VerifiedTokens};
 use symbolon_config::{Config, TraceparentOf};
 use symbolon_telemetry::{CounterFamily, Heeds, Registry, Tracer};
 
@@ -57,7 +57,7 @@ pub struct App {
     /// The issuers.
     pub issuers: ArcSwap<Directory>,
     /// Access tokens whose signature was checked.
-    pub verified: VerifiedTokens,
+    pub access_tokens: AccessTokenCache,
     /// Password hashing, bounded.
     pub passwords: Passwords,
     /// Requests per client, endpoint, account and address.
@@ -111,7 +111,7 @@ impl App {
         Arc::new(Self {
             tracer,
             trusted_proxies,
-            verified: VerifiedTokens::new(figures.cache("verified_token")),
+            access_tokens: AccessTokenCache::new(figures.cache("verified_token")),
             passwords: Passwords::new(&config.security.argon2, &*ports.random),
             rate_limits: RateLimits::new(&config.rate_limits),
             audit: AuditLog::new(&registry),
@@ -275,7 +275,7 @@ impl App {
     pub async fn revoked(
         &self,
         issuer: &IssuerState,
-        token: &VerifiedToken,
+        token: &VerifiedAccessToken,
         durable: &mut Durable,
     ) -> Result<bool, StoreError> {
         Ok(self.store.revoked(&issuer.id, &token.lineage).await?.take(durable))

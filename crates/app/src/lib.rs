@@ -5,6 +5,7 @@
 //! loads what the rule of `symbolon-protocol` names, lets it decide, has the store carry out the one change, and answers
 //! when that is durable.
 
+pub mod access_token_cache;
 pub mod app;
 pub mod audit;
 pub mod changes;
@@ -17,4 +18,3 @@ pub mod issuer;
 pub mod let_others_run;
 pub mod passwords;
 pub mod rate_limit;
-pub mod verified;

@@ -14,8 +14,8 @@ use symbolon_store::Durable;
 
 use super::client::authenticate;
 use super::token::family_of;
+use symbolon_app::access_token_cache::VerifiedAccessToken;
 use symbolon_app::http::{Call, Context, Failure, json, no_store};
-use symbolon_app::verified::VerifiedToken;
 
 /// `POST /introspect`.
 ///
@@ -35,7 +35,7 @@ pub(super) async fn introspect(call: &mut Call) -> Result<Response, Failure> {
         .into());
     }
     let (token, now) = (form.require("token")?, context.app.now());
-    let body = match context.app.verified.verify(&context.issuer, token) {
+    let body = match context.app.access_tokens.verify(&context.issuer, token) {
         Some(verified) => access_token(context, &client, &verified, now, durable).await?,
         None => refresh_token(context, &client, token, now, durable).await?,
     };
@@ -52,7 +52,7 @@ async fn user_of(context: &Context, user: Option<UserId>) -> Result<Option<Arc<U
 async fn access_token(
     context: &Context,
     client: &Client,
-    verified: &VerifiedToken,
+    verified: &VerifiedAccessToken,
     now: Timestamp,
     durable: &mut Durable,
 ) -> Result<Vec<u8>, Failure> {

@@ -23,7 +23,7 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     let now = app.now();
     let verified = {
         let token = bearer(&received.headers, &received.form)?;
-        app.verified.verify(issuer, &token).ok_or_else(|| refused(context))?
+        app.access_tokens.verify(issuer, &token).ok_or_else(|| refused(context))?
     };
     let claims = &verified.claims;
     userinfo::check(claims, &issuer.url, now).map_err(Failure::Bearer)?;

@@ -8,8 +8,8 @@ use symbolon_protocol::token::token_exchange::{self as rule, ActorToken, Exchang
 use symbolon_store::Durable;
 
 use super::{Granted, Granting};
+use symbolon_app::access_token_cache::VerifiedAccessToken;
 use symbolon_app::http::Failure;
-use symbolon_app::verified::VerifiedToken;
 
 pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Result<Granted, Failure> {
     let form = granting.form;
@@ -47,7 +47,7 @@ async fn actor(
     granting: &Granting<'_>,
     token: &str,
     durable: &mut Durable,
-) -> Result<(Arc<VerifiedToken>, bool), Failure> {
+) -> Result<(Arc<VerifiedAccessToken>, bool), Failure> {
     let actor = live(granting, token, rule::invalid_actor_token(), durable).await?;
     let own = actor.claims.client_id == granting.client.client_id;
     let app = &granting.context.app;
@@ -62,9 +62,9 @@ async fn live(
     token: &str,
     refusal: OAuthError,
     durable: &mut Durable,
-) -> Result<Arc<VerifiedToken>, Failure> {
+) -> Result<Arc<VerifiedAccessToken>, Failure> {
     let (app, issuer) = (&granting.context.app, &granting.context.issuer);
-    let Some(verified) = app.verified.verify(issuer, token) else { return Err(refusal.into()) };
+    let Some(verified) = app.access_tokens.verify(issuer, token) else { return Err(refusal.into()) };
     if app.revoked(issuer, &verified, durable).await? {
         return Err(refusal.into());
     }

@@ -18,7 +18,7 @@ use crate::issuer::IssuerState;
 const CAPACITY: usize = 16_384;
 
 /// A token of an issuer, with a good signature.
-pub struct VerifiedToken {
+pub struct VerifiedAccessToken {
     /// Its claims.
     pub claims: AccessToken,
     /// What ends it.
@@ -27,12 +27,12 @@ pub struct VerifiedToken {
 }
 
 /// The cache.
-pub struct VerifiedTokens {
-    cache: Cache<[u8; 32], Arc<VerifiedToken>>,
+pub struct AccessTokenCache {
+    cache: Cache<[u8; 32], Arc<VerifiedAccessToken>>,
     figures: Arc<CacheFigures>,
 }
 
-impl VerifiedTokens {
+impl AccessTokenCache {
     /// An empty cache that counts its hits and misses.
     pub fn new(figures: Arc<CacheFigures>) -> Self {
         Self { cache: Cache::new(CAPACITY), figures }
@@ -40,7 +40,7 @@ impl VerifiedTokens {
 
     /// The claims of an access token that this issuer signed with a key that still verifies; none for anything else.
     /// Expiry and revocation are the caller's to check.
-    pub fn verify(&self, issuer: &IssuerState, token: &str) -> Option<Arc<VerifiedToken>> {
+    pub fn verify(&self, issuer: &IssuerState, token: &str) -> Option<Arc<VerifiedAccessToken>> {
         let key = digest::sha256(&[token.as_bytes()]);
         if let Some(known) = self.cache.get(&key) {
             self.figures.hit();
@@ -54,7 +54,7 @@ impl VerifiedTokens {
     }
 }
 
-fn verify(issuer: &IssuerState, token: &str) -> Option<VerifiedToken> {
+fn verify(issuer: &IssuerState, token: &str) -> Option<VerifiedAccessToken> {
     let jws = Compact::parse(token).ok()?;
     let kid = jws.header().kid.as_deref()?.to_owned();
     let payload = {
@@ -67,5 +67,5 @@ fn verify(issuer: &IssuerState, token: &str) -> Option<VerifiedToken> {
         return None;
     }
     let lineage = claims.lineage(&issuer.id);
-    Some(VerifiedToken { claims, lineage, kid })
+    Some(VerifiedAccessToken { claims, lineage, kid })
 }

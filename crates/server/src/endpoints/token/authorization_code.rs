@@ -12,32 +12,31 @@ use symbolon_store::Durable;
 use symbolon_store::port::{KeptCode, Redemption};
 use symbolon_store::shard::Kind;
 
-use super::{Granted, Granting};
+use super::{GrantCall, GrantResult};
 use symbolon_app::audit::Actor;
 use symbolon_app::http::Failure;
 
 const UNKNOWN: OAuthError = OAuthError::invalid_grant("the code is unknown, expired or used");
 
-pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Result<Granted, Failure> {
-    let (context, form) = (granting.context, granting.form);
+pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result<GrantResult, Failure> {
+    let (context, form) = (call.context, call.form);
     let (app, issuer) = (&context.app, &context.issuer);
     let code = AuthorizationCode::new(form.require("code")?);
     let presented =
         Presented { redirect_uri: form.get("redirect_uri")?, code_verifier: form.get("code_verifier")? };
-    let KeptCode { grant: found, at } =
-        app.store.code(&issuer.id, &code, granting.now).await?.ok_or(UNKNOWN)?;
-    rule::check(&found, granting.client, presented)?;
+    let KeptCode { grant: found, at } = app.store.code(&issuer.id, &code, call.now).await?.ok_or(UNKNOWN)?;
+    rule::check(&found, call.client, presented)?;
     let resource: Vec<&str> = form.get_all("resource").collect();
-    let targets = resource::narrowed(&issuer.url, granting.client, &found.resources, &resource)?;
+    let targets = resource::narrowed(&issuer.url, call.client, &found.resources, &resource)?;
     // A session that ended meanwhile took its codes with it. This is asked before the code is used: afterwards, whoever
     // comes with it a second time may already have ended what it is about to give. What ends in between ends the tokens
     // too.
     let ended = app.store.revoked(&issuer.id, &rule::lineage(&found)).await?.take(durable);
-    match app.store.redeem_code(&at, granting.now).await? {
+    match app.store.redeem_code(&at, call.now).await? {
         Redemption::Redeemed if ended => Err(UNKNOWN.into()),
-        Redemption::Redeemed => redeemed(granting, (&found, &targets), durable).await,
+        Redemption::Redeemed => redeemed(call, (&found, &targets), durable).await,
         Redemption::Replayed => {
-            replayed(granting, &found, durable).await?;
+            replayed(call, &found, durable).await?;
             Err(UNKNOWN.into())
         }
         Redemption::Unknown => Err(UNKNOWN.into()),
@@ -45,39 +44,34 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
 }
 
 async fn redeemed(
-    granting: &Granting<'_>,
+    call: &GrantCall<'_>,
     (code, targets): (&CodeGrant, &[&str]),
     durable: &mut Durable,
-) -> Result<Granted, Failure> {
-    let (app, issuer) = (&granting.context.app, &granting.context.issuer);
-    let IssuePlan { mut access, id, family } = rule::issue(&granting.rules(), code, code.session_expires_at);
+) -> Result<GrantResult, Failure> {
+    let (app, issuer) = (&call.context.app, &call.context.issuer);
+    let IssuePlan { mut access, id, family } = rule::issue(&call.rules(), code, code.session_expires_at);
     access.limit_to(targets);
     let refresh_token = match family {
         Some(family) => {
-            let family_id = app.store.place(Kind::Refresh).draw_family(granting.now, &*app.random);
+            let family_id = app.store.place(Kind::Refresh).draw_family(call.now, &*app.random);
             let version = family.version;
             let begun = app.store.begin_family(&issuer.id, &family_id, family).await?;
             begun.take(durable);
-            granting.context.audit_by(
-                Actor::Client,
-                Event::FamilyBegun,
-                Some(&code.user),
-                Some(&code.client),
-            );
+            call.context.audit_by(Actor::Client, Event::FamilyBegun, Some(&code.user), Some(&code.client));
             Some(mint(&issuer.id, &family_id, version, &issuer.refresh_token_key))
         }
         None => None,
     };
     app.audit.count(Event::CodeRedeemed);
-    Ok(Granted { access, id, refresh_token, issued_token_type: None })
+    Ok(GrantResult { access, id, refresh_token, issued_token_type: None })
 }
 
 /// RFC 6749 4.1.2, RFC 9700 4.2.4: a code that comes twice ends everything that was issued for it.
-async fn replayed(granting: &Granting<'_>, code: &CodeGrant, durable: &mut Durable) -> Result<(), Failure> {
-    let (app, issuer) = (&granting.context.app, &granting.context.issuer);
-    let longest = revocation::longest_life(granting.settings, [&granting.client.settings]);
-    let tombstone = revocation::of_replayed_code(code.grant, granting.now, longest);
+async fn replayed(call: &GrantCall<'_>, code: &CodeGrant, durable: &mut Durable) -> Result<(), Failure> {
+    let (app, issuer) = (&call.context.app, &call.context.issuer);
+    let longest = revocation::longest_life(call.settings, [&call.client.settings]);
+    let tombstone = revocation::of_replayed_code(code.grant, call.now, longest);
     app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
-    granting.context.audit_by(Actor::Client, Event::CodeReplayed, Some(&code.user), Some(&code.client));
+    call.context.audit_by(Actor::Client, Event::CodeReplayed, Some(&code.user), Some(&code.client));
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 mod authorization_code;
 mod client_credentials;
-mod exchange;
 mod refresh_token;
 mod signing;
+mod token_exchange;
 
 pub(super) use refresh_token::family_of;
 
@@ -19,7 +19,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token;
 use symbolon_store::Durable;
 
-use signing::{Granted, Signing};
+use signing::{GrantResult, Signing};
 
 use super::client::authenticate;
 use symbolon_app::http::{Call, Context, Endpoint, Failure, Received};
@@ -32,7 +32,8 @@ use symbolon_telemetry::{self as telemetry, RequestFacts};
 /// [`Failure`]: those of RFC 6749 5.2 and of the grant.
 pub(super) async fn token(call: &mut Call) -> Result<Response, Failure> {
     let Call { endpoint, context, received, durable, client } = call;
-    let (mut granted, signing) = grant(&Asking { endpoint, context, received }, client, durable).await?;
+    let (mut granted, signing) =
+        grant(&TokenRequest { endpoint, context, received }, client, durable).await?;
     if !durable.is_already() {
         // Whoever else is at hand commits first: then all of it goes to disk together, and while it does, all of it is
         // signed (measured in docs/topics/speed.md).
@@ -42,7 +43,7 @@ pub(super) async fn token(call: &mut Call) -> Result<Response, Failure> {
 }
 
 /// A token request of somebody who is not known yet.
-struct Asking<'a> {
+struct TokenRequest<'a> {
     endpoint: &'static Endpoint,
     context: &'a Context,
     received: &'a Received,
@@ -51,11 +52,11 @@ struct Asking<'a> {
 /// What an authenticated client is granted, and what signs it. It holds no settings any more: a thread has room for a
 /// few borrowed ones only, and many requests may wait for the same commit.
 async fn grant<'a>(
-    asking: &Asking<'a>,
+    request: &TokenRequest<'a>,
     known: &mut Option<Arc<Client>>,
     durable: &mut Durable,
-) -> Result<(Granted, Signing<'a>), Failure> {
-    let Asking { endpoint, context, received } = *asking;
+) -> Result<(GrantResult, Signing<'a>), Failure> {
+    let TokenRequest { endpoint, context, received } = *request;
     let form = endpoint.params(received)?;
     let grant_type = form.get("grant_type")?.and_then(GrantType::parse);
     RequestFacts::new().endpoint(label(grant_type)).note();
@@ -63,17 +64,17 @@ async fn grant<'a>(
     let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
     *known = Some(Arc::clone(&client));
     let settings = context.issuer.settings.load();
-    let granting =
-        Granting { context, form: &form, client: &client, settings: &settings, now: context.app.now() };
+    let call =
+        GrantCall { context, form: &form, client: &client, settings: &settings, now: context.app.now() };
     // Boxed apart from the rest: two small allocations cost less than one beyond the allocator's fast path.
     let granted = match grant_type {
-        Some(GrantType::AuthorizationCode) => Box::pin(authorization_code::grant(&granting, durable)).await,
-        Some(GrantType::RefreshToken) => Box::pin(refresh_token::grant(&granting, durable)).await,
-        Some(GrantType::ClientCredentials) => client_credentials::grant(&granting),
-        Some(GrantType::TokenExchange) => Box::pin(exchange::grant(&granting, durable)).await,
+        Some(GrantType::AuthorizationCode) => Box::pin(authorization_code::grant(&call, durable)).await,
+        Some(GrantType::RefreshToken) => Box::pin(refresh_token::grant(&call, durable)).await,
+        Some(GrantType::ClientCredentials) => client_credentials::grant(&call),
+        Some(GrantType::TokenExchange) => Box::pin(token_exchange::grant(&call, durable)).await,
         None => Err(unsupported(&form)?.into()),
     }?;
-    Ok((granted, Signing::of(context, &granting.rules())))
+    Ok((granted, Signing::of(context, &call.rules())))
 }
 
 /// The label of a grant type's figures.
@@ -94,7 +95,7 @@ fn unsupported(form: &Params<'_>) -> Result<OAuthError, OAuthError> {
 }
 
 /// A grant request of an authenticated client.
-struct Granting<'a> {
+struct GrantCall<'a> {
     context: &'a Context,
     form: &'a Params<'a>,
     client: &'a Client,
@@ -102,7 +103,7 @@ struct Granting<'a> {
     now: Timestamp,
 }
 
-impl Granting<'_> {
+impl GrantCall<'_> {
     /// What the grants' rules need to know.
     fn rules(&self) -> token::Context<'_> {
         token::Context {

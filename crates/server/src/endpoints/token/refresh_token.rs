@@ -9,25 +9,25 @@ use symbolon_protocol::token::refresh_token::{
 use symbolon_protocol::token::{IssuePlan, resource};
 use symbolon_store::Durable;
 
-use super::{Granted, Granting};
+use super::{GrantCall, GrantResult};
 use symbolon_app::audit::Actor;
 use symbolon_app::http::{Context, Failure};
 
-pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Result<Granted, Failure> {
-    let (context, form) = (granting.context, granting.form);
+pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result<GrantResult, Failure> {
+    let (context, form) = (call.context, call.form);
     let (app, issuer) = (&context.app, &context.issuer);
     let text = form.require("refresh_token")?;
     let (id, version) = family_of(context, text).ok_or(rule::unknown())?;
     let family = app.store.family(&issuer.id, &id).await?.take(durable).ok_or(rule::unknown())?;
-    let plan = plan(granting, &family, version, durable).await?;
+    let plan = plan(call, &family, version, durable).await?;
     let resource: Vec<&str> = form.get_all("resource").collect();
-    let targets = resource::narrowed(&issuer.url, granting.client, &family.resources, &resource)?;
+    let targets = resource::narrowed(&issuer.url, call.client, &family.resources, &resource)?;
     let outcome = app.store.rotate(&issuer.id, &id, &plan.rotation).await?.take(durable);
-    match plan.finish(&granting.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
+    match plan.finish(&call.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
         Ok(Refreshed { tokens: IssuePlan { mut access, id, .. }, refresh_token, event }) => {
             access.limit_to(&targets);
             app.audit.count(event);
-            Ok(Granted { access, id, refresh_token: Some(refresh_token), issued_token_type: None })
+            Ok(GrantResult { access, id, refresh_token: Some(refresh_token), issued_token_type: None })
         }
         Err(Refused { error, reused }) => {
             if let Some(family) = reused {
@@ -41,22 +41,22 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
 
 /// Loads what the rule decides on, and lets it decide.
 async fn plan(
-    granting: &Granting<'_>,
+    call: &GrantCall<'_>,
     family: &Family,
     version: u32,
     durable: &mut Durable,
 ) -> Result<RefreshPlan, Failure> {
-    let (app, issuer) = (&granting.context.app, &granting.context.issuer);
-    let presented = Presented { scope: granting.form.get("scope")?, thumbprint: None };
+    let (app, issuer) = (&call.context.app, &call.context.issuer);
+    let presented = Presented { scope: call.form.get("scope")?, thumbprint: None };
     let has_ended = app.store.revoked(&issuer.id, &rule::lineage(family)).await?.take(durable);
     let session = match rule::session_needed(family) {
-        Some(sid) => app.store.session_by_sid(&issuer.id, sid.as_str(), granting.now).await?.take(durable),
+        Some(sid) => app.store.session_by_sid(&issuer.id, sid.as_str(), call.now).await?.take(durable),
         None => None,
     };
     let user = app.store.user(&issuer.id, &family.user).await?;
     let session = session.as_ref().map(|found| &*found.session);
     let records = RefreshRecords { family, version, has_ended, user: user.as_deref(), session };
-    Ok(rule::plan(&granting.rules(), &records, presented)?)
+    Ok(rule::plan(&call.rules(), &records, presented)?)
 }
 
 /// The family and version that a text is authentic for: a token of ours, or a registered JWT.

@@ -16,7 +16,7 @@ use symbolon_app::http::{Context, Failure, json, no_store};
 use symbolon_app::issuer::{ActiveKey, KeyRing, TokenType};
 
 /// What a grant gives.
-pub(super) struct Granted {
+pub(super) struct GrantResult {
     pub(super) access: Box<AccessToken>,
     pub(super) id: Option<Box<IdToken>>,
     pub(super) refresh_token: Option<RefreshToken>,
@@ -47,8 +47,8 @@ impl<'a> Signing<'a> {
     }
 
     /// The answer: while it is signed, what it rests on becomes durable.
-    pub(super) async fn answer(&self, granted: &mut Granted) -> Result<Response, Failure> {
-        let Granted { access, id, refresh_token, issued_token_type } = granted;
+    pub(super) async fn answer(&self, granted: &mut GrantResult) -> Result<Response, Failure> {
+        let GrantResult { access, id, refresh_token, issued_token_type } = granted;
         let mut answer = TokenResponse::begin();
         let claims = access.to_json();
         let sha256 = if id.is_some() {

@@ -7,12 +7,12 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::token::token_exchange::{self as rule, ActorToken, ExchangeRequest};
 use symbolon_store::Durable;
 
-use super::{Granted, Granting};
+use super::{GrantCall, GrantResult};
 use symbolon_app::access_token_cache::VerifiedAccessToken;
 use symbolon_app::http::Failure;
 
-pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Result<Granted, Failure> {
-    let form = granting.form;
+pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result<GrantResult, Failure> {
+    let form = call.form;
     let audience: Vec<&str> = form.get_all("audience").collect();
     let resource: Vec<&str> = form.get_all("resource").collect();
     let request = ExchangeRequest {
@@ -25,12 +25,12 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
         audience: &audience,
         resource: &resource,
     };
-    let rules = granting.rules();
+    let rules = call.rules();
     let exchange = rule::check(&rules, &request)?;
     let issued_token_type = exchange.issued_token_type;
-    let subject = live(granting, exchange.subject_token, rule::invalid_subject_token(), durable).await?;
+    let subject = live(call, exchange.subject_token, rule::invalid_subject_token(), durable).await?;
     let actor = match exchange.actor_token {
-        Some(token) => Some(actor(granting, token, durable).await?),
+        Some(token) => Some(actor(call, token, durable).await?),
         None => None,
     };
     let actor = actor.as_ref().map(|(token, is_of_registered_client)| ActorToken {
@@ -38,32 +38,37 @@ pub(super) async fn grant(granting: &Granting<'_>, durable: &mut Durable) -> Res
         is_of_registered_client: *is_of_registered_client,
     });
     let claims = exchange.issue(&rules, &subject.claims, actor)?;
-    granting.context.app.audit.count(Event::TokenExchanged);
-    Ok(Granted { access: claims, id: None, refresh_token: None, issued_token_type: Some(issued_token_type) })
+    call.context.app.audit.count(Event::TokenExchanged);
+    Ok(GrantResult {
+        access: claims,
+        id: None,
+        refresh_token: None,
+        issued_token_type: Some(issued_token_type),
+    })
 }
 
 /// The actor token, and whether its client is registered.
 async fn actor(
-    granting: &Granting<'_>,
+    call: &GrantCall<'_>,
     token: &str,
     durable: &mut Durable,
 ) -> Result<(Arc<VerifiedAccessToken>, bool), Failure> {
-    let actor = live(granting, token, rule::invalid_actor_token(), durable).await?;
-    let own = actor.claims.client_id == granting.client.client_id;
-    let app = &granting.context.app;
+    let actor = live(call, token, rule::invalid_actor_token(), durable).await?;
+    let own = actor.claims.client_id == call.client.client_id;
+    let app = &call.context.app;
     let registered =
-        own || app.store.client(&granting.context.issuer.id, &actor.claims.client_id).await?.is_some();
+        own || app.store.client(&call.context.issuer.id, &actor.claims.client_id).await?.is_some();
     Ok((actor, registered))
 }
 
 /// A presented token whose signature is good and that is not revoked; expiry is the rule's to check.
 async fn live(
-    granting: &Granting<'_>,
+    call: &GrantCall<'_>,
     token: &str,
     refusal: OAuthError,
     durable: &mut Durable,
 ) -> Result<Arc<VerifiedAccessToken>, Failure> {
-    let (app, issuer) = (&granting.context.app, &granting.context.issuer);
+    let (app, issuer) = (&call.context.app, &call.context.issuer);
     let Some(verified) = app.access_tokens.verify(issuer, token) else { return Err(refusal.into()) };
     if app.revoked(issuer, &verified, durable).await? {
         return Err(refusal.into());

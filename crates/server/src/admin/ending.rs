@@ -11,6 +11,7 @@ use symbolon_store::Durable;
 
 use super::call::{Call, Concerns};
 use super::error::AdminError;
+use super::grants;
 use symbolon_app::issuer::longest_life;
 
 /// How long anything of a user, session or client may live: what a tombstone is needed for.
@@ -34,6 +35,22 @@ pub(super) async fn user(call: &Call, user: &UserId) -> Result<u64, AdminError> 
     Ok(ended)
 }
 
+/// Signs a user out everywhere: ends every session and token, offline ones too, durable when it returns. Remembered
+/// consents stay, so nobody is asked again what they have allowed already.
+///
+/// # Errors
+/// As [`user`].
+pub(super) async fn signed_in(call: &Call, id: &UserId) -> Result<(), AdminError> {
+    let before = grants::live_families(call, id).await?;
+    let sessions = user(call, id).await?;
+    let families: u64 = before.values().map(|grant| grant.families).sum();
+    let detail = serde_json::json!({
+        "signed_out": true, "sessions": sessions, "grants": before.len(), "refresh_tokens": families,
+    });
+    call.audit(Event::GrantEnded, Concerns { user: Some(id), detail, ..Concerns::default() });
+    Ok(())
+}
+
 async fn tokens_of_user(call: &Call, user: &UserId) -> Result<(), AdminError> {
     let tombstone = Tombstone::user(call.id(), user.clone(), call.now(), longest(call).await?);
     write(call, tombstone).await
@@ -53,12 +70,13 @@ pub(super) async fn tokens_of_client(call: &Call, client: &ClientId) -> Result<(
 /// # Errors
 /// As [`user`].
 pub(super) async fn consent(call: &Call, user: &UserId, client: &ClientId) -> Result<bool, AdminError> {
+    let families = grants::live_families(call, user).await?.get(client).map_or(0, |grant| grant.families);
     // Before the consent goes, and also where there is none: an earlier attempt may have stopped in between.
     tokens_of_consent(call, user, client).await?;
     let withdrawn = call.app.store.withdraw(call.id(), user, client).await?;
     // What was granted by it while it still stood: such a grant was born before the consent was read.
     tokens_of_consent(call, user, client).await?;
-    let detail = serde_json::json!({ "consent": withdrawn });
+    let detail = serde_json::json!({ "consent": withdrawn, "refresh_tokens": families });
     call.audit(Event::GrantEnded, Concerns { user: Some(user), client: Some(client), detail });
     Ok(withdrawn)
 }

@@ -20,6 +20,7 @@ mod fields;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod granted;
+mod grants;
 mod issuers;
 mod openapi;
 mod operation;
@@ -87,6 +88,7 @@ fn operations() -> Vec<Operation> {
         clients::operations(),
         users::operations(),
         consents::operations(),
+        grants::operations(),
         sessions::operations(),
         bulk::operations(),
         settings::operations(),

@@ -21,6 +21,7 @@ mod cors;
 mod durability;
 mod ending;
 mod following;
+mod grants;
 mod interactions;
 mod introspection;
 mod issuers;

@@ -219,12 +219,26 @@ fn users() -> Schemas {
     let new = extended(&record, &[], &[("id", text())]);
     let shown = extended(&record, &["id"], &[("id", text()), ("created_at", time()), ("updated_at", time())]);
     let named = object(&["id"], &[("id", text()), ("email", optional(&text()))]);
+    let grant = [
+        ("client_id", text()),
+        ("client_name", optional(&text())),
+        ("scope", text()),
+        ("since", time()),
+        ("last_used_at", optional(&time())),
+        ("offline", flag()),
+        ("refresh_tokens", number()),
+    ];
     vec![
         ("NewUser", extended(&new, &[], &password)),
         ("BulkUser", bulk("user", &named)),
         ("UserRecord", record),
         ("User", shown),
-        ("NewPassword", extended(&object(&[], &password), &[], &[("end_sessions", flag())])),
+        (
+            "NewPassword",
+            extended(&object(&[], &password), &[], &[("sign_out", flag()), ("end_sessions", flag())]),
+        ),
+        ("LeftAlive", object(&["sessions", "grants"], &[("sessions", number()), ("grants", number())])),
+        ("Grant", object(&grant.each_ref().map(|(name, _)| *name), &grant)),
         (
             "Consent",
             object(

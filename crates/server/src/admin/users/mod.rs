@@ -18,7 +18,7 @@ use super::call::{Call, Concerns, Payload, created, done, ok};
 use super::error::{AdminError, Answer};
 use super::fields::Fields;
 use super::operation::{Operation, PAGE, Parameter, page_of, wrapped};
-use super::{ending, paging, sessions};
+use super::{ending, grants, paging, sessions};
 use symbolon_app::http::Failure;
 
 pub(super) use record::{Described, GivenPassword, id, password, view};
@@ -57,7 +57,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Sets the password, or removes it where it is null",
             set_password,
         )
-        .answers(204, Value::Null),
+        .answers(200, wrapped("left_alive", "LeftAlive")),
         Operation::get(SESSIONS, "Lists a user's live sessions", list_sessions)
             .query(&PAGE)
             .answers(200, page_of("sessions", "Session")),
@@ -212,7 +212,7 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.fields().await?;
     let named = fields.names("password") || fields.names("password_hash");
     let given = password(&mut fields)?;
-    let end_sessions: bool = fields.take("end_sessions")?.unwrap_or_default();
+    let sign_out = fields.take("sign_out")?.unwrap_or(false) | fields.take("end_sessions")?.unwrap_or(false);
     fields.finish()?;
     // A misspelt member must not remove a password.
     if !named {
@@ -223,12 +223,12 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
     if !call.app.store.set_password(call.id(), &user.id, password).await? {
         return Err(unknown());
     }
-    if end_sessions {
-        ending::user(&call, &user.id).await?;
+    if sign_out {
+        ending::signed_in(&call, &user.id).await?;
     }
     let what = if removed { "removed" } else { "set" };
     call.audit(Event::UserUpdated, Concerns { detail: json!({ "password": what }), ..about(&user.id) });
-    Ok(done())
+    Ok(ok(&json!({ "left_alive": grants::left_alive(&call, &user.id).await? })))
 }
 
 async fn list_sessions(call: Call) -> Answer {

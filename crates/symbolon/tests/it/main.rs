@@ -11,6 +11,7 @@ mod backup;
 mod cluster;
 mod commands;
 mod cost;
+mod grants;
 mod keys;
 mod loadtest;
 mod migrate;

@@ -24,7 +24,6 @@ pub use endpoint::{Answer, Call, Cors, Endpoint, Failures, Form, Handler, Limit,
 pub(crate) use failure::prefers_html;
 pub use failure::{ErrorAbout, Failure};
 pub use form::{BodyLimits, is_form, read_body, read_form};
-#[cfg(any(test, feature = "fuzz"))]
 pub use host::host;
 pub use lent::Lent;
 pub use response::{Framing, Policy, html, json, no_store, redirect};

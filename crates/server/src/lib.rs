@@ -1,8 +1,7 @@
 //! HTTP routes, cookies, configuration, telemetry and background jobs: decisions into HTTP.
 //!
-//! [`app::App`] is the state behind every handler; [`issuer`] what a request needs of its issuer. A handler parses,
-//! loads what the rule of `symbolon-protocol` names, lets it decide, has the store carry out the one change, and
-//! answers when that is durable.
+//! A handler parses, loads what the rule of `symbolon-protocol` names, lets it decide, has the store carry out the one change,
+//! and answers when that is durable. `symbolon-app` has the state behind every handler.
 
 pub mod admin;
 

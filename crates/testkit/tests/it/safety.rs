@@ -137,7 +137,9 @@ fn a_full_queue_of_passwords_answers_503_and_the_rest_goes_on() {
         Options::default()
             .env("SYMBOLON_ARGON2_THREADS", "1")
             .env("SYMBOLON_ARGON2_QUEUE", "1")
-            .env("SYMBOLON_ARGON2_MEMORY", "16MiB"),
+            .env("SYMBOLON_ARGON2_MEMORY", "16MiB")
+            // Each node has a queue of its own, and the attempts would be spread over all of them.
+            .one_node(),
     );
     let browser = scene.server.browser();
     let page = scene.at_login(&browser, &scene.rp.authorization_request());

@@ -7,11 +7,12 @@ use symbolon_protocol::id::IssuerId;
 use tower::service_fn;
 
 use super::super::facts::RequestFacts;
-use super::super::logging::tests::logged;
+use super::super::logging::tests::{keep_tests_apart, logged};
 use super::super::prometheus::tests::parse;
 use super::*;
 
 fn telemetry(success_one_in: u32) -> Arc<Telemetry> {
+    keep_tests_apart();
     let registry = Arc::new(Registry::new("0", "0"));
     Telemetry::new(registry, *b"random bytes", RequestLog::new(success_one_in), None)
 }

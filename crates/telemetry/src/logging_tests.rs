@@ -1,8 +1,25 @@
+use std::sync::LazyLock;
+
+use tracing::Dispatch;
+use tracing::subscriber::NoSubscriber;
+
 use super::super::log_writer::tests::Sink;
 use super::*;
 
+/// Two subscribers that live as long as the process. While fewer are known, `tracing` asks only the subscriber of
+/// the thread that comes to an event first whether anybody wants that event. Another test's thread has none, so
+/// the event would be switched off for every thread.
+static TWO_SUBSCRIBERS: LazyLock<[Dispatch; 2]> =
+    LazyLock::new(|| std::array::from_fn(|_| Dispatch::new(NoSubscriber::default())));
+
+/// Lets every test of the process see its own events; call it before the first event of a test.
+pub(crate) fn keep_tests_apart() {
+    LazyLock::force(&TWO_SUBSCRIBERS);
+}
+
 /// Runs `work` with a log of its own and gives the lines, parsed.
 pub(crate) fn logged(level: &str, work: impl FnOnce(&Logging)) -> Vec<serde_json::Value> {
+    keep_tests_apart();
     let sink = Sink::default();
     let options = LoggingOptions { level: level.to_owned(), ..LoggingOptions::default() };
     let (logging, subscriber) = Logging::build(options, sink.clone()).unwrap();
@@ -43,6 +60,7 @@ fn the_level_changes_while_running() {
 
 #[test]
 fn pretty_lines_are_text() {
+    keep_tests_apart();
     let sink = Sink::default();
     let options =
         LoggingOptions { format: LogFormat::Pretty, level: "info".to_owned(), ..LoggingOptions::default() };

@@ -100,6 +100,8 @@ impl App {
         let signatures = registry.signatures(&["RS256", "PS256", "ES256", "EdDSA"]);
         let figures = Arc::clone(ports.store.figures());
         let recovered = ports.store.is_recovered().then_some(());
+        let rate_limits = RateLimits::new(&config.rate_limits);
+        registry.register(rate_limits.bodies());
         registry.register(Arc::clone(&figures) as Arc<dyn symbolon_telemetry::MetricSource>);
         let traced = &config.telemetry;
         let trusted_proxies = Arc::new(ArcSwap::from_pointee(config.security.trusted_proxies.clone()));
@@ -113,7 +115,7 @@ impl App {
             trusted_proxies,
             access_tokens: AccessTokenCache::new(figures.cache("verified_token")),
             passwords: Passwords::new(&config.security.argon2, &*ports.random),
-            rate_limits: RateLimits::new(&config.rate_limits),
+            rate_limits,
             audit: AuditLog::new(&registry),
             issuers: ArcSwap::default(),
             config: ArcSwap::from_pointee(config),

@@ -21,7 +21,7 @@ use symbolon_store::Durable;
 use super::failure::ErrorAbout;
 use super::{Context, Failure, cors, is_form, read_form};
 use crate::issuer::IssuerState;
-use crate::rate_limit::EndpointClass;
+use crate::rate_limit::{BodyInFlight, EndpointClass};
 use symbolon_telemetry::{self as telemetry, RequestFacts};
 
 /// One endpoint: a row of the table.
@@ -36,6 +36,8 @@ pub struct Endpoint {
     pub limit: Limit,
     /// Whether a POST must be a form.
     pub form: Form,
+    /// The longest body that it takes, in bytes.
+    pub longest_body: usize,
     /// The parameters that may come several times; all others are refused (RFC 6749 3.2). None where the rule that reads
     /// the request says it itself, because its refusal goes to the client by redirect.
     pub repeatable: Option<&'static [&'static str]>,
@@ -108,6 +110,8 @@ pub struct Received {
     pub headers: HeaderMap,
     /// The form of a POST; empty without one.
     pub form: Bytes,
+    /// The bytes of the form, which count until the request is answered.
+    in_flight: Option<BodyInFlight>,
 }
 
 impl Received {
@@ -161,8 +165,13 @@ impl Endpoint {
     /// Answers a request.
     pub fn answer(&'static self, context: Context, request: Request<Body>) -> Answer {
         let (parts, body) = request.into_parts();
-        let received =
-            Received { method: parts.method, uri: parts.uri, headers: parts.headers, form: Bytes::new() };
+        let received = Received {
+            method: parts.method,
+            uri: parts.uri,
+            headers: parts.headers,
+            form: Bytes::new(),
+            in_flight: None,
+        };
         let mut call = Call { endpoint: self, context, received, durable: Durable::already(), client: None };
         RequestFacts::note_endpoint(self.label, self.path);
         Box::pin(async move {
@@ -197,7 +206,9 @@ impl Call {
         }
         let headers = &self.received.headers;
         if self.received.is_post() && (self.endpoint.form == Form::Required || is_form(headers)) {
-            self.received.form = read_form(headers, body, self.context.body_limits()).await?;
+            let limits = self.context.body_limits(self.endpoint.longest_body);
+            let in_flight = self.received.in_flight.insert(app.rate_limits.begin_body(*remote));
+            self.received.form = read_form(headers, body, limits, in_flight).await?;
         }
         (self.endpoint.handler)(self).await
     }

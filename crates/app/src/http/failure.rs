@@ -148,8 +148,8 @@ impl Failure {
         if let Some(challenge) = self.challenge() {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
-        if matches!(self, Self::TooSlow) {
-            // RFC 9110 15.5.9: the connection is to be closed.
+        if matches!(self, Self::TooSlow | Self::TooLarge) {
+            // RFC 9110 15.5.9: the connection is to be closed; 15.5.14: it may be, and the rest of the body is not read.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         if let Self::Unavailable { retry_after } | Self::TooMany { retry_after } = self {

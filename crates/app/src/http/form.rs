@@ -13,12 +13,7 @@ use hyper::body::Body as _;
 use tokio::time::timeout;
 
 use super::{Context, Failure};
-
-/// How much of a body that is too long is still read and dropped, in bytes: a client that is cut off while it sends
-/// never sees why.
-const DISCARDED: usize = 16 << 20;
-/// For how long.
-const DISCARDING: Duration = Duration::from_secs(2);
+use crate::rate_limit::{BodyInFlight, NoRoom};
 
 /// How much of a body is read, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -30,46 +25,55 @@ pub struct BodyLimits {
 }
 
 impl Context {
-    /// The limits of the configuration.
-    pub fn body_limits(&self) -> BodyLimits {
+    /// The limits of an endpoint that takes bodies of so many bytes.
+    pub fn body_limits(&self, most: usize) -> BodyLimits {
         let config = self.app.config.load();
-        BodyLimits { most: config.http.max_body, within: config.http.request_timeout }
+        BodyLimits { most: most.min(config.http.max_body), within: config.http.request_timeout }
     }
 }
 
-/// Reads a body within its limits.
+impl From<NoRoom> for Failure {
+    fn from(no_room: NoRoom) -> Self {
+        match no_room {
+            NoRoom::Budget => Self::Unavailable { retry_after: 1 },
+            NoRoom::Share => Self::TooMany { retry_after: 1 },
+        }
+    }
+}
+
+/// Reads a body within its limits, and no further. Its bytes are counted in `in_flight`.
 ///
 /// # Errors
-/// 413 where it is longer; 408 where it takes longer; 400 where the client broke off.
-pub async fn read_body(mut body: Body, limits: BodyLimits) -> Result<Bytes, Failure> {
+/// 413 where it is longer; 408 where it takes longer; 400 where the client broke off; 503 and 429 where those in flight
+/// leave no room.
+pub async fn read_body(
+    mut body: Body,
+    limits: BodyLimits,
+    in_flight: &mut BodyInFlight,
+) -> Result<Bytes, Failure> {
     let BodyLimits { most, within } = limits;
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    let read = if announced > most {
-        Err(Failure::TooLarge)
-    } else {
-        let mut collecting = pin!(collect(&mut body, most));
-        // A body mostly came with its head: then no timer is needed.
-        match poll_fn(|context| Poll::Ready(collecting.as_mut().poll(context))).await {
-            Poll::Ready(collected) => collected,
-            Poll::Pending => timeout(within, collecting).await.unwrap_or(Err(Failure::TooSlow)),
-        }
-    };
-    if matches!(read, Err(Failure::TooLarge)) {
-        // A connection that is read to the end of its request may go on. One that is not lingers when it is closed:
-        // whether the client stops by then or not, it gets its answer.
-        drop(timeout(DISCARDING.min(within), Box::pin(discard(body))).await);
+    if announced > most {
+        return Err(Failure::TooLarge);
     }
-    read
+    let mut collecting = pin!(collect(&mut body, most, in_flight));
+    // A body mostly came with its head: then no timer is needed.
+    match poll_fn(|context| Poll::Ready(collecting.as_mut().poll(context))).await {
+        Poll::Ready(collected) => collected,
+        Poll::Pending => timeout(within, collecting).await.unwrap_or(Err(Failure::TooSlow)),
+    }
 }
 
 /// The whole body, unless it is longer than `most`. One that came in one piece is not copied.
-async fn collect(body: &mut Body, most: usize) -> Result<Bytes, Failure> {
+async fn collect(body: &mut Body, most: usize, in_flight: &mut BodyInFlight) -> Result<Bytes, Failure> {
     let (mut first, mut all) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = body.frame().await {
         let Ok(piece) = frame.map_err(|_| Failure::BrokenBody)?.into_data() else { continue };
-        if first.len().max(all.len()) + piece.len() > most {
+        let length = first.len().max(all.len());
+        if length + piece.len() > most {
             return Err(Failure::TooLarge);
         }
+        in_flight.grow(piece.len(), length == 0 && body.is_end_stream())?;
         if first.is_empty() && all.is_empty() {
             first = piece;
             continue;
@@ -82,25 +86,20 @@ async fn collect(body: &mut Body, most: usize) -> Result<Bytes, Failure> {
     Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
-async fn discard(mut body: Body) {
-    let mut left = DISCARDED;
-    while let Some(Ok(frame)) = body.frame().await {
-        match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
-            Some(rest) => left = rest,
-            None => return,
-        }
-    }
-}
-
 /// Reads a form (RFC 6749 3.2: `application/x-www-form-urlencoded`) within the limits of the configuration.
 ///
 /// # Errors
 /// 415 for another type; those of [`read_body`].
-pub async fn read_form(headers: &HeaderMap, body: Body, limits: BodyLimits) -> Result<Bytes, Failure> {
+pub async fn read_form(
+    headers: &HeaderMap,
+    body: Body,
+    limits: BodyLimits,
+    in_flight: &mut BodyInFlight,
+) -> Result<Bytes, Failure> {
     if !is_form(headers) {
         return Err(Failure::NotAForm);
     }
-    read_body(body, limits).await
+    read_body(body, limits, in_flight).await
 }
 
 /// Whether the body is said to be a form.
@@ -163,21 +162,25 @@ mod tests {
         }))
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_body_must_be_short_and_come_in_time() {
-        assert_eq!(read_body(Body::from("12345678"), LIMITS).await.ok().as_deref(), Some(&b"12345678"[..]));
-        assert!(matches!(read_body(Body::from("123456789"), LIMITS).await, Err(Failure::TooLarge)));
-        assert_eq!(read_body(pieces(4), LIMITS).await.ok().as_deref(), Some(&b"xxxx"[..]));
-        assert!(matches!(read_body(pieces(7), LIMITS).await, Err(Failure::TooSlow)));
-        let patient = BodyLimits { within: Duration::from_secs(60), ..LIMITS };
-        assert!(matches!(read_body(pieces(9), patient).await, Err(Failure::TooLarge)));
+    async fn read(body: Body, limits: BodyLimits) -> Result<Bytes, Failure> {
+        read_body(body, limits, &mut BodyInFlight::unlimited()).await
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_too_long_is_not_read_for_ever() {
+    async fn a_body_must_be_short_and_come_in_time() {
+        assert_eq!(read(Body::from("12345678"), LIMITS).await.ok().as_deref(), Some(&b"12345678"[..]));
+        assert!(matches!(read(Body::from("123456789"), LIMITS).await, Err(Failure::TooLarge)));
+        assert_eq!(read(pieces(4), LIMITS).await.ok().as_deref(), Some(&b"xxxx"[..]));
+        assert!(matches!(read(pieces(7), LIMITS).await, Err(Failure::TooSlow)));
+        let patient = BodyLimits { within: Duration::from_secs(60), ..LIMITS };
+        assert!(matches!(read(pieces(9), patient).await, Err(Failure::TooLarge)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_too_long_is_read_no_further_than_the_bound() {
         let begun = tokio::time::Instant::now();
         let patient = BodyLimits { within: Duration::from_secs(60), ..LIMITS };
-        assert!(matches!(read_body(pieces(1_000_000), patient).await, Err(Failure::TooLarge)));
-        assert!(begun.elapsed() < Duration::from_secs(15));
+        assert!(matches!(read(pieces(1_000_000), patient).await, Err(Failure::TooLarge)));
+        assert_eq!(begun.elapsed().as_secs(), 8);
     }
 }

@@ -15,47 +15,58 @@ const SHARDS: usize = 16;
 /// connections, and requests on them.
 #[derive(Default)]
 pub(crate) struct InFlight {
-    shards: [Mutex<HashMap<u64, u32>>; SHARDS],
+    shards: [Mutex<HashMap<u64, u64>>; SHARDS],
 }
 
 impl InFlight {
     /// Counts one more of a key, unless as many are in flight as may be. It counts until it is dropped.
     pub(crate) fn begin(self: &Arc<Self>, key: u64, most: u32) -> Option<Held> {
-        let mut shard = self.shard(key)?.lock();
-        let count = shard.entry(key).or_default();
-        if *count >= most {
-            return None;
-        }
-        *count += 1;
-        Some(Held { table: Arc::clone(self), key })
+        let mut held = self.hold(key);
+        held.grow(1, u64::from(most)).then_some(held)
     }
 
-    fn shard(&self, key: u64) -> Option<&Mutex<HashMap<u64, u32>>> {
+    /// Something of a key that may [grow](Held::grow), and counts for nothing yet.
+    pub(crate) fn hold(self: &Arc<Self>, key: u64) -> Held {
+        Held { table: Arc::clone(self), key, count: 0 }
+    }
+
+    fn shard(&self, key: u64) -> Option<&Mutex<HashMap<u64, u64>>> {
         self.shards.get((key & 0xffff_ffff) as usize % SHARDS)
-    }
-
-    fn end(&self, key: u64) {
-        let Some(shard) = self.shard(key) else { return };
-        let mut shard = shard.lock();
-        if let Some(count) = shard.get_mut(&key) {
-            *count -= 1;
-            if *count == 0 {
-                shard.remove(&key);
-            }
-        }
     }
 }
 
-/// One that is in flight.
+/// What is in flight of a key.
 #[must_use = "it counts until it is dropped"]
 pub struct Held {
     table: Arc<InFlight>,
     key: u64,
+    count: u64,
+}
+
+impl Held {
+    /// Counts more, and says whether there was room: beyond `most` of the key nothing is counted.
+    pub(crate) fn grow(&mut self, by: u64, most: u64) -> bool {
+        let Some(shard) = self.table.shard(self.key) else { return false };
+        let mut shard = shard.lock();
+        let all = shard.get(&self.key).map_or(by, |count| count.saturating_add(by));
+        if all <= most {
+            shard.insert(self.key, all);
+            self.count += by;
+        }
+        all <= most
+    }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.table.end(self.key);
+        let Some(shard) = self.table.shard(self.key).filter(|_| self.count > 0) else { return };
+        let mut shard = shard.lock();
+        if let Some(count) = shard.get_mut(&self.key) {
+            *count -= self.count;
+            if *count == 0 {
+                shard.remove(&self.key);
+            }
+        }
     }
 }
 

@@ -4,12 +4,15 @@
 //! Each limit is a bucket that refills evenly (GCRA): one number per key. Tables have a fixed size; a flood of
 //! addresses pushes out those that owe least. A limit that is off costs one atomic load.
 
+mod bodies;
 mod connections;
 mod in_flight;
 mod login;
 mod rule;
 mod table;
 
+pub use bodies::BodyInFlight;
+pub(crate) use bodies::NoRoom;
 pub use in_flight::Held;
 pub use login::LoginInFlight;
 pub(crate) use login::login_name;
@@ -21,6 +24,7 @@ use std::sync::Arc;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 
+use bodies::Bodies;
 use in_flight::{CapCell, InFlight};
 use login::LoginRules;
 use rule::{Rule, RuleCell};
@@ -101,6 +105,7 @@ pub struct RateLimits {
     admin: Table,
     connections: Arc<InFlight>,
     forwarded: Arc<InFlight>,
+    bodies: Arc<Bodies>,
 }
 
 impl RateLimits {
@@ -117,6 +122,7 @@ impl RateLimits {
             admin: Table::new(ADMIN_SETS),
             connections: Arc::default(),
             forwarded: Arc::default(),
+            bodies: Arc::default(),
         };
         limits.set(config);
         limits
@@ -136,6 +142,7 @@ impl RateLimits {
         rules.login.set(&config.login, on);
         rules.admin_address.set(config.admin_address.filter(|_| on));
         rules.connections.set(config.connections.filter(|_| on));
+        self.bodies.set(config.body_budget, on);
     }
 
     /// Counts a request of an authenticated client.

@@ -35,6 +35,7 @@ fn configured() -> config::RateLimits {
         },
         admin_address: per_minute(2),
         connections: NonZeroU32::new(3),
+        body_budget: 1 << 20,
     }
 }
 

@@ -242,6 +242,8 @@ pub struct RateLimits {
     pub admin_address: Option<Rate>,
     /// Open connections per address; behind a trusted proxy requests in flight per address.
     pub connections: Cap,
+    /// Bytes of request bodies in flight, of all together. Not lifted by switching limits off.
+    pub body_budget: usize,
 }
 
 pub(crate) fn build(reader: &mut Reader) -> RateLimits {
@@ -273,7 +275,18 @@ pub(crate) fn build(reader: &mut Reader) -> RateLimits {
         login,
         admin_address: rate("rate_limit.admin.address"),
         connections,
+        body_budget: body_budget(reader),
     }
+}
+
+/// The longest body must fit.
+fn body_budget(reader: &mut Reader) -> usize {
+    let (budget, longest) = (reader.bytes("http.body_budget"), reader.bytes("http.max_body"));
+    if budget < longest && !reader.failed("http.body_budget") && !reader.failed("http.max_body") {
+        let mend = format!("give {longest}B or more, or lower `http.max_body`");
+        reader.refuse("http.body_budget", "is less than http.max_body", mend);
+    }
+    budget
 }
 
 /// Well below the whole, whatever that is: one address must not hold every connection.

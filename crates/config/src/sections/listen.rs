@@ -70,7 +70,23 @@ pub(crate) const SECTION: Section = Section {
         )
         .default("1MiB")
         .live()
-        .doc("Largest request body; a larger one is answered 413. The bulk streams of the admin API have no limit."),
+        .doc(
+            "Largest request body, where its endpoint takes no less: a form of 64 KiB at most. A larger one is answered 413. \
+             The bulk streams of the admin API have no limit.",
+        ),
+        Key::new(
+            "http.body_budget",
+            "SYMBOLON_HTTP_BODY_BUDGET",
+            "--http-body-budget",
+            Kind::Size { min: MIB, max: 64 << 30 },
+        )
+        .default("64MiB")
+        .live()
+        .doc(
+            "Bytes of all request bodies in flight; beyond it the answer is 503 with Retry-After. One address may take an \
+             eighth by bodies that come in pieces, unless `rate_limits` is off; beyond that it is 429. The admin API counts \
+             and is not refused; its bulk streams hold little and do not count.",
+        ),
         Key::new(
             "http.max_header_size",
             "SYMBOLON_HTTP_MAX_HEADER_SIZE",

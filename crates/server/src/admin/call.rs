@@ -21,6 +21,7 @@ use symbolon_app::app::App;
 use symbolon_app::audit::{Actor, AuditEntry, Written};
 use symbolon_app::http::{BodyLimits, json, no_store, read_body};
 use symbolon_app::issuer::IssuerState;
+use symbolon_app::rate_limit::BodyInFlight;
 use symbolon_telemetry::RequestId;
 
 /// The longest body that is not a stream, in bytes.
@@ -127,6 +128,8 @@ pub(super) struct Payload {
     pub(super) body: Body,
     /// The time in which it must have come, unless it is a stream.
     pub(super) within: Duration,
+    /// Its bytes, unless it is a stream.
+    pub(super) in_flight: BodyInFlight,
 }
 
 impl Payload {
@@ -134,9 +137,10 @@ impl Payload {
     ///
     /// # Errors
     /// 415 for another media type, 413 beyond [`MAX_BODY`], 400 that names line and column.
-    pub(super) async fn object(self) -> Result<Map<String, Value>, AdminError> {
+    pub(super) async fn object(mut self) -> Result<Map<String, Value>, AdminError> {
         self.expect("application/json", &["application/json"])?;
-        let bytes = read_body(self.body, BodyLimits { most: MAX_BODY, within: self.within }).await?;
+        let limits = BodyLimits { most: MAX_BODY, within: self.within };
+        let bytes = read_body(self.body, limits, &mut self.in_flight).await?;
         parse_object(&bytes)
     }
 
@@ -152,8 +156,9 @@ impl Payload {
     ///
     /// # Errors
     /// As [`object`](Self::object).
-    pub(super) async fn optional_fields(self) -> Result<Fields, AdminError> {
-        let bytes = read_body(self.body, BodyLimits { most: MAX_BODY, within: self.within }).await?;
+    pub(super) async fn optional_fields(mut self) -> Result<Fields, AdminError> {
+        let limits = BodyLimits { most: MAX_BODY, within: self.within };
+        let bytes = read_body(self.body, limits, &mut self.in_flight).await?;
         if bytes.trim_ascii().is_empty() {
             return Ok(Fields::new(Map::new()));
         }
@@ -212,7 +217,8 @@ mod tests {
     fn payload(media_type: &'static str, body: impl Into<Body>) -> Payload {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-        Payload { headers, body: body.into(), within: Duration::from_secs(1) }
+        let in_flight = BodyInFlight::unlimited();
+        Payload { headers, body: body.into(), within: Duration::from_secs(1), in_flight }
     }
 
     async fn status(payload: Payload) -> StatusCode {
@@ -233,7 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_body_is_an_empty_object_where_that_is_allowed() {
-        let none = Payload { headers: HeaderMap::new(), body: Body::empty(), within: Duration::from_secs(1) };
+        let none = Payload { headers: HeaderMap::new(), ..payload("text/plain", "") };
         assert!(none.optional_fields().await.and_then(Fields::finish).is_ok());
         assert!(payload("text/plain", "{}").optional_fields().await.is_err());
     }

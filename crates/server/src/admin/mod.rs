@@ -139,6 +139,7 @@ async fn dispatch(
     };
     let issuer = issuer(&app, operation, &path)?;
     let within = app.config.load().http.request_timeout;
+    let in_flight = app.rate_limits.begin_admin_body();
     let id = issuer.id.clone();
     let call = Call {
         app,
@@ -149,7 +150,7 @@ async fn dispatch(
         request_id: Current::arrival().map(|arrival| arrival.id),
         records: Arc::default(),
     };
-    let payload = Payload { headers: parts.headers, body, within };
+    let payload = Payload { headers: parts.headers, body, within, in_flight };
     let response = match operation.method == Method::GET {
         true => (operation.run)(call, payload).await?,
         false => carry(call, payload, operation).await?,

@@ -1,10 +1,11 @@
 //! The table of endpoints.
 //!
-//! A new endpoint is a row here and a handler. Routes, metric labels, rate limits, repeated parameters, the lease, CORS, the
-//! form of failures and the reserved first path segments follow from the row.
+//! A new endpoint is a row here and a handler. Routes, metric labels, rate limits, the bound of bodies, repeated parameters,
+//! the lease, CORS, the form of failures and the reserved first path segments follow from the row.
 
 use http::Method;
 use symbolon_protocol::discovery::path;
+use symbolon_protocol::params::MAX_LENGTH;
 
 use super::{authorize, consent, discovery, introspect, login, logout, pages, revoke, token, userinfo};
 use symbolon_app::http::{Cors, Endpoint, Failures, Form, Limit};
@@ -18,6 +19,11 @@ const GET_OR_POST: &[Method] = &[Method::GET, Method::HEAD, Method::POST];
 const GET_THAT_CHANGES: &[Method] = &[Method::GET];
 const GET_THAT_CHANGES_OR_POST: &[Method] = &[Method::GET, Method::POST];
 
+/// No body: nothing of one is read.
+const NONE: usize = 0;
+/// A form, which is as long as parameters may be at all.
+const FORM: usize = MAX_LENGTH;
+
 /// What every issuer has, those that carry most of the load first.
 pub(super) static ENDPOINTS: [Endpoint; 18] = [
     Endpoint {
@@ -26,6 +32,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Authorize,
         limit: Limit::Address(EndpointClass::Authorize),
         form: Form::Required,
+        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -38,6 +45,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::TokenOther,
         limit: Limit::Client(EndpointClass::Token),
         form: Form::Required,
+        longest_body: FORM,
         repeatable: Some(&["audience", "resource"]),
         needs_lease: true,
         cors: Cors::Client,
@@ -50,6 +58,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Userinfo,
         limit: Limit::Client(EndpointClass::Userinfo),
         form: Form::Optional,
+        longest_body: FORM,
         repeatable: Some(&[]),
         needs_lease: true,
         cors: Cors::Client,
@@ -62,6 +71,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Introspect,
         limit: Limit::Client(EndpointClass::Introspect),
         form: Form::Required,
+        longest_body: FORM,
         repeatable: Some(&[]),
         needs_lease: true,
         cors: Cors::None,
@@ -74,6 +84,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Revoke,
         limit: Limit::Client(EndpointClass::Revoke),
         form: Form::Required,
+        longest_body: FORM,
         repeatable: Some(&[]),
         needs_lease: true,
         cors: Cors::Client,
@@ -86,6 +97,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Login,
         limit: Limit::Address(EndpointClass::Authorize),
         form: Form::Required,
+        longest_body: NONE,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -98,6 +110,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Login,
         limit: Limit::None,
         form: Form::Required,
+        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -110,6 +123,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Consent,
         limit: Limit::Address(EndpointClass::Authorize),
         form: Form::Required,
+        longest_body: NONE,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -122,6 +136,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Consent,
         limit: Limit::Address(EndpointClass::Authorize),
         form: Form::Required,
+        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -134,6 +149,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Logout,
         limit: Limit::Address(EndpointClass::Logout),
         form: Form::Required,
+        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -146,6 +162,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Logout,
         limit: Limit::Address(EndpointClass::Logout),
         form: Form::Required,
+        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -158,6 +175,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Discovery,
         limit: Limit::None,
         form: Form::Required,
+        longest_body: NONE,
         repeatable: None,
         needs_lease: false,
         cors: Cors::Everybody,
@@ -170,6 +188,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Discovery,
         limit: Limit::None,
         form: Form::Required,
+        longest_body: NONE,
         repeatable: None,
         needs_lease: false,
         cors: Cors::Everybody,
@@ -182,6 +201,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Jwks,
         limit: Limit::None,
         form: Form::Required,
+        longest_body: NONE,
         repeatable: None,
         needs_lease: false,
         cors: Cors::Everybody,
@@ -194,6 +214,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Page,
         limit: Limit::None,
         form: Form::Required,
+        longest_body: NONE,
         repeatable: None,
         needs_lease: false,
         cors: Cors::None,
@@ -206,6 +227,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Page,
         limit: Limit::None,
         form: Form::Required,
+        longest_body: NONE,
         repeatable: None,
         needs_lease: false,
         cors: Cors::None,
@@ -218,6 +240,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Page,
         limit: Limit::None,
         form: Form::Required,
+        longest_body: NONE,
         repeatable: None,
         needs_lease: false,
         cors: Cors::None,
@@ -230,6 +253,7 @@ pub(super) static ENDPOINTS: [Endpoint; 18] = [
         label: Label::Page,
         limit: Limit::None,
         form: Form::Required,
+        longest_body: FORM,
         repeatable: None,
         needs_lease: false,
         cors: Cors::None,

@@ -44,6 +44,25 @@ const FIRST_REQUEST_LOOKS: usize = 200;
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// Requests at once of an HTTP/2 connection: no fewer than RFC 9113 6.5.2 recommends.
+const STREAMS: u32 = 100;
+
+/// Bytes of bodies that an HTTP/2 client may send before they are read (RFC 9113 5.2).
+#[derive(Clone, Copy)]
+struct Windows {
+    /// Of one request.
+    stream: u32,
+    /// Of all requests of a connection together.
+    connection: u32,
+}
+
+/// A form as a whole, and two of them for each connection. What nobody reads yet is no part of the budget of bodies, so it
+/// is little: as many connections as one address may have hold as much as the budget, by the defaults.
+const PUBLIC: Windows = Windows { stream: 64 << 10, connection: 128 << 10 };
+
+/// Those of the management listener, where bulk streams come.
+const MANAGEMENT: Windows = Windows { stream: 1 << 20, connection: 1 << 20 };
+
 /// Accepts and serves the connections of one listener.
 pub(super) struct Acceptor {
     app: Arc<App>,
@@ -53,6 +72,7 @@ pub(super) struct Acceptor {
     places: Arc<Places>,
     /// Whether one address may have so many connections and no more.
     limits_addresses: bool,
+    windows: Windows,
 }
 
 impl Acceptor {
@@ -65,7 +85,7 @@ impl Acceptor {
         (stopping, places): (watch::Receiver<bool>, Arc<Places>),
     ) -> Self {
         let service = telemetry.layer().layer(routes);
-        Self { app: Arc::clone(app), service, tls, stopping, places, limits_addresses: true }
+        Self { app: Arc::clone(app), service, tls, stopping, places, limits_addresses: true, windows: PUBLIC }
     }
 
     /// Of the management listener, which is for whoever may reach it.
@@ -76,7 +96,11 @@ impl Acceptor {
         tls: TlsSlot,
         held: (watch::Receiver<bool>, Arc<Places>),
     ) -> Self {
-        Self { limits_addresses: false, ..Self::public(app, routes, telemetry, tls, held) }
+        Self {
+            limits_addresses: false,
+            windows: MANAGEMENT,
+            ..Self::public(app, routes, telemetry, tls, held)
+        }
     }
 
     /// Accepts until the server stops, then waits for what is in flight.
@@ -85,7 +109,7 @@ impl Acceptor {
         let http = self.app.config.load().http.clone();
         let serving = Serving {
             service: self.service.clone(),
-            builder: connection_builder(&http),
+            builder: connection_builder(&http, self.windows),
             patience: Patience { head: http.header_timeout, idle: http.idle_timeout },
             newcomers: Newcomers::default(),
         };
@@ -253,7 +277,7 @@ impl Serving {
     }
 }
 
-fn connection_builder(http: &symbolon_config::Http) -> Builder<TokioExecutor> {
+fn connection_builder(http: &symbolon_config::Http, windows: Windows) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     if !http.http2 {
         builder = builder.http1_only();
@@ -270,7 +294,9 @@ fn connection_builder(http: &symbolon_config::Http) -> Builder<TokioExecutor> {
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(256)
+        .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(windows.stream)
+        .initial_connection_window_size(windows.connection)
         .max_header_list_size(u32::try_from(http.max_header_size).unwrap_or(u32::MAX));
     builder
 }

@@ -17,12 +17,12 @@ fn limited(connections: &str) -> Options {
         .env("SYMBOLON_HTTP_MAX_CONNECTIONS", connections)
 }
 
-fn address(url: &str) -> SocketAddr {
+pub(crate) fn address(url: &str) -> SocketAddr {
     url.trim_start_matches("http://").parse().expect("an address")
 }
 
 /// Connects from another address of the loopback network.
-fn connect_from(server: &TestServer, from: &str, to: SocketAddr) -> TcpStream {
+pub(crate) fn connect_from(server: &TestServer, from: &str, to: SocketAddr) -> TcpStream {
     let stream = server.block_on(async {
         let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
         socket.bind(format!("{from}:0").parse().expect("an address")).expect("an address of ours");
@@ -66,7 +66,7 @@ fn is_closed(stream: &mut TcpStream) -> bool {
     }
 }
 
-fn metric(server: &TestServer, line: &str) -> u64 {
+pub(crate) fn metric(server: &TestServer, line: &str) -> u64 {
     let page = server.app.registry.render(&[]);
     let found =
         page.lines().find_map(|shown| shown.strip_prefix(line)).unwrap_or_else(|| panic!("no {line}"));

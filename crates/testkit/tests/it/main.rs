@@ -13,6 +13,7 @@ mod admin;
 mod admin_query;
 mod authorize;
 mod bad_input;
+mod bodies;
 mod client_authentication;
 mod client_credentials;
 mod connections;

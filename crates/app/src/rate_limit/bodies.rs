@@ -1,0 +1,184 @@
+//! One budget for the bytes of all request bodies in flight, and a share of it for each address.
+//!
+//! A body counts from its first byte until its request is answered. What an administrator sends counts too, and is never
+//! refused: the admin API is not to suffer where the budget is used up.
+
+use std::hash::BuildHasher;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::in_flight::{Held, InFlight};
+use super::{RateLimits, network};
+use symbolon_telemetry::{Exposition, MetricSource, MetricType};
+
+/// The part of the budget that bodies of one address may take which come in pieces: an eighth. A body that is there as a
+/// whole is answered at once, whereas whoever sends pieces decides how long they are held.
+const SHARE: u64 = 8;
+
+/// How many bytes of bodies are in flight.
+#[derive(Default)]
+pub(crate) struct Bodies {
+    /// The budget in bytes; 0 before it is set: then there is none.
+    most: AtomicU64,
+    /// What one address may have of it; 0 is no limit.
+    share: AtomicU64,
+    bytes: AtomicU64,
+    of_addresses: Arc<InFlight>,
+    over_budget: AtomicU64,
+    over_share: AtomicU64,
+}
+
+/// Why no more of a body is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    /// All bodies in flight take the whole budget.
+    Budget,
+    /// Those of this address take its share.
+    Share,
+}
+
+impl Bodies {
+    pub(super) fn set(&self, most: usize, limits_addresses: bool) {
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        self.most.store(most, Ordering::Relaxed);
+        self.share.store(if limits_addresses { most / SHARE } else { 0 }, Ordering::Relaxed);
+    }
+}
+
+impl RateLimits {
+    /// Begins a body from an address.
+    pub fn begin_body(&self, address: IpAddr) -> BodyInFlight {
+        let key = self.hashing.hash_one(network(address));
+        BodyInFlight { bodies: Arc::clone(&self.bodies), key: Some(key), bytes: 0, share: None }
+    }
+
+    /// Begins a body of an administrator, which counts and is never refused.
+    pub fn begin_admin_body(&self) -> BodyInFlight {
+        BodyInFlight::never_refused(&self.bodies)
+    }
+
+    /// What is known of bodies, for the registry.
+    pub(crate) fn bodies(&self) -> Arc<dyn MetricSource> {
+        Arc::clone(&self.bodies) as Arc<dyn MetricSource>
+    }
+}
+
+/// The bytes of one body, until it is dropped.
+pub struct BodyInFlight {
+    bodies: Arc<Bodies>,
+    /// None where it is never refused.
+    key: Option<u64>,
+    bytes: u64,
+    share: Option<Held>,
+}
+
+impl BodyInFlight {
+    /// One that belongs to no budget.
+    pub fn unlimited() -> Self {
+        Self::never_refused(&Arc::default())
+    }
+
+    fn never_refused(bodies: &Arc<Bodies>) -> Self {
+        Self { bodies: Arc::clone(bodies), key: None, bytes: 0, share: None }
+    }
+
+    /// Counts bytes that have come. `is_whole`: they are the whole body.
+    ///
+    /// # Errors
+    /// [`NoRoom`]: they must not be kept.
+    pub(crate) fn grow(&mut self, bytes: usize, is_whole: bool) -> Result<(), NoRoom> {
+        let (bytes, bodies) = (u64::try_from(bytes).unwrap_or(u64::MAX), &self.bodies);
+        let all = bodies.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.bytes += bytes;
+        let Some(key) = self.key else { return Ok(()) };
+        if all > bodies.most.load(Ordering::Relaxed) {
+            bodies.over_budget.fetch_add(1, Ordering::Relaxed);
+            return Err(NoRoom::Budget);
+        }
+        let share = bodies.share.load(Ordering::Relaxed);
+        if is_whole || share == 0 {
+            return Ok(());
+        }
+        if !self.share.get_or_insert_with(|| bodies.of_addresses.hold(key)).grow(bytes, share) {
+            bodies.over_share.fetch_add(1, Ordering::Relaxed);
+            return Err(NoRoom::Share);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for BodyInFlight {
+    fn drop(&mut self) {
+        self.bodies.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl MetricSource for Bodies {
+    fn expose(&self, page: &mut Exposition) {
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        page.family(
+            "symbolon_request_body_bytes",
+            MetricType::Gauge,
+            "Bytes of request bodies that are in flight.",
+        );
+        page.count(&[], value(&self.bytes));
+        let help =
+            "Bodies refused because those in flight took the budget, or those of their address its share.";
+        page.family("symbolon_request_bodies_refused_total", MetricType::Counter, help);
+        page.count(&[("reason", "budget")], value(&self.over_budget));
+        page.count(&[("reason", "share")], value(&self.over_share));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(bodies: &Arc<Bodies>, key: u64) -> BodyInFlight {
+        BodyInFlight { bodies: Arc::clone(bodies), key: Some(key), bytes: 0, share: None }
+    }
+
+    fn bodies(limits_addresses: bool) -> Arc<Bodies> {
+        let bodies = Arc::new(Bodies::default());
+        bodies.set(800, limits_addresses);
+        bodies
+    }
+
+    #[test]
+    fn all_bodies_in_flight_have_one_budget() {
+        let bodies = bodies(true);
+        let mut all: Vec<BodyInFlight> = (0..8).map(|key| begin(&bodies, key)).collect();
+        for body in &mut all {
+            body.grow(100, false).unwrap();
+        }
+        let mut next = begin(&bodies, 9);
+        assert_eq!(next.grow(1, true), Err(NoRoom::Budget));
+        drop(next);
+        let mut administrator = BodyInFlight::never_refused(&bodies);
+        administrator.grow(50, false).unwrap();
+        drop(all.pop());
+        begin(&bodies, 9).grow(50, true).unwrap();
+        assert_eq!(begin(&bodies, 9).grow(51, true), Err(NoRoom::Budget));
+        drop((all, administrator));
+        assert_eq!(bodies.bytes.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn pieces_of_one_address_take_its_share_at_most() {
+        let bodies = bodies(true);
+        let (mut one, mut same, mut other) = (begin(&bodies, 1), begin(&bodies, 1), begin(&bodies, 2));
+        one.grow(60, false).unwrap();
+        assert_eq!(same.grow(60, false), Err(NoRoom::Share));
+        same.grow(40, false).unwrap();
+        begin(&bodies, 1).grow(100, true).unwrap();
+        other.grow(100, false).unwrap();
+        assert_eq!(other.grow(1, false), Err(NoRoom::Share));
+        drop(one);
+        same.grow(60, false).unwrap();
+        drop((same, other));
+        assert_eq!(bodies.bytes.load(Ordering::Relaxed), 0);
+        bodies.set(800, false);
+        begin(&bodies, 1).grow(800, false).unwrap();
+    }
+}

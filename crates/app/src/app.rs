@@ -76,6 +76,7 @@ pub struct App {
     pub detached: Detached,
     /// Those of the configuration, for the tracer.
     trusted_proxies: Arc<ArcSwap<Vec<IpNet>>>,
+    reserved_segments: Vec<&'static str>,
     clock: Arc<dyn Clock>,
     leaving: AtomicBool,
     recovered: SetOnce<()>,
@@ -95,8 +96,22 @@ impl App {
         &self.clock
     }
 
-    /// Makes the state. Issuers are loaded by [`load_issuers`](Self::load_issuers).
-    pub fn new(config: Config, ports: Ports, registry: Arc<Registry>, admin_secret: [u8; 32]) -> Arc<Self> {
+    /// Whether a path, or one above it, is the server's own where an issuer is at the root: no issuer is put in such a
+    /// place, because all requests to what is there would be its own.
+    pub fn is_reserved(&self, path: &str) -> bool {
+        let first = path.split('/').nth(1).filter(|segment| !segment.is_empty());
+        first.is_some_and(|segment| self.reserved_segments.contains(&segment))
+    }
+
+    /// Makes the state. Issuers are loaded by [`load_issuers`](Self::load_issuers). `reserved_segments` are the first path
+    /// segments that endpoints have.
+    pub fn new(
+        config: Config,
+        ports: Ports,
+        registry: Arc<Registry>,
+        admin_secret: [u8; 32],
+        reserved_segments: Vec<&'static str>,
+    ) -> Arc<Self> {
         let signatures = registry.signatures(&["RS256", "PS256", "ES256", "EdDSA"]);
         let figures = Arc::clone(ports.store.figures());
         let recovered = ports.store.is_recovered().then_some(());
@@ -121,6 +136,7 @@ impl App {
             config: ArcSwap::from_pointee(config),
             store: ports.store,
             detached: Detached::new(),
+            reserved_segments,
             clock: ports.clock,
             leaving: AtomicBool::new(false),
             recovered: SetOnce::new_with(recovered),

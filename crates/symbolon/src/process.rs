@@ -19,9 +19,9 @@ use symbolon_crypto::digest;
 use symbolon_crypto::random::SystemRandom;
 use symbolon_crypto::seal::SealError;
 use symbolon_crypto::signer::InlineSigner;
-use symbolon_server::demo::{self, DemoError};
-use symbolon_server::jobs;
 use symbolon_server::serve::{self, ServeError, Server};
+use symbolon_server::{endpoints, jobs};
+use symbolon_sign_in::demo::{self, DemoError};
 use symbolon_store::StoreError;
 use symbolon_store_cluster::ClusterError;
 use symbolon_store_embedded::EmbeddedError;
@@ -181,7 +181,7 @@ pub(crate) async fn make_app(
     let registry = Registry::new(env!("CARGO_PKG_VERSION"), option_env!("SYMBOLON_REVISION").unwrap_or(""));
     let registry = Arc::new(registry.keeping_requests(config.telemetry.metrics));
     let digest = digest::sha256(&[secret.expose().as_bytes()]);
-    Ok((App::new(config, ports, registry, digest), made))
+    Ok((App::new(config, ports, registry, digest, endpoints::reserved_segments()), made))
 }
 
 /// Prints the line that scripts wait for, and in development mode what a newcomer needs.

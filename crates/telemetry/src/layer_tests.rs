@@ -194,7 +194,7 @@ fn errors_are_logged_and_hot_successes_sampled() {
 }
 
 /// Prints what the layer costs. Run it optimised:
-/// `cargo test -p symbolon-server --lib --config profile.dev.opt-level=3 -- --ignored --nocapture overhead`
+/// `cargo test -p symbolon-telemetry --lib --config profile.dev.opt-level=3 -- --ignored --nocapture overhead`
 #[test]
 #[ignore = "a measurement, not a test"]
 fn overhead_per_request() {

@@ -17,8 +17,8 @@ use symbolon_crypto::seal::MasterKey;
 use symbolon_crypto::secret::SecretArray;
 use symbolon_crypto::signer::InlineSigner;
 use symbolon_protocol::time::Timestamp;
-use symbolon_server::jobs;
 use symbolon_server::serve::{self, Server};
+use symbolon_server::{endpoints, jobs};
 use symbolon_store::Store;
 use symbolon_telemetry::Registry;
 
@@ -300,5 +300,6 @@ pub(crate) fn app(config: Config, store: Arc<dyn Store>, clock: &Arc<TestClock>,
         master: MasterKey::from_bytes(SecretArray::new([7; 32])).expect("a master key"),
     };
     let registry = Arc::new(Registry::new("test", "test").keeping_requests(config.telemetry.metrics));
-    App::new(config, ports, registry, digest::sha256(&[ADMIN_SECRET.as_bytes()]))
+    let secret = digest::sha256(&[ADMIN_SECRET.as_bytes()]);
+    App::new(config, ports, registry, secret, endpoints::reserved_segments())
 }

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Uri};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
+use symbolon_protocol::params::MAX_LENGTH;
 use symbolon_protocol::params::Params;
 use symbolon_store::Durable;
 
@@ -23,6 +24,11 @@ use super::{Context, Failure, cors, is_form, read_form};
 use crate::issuer::IssuerState;
 use crate::rate_limit::{BodyInFlight, EndpointClass};
 use symbolon_telemetry::{self as telemetry, RequestFacts};
+
+/// The longest body of an endpoint that takes none: nothing of one is read.
+pub const NO_BODY: usize = 0;
+/// The longest form, in bytes: as long as parameters may be at all.
+pub const FORM: usize = MAX_LENGTH;
 
 /// One endpoint: a row of the table.
 pub struct Endpoint {

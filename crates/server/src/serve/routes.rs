@@ -14,8 +14,8 @@ use http::{HeaderValue, Method, Request, StatusCode, Version, header};
 use tower::Service;
 use url::Url;
 
-use crate::admin;
 use crate::endpoints;
+use symbolon_admin as admin;
 use symbolon_app::app::App;
 use symbolon_app::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, host, preflight};
 use symbolon_telemetry::{Endpoint as Label, RequestFacts};
@@ -118,7 +118,7 @@ fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<B
 
 /// The public listener's paths beside the endpoints.
 pub fn public_router(app: &Arc<App>) -> Router {
-    let router = endpoints::asset_routes();
+    let router = symbolon_sign_in::asset_routes();
     let router = if app.config.load().listen.admin_on_public {
         router.nest("/api/admin", admin::router(Arc::clone(app)))
     } else {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgMatches, Command};
 use http::Method;
 use serde_json::json;
-use symbolon_server::admin::backup_target;
+use symbolon_admin::backup_target;
 
 use super::api::Api;
 use super::output::{Column, facts, print};

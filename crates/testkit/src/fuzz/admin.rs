@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, header};
 use serde_json::{Value, json};
-use symbolon_server::admin;
+use symbolon_admin as admin;
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::journal::{JournalOptions, SyncMode};
 use tokio::runtime::Runtime;

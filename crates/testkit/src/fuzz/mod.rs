@@ -13,8 +13,8 @@ pub use admin::admin_record;
 pub use credential::{basic_header, client_assertion, token_request};
 pub use record::{client_metadata, password_hash};
 pub use request::{authorization_request, logout_request, percent_decoding, redirect_uri};
+pub use symbolon_admin::fuzz::{issuer_fields, ndjson, settings, user_fields};
 pub use symbolon_app::fuzz::{accept, configuration, cookie, csrf_token, forwarded_headers};
-pub use symbolon_server::admin::fuzz::{issuer_fields, ndjson, settings, user_fields};
 pub use text::{ids, refresh_token};
 pub use token::{jwk_set, jws};
 

@@ -10,24 +10,24 @@ use crate::login::Scene;
 /// One request, by its name.
 type Asked = (&'static str, Box<dyn Fn() -> Answer + Send>);
 
-fn introspection(server: &TestServer, demo: &symbolon_server::demo::Demo, token: &str) -> Asked {
+fn introspection(server: &TestServer, demo: &symbolon_sign_in::demo::Demo, token: &str) -> Asked {
     let (base, secret, token) = (server.url.clone(), demo.service_secret.clone(), token.to_owned());
     let form = move || {
-        let client = [("client_id", symbolon_server::demo::SERVICE), ("client_secret", &*secret)];
+        let client = [("client_id", symbolon_sign_in::demo::SERVICE), ("client_secret", &*secret)];
         Browser::new(&base).post("/introspect", &[&client[..], &[("token", &*token)]].concat())
     };
     ("introspection", Box::new(form))
 }
 
-fn exchange(server: &TestServer, demo: &symbolon_server::demo::Demo, token: &str) -> Asked {
+fn exchange(server: &TestServer, demo: &symbolon_sign_in::demo::Demo, token: &str) -> Asked {
     let (base, secret, token) = (server.url.clone(), demo.service_secret.clone(), token.to_owned());
     let form = move || {
         let form = [
             ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
             ("subject_token", &*token),
             ("subject_token_type", "urn:ietf:params:oauth:token-type:access_token"),
-            ("audience", symbolon_server::demo::NEXT_SERVICE),
-            ("client_id", symbolon_server::demo::SERVICE),
+            ("audience", symbolon_sign_in::demo::NEXT_SERVICE),
+            ("client_id", symbolon_sign_in::demo::SERVICE),
             ("client_secret", &*secret),
         ];
         Browser::new(&base).post("/token", &form)
@@ -43,7 +43,7 @@ fn userinfo(server: &TestServer, tokens: &TokenSet) -> Asked {
 fn refresh(server: &TestServer, tokens: &TokenSet) -> Asked {
     let (base, token) = (server.url.clone(), tokens.refresh_token.clone().unwrap());
     let form = move || {
-        let client = ("client_id", symbolon_server::demo::CLIENT);
+        let client = ("client_id", symbolon_sign_in::demo::CLIENT);
         let grant = [("grant_type", "refresh_token"), ("refresh_token", &*token), client];
         Browser::new(&base).post("/token", &grant)
     };

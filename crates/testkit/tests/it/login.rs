@@ -6,7 +6,7 @@ use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::session::SessionId;
 use symbolon_protocol::user::{User, UserProfile};
-use symbolon_server::demo::{self, Demo};
+use symbolon_sign_in::demo::{self, Demo};
 use symbolon_testkit::{Answer, AuthorizationRequest, Browser, Options, RelyingParty, TestServer, TokenSet};
 
 pub(crate) const PASSWORD: &str = "correct horse battery";

@@ -6,7 +6,7 @@ use std::time::Duration;
 use symbolon_config::{Config, Mode, Sources};
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::id::IssuerId;
-use symbolon_server::demo;
+use symbolon_sign_in::demo;
 use symbolon_testkit::{Browser, Options, decode_jwt};
 
 use crate::login::Scene;
@@ -62,7 +62,7 @@ fn outside_development_mode_there_is_no_demo() {
 #[test]
 fn the_demo_is_made_once_and_follows_its_file() {
     let scene = Scene::new();
-    let again = scene.server.block_on(symbolon_server::demo::prepare(&scene.server.app)).unwrap();
+    let again = scene.server.block_on(symbolon_sign_in::demo::prepare(&scene.server.app)).unwrap();
     assert!(again == scene.demo);
     let app = &scene.server.app;
     let issuer = IssuerId::default_issuer();

@@ -1,0 +1,120 @@
+//! Bulk creation and export: NDJSON in and out, streamed, each answer in the place of its line.
+//!
+//! A line is at most 64 KiB. Answers come in chunks of lines, so whoever waits for one answer before sending the next
+//! line waits for ever; and whoever reads nothing before everything is sent should send at most 100,000 lines at once
+//! (10,000 where tokens are asked for): beyond that, answers that nobody reads hold the reading of lines up.
+
+mod export;
+mod families;
+pub(super) mod lines;
+mod records;
+mod sessions;
+mod stream;
+mod tokens;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::id::{ClientId, UserId};
+use symbolon_protocol::scope::Scope;
+
+use crate::call::Call;
+use crate::error::AdminError;
+use crate::fields::Fields;
+use crate::operation::{Operation, reference};
+use crate::users::VERIFIED;
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::bulk("/users/bulk", ["NewUser", "BulkUser"], "Creates users, a line each", records::users),
+        Operation::bulk(
+            "/clients/bulk",
+            ["ClientMetadata", "BulkClient"],
+            "Registers clients, a line each",
+            records::clients,
+        ),
+        Operation::bulk(
+            "/sessions/bulk",
+            ["BulkNewSession", "BulkSession"],
+            "Opens sessions, a line each",
+            sessions::open,
+        ),
+        Operation::bulk(
+            "/tokens/bulk",
+            ["BulkNewToken", "BulkToken"],
+            "Signs access tokens, a line each",
+            tokens::sign,
+        ),
+        Operation::bulk(
+            "/refresh-tokens/bulk",
+            ["BulkNewRefreshToken", "BulkRefreshToken"],
+            "Begins refresh-token families, a line each",
+            families::begin,
+        ),
+        Operation::get("/users/export", "Lists every user, a line each", export::users)
+            .query(&[VERIFIED])
+            .answers(200, reference("User"))
+            .streamed(),
+        Operation::get("/clients/export", "Lists every client, a line each", export::clients)
+            .answers(200, reference("Client"))
+            .streamed(),
+    ]
+}
+
+/// The most clients that one stream remembers.
+const REMEMBERED: usize = 1024;
+
+/// A stream's view of users and clients. Clients are looked up once per stream: many lines name few of them.
+struct Known {
+    call: Call,
+    clients: Mutex<HashMap<ClientId, Arc<Client>>>,
+}
+
+impl Known {
+    fn new(call: &Call) -> Arc<Self> {
+        Arc::new(Self { call: call.clone(), clients: Mutex::default() })
+    }
+
+    /// The client of a line.
+    async fn client(&self, fields: &mut Fields) -> Result<Arc<Client>, AdminError> {
+        let id: ClientId = fields.require_either(["client_id", "clientId"])?;
+        if let Some(client) = self.clients.lock().get(&id) {
+            return Ok(Arc::clone(client));
+        }
+        let found = self.call.app.store.client(self.call.id(), &id).await?;
+        let client = found.ok_or_else(|| AdminError::not_found("there is no such client"))?;
+        let mut clients = self.clients.lock();
+        if clients.len() < REMEMBERED {
+            clients.insert(id, Arc::clone(&client));
+        }
+        Ok(client)
+    }
+
+    /// The active user of a line.
+    async fn user(&self, fields: &mut Fields) -> Result<UserId, AdminError> {
+        let id: UserId = fields.require_either(["user_id", "userId"])?;
+        let found = self.call.app.store.user(self.call.id(), &id).await?;
+        match found.filter(|user| user.may_sign_in()) {
+            Some(_) => Ok(id),
+            None => Err(AdminError::not_found("there is no such active user")),
+        }
+    }
+}
+
+/// The scope of a line: what the client may be granted, or a part of it.
+fn scope(fields: &mut Fields, client: &Client) -> Result<Scope, AdminError> {
+    let asked: Option<Scope> = fields.take("scope")?;
+    let scope = asked.unwrap_or_else(|| client.scope.clone());
+    if client.scope.covers(&scope) {
+        return Ok(scope);
+    }
+    Err(AdminError::invalid("scope goes beyond what the client registered"))
+}
+
+/// A JSON object as a value.
+fn wrapped(member: &str, object: serde_json::Map<String, Value>) -> Value {
+    serde_json::json!({ member: object })
+}

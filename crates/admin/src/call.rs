@@ -1,0 +1,255 @@
+//! One call of the admin API: whom it is for, its path and query parameters, and its body.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderMap, StatusCode, header};
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{ClientId, InvalidId, IssuerId, UserId};
+use symbolon_protocol::params::Params;
+use symbolon_protocol::time::Timestamp;
+use symbolon_store::StoreError;
+
+use crate::error::AdminError;
+use crate::fields::Fields;
+use symbolon_app::app::App;
+use symbolon_app::audit::{Actor, AuditEntry, Written};
+use symbolon_app::http::{BodyLimits, json, no_store, read_body};
+use symbolon_app::issuer::IssuerState;
+use symbolon_app::rate_limit::BodyInFlight;
+use symbolon_telemetry::RequestId;
+
+/// The longest body that is not a stream, in bytes.
+pub(super) const MAX_BODY: usize = 1 << 20;
+
+/// How long a change waits for its audit record.
+const AUDITED_WITHIN: Duration = Duration::from_secs(10);
+
+/// What a handler knows of a call beside its body.
+#[derive(Clone)]
+pub(super) struct Call {
+    pub(super) app: Arc<App>,
+    /// Whom the call is for.
+    pub(super) issuer: Arc<IssuerState>,
+    pub(super) path: Vec<(String, String)>,
+    pub(super) query: String,
+    pub(super) remote: Option<IpAddr>,
+    pub(super) request_id: Option<RequestId>,
+    /// The audit records of what it changed, on their way to the store.
+    pub(super) records: Arc<Mutex<Vec<Written>>>,
+}
+
+/// Whom an audited change concerns.
+#[derive(Default)]
+pub(super) struct Concerns<'a> {
+    pub(super) user: Option<&'a UserId>,
+    pub(super) client: Option<&'a ClientId>,
+    /// What else is to be known: nothing secret.
+    pub(super) detail: Value,
+}
+
+impl Call {
+    /// The issuer's name.
+    pub(super) fn id(&self) -> &IssuerId {
+        &self.issuer.id
+    }
+
+    /// Now.
+    pub(super) fn now(&self) -> Timestamp {
+        self.app.now()
+    }
+
+    /// A segment of the path, as an id of its kind. A text that can be no such id names nothing: 404.
+    pub(super) fn path<T: std::str::FromStr<Err = InvalidId>>(&self, name: &str) -> Result<T, AdminError> {
+        let found = self.path.iter().find(|(own, _)| own == name);
+        let text = found.map_or("", |(_, value)| value.as_str());
+        text.parse().map_err(|_| AdminError::not_found("there is nothing of this id"))
+    }
+
+    /// A query parameter; an empty one counts as absent.
+    pub(super) fn query<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, AdminError> {
+        let params = Params::parse(self.query.as_bytes())?;
+        match params.get(name)?.filter(|text| !text.is_empty()) {
+            None => Ok(None),
+            Some(text) => match text.parse() {
+                Ok(value) => Ok(Some(value)),
+                Err(_) => Err(AdminError::invalid(format!("{name} is not valid"))),
+            },
+        }
+    }
+
+    /// Records a change. It is answered when the record is durable.
+    pub(super) fn audit(&self, event: Event, concerns: Concerns<'_>) {
+        let record = self.app.audit.record_awaited(self.id(), self.entry(event, concerns), self.now());
+        self.records.lock().extend(record);
+    }
+
+    /// Records what happened where the store takes no changes any more, so that nothing can be waited for.
+    pub(super) fn note(&self, event: Event, concerns: Concerns<'_>) {
+        self.app.audit.record(self.id(), self.entry(event, concerns), self.now());
+    }
+
+    /// Waits until what was recorded is durable: an acknowledged change is in the audit log whatever happens next.
+    ///
+    /// # Errors
+    /// 503: the change may stand without its record.
+    pub(super) async fn audited(&self) -> Result<(), AdminError> {
+        let records = std::mem::take(&mut *self.records.lock());
+        for record in records {
+            if !record.within(AUDITED_WITHIN).await {
+                let why = "the change was made, but its audit record is not in the store yet";
+                return Err(StoreError::Unavailable(why.to_owned()).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&self, event: Event, concerns: Concerns<'_>) -> AuditEntry {
+        AuditEntry {
+            event,
+            user: concerns.user.cloned(),
+            client: concerns.client.cloned(),
+            actor: Actor::Admin,
+            address: Some(self.remote.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))),
+            request: self.request_id.clone(),
+            detail: concerns.detail,
+        }
+    }
+}
+
+/// A body that nobody has read yet.
+pub(super) struct Payload {
+    pub(super) headers: HeaderMap,
+    pub(super) body: Body,
+    /// The time in which it must have come, unless it is a stream.
+    pub(super) within: Duration,
+    /// Its bytes, unless it is a stream.
+    pub(super) in_flight: BodyInFlight,
+}
+
+impl Payload {
+    /// Reads a JSON object.
+    ///
+    /// # Errors
+    /// 415 for another media type, 413 beyond [`MAX_BODY`], 400 that names line and column.
+    pub(super) async fn object(mut self) -> Result<Map<String, Value>, AdminError> {
+        self.expect("application/json", &["application/json"])?;
+        let limits = BodyLimits { most: MAX_BODY, within: self.within };
+        let bytes = read_body(self.body, limits, &mut self.in_flight).await?;
+        parse_object(&bytes)
+    }
+
+    /// Reads a JSON object, to be taken apart member by member.
+    ///
+    /// # Errors
+    /// As [`object`](Self::object).
+    pub(super) async fn fields(self) -> Result<Fields, AdminError> {
+        self.object().await.map(Fields::new)
+    }
+
+    /// As [`fields`](Self::fields), where no body at all means an empty object.
+    ///
+    /// # Errors
+    /// As [`object`](Self::object).
+    pub(super) async fn optional_fields(mut self) -> Result<Fields, AdminError> {
+        let limits = BodyLimits { most: MAX_BODY, within: self.within };
+        let bytes = read_body(self.body, limits, &mut self.in_flight).await?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(Fields::new(Map::new()));
+        }
+        Self { body: Body::from(bytes), ..self }.fields().await
+    }
+
+    /// 415 where the media type is none of `accepted`.
+    pub(super) fn expect(&self, wanted: &'static str, accepted: &[&str]) -> Result<(), AdminError> {
+        let given =
+            self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let essence = given.split(';').next().unwrap_or_default().trim();
+        if accepted.iter().any(|media_type| essence.eq_ignore_ascii_case(media_type)) {
+            return Ok(());
+        }
+        Err(AdminError::media_type(wanted))
+    }
+}
+
+/// Parses a JSON object; the error names line and column.
+pub(super) fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, AdminError> {
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(AdminError::invalid("the body must be a JSON object")),
+        Err(error) => Err(AdminError::invalid(format!("the body is not JSON: {error}"))),
+    }
+}
+
+/// An answer of JSON that no cache keeps: it may hold personal data or a new secret.
+pub(super) fn answer(status: StatusCode, body: &Value) -> Response {
+    no_store(json(status, body.to_string()))
+}
+
+/// 200.
+pub(super) fn ok(body: &Value) -> Response {
+    answer(StatusCode::OK, body)
+}
+
+/// 201.
+pub(super) fn created(body: &Value) -> Response {
+    answer(StatusCode::CREATED, body)
+}
+
+/// 204: done, nothing to say.
+pub(super) fn done() -> Response {
+    let mut response = Response::default();
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    no_store(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
+    fn payload(media_type: &'static str, body: impl Into<Body>) -> Payload {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        let in_flight = BodyInFlight::unlimited();
+        Payload { headers, body: body.into(), within: Duration::from_secs(1), in_flight }
+    }
+
+    async fn status(payload: Payload) -> StatusCode {
+        use axum::response::IntoResponse;
+        payload.object().await.map_or_else(|error| error.into_response().status(), |_| StatusCode::OK)
+    }
+
+    #[tokio::test]
+    async fn bodies_are_json_objects_of_bounded_length() {
+        assert_eq!(status(payload("application/json; charset=utf-8", "{}")).await, StatusCode::OK);
+        assert_eq!(status(payload("text/json", "{}")).await, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        assert_eq!(status(payload("application/json", "[]")).await, StatusCode::BAD_REQUEST);
+        assert_eq!(status(payload("application/json", "")).await, StatusCode::BAD_REQUEST);
+        assert_eq!(status(payload("application/json", "[".repeat(10_000))).await, StatusCode::BAD_REQUEST);
+        let long = vec![b' '; MAX_BODY + 1];
+        assert_eq!(status(payload("application/json", long)).await, StatusCode::PAYLOAD_TOO_LARGE);
+    }
+
+    #[tokio::test]
+    async fn no_body_is_an_empty_object_where_that_is_allowed() {
+        let none = Payload { headers: HeaderMap::new(), ..payload("text/plain", "") };
+        assert!(none.optional_fields().await.and_then(Fields::finish).is_ok());
+        assert!(payload("text/plain", "{}").optional_fields().await.is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_parsed_or_refused_by_line(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Err(error) = parse_object(&bytes) {
+                prop_assert_eq!(error.told().0, "invalid_request");
+            }
+        }
+    }
+}

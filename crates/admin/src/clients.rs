@@ -1,0 +1,169 @@
+//! Clients, by the names of RFC 7591.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::Method;
+use serde_json::{Value, json};
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::client_metadata::{self, Metadata, Registration};
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::ClientId;
+use symbolon_protocol::revocation::life_of;
+use symbolon_store::StoreError;
+use symbolon_store::port::Created;
+
+use crate::call::{Call, Concerns, Payload, created, done, ok};
+use crate::error::{AdminError, Answer};
+use crate::operation::{Operation, PAGE, Parameter, page_of, wrapped};
+use crate::{ending, paging, settings, signing_keys};
+
+pub(super) fn operations() -> Vec<Operation> {
+    const ONE: &str = "/clients/{client_id}";
+    let search = Parameter { name: "search", kind: "string", about: "Part of a client's name or id." };
+    let client = || wrapped("client", "Client");
+    let with_secret = || wrapped("client", "ClientWithSecret");
+    vec![
+        Operation::get("/clients", "Lists clients, newest first", list)
+            .query(&PAGE)
+            .query(&[search])
+            .answers(200, page_of("clients", "Client")),
+        Operation::taking(Method::POST, "/clients", "ClientMetadata", "Registers a client", create)
+            .answers(201, with_secret()),
+        Operation::get(ONE, "Shows a client", show).answers(200, client()),
+        Operation::taking(Method::PUT, ONE, "ClientMetadata", "Replaces a client's metadata", replace)
+            .answers(200, with_secret()),
+        Operation::taking(Method::PATCH, ONE, "ClientMetadata", "Changes the members that are named", patch)
+            .answers(200, with_secret()),
+        Operation::delete(ONE, "Deletes a client and ends its tokens", remove).answers(204, Value::Null),
+        Operation::plain(
+            Method::POST,
+            "/clients/{client_id}/regenerate-secret",
+            "Draws a new secret; the old one ends at once",
+            regenerate_secret,
+        )
+        .answers(200, with_secret()),
+    ]
+}
+
+fn unknown() -> AdminError {
+    AdminError::not_found("there is no such client")
+}
+
+fn view(client: &Client) -> Value {
+    Value::Object(client_metadata::view(client))
+}
+
+async fn list(call: Call) -> Answer {
+    let page = paging::requested(&call)?;
+    let found = call.app.store.list_clients(call.id(), &page).await?;
+    let clients: Vec<Value> = found.items.iter().map(|client| view(client)).collect();
+    Ok(ok(&json!({ "clients": clients, "pagination": paging::pagination(&page, found.total) })))
+}
+
+async fn load(call: &Call) -> Result<Arc<Client>, AdminError> {
+    let id: ClientId = call.path("client_id")?;
+    call.app.store.client(call.id(), &id).await?.ok_or_else(unknown)
+}
+
+async fn show(call: Call) -> Answer {
+    let client = load(&call).await?;
+    Ok(ok(&json!({ "client": view(&client) })))
+}
+
+/// The algorithms that a client names: its issuer must have a key for each.
+pub(super) fn algorithms(client: &Client) -> impl Iterator<Item = Algorithm> {
+    [client.id_token_signed_response_alg, client.access_token_signed_response_alg].into_iter().flatten()
+}
+
+async fn create(call: Call, payload: Payload) -> Answer {
+    let metadata: Metadata = payload.object().await?;
+    let registration = client_metadata::create(metadata, call.now(), &*call.app.random)?;
+    signing_keys::ensure(&call, algorithms(&registration.client)).await?;
+    let client_id = registration.client.client_id.clone();
+    if call.app.store.create_client(call.id(), registration.client.clone()).await? == Created::Exists {
+        return Err(AdminError::conflict("there is a client of this client_id"));
+    }
+    call.audit(Event::ClientCreated, Concerns { client: Some(&client_id), ..Concerns::default() });
+    Ok(created(&json!({ "client": registration.view() })))
+}
+
+async fn replace(call: Call, payload: Payload) -> Answer {
+    let metadata = payload.object().await?;
+    change(&call, |client| {
+        client_metadata::replace(client, metadata.clone(), call.now(), &*call.app.random).map_err(Into::into)
+    })
+    .await
+}
+
+async fn patch(call: Call, payload: Payload) -> Answer {
+    let metadata = payload.object().await?;
+    change(&call, |client| {
+        client_metadata::patch(client, metadata.clone(), call.now(), &*call.app.random).map_err(Into::into)
+    })
+    .await
+}
+
+async fn regenerate_secret(call: Call) -> Answer {
+    change(&call, |client| {
+        client_metadata::regenerate_secret(client, call.now(), &*call.app.random).map_err(Into::into)
+    })
+    .await
+}
+
+/// Changes a client by a rule; where somebody else was faster, once more on what they left.
+async fn change(
+    call: &Call,
+    rule: impl Fn(&Client) -> Result<Registration, AdminError> + Send + Sync,
+) -> Answer {
+    match changed(call, &rule).await {
+        Ok(None) => match changed(call, &rule).await? {
+            Some(response) => Ok(response),
+            None => Err(StoreError::Conflict.into()),
+        },
+        Ok(Some(response)) => Ok(response),
+        Err(error) => Err(error),
+    }
+}
+
+/// One attempt; none where it lost a race.
+async fn changed(
+    call: &Call,
+    rule: &(impl Fn(&Client) -> Result<Registration, AdminError> + Send + Sync),
+) -> Result<Option<Response>, AdminError> {
+    let before = load(call).await?;
+    let registration = rule(&before)?;
+    signing_keys::ensure(call, algorithms(&registration.client)).await?;
+    let of_issuer = call.issuer.settings.load_full();
+    let life = |client: &Client| life_of(&of_issuer, &client.settings);
+    if life(&before) > life(&registration.client) {
+        // Before it changes: what was issued until then outlives it, and may have to be ended.
+        settings::outlive(call, life(&before)).await?;
+    }
+    match call.app.store.update_client(call.id(), registration.client.clone(), before.updated_at).await {
+        Ok(true) => {}
+        Ok(false) => return Err(unknown()),
+        Err(StoreError::Conflict) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    let detail = json!({ "new_secret": registration.client_secret.is_some() });
+    call.audit(
+        Event::ClientUpdated,
+        Concerns { client: Some(&before.client_id), detail, ..Concerns::default() },
+    );
+    Ok(Some(ok(&json!({ "client": registration.view() }))))
+}
+
+async fn remove(call: Call) -> Answer {
+    let client = load(&call).await?;
+    // Before the record goes: whatever happens after this, its tokens are ended.
+    ending::tokens_of_client(&call, &client.client_id).await?;
+    if !call.app.store.delete_client(call.id(), &client.client_id).await? {
+        return Err(unknown());
+    }
+    // What was issued while the record still stood.
+    ending::tokens_of_client(&call, &client.client_id).await?;
+    call.audit(Event::ClientDeleted, Concerns { client: Some(&client.client_id), ..Concerns::default() });
+    Ok(done())
+}

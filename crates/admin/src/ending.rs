@@ -1,0 +1,130 @@
+//! Ending users, sessions and clients with their tokens and families.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{ClientId, Sid, UserId};
+use symbolon_protocol::revocation::{SessionEnd, Tombstone};
+use symbolon_protocol::session::Session;
+use symbolon_store::Durable;
+
+use crate::call::{Call, Concerns};
+use crate::error::AdminError;
+use crate::grants;
+use symbolon_app::issuer::longest_life;
+
+/// How long anything of a user, session or client may live: what a tombstone is needed for.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn longest(call: &Call) -> Result<Duration, AdminError> {
+    let settings = call.issuer.settings.load_full();
+    Ok(longest_life(&*call.app.store, call.id(), &settings).await?)
+}
+
+/// Ends every token and session of a user, durable when it returns; how many sessions there were.
+///
+/// # Errors
+/// The store's: something may live on, and the caller must not say otherwise.
+pub(super) async fn user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
+    tokens_of_user(call, user).await?;
+    let ended = sessions_of_user(call, user).await?;
+    // What a session began between the two and would outlive it.
+    tokens_of_user(call, user).await?;
+    Ok(ended)
+}
+
+/// Signs a user out everywhere: ends every session and token, offline ones too, durable when it returns. Remembered
+/// consents stay, so nobody is asked again what they have allowed already.
+///
+/// # Errors
+/// As [`user`].
+pub(super) async fn signed_in(call: &Call, id: &UserId) -> Result<(), AdminError> {
+    let before = grants::live_families(call, id).await?;
+    let sessions = user(call, id).await?;
+    let families: u64 = before.values().map(|grant| grant.families).sum();
+    let detail = serde_json::json!({
+        "signed_out": true, "sessions": sessions, "grants": before.len(), "refresh_tokens": families,
+    });
+    call.audit(Event::GrantEnded, Concerns { user: Some(id), detail, ..Concerns::default() });
+    Ok(())
+}
+
+async fn tokens_of_user(call: &Call, user: &UserId) -> Result<(), AdminError> {
+    let tombstone = Tombstone::user(call.id(), user.clone(), call.now(), longest(call).await?);
+    write(call, tombstone).await
+}
+
+/// Ends every token that was issued to a client, durable when it returns.
+///
+/// # Errors
+/// As [`user`].
+pub(super) async fn tokens_of_client(call: &Call, client: &ClientId) -> Result<(), AdminError> {
+    let tombstone = Tombstone::client(call.id(), client.clone(), call.now(), longest(call).await?);
+    write(call, tombstone).await
+}
+
+/// Takes a consent back and ends what was granted by it, durable when it returns; whether there was a consent.
+///
+/// # Errors
+/// As [`user`].
+pub(super) async fn consent(call: &Call, user: &UserId, client: &ClientId) -> Result<bool, AdminError> {
+    let families = grants::live_families(call, user).await?.get(client).map_or(0, |grant| grant.families);
+    // Before the consent goes, and also where there is none: an earlier attempt may have stopped in between.
+    tokens_of_consent(call, user, client).await?;
+    let withdrawn = call.app.store.withdraw(call.id(), user, client).await?;
+    // What was granted by it while it still stood: such a grant was born before the consent was read.
+    tokens_of_consent(call, user, client).await?;
+    let detail = serde_json::json!({ "consent": withdrawn, "refresh_tokens": families });
+    call.audit(Event::GrantEnded, Concerns { user: Some(user), client: Some(client), detail });
+    Ok(withdrawn)
+}
+
+async fn tokens_of_consent(call: &Call, user: &UserId, client: &ClientId) -> Result<(), AdminError> {
+    let longest = longest(call).await?;
+    write(call, Tombstone::consent(call.id(), user.clone(), client.clone(), call.now(), longest)).await
+}
+
+async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
+    call.app.store.revoke(call.id(), &[tombstone]).await?.durable.wait().await?;
+    Ok(())
+}
+
+/// Ends every session of a user and the tokens bound to them, durable when it returns; how many sessions there were.
+/// Sessions that begin meanwhile are not among those that were meant, and grants with `offline_access` live on.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
+    let end = with_tokens(call).await?;
+    let mut durable = Durable::already();
+    let ended = call.app.store.end_sessions_of(call.id(), user, &end).await?.take(&mut durable);
+    durable.wait().await?;
+    if ended > 0 {
+        let detail = serde_json::json!({ "sessions": ended });
+        call.audit(Event::SessionEnded, Concerns { user: Some(user), detail, ..Concerns::default() });
+    }
+    Ok(ended)
+}
+
+/// Ends one session by its public name and the tokens bound to it, durable when it returns; the session, if it was
+/// live.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn session(call: &Call, sid: &Sid) -> Result<Option<Arc<Session>>, AdminError> {
+    let end = with_tokens(call).await?;
+    let mut durable = Durable::already();
+    let ended = call.app.store.end_session_by_sid(call.id(), sid.as_str(), &end).await?.take(&mut durable);
+    durable.wait().await?;
+    if let Some(session) = &ended {
+        call.audit(Event::SessionEnded, Concerns { user: Some(&session.user), ..Concerns::default() });
+    }
+    Ok(ended)
+}
+
+async fn with_tokens(call: &Call) -> Result<SessionEnd, AdminError> {
+    let longest = longest(call).await?;
+    Ok(SessionEnd::WithTokens { now: call.now(), longest })
+}

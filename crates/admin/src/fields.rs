@@ -1,0 +1,164 @@
+//! Reading a JSON object member by member, so that every error names the member.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use symbolon_crypto::secret::SecretString;
+
+use crate::error::AdminError;
+
+/// The longest text of a member, in bytes.
+const MAX_TEXT: usize = 2048;
+
+/// A JSON object that is being read. Members that nobody takes are ignored.
+pub(super) struct Fields(Map<String, Value>);
+
+fn invalid(name: &str, why: impl std::fmt::Display) -> AdminError {
+    AdminError::invalid(format!("{name} {why}"))
+}
+
+/// Whether a text may be stored and shown: of bounded length, and no control characters but line breaks.
+fn is_plain(text: &str) -> bool {
+    text.len() <= MAX_TEXT && !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r'))
+}
+
+impl Fields {
+    /// Begins.
+    pub(super) fn new(object: Map<String, Value>) -> Self {
+        Self(object)
+    }
+
+    /// Whether a member is there, be it `null`.
+    pub(super) fn names(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// A member by its type; absent and `null` are the same.
+    ///
+    /// # Errors
+    /// 400 that names the member.
+    pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, AdminError> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => serde_json::from_value(value)
+                .map(Some)
+                .map_err(|error| invalid(name, format!("is not valid: {error}"))),
+        }
+    }
+
+    /// A member that must be there.
+    ///
+    /// # Errors
+    /// 400 that names the member.
+    pub(super) fn require<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, AdminError> {
+        self.take(name)?.ok_or_else(|| invalid(name, "is required"))
+    }
+
+    /// The first of several names under which a member may come.
+    ///
+    /// # Errors
+    /// 400 that names the member.
+    pub(super) fn require_either<T: DeserializeOwned>(&mut self, names: [&str; 2]) -> Result<T, AdminError> {
+        let [first, second] = names;
+        match self.take(first)? {
+            Some(value) => Ok(value),
+            None => self.take(second)?.ok_or_else(|| invalid(first, "is required")),
+        }
+    }
+
+    /// A text of at most 2,048 bytes without control characters; the empty one counts as absent.
+    ///
+    /// # Errors
+    /// 400 that names the member.
+    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, AdminError> {
+        match self.take::<String>(name)? {
+            Some(text) if text.is_empty() => Ok(None),
+            Some(text) if is_plain(&text) => Ok(Some(text)),
+            Some(_) => Err(invalid(name, "must be at most 2048 bytes without control characters")),
+            None => Ok(None),
+        }
+    }
+
+    /// A secret: its parse error must not repeat it.
+    ///
+    /// # Errors
+    /// 400 that names the member.
+    pub(super) fn secret(&mut self, name: &str) -> Result<Option<SecretString>, AdminError> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(SecretString::new(text))),
+            Some(_) => Err(invalid(name, "must be a text")),
+        }
+    }
+
+    /// A number inside its bounds.
+    ///
+    /// # Errors
+    /// 400 that names the member and the bounds.
+    pub(super) fn bounded(
+        &mut self,
+        name: &str,
+        bounds: std::ops::RangeInclusive<u64>,
+    ) -> Result<Option<u64>, AdminError> {
+        match self.take::<u64>(name)? {
+            Some(number) if bounds.contains(&number) => Ok(Some(number)),
+            Some(_) => Err(invalid(name, format!("must be {} to {}", bounds.start(), bounds.end()))),
+            None => Ok(None),
+        }
+    }
+
+    /// Refuses members that nobody took.
+    ///
+    /// # Errors
+    /// 400 that names the first one.
+    pub(super) fn finish(self) -> Result<(), AdminError> {
+        match self.0.keys().next() {
+            Some(name) => Err(AdminError::invalid(format!("{} is not known here", clipped(name)))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A name out of a request, short enough to be repeated.
+pub(super) fn clipped(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fields(value: Value) -> Fields {
+        let Value::Object(object) = value else { panic!("an object") };
+        Fields::new(object)
+    }
+
+    fn told<T>(result: Result<T, AdminError>) -> String {
+        result.err().map(|error| error.told().1.into_owned()).expect("refused")
+    }
+
+    #[test]
+    fn errors_name_the_member() {
+        let mut read = fields(json!({ "a": 1, "b": "x", "c": "a\u{0}b", "n": 9, "s": 4 }));
+        assert!(told(read.take::<String>("a")).starts_with("a is not valid"));
+        assert_eq!(told(read.require::<String>("zz")), "zz is required");
+        assert!(told(read.text("c")).starts_with("c must"));
+        assert_eq!(told(read.bounded("n", 1..=5)), "n must be 1 to 5");
+        assert_eq!(told(read.secret("s")), "s must be a text");
+        assert_eq!(told(read.finish()), "b is not known here");
+    }
+
+    #[test]
+    fn null_and_empty_are_absent() {
+        let mut read = fields(json!({ "a": null, "b": "" }));
+        assert_eq!(read.take::<String>("a").expect("valid"), None);
+        assert_eq!(read.text("b").expect("valid"), None);
+        assert_eq!(read.require_either::<u8>(["x", "y"]).err().map(|e| e.told().0), Some("invalid_request"));
+    }
+
+    #[test]
+    fn a_secret_is_never_repeated() {
+        let mut read = fields(json!({ "password": ["hunter2"] }));
+        assert!(!told(read.secret("password")).contains("hunter2"));
+    }
+}

@@ -1,0 +1,126 @@
+use std::collections::HashSet;
+use std::path::Path;
+
+use symbolon_crypto::random::SeededRandom;
+use symbolon_protocol::client_metadata;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::time::Timestamp;
+
+use super::*;
+
+/// `UPDATE_GENERATED=1` writes it anew.
+#[test]
+fn the_document_is_committed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
+    let generated = format!("{:#}\n", document());
+    if std::env::var_os("UPDATE_GENERATED").is_some() {
+        std::fs::write(&path, &generated).expect("written");
+    }
+    let committed = std::fs::read_to_string(&path).expect("docs/reference/openapi.json");
+    assert!(committed == generated, "stale: UPDATE_GENERATED=1 cargo test -p symbolon-admin openapi");
+}
+
+#[test]
+fn every_route_is_documented_once() {
+    let document = document();
+    let operations = crate::operations();
+    let mut seen = HashSet::new();
+    for operation in &operations {
+        assert!(
+            seen.insert((operation.method.clone(), operation.path)),
+            "{} {}",
+            operation.method,
+            operation.path
+        );
+        let method = operation.method.as_str().to_ascii_lowercase();
+        let described = &document["paths"][operation.path][&method];
+        assert_eq!(described["summary"], operation.summary);
+        let below = format!("/issuers/{{issuer}}{}", operation.path);
+        assert_eq!(document["paths"][below.as_str()][&method].is_null(), operation.global, "{below}");
+        assert!(axum::routing::MethodFilter::try_from(operation.method.clone()).is_ok());
+    }
+    let described: usize = document["paths"].as_object().expect("paths").values().map(methods).sum();
+    let global = operations.iter().filter(|operation| operation.global).count();
+    assert_eq!(described, 2 * operations.len() - global);
+}
+
+fn methods(path: &Value) -> usize {
+    path.as_object().map_or(0, Map::len)
+}
+
+fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(members) => {
+            found.extend(members.get("$ref").and_then(Value::as_str));
+            members.values().for_each(|member| references(member, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere_and_every_schema_is_used() {
+    let document = document();
+    let mut found = Vec::new();
+    references(&document, &mut found);
+    for reference in &found {
+        let pointer = reference.trim_start_matches('#');
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+    for name in document["components"]["schemas"].as_object().expect("schemas").keys() {
+        assert!(found.iter().any(|reference| reference.ends_with(&format!("/{name}"))), "{name} is not used");
+    }
+}
+
+/// What is shown has no member that the schema does not name.
+fn assert_described(schema: &str, shown: &Value) {
+    let all = schema::all();
+    let properties = all[schema]["properties"].as_object().expect("an object");
+    for name in shown.as_object().expect("an object").keys() {
+        assert!(properties.contains_key(name), "{schema} lacks {name}");
+    }
+}
+
+#[test]
+fn schemas_name_every_member_that_is_shown() {
+    let Value::Object(metadata) = json!({
+        "client_name": "x", "redirect_uris": ["https://rp.example/cb"], "logo_uri": "https://rp.example/logo",
+        "contacts": ["a@rp.example"], "default_max_age": 5,
+        "token_endpoint_auth_signing_alg": "ES256", "id_token_signed_response_alg": "ES256",
+        "access_token_signed_response_alg": "ES256", "allowed_token_exchange_resources": ["https://api.example"],
+        "allowed_subject_token_clients": ["a"], "settings": { "code_lifetime": 5 },
+    }) else {
+        panic!("an object")
+    };
+    let made = client_metadata::create(metadata, Timestamp::from_millis(1), &SeededRandom::new(1));
+    let view = Value::Object(made.expect("valid").view());
+    assert_described("ClientWithSecret", &view);
+    let settings = json!(IssuerSettings::default());
+    assert_described("IssuerSettings", &settings);
+    let lifetimes = settings["lifetimes"].as_object().expect("an object");
+    let all = schema::all();
+    let described =
+        all["IssuerSettings"]["properties"]["lifetimes"]["properties"].as_object().expect("an object");
+    assert!(lifetimes.keys().all(|name| described.contains_key(name)));
+}
+
+#[test]
+fn a_missing_body_is_not_documented_and_a_stream_is() {
+    let document = document();
+    assert!(document["paths"]["/users"]["get"]["requestBody"].is_null());
+    let bulk = &document["paths"]["/users/bulk"]["post"];
+    assert!(bulk["requestBody"]["content"]["application/x-ndjson"].is_object());
+    assert!(bulk["responses"]["200"]["content"]["application/x-ndjson"].is_object());
+}
+
+/// Paths that cannot stand beside each other panic here and not at the start of a server.
+#[test]
+fn every_path_can_be_routed_beside_the_others() {
+    let document = document();
+    let paths = document["paths"].as_object().expect("paths").keys();
+    let routed = paths.fold(axum::Router::<()>::new(), |router, path| {
+        router.route(path, axum::routing::any(|| std::future::ready("")))
+    });
+    drop(routed);
+}

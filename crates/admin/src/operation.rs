@@ -1,0 +1,198 @@
+//! Operations: what is routed and what is documented come from the same list, so that they cannot differ.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use http::Method;
+use serde_json::Value;
+use symbolon_protocol::params::Params;
+
+use crate::call::{Call, Payload};
+use crate::error::{AdminError, Answer};
+use crate::fields::clipped;
+
+type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
+pub(super) type Run = Arc<dyn Fn(Call, Payload) -> Running + Send + Sync>;
+
+/// A query parameter of an operation.
+#[derive(Clone, Copy)]
+pub(super) struct Parameter {
+    pub(super) name: &'static str,
+    /// The type as JSON Schema names it.
+    pub(super) kind: &'static str,
+    pub(super) about: &'static str,
+}
+
+/// `page` and `limit` of every listing.
+pub(super) const PAGE: [Parameter; 2] = [
+    Parameter { name: "page", kind: "integer", about: "Counts from 1." },
+    Parameter { name: "limit", kind: "integer", about: "Entries on a page, 1 to 100; 20 without." },
+];
+
+/// What a body looks like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// One JSON document.
+    Json,
+    /// Lines of JSON, streamed.
+    Ndjson,
+}
+
+/// One method of one path.
+#[derive(Clone)]
+pub(super) struct Operation {
+    pub(super) method: Method,
+    /// The path below `/api/admin`.
+    pub(super) path: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) query: Vec<Parameter>,
+    /// Schema of the body that it takes.
+    pub(super) body: Option<(&'static str, Format)>,
+    pub(super) status: u16,
+    /// Schema of the answer.
+    pub(super) answer: Value,
+    pub(super) answer_format: Format,
+    /// Whether it is about the installation and not about one issuer.
+    pub(super) global: bool,
+    pub(super) run: Run,
+}
+
+impl Operation {
+    fn new(method: Method, path: &'static str, summary: &'static str, run: Run) -> Self {
+        Self {
+            method,
+            path,
+            summary,
+            query: Vec::new(),
+            body: None,
+            status: 200,
+            answer: Value::Null,
+            answer_format: Format::Json,
+            global: false,
+            run,
+        }
+    }
+
+    /// An operation without a body.
+    pub(super) fn plain<F, Fut>(method: Method, path: &'static str, summary: &'static str, run: F) -> Self
+    where
+        F: Fn(Call) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Answer> + Send + 'static,
+    {
+        Self::new(method, path, summary, Arc::new(move |call, _| Box::pin(run(call))))
+    }
+
+    /// A `GET`.
+    pub(super) fn get<F, Fut>(path: &'static str, summary: &'static str, run: F) -> Self
+    where
+        F: Fn(Call) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Answer> + Send + 'static,
+    {
+        Self::plain(Method::GET, path, summary, run)
+    }
+
+    /// A `DELETE`.
+    pub(super) fn delete<F, Fut>(path: &'static str, summary: &'static str, run: F) -> Self
+    where
+        F: Fn(Call) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Answer> + Send + 'static,
+    {
+        Self::plain(Method::DELETE, path, summary, run)
+    }
+
+    /// An operation that takes a JSON document of a schema.
+    pub(super) fn taking<F, Fut>(
+        method: Method,
+        path: &'static str,
+        schema: &'static str,
+        summary: &'static str,
+        run: F,
+    ) -> Self
+    where
+        F: Fn(Call, Payload) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Answer> + Send + 'static,
+    {
+        let run: Run = Arc::new(move |call, payload| Box::pin(run(call, payload)));
+        Self { body: Some((schema, Format::Json)), ..Self::new(method, path, summary, run) }
+    }
+
+    /// A `POST` of NDJSON that answers NDJSON, line for line.
+    pub(super) fn bulk<F, Fut>(
+        path: &'static str,
+        schemas: [&'static str; 2],
+        summary: &'static str,
+        run: F,
+    ) -> Self
+    where
+        F: Fn(Call, Payload) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Answer> + Send + 'static,
+    {
+        let [line, result] = schemas;
+        let operation = Self::taking(Method::POST, path, line, summary, run).answers(200, reference(result));
+        Self { body: Some((line, Format::Ndjson)), answer_format: Format::Ndjson, ..operation }
+    }
+
+    /// Status and schema of its success.
+    pub(super) fn answers(mut self, status: u16, schema: Value) -> Self {
+        self.status = status;
+        self.answer = schema;
+        self
+    }
+
+    /// The answer is lines of JSON.
+    pub(super) fn streamed(mut self) -> Self {
+        self.answer_format = Format::Ndjson;
+        self
+    }
+
+    /// Its query parameters.
+    pub(super) fn query(mut self, parameters: &[Parameter]) -> Self {
+        self.query.extend_from_slice(parameters);
+        self
+    }
+
+    /// Refuses a query parameter that it does not have, where it has any: a filter with a slip in its name would let
+    /// everything through. Elsewhere scripts may say what they like.
+    pub(super) fn check_query(&self, query: &str) -> Result<(), AdminError> {
+        if self.query.is_empty() {
+            return Ok(());
+        }
+        let params = Params::parse(query.as_bytes())?;
+        let known = |name: &str| self.query.iter().any(|parameter| parameter.name == name);
+        let Some((unknown, _)) = params.iter().find(|(name, _)| !known(name)) else { return Ok(()) };
+        let names: Vec<_> = self.query.iter().map(|parameter| parameter.name).collect();
+        let (unknown, known) = (clipped(unknown), names.join(", "));
+        Err(AdminError::invalid(format!(
+            "{unknown} is no query parameter of this operation, which has {known}"
+        )))
+    }
+
+    /// It is about the installation and not about one issuer.
+    pub(super) fn global(mut self) -> Self {
+        self.global = true;
+        self
+    }
+}
+
+/// A reference to a schema of the document.
+pub(super) fn reference(name: &str) -> Value {
+    serde_json::json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// An object whose one member is of a schema: `{"client": Client}`.
+pub(super) fn wrapped(member: &str, name: &str) -> Value {
+    serde_json::json!({ "type": "object", "required": [member], "properties": { member: reference(name) } })
+}
+
+/// A page of a listing: `{"clients": [Client], "pagination": Pagination}`.
+pub(super) fn page_of(member: &str, name: &str) -> Value {
+    serde_json::json!({
+        "type": "object",
+        "required": [member, "pagination"],
+        "properties": {
+            member: { "type": "array", "items": reference(name) },
+            "pagination": reference("Pagination"),
+        },
+    })
+}

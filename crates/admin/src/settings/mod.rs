@@ -1,0 +1,138 @@
+//! Settings of an issuer: whole, and piecewise under the names that load scripts use.
+
+mod named;
+pub(super) mod rule;
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Map, Value, json};
+use symbolon_protocol::event::Event;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_store::StoreError;
+use symbolon_store::port::Changed;
+
+use crate::call::{Call, Concerns, Payload, ok};
+use crate::error::{AdminError, Answer};
+use crate::operation::{Operation, reference};
+use crate::signing_keys;
+use symbolon_app::issuer::longest_life;
+
+pub(super) fn operations() -> Vec<Operation> {
+    let settings = || reference("IssuerSettingsInEffect");
+    let mut operations = vec![
+        Operation::get("/settings", "Shows the issuer's settings", show).answers(200, settings()),
+        Operation::taking(
+            Method::PUT,
+            "/settings",
+            "IssuerSettings",
+            "Replaces the settings; what is left out goes back to its default",
+            replace,
+        )
+        .answers(200, settings()),
+        Operation::taking(
+            Method::PATCH,
+            "/settings",
+            "IssuerSettings",
+            "Changes the settings that are named",
+            patch,
+        )
+        .answers(200, settings()),
+    ];
+    operations.extend(named::operations());
+    operations
+}
+
+fn view(call: &Call, settings: &IssuerSettings) -> Value {
+    let signs_from = call.issuer.keys.load().signs_from(settings.signing_algorithm, call.now());
+    json!({ "settings": rule::document(settings), "signs_from": signs_from })
+}
+
+async fn show(call: Call) -> Answer {
+    Ok(ok(&view(&call, &call.app.store.settings(call.id()).await?)))
+}
+
+async fn replace(call: Call, payload: Payload) -> Answer {
+    let document = payload.object().await?;
+    let settings =
+        change(&call, |_| rule::read(rule::document(&IssuerSettings::default()), document.clone())).await?;
+    Ok(ok(&view(&call, &settings)))
+}
+
+async fn patch(call: Call, payload: Payload) -> Answer {
+    let named = payload.object().await?;
+    let settings = change(&call, |current| rule::read(rule::document(current), named.clone())).await?;
+    Ok(ok(&view(&call, &settings)))
+}
+
+/// Changes the settings by a rule and takes them over before it returns. Where somebody else was faster, once more on
+/// what they left.
+///
+/// # Errors
+/// The rule's; the store's.
+async fn change(
+    call: &Call,
+    rule: impl Fn(&IssuerSettings) -> Result<IssuerSettings, AdminError> + Send + Sync,
+) -> Result<IssuerSettings, AdminError> {
+    for _ in 0..2 {
+        let seen = call.app.store.settings(call.id()).await?;
+        let mut settings = IssuerSettings {
+            outlived: seen.outlived,
+            signing_algorithm_before: seen.signing_algorithm_before,
+            ..rule(&seen)?
+        };
+        rule::check(&settings)?;
+        if settings == seen {
+            return Ok(settings);
+        }
+        if settings.lifetimes != seen.lifetimes {
+            let (store, now) = (&*call.app.store, call.now());
+            let possible =
+                longest_life(store, call.id(), &IssuerSettings { outlived: None, ..seen.clone() }).await?;
+            if possible > longest_life(store, call.id(), &settings).await? {
+                settings.outlive(possible, now);
+            }
+        }
+        if settings.signing_algorithm != seen.signing_algorithm {
+            signing_keys::introduce(call, settings.signing_algorithm).await?;
+            let (keys, now) = (call.issuer.keys.load(), call.now());
+            let known = keys.known(settings.signing_algorithm, now).is_some();
+            settings.signing_algorithm_before = (!known).then(|| keys.algorithm(&seen, now));
+        }
+        match call.app.store.put_settings(call.id(), &seen, settings.clone()).await {
+            Ok(()) => {
+                call.app.follow(&Changed::Settings(call.id().clone())).await?;
+                let detail = json!({ "changed": difference(&seen, &settings) });
+                call.audit(Event::SettingsUpdated, Concerns { detail, ..Concerns::default() });
+                return Ok(settings);
+            }
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(StoreError::Conflict.into())
+}
+
+/// Remembers that something could live for so long until now, before that changes.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn outlive(call: &Call, life: Duration) -> Result<(), AdminError> {
+    for _ in 0..2 {
+        let seen = call.app.store.settings(call.id()).await?;
+        let mut settings = seen.clone();
+        settings.outlive(life, call.now());
+        match call.app.store.put_settings(call.id(), &seen, settings).await {
+            Ok(()) => return Ok(call.app.follow(&Changed::Settings(call.id().clone())).await?),
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(StoreError::Conflict.into())
+}
+
+/// The settings that differ, with their new values: none of them is a secret.
+fn difference(before: &IssuerSettings, after: &IssuerSettings) -> Map<String, Value> {
+    let (before, after) = (rule::document(before), rule::document(after));
+    after.into_iter().filter(|(name, value)| before.get(name) != Some(value)).collect()
+}

@@ -1,0 +1,173 @@
+//! Which settings are sound.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use symbolon_protocol::revocation::KEPT_AT_LEAST;
+use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE};
+
+use super::super::error::AdminError;
+
+const DAY: u64 = 86_400;
+const YEAR: u64 = 365 * DAY;
+
+/// The longest life of an issuer's access tokens, in seconds. Tombstones are kept for as long at least.
+const LONGEST_ACCESS_TOKEN: u64 = 30 * DAY;
+const _: () = assert!(LONGEST_ACCESS_TOKEN <= KEPT_AT_LEAST.as_secs());
+
+/// The longest life of a refresh-token family, in seconds.
+const LONGEST_FAMILY: u64 = 10 * YEAR;
+const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
+
+/// The settings as JSON: those that somebody may set.
+pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
+    let set = IssuerSettings { outlived: None, signing_algorithm_before: None, ..settings.clone() };
+    match serde_json::to_value(set) {
+        Ok(Value::Object(object)) => object,
+        _ => Map::new(),
+    }
+}
+
+/// Reads settings: those of `onto`, but for what is named; `null` is the default.
+///
+/// # Errors
+/// 400 that names the setting.
+pub(crate) fn read(
+    mut onto: Map<String, Value>,
+    named: Map<String, Value>,
+) -> Result<IssuerSettings, AdminError> {
+    let defaults = document(&IssuerSettings::default());
+    if let Some(name) =
+        ["outlived", "signing_algorithm_before"].into_iter().find(|own| named.contains_key(*own))
+    {
+        return Err(AdminError::invalid(format!("{name} is not valid: it follows from changes")));
+    }
+    for (name, value) in named {
+        let value = match (onto.get(&name), value) {
+            (_, Value::Null) => defaults.get(&name).cloned().unwrap_or_default(),
+            (Some(Value::Object(own)), Value::Object(parts)) => {
+                let mut own = own.clone();
+                own.extend(parts);
+                Value::Object(own)
+            }
+            (_, value) => value,
+        };
+        // One at a time on sound settings, so that the error is this setting's.
+        let mut probe = defaults.clone();
+        probe.insert(name.clone(), value.clone());
+        if let Err(error) = serde_json::from_value::<IssuerSettings>(Value::Object(probe)) {
+            let name: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+            return Err(AdminError::invalid(format!("{name} is not valid: {error}")));
+        }
+        onto.insert(name, value);
+    }
+    serde_json::from_value(Value::Object(onto))
+        .map_err(|error| AdminError::invalid(format!("the settings are not valid: {error}")))
+}
+
+/// Checks the bounds.
+///
+/// # Errors
+/// 400 that names the setting.
+pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
+    let spans = [
+        // RFC 6749 4.1.2: a code lives ten minutes at most.
+        ("lifetimes.code", settings.lifetimes.code, 1, 600),
+        ("lifetimes.access_token", settings.lifetimes.access_token, 1, LONGEST_ACCESS_TOKEN),
+        ("lifetimes.id_token", settings.lifetimes.id_token, 1, 30 * DAY),
+        ("lifetimes.refresh_token_idle", settings.lifetimes.refresh_token_idle, 60, LONGEST_FAMILY),
+        ("lifetimes.refresh_token_absolute", settings.lifetimes.refresh_token_absolute, 60, LONGEST_FAMILY),
+        ("lifetimes.session", settings.lifetimes.session, 60, YEAR),
+        ("refresh_retry_window", settings.refresh_retry_window, 0, 60),
+        ("key_rotation_days", days(settings.key_rotation_days), 0, 10 * YEAR),
+        ("audit_days", days(settings.audit_days), DAY, 10 * YEAR),
+    ];
+    for (name, span, least, most) in spans {
+        if !(least..=most).contains(&span.as_secs()) {
+            let unit = if name.ends_with("_days") { DAY } else { 1 };
+            return Err(AdminError::invalid(format!("{name} must be {} to {}", least / unit, most / unit)));
+        }
+    }
+    if !(1..=100).contains(&settings.token_exchange_max_targets) {
+        return Err(AdminError::invalid("token_exchange_max_targets must be 1 to 100"));
+    }
+    // An idle time beyond the whole life would never act: somebody meant something else.
+    if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {
+        return Err(AdminError::invalid(
+            "lifetimes.refresh_token_idle is longer than refresh_token_absolute",
+        ));
+    }
+    let sound = |text: &String| (1..=2048).contains(&text.len()) && !text.chars().any(char::is_control);
+    if !settings.introspection_audience.as_ref().is_none_or(sound) {
+        return Err(AdminError::invalid(
+            "introspection_audience must be 1 to 2048 bytes without control characters",
+        ));
+    }
+    Ok(())
+}
+
+const fn days(count: u32) -> Duration {
+    Duration::from_secs(count as u64 * DAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        let Value::Object(object) = value else { panic!("an object") };
+        object
+    }
+
+    fn patched(value: Value) -> Result<IssuerSettings, AdminError> {
+        let settings = read(document(&IssuerSettings::default()), object(value))?;
+        check(&settings).map(|()| settings)
+    }
+
+    fn told(value: Value) -> String {
+        patched(value).err().map(|error| error.told().1.into_owned()).expect("refused")
+    }
+
+    #[test]
+    fn the_defaults_are_sound() {
+        assert!(check(&IssuerSettings::default()).is_ok());
+    }
+
+    #[test]
+    fn what_is_not_named_stays() {
+        let settings =
+            patched(json!({ "lifetimes": { "code": 30 }, "token_exchange": false })).expect("valid");
+        assert_eq!(settings.lifetimes.code.as_secs(), 30);
+        assert_eq!(settings.lifetimes.access_token, IssuerSettings::default().lifetimes.access_token);
+        assert!(!settings.token_exchange);
+        let back = read(document(&settings), object(json!({ "token_exchange": null }))).expect("valid");
+        assert!(back.token_exchange);
+        assert_eq!(back.lifetimes.code.as_secs(), 30);
+    }
+
+    #[test]
+    fn errors_name_the_setting() {
+        assert!(told(json!({ "require_pkce": "yes" })).starts_with("require_pkce is not valid"));
+        assert!(told(json!({ "no_such": 1 })).starts_with("no_such is not valid"));
+        assert!(told(json!({ "lifetimes": { "no_such": 1 } })).starts_with("lifetimes is not valid"));
+        assert_eq!(told(json!({ "lifetimes": { "code": 0 } })), "lifetimes.code must be 1 to 600");
+        assert_eq!(told(json!({ "audit_days": 0 })), "audit_days must be 1 to 3650");
+        assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
+        assert!(
+            told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_sound_or_refused(number in any::<u64>(), text in ".*") {
+            for value in [json!(number), json!(text), json!({ "code": number }), json!([text])] {
+                for name in ["lifetimes", "audit_days", "introspection_audience", "token_exchange_max_targets"] {
+                    let _ = patched(json!({ name: value }));
+                }
+            }
+        }
+    }
+}

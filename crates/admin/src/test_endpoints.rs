@@ -1,0 +1,140 @@
+//! What load tests need and nobody else should have: sessions without a login, the signing key, families for tokens
+//! that were signed elsewhere. Off unless the configuration says `test_endpoints`.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_crypto::jws::Compact;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{ClientId, UserId};
+use symbolon_protocol::revocation;
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::settings::LONGEST_LIFE;
+use symbolon_protocol::token::refresh_token::{RegisteredToken, family_of_registered};
+use symbolon_protocol::user::User;
+use symbolon_store::Durable;
+use symbolon_store::port::Created;
+
+use crate::call::{Call, Concerns, Payload, created, ok};
+use crate::error::{AdminError, Answer};
+use crate::granted::{self, Lives};
+use crate::operation::{Operation, reference};
+use crate::signing_keys;
+use symbolon_app::http::set_cookie;
+
+/// Seconds that a session lives where nobody says.
+const DEFAULT_SESSION: u64 = 3600;
+/// The longest session, in seconds.
+pub(super) const MAX_TTL: u64 = LONGEST_LIFE.as_secs();
+/// The longest token and family, in seconds: tombstones and retired keys are kept as long.
+pub(super) const MAX_TOKEN_TTL: u64 = revocation::KEPT_AT_LEAST.as_secs();
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::taking(
+            Method::POST,
+            "/test/sessions",
+            "NewTestSession",
+            "Opens a session without a login",
+            session,
+        )
+        .answers(201, reference("TestSession")),
+        Operation::get("/test/signing-key", "Hands out the RS256 key with its private half", signing_key)
+            .answers(200, reference("TestSigningKey")),
+        Operation::taking(
+            Method::POST,
+            "/test/tokens",
+            "RegisteredToken",
+            "Registers a refresh token that was signed elsewhere with the issuer's key",
+            token,
+        )
+        .answers(201, reference("RegisteredTokenResult")),
+    ]
+}
+
+/// 403 unless they are switched on.
+fn allowed(call: &Call) -> Result<(), AdminError> {
+    if call.app.config.load().security.test_endpoints {
+        return Ok(());
+    }
+    Err(AdminError::access_denied("the test endpoints are off"))
+}
+
+async fn session(call: Call, payload: Payload) -> Answer {
+    allowed(&call)?;
+    let mut fields = payload.fields().await?;
+    let named: String = fields.require_either(["user_id", "userId"])?;
+    if named.is_empty() {
+        return Err(AdminError::invalid("user_id is empty"));
+    }
+    let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?.unwrap_or(DEFAULT_SESSION);
+    let user = active_user(&call, &named).await?;
+    let (id, session) = granted::session(&call, user.id.clone(), Duration::from_secs(ttl));
+    let expires_at = session.expires_at;
+    call.app.store.open_session(call.id(), &id, session).await?.durable.wait().await?;
+    call.audit(Event::SessionCreated, Concerns { user: Some(&user.id), ..Concerns::default() });
+    let cookie = set_cookie(&call.issuer, &call.issuer.cookie, id.expose(), Duration::from_secs(ttl));
+    let cookie = cookie.as_ref().and_then(|cookie| cookie.to_str().ok());
+    Ok(created(&json!({
+        "session_id": id.expose(),
+        "user_id": user.id,
+        "expires_at": expires_at,
+        "cookie_value": cookie,
+    })))
+}
+
+/// The active user of an id, or of an e-mail address: load scripts have lists of either.
+async fn active_user(call: &Call, named: &str) -> Result<std::sync::Arc<User>, AdminError> {
+    let mut found = match UserId::parse(named) {
+        Ok(id) => call.app.store.user(call.id(), &id).await?,
+        Err(_) => None,
+    };
+    if found.is_none() && named.contains('@') {
+        found = call.app.store.user_by_login(call.id(), named).await?.map(|(user, _)| user);
+    }
+    found
+        .filter(|user| user.may_sign_in())
+        .ok_or_else(|| AdminError::not_found("there is no such active user"))
+}
+
+async fn signing_key(call: Call) -> Answer {
+    allowed(&call)?;
+    signing_keys::ensure(&call, std::iter::once(Algorithm::Rs256)).await?;
+    let ring = call.issuer.keys.load_full();
+    let active = ring
+        .signing(Algorithm::Rs256, call.now())
+        .ok_or_else(|| AdminError::internal("no RS256 key is active"))?;
+    let pem = active.key.to_pkcs8_pem().map_err(AdminError::internal)?;
+    let public: Value = json!(active.key.public().jwk());
+    Ok(ok(&json!({ "kid": active.key.kid(), "privatePEM": pem.expose(), "publicJWK": public })))
+}
+
+async fn token(call: Call, payload: Payload) -> Answer {
+    allowed(&call)?;
+    let mut fields = payload.fields().await?;
+    let token = fields.secret("token")?.ok_or_else(|| AdminError::invalid("token is required"))?;
+    let (user, client): (UserId, ClientId) = (fields.require("userId")?, fields.require("clientId")?);
+    let scope: Scope = fields.require("scope")?;
+    let ttl =
+        fields.bounded("ttl", 1..=MAX_TOKEN_TTL)?.ok_or_else(|| AdminError::invalid("ttl is required"))?;
+    // Only its name counts here; the signature is checked whenever it is presented.
+    let not_ours = || AdminError::invalid("token is not a JWT with a jti");
+    let payload = Compact::parse(token.expose()).and_then(|jwt| jwt.payload()).map_err(|_| not_ours())?;
+    let registered = RegisteredToken::parse(&payload).ok_or_else(not_ours)?;
+    let lives = Duration::from_secs(ttl);
+    let lives = Lives { idle: lives, absolute: lives };
+    let family = granted::family(&call, client, user, scope, lives);
+    let concerns = (family.user.clone(), family.client.clone());
+    let id = family_of_registered(call.id(), &registered.jti);
+    let mut durable = Durable::already();
+    let begun = call.app.store.begin_family(call.id(), &id, family.into()).await?.take(&mut durable);
+    durable.wait().await?;
+    if begun == Created::Exists {
+        return Err(AdminError::conflict("a token of this jti is registered already"));
+    }
+    let (user, client) = (Some(&concerns.0), Some(&concerns.1));
+    call.audit(Event::FamilyBegun, Concerns { user, client, detail: Value::Null });
+    Ok(created(&json!({ "success": true, "version": 1, "jti": registered.jti, "expiresIn": ttl })))
+}

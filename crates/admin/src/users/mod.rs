@@ -1,0 +1,243 @@
+//! Users, their passwords and sessions.
+
+mod record;
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::Method;
+use serde_json::{Map, Value, json};
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::json::merge_patch;
+use symbolon_protocol::user::{PasswordHash, User};
+use symbolon_store::StoreError;
+use symbolon_store::port::{Created, UserFilter};
+
+use crate::call::{Call, Concerns, Payload, created, done, ok};
+use crate::error::{AdminError, Answer};
+use crate::fields::Fields;
+use crate::operation::{Operation, PAGE, Parameter, page_of, wrapped};
+use crate::{ending, grants, paging, sessions};
+use symbolon_app::http::Failure;
+
+pub(super) use record::{Described, GivenPassword, id, password, view};
+
+/// The filter of listing and export.
+pub(super) const VERIFIED: Parameter =
+    Parameter { name: "verified", kind: "boolean", about: "Whether the address is verified." };
+
+pub(super) fn operations() -> Vec<Operation> {
+    const ONE: &str = "/users/{user_id}";
+    const SESSIONS: &str = "/users/{user_id}/sessions";
+    let filters = [
+        Parameter { name: "search", kind: "string", about: "Part of an e-mail address, name or id." },
+        Parameter { name: "email", kind: "string", about: "Exactly this e-mail address, whatever its case." },
+        VERIFIED,
+    ];
+    let user = || wrapped("user", "User");
+    let ended = json!({ "type": "object", "properties": { "ended": { "type": "integer" } } });
+    vec![
+        Operation::get("/users", "Lists users, newest first", list)
+            .query(&PAGE)
+            .query(&filters)
+            .answers(200, page_of("users", "User")),
+        Operation::taking(Method::POST, "/users", "NewUser", "Creates a user", create).answers(201, user()),
+        Operation::get(ONE, "Shows a user", show).answers(200, user()),
+        Operation::taking(Method::PUT, ONE, "UserRecord", "Replaces a user's record", replace)
+            .answers(200, user()),
+        Operation::taking(Method::PATCH, ONE, "UserRecord", "Changes the members that are named", patch)
+            .answers(200, user()),
+        Operation::delete(ONE, "Deletes a user and ends sessions and tokens", remove)
+            .answers(204, Value::Null),
+        Operation::taking(
+            Method::POST,
+            "/users/{user_id}/password",
+            "NewPassword",
+            "Sets the password, or removes it where it is null",
+            set_password,
+        )
+        .answers(200, wrapped("left_alive", "LeftAlive")),
+        Operation::get(SESSIONS, "Lists a user's live sessions", list_sessions)
+            .query(&PAGE)
+            .answers(200, page_of("sessions", "Session")),
+        Operation::delete(
+            SESSIONS,
+            "Ends every session of a user, and the tokens bound to them",
+            end_sessions,
+        )
+        .answers(200, ended),
+    ]
+}
+
+fn unknown() -> AdminError {
+    AdminError::not_found("there is no such user")
+}
+
+fn taken() -> AdminError {
+    AdminError::conflict("there is a user of this id or e-mail address")
+}
+
+fn about(id: &UserId) -> Concerns<'_> {
+    Concerns { user: Some(id), ..Concerns::default() }
+}
+
+async fn list(call: Call) -> Answer {
+    let page = paging::requested(&call)?;
+    let filter = UserFilter { email: call.query("email")?, verified: call.query("verified")? };
+    let found = call.app.store.list_users(call.id(), &filter, &page).await?;
+    let users: Vec<_> = found.items.iter().map(|user| view(user)).collect();
+    Ok(ok(&json!({ "users": users, "pagination": paging::pagination(&page, found.total) })))
+}
+
+/// The user of the path.
+pub(super) async fn load(call: &Call) -> Result<Arc<User>, AdminError> {
+    let id: UserId = call.path("user_id")?;
+    call.app.store.user(call.id(), &id).await?.ok_or_else(unknown)
+}
+
+async fn show(call: Call) -> Answer {
+    let user = load(&call).await?;
+    Ok(ok(&json!({ "user": view(&user) })))
+}
+
+/// The hash to store of what was given.
+///
+/// # Errors
+/// 503 where too many passwords wait already; 400 for a hash that costs too much to verify.
+pub(super) async fn hashed(call: &Call, given: GivenPassword) -> Result<Option<PasswordHash>, AdminError> {
+    match given {
+        GivenPassword::Plain(password) => {
+            Ok(Some(call.app.passwords.hash(password).await.map_err(Failure::from)?))
+        }
+        GivenPassword::Hash(hash) => {
+            call.app.passwords.check_import(&hash).map_err(|error| AdminError::invalid(error.to_string()))?;
+            Ok(Some(PasswordHash::new(hash.to_phc())))
+        }
+        GivenPassword::Absent => Ok(None),
+    }
+}
+
+async fn create(call: Call, payload: Payload) -> Answer {
+    let mut fields = payload.fields().await?;
+    let described = Described::read(&mut fields)?;
+    let (id, given) = (id(&mut fields, &*call.app.random)?, password(&mut fields)?);
+    let password = hashed(&call, given).await?;
+    let user = described.into_user(id, call.now());
+    if call.app.store.create_user(call.id(), user.clone(), password).await? == Created::Exists {
+        return Err(taken());
+    }
+    call.audit(Event::UserCreated, about(&user.id));
+    Ok(created(&json!({ "user": view(&user) })))
+}
+
+async fn replace(call: Call, payload: Payload) -> Answer {
+    let document = payload.object().await?;
+    refuse_password(&document)?;
+    change(&call, |_| document.clone()).await
+}
+
+async fn patch(call: Call, payload: Payload) -> Answer {
+    let named = payload.object().await?;
+    refuse_password(&named)?;
+    change(&call, |user| {
+        let mut document = view(user);
+        merge_patch(&mut document, named.clone());
+        document
+    })
+    .await
+}
+
+/// Whoever sends one with a change would believe that it holds from now on.
+fn refuse_password(document: &Map<String, Value>) -> Result<(), AdminError> {
+    match ["password", "password_hash"].iter().find(|name| document.contains_key(**name)) {
+        Some(name) => Err(AdminError::invalid(format!("{name} is set by POST /users/{{user_id}}/password"))),
+        None => Ok(()),
+    }
+}
+
+/// Changes a user to a document; where somebody else was faster, once more on what they left.
+async fn change(call: &Call, document: impl Fn(&User) -> Map<String, Value> + Send + Sync) -> Answer {
+    match changed(call, &document).await? {
+        Some(response) => Ok(response),
+        None => changed(call, &document).await?.ok_or_else(|| StoreError::Conflict.into()),
+    }
+}
+
+/// One attempt; none where it lost a race.
+async fn changed(
+    call: &Call,
+    document: &(impl Fn(&User) -> Map<String, Value> + Send + Sync),
+) -> Result<Option<Response>, AdminError> {
+    let before = load(call).await?;
+    let mut fields = Fields::new(document(&before));
+    let described = Described::read(&mut fields)?;
+    if fields.take::<UserId>("id")?.is_some_and(|id| id != before.id) {
+        return Err(AdminError::invalid("id cannot be changed"));
+    }
+    let user = described.onto(&before, call.now());
+    match call.app.store.update_user(call.id(), user.clone(), before.updated_at).await {
+        Ok(true) => {}
+        Ok(false) => return Err(unknown()),
+        // The store says the same where the new address is another user's: only a lost race is worth a second try.
+        Err(StoreError::Conflict) => {
+            let current = load(call).await?;
+            return if current.updated_at == before.updated_at { Err(taken()) } else { Ok(None) };
+        }
+        Err(error) => return Err(error.into()),
+    }
+    // Also where it was inactive before: an earlier attempt may have stopped in between.
+    if !user.may_sign_in() {
+        ending::user(call, &user.id).await?;
+    }
+    call.audit(Event::UserUpdated, Concerns { detail: json!({ "active": user.active }), ..about(&user.id) });
+    Ok(Some(ok(&json!({ "user": view(&user) }))))
+}
+
+async fn remove(call: Call) -> Answer {
+    let user = load(&call).await?;
+    // Before the record goes: whatever happens after this, tokens and sessions are ended.
+    ending::user(&call, &user.id).await?;
+    if !call.app.store.delete_user(call.id(), &user.id).await? {
+        return Err(unknown());
+    }
+    // What began while the record still stood.
+    ending::user(&call, &user.id).await?;
+    call.audit(Event::UserDeleted, about(&user.id));
+    Ok(done())
+}
+
+async fn set_password(call: Call, payload: Payload) -> Answer {
+    let user = load(&call).await?;
+    let mut fields = payload.fields().await?;
+    let named = fields.names("password") || fields.names("password_hash");
+    let given = password(&mut fields)?;
+    let sign_out = fields.take("sign_out")?.unwrap_or(false) | fields.take("end_sessions")?.unwrap_or(false);
+    fields.finish()?;
+    // A misspelt member must not remove a password.
+    if !named {
+        return Err(AdminError::invalid("password or password_hash is required; null removes the password"));
+    }
+    let password = hashed(&call, given).await?;
+    let removed = password.is_none();
+    if !call.app.store.set_password(call.id(), &user.id, password).await? {
+        return Err(unknown());
+    }
+    if sign_out {
+        ending::signed_in(&call, &user.id).await?;
+    }
+    let what = if removed { "removed" } else { "set" };
+    call.audit(Event::UserUpdated, Concerns { detail: json!({ "password": what }), ..about(&user.id) });
+    Ok(ok(&json!({ "left_alive": grants::left_alive(&call, &user.id).await? })))
+}
+
+async fn list_sessions(call: Call) -> Answer {
+    let user = load(&call).await?;
+    sessions::of_user(&call, &user.id).await
+}
+
+async fn end_sessions(call: Call) -> Answer {
+    let user = load(&call).await?;
+    let ended = ending::sessions_of_user(&call, &user.id).await?;
+    Ok(ok(&json!({ "ended": ended })))
+}

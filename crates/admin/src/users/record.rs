@@ -1,0 +1,246 @@
+//! A user's record as JSON: read member by member, shown whole.
+
+use serde_json::{Map, Value};
+use symbolon_crypto::password::{self, PasswordError};
+use symbolon_crypto::random::{self, Random};
+use symbolon_crypto::secret::SecretString;
+use symbolon_protocol::id::{UserId, is_dot_segment};
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::{Address, Profile, User};
+
+use super::super::error::AdminError;
+use super::super::fields::Fields;
+
+/// The longest e-mail address, in bytes (RFC 5321 4.5.3.1.3: 256 with its angle brackets).
+const MAX_EMAIL: usize = 254;
+/// The shortest and longest password, in characters and bytes (NIST SP 800-63B 5.1.1.2).
+const MIN_PASSWORD: usize = 8;
+const MAX_PASSWORD: usize = 1024;
+
+/// What a request says of a user.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Described {
+    pub(crate) email: Option<String>,
+    pub(crate) email_verified: bool,
+    pub(crate) profile: Profile,
+    pub(crate) active: bool,
+}
+
+/// The password that comes with a new user.
+pub(crate) enum GivenPassword {
+    /// To be hashed.
+    Plain(SecretString),
+    /// Ready-made.
+    Hash(Box<password::PasswordHash>),
+    /// None.
+    Absent,
+}
+
+impl Described {
+    /// Reads the members of a user.
+    ///
+    /// # Errors
+    /// 400 that names the member.
+    pub(crate) fn read(fields: &mut Fields) -> Result<Self, AdminError> {
+        let described = Self {
+            email: email(fields)?,
+            email_verified: fields.take("email_verified")?.unwrap_or_default(),
+            profile: profile(fields)?,
+            active: fields.take("active")?.unwrap_or(true),
+        };
+        if described.email.is_none() && described.profile.preferred_username.is_none() {
+            return Err(AdminError::invalid("email is required, or preferred_username"));
+        }
+        Ok(described)
+    }
+
+    /// A new user of these members.
+    pub(crate) fn into_user(self, id: UserId, now: Timestamp) -> User {
+        let Self { email, email_verified, profile, active } = self;
+        let profile = profile.into();
+        User { id, email, email_verified, profile, active, created_at: now, updated_at: now }
+    }
+
+    /// A user with these members instead of those it had.
+    pub(crate) fn onto(self, user: &User, now: Timestamp) -> User {
+        // Later even where the clock stands still: `updated_at` is how the store notices a lost race.
+        let next = Timestamp::from_millis(user.updated_at.millis().saturating_add(1));
+        User { created_at: user.created_at, ..self.into_user(user.id.clone(), now.max(next)) }
+    }
+}
+
+/// The id that a request gives, or a new one.
+///
+/// # Errors
+/// 400 where the given one breaks the grammar, or could be taken for a client: `client:` begins the `sub` of a token
+/// that a client got for itself (RFC 9068 5).
+pub(crate) fn id(fields: &mut Fields, random: &dyn Random) -> Result<UserId, AdminError> {
+    let given: Option<UserId> = fields.take("id")?;
+    if given.as_ref().is_some_and(|id| id.as_str().starts_with("client:")) {
+        return Err(AdminError::invalid("id must not begin with client:"));
+    }
+    if given.as_ref().is_some_and(|id| is_dot_segment(id.as_str())) {
+        return Err(AdminError::invalid("id must not be . or .."));
+    }
+    // A letter first, so that no id looks like a command-line option.
+    Ok(given.unwrap_or_else(|| UserId::trusted(format!("u{}", random::token_128(random)))))
+}
+
+/// `password` or `password_hash` (PHC, argon2).
+///
+/// # Errors
+/// 400 that names the member and never repeats it.
+pub(crate) fn password(fields: &mut Fields) -> Result<GivenPassword, AdminError> {
+    let (plain, hash) = (fields.secret("password")?, fields.secret("password_hash")?);
+    match (plain, hash) {
+        (Some(_), Some(_)) => Err(AdminError::invalid("password and password_hash cannot both be given")),
+        (Some(plain), None) => {
+            let text = plain.expose();
+            if text.chars().count() < MIN_PASSWORD || text.len() > MAX_PASSWORD {
+                return Err(AdminError::invalid("password must be 8 characters to 1024 bytes"));
+            }
+            Ok(GivenPassword::Plain(plain))
+        }
+        (None, Some(hash)) => match password::PasswordHash::parse(hash.expose()) {
+            Ok(parsed) => Ok(GivenPassword::Hash(Box::new(parsed))),
+            Err(error @ PasswordError::Costs) => Err(AdminError::invalid(format!("password_hash: {error}"))),
+            Err(_) => Err(AdminError::invalid("password_hash is not an argon2 hash in PHC form")),
+        },
+        (None, None) => Ok(GivenPassword::Absent),
+    }
+}
+
+fn email(fields: &mut Fields) -> Result<Option<String>, AdminError> {
+    let Some(email) = fields.text("email")? else { return Ok(None) };
+    if is_email(&email) {
+        Ok(Some(email))
+    } else {
+        Err(AdminError::invalid("email is not an e-mail address"))
+    }
+}
+
+/// Only what every address has; whether it exists, mail alone can tell.
+fn is_email(text: &str) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else { return false };
+    let sound = |part: &str| !part.is_empty() && !part.chars().any(|c| c.is_whitespace() || c.is_control());
+    text.len() <= MAX_EMAIL
+        && sound(local)
+        && sound(domain)
+        && !domain.starts_with('.')
+        && !domain.ends_with('.')
+}
+
+fn profile(fields: &mut Fields) -> Result<Profile, AdminError> {
+    Ok(Profile {
+        name: fields.text("name")?,
+        given_name: fields.text("given_name")?,
+        family_name: fields.text("family_name")?,
+        middle_name: fields.text("middle_name")?,
+        nickname: fields.text("nickname")?,
+        preferred_username: fields.text("preferred_username")?,
+        profile: fields.text("profile")?,
+        picture: fields.text("picture")?,
+        website: fields.text("website")?,
+        gender: fields.text("gender")?,
+        birthdate: fields.text("birthdate")?,
+        zoneinfo: fields.text("zoneinfo")?,
+        locale: fields.text("locale")?,
+        phone_number: fields.text("phone_number")?,
+        phone_number_verified: fields.take("phone_number_verified")?,
+        address: address(fields)?.map(Box::new),
+    })
+}
+
+fn address(fields: &mut Fields) -> Result<Option<Address>, AdminError> {
+    let Some(object) = fields.take::<Map<String, Value>>("address")? else { return Ok(None) };
+    let mut parts = Fields::new(object);
+    Ok(Some(Address {
+        formatted: parts.text("formatted")?,
+        street_address: parts.text("street_address")?,
+        locality: parts.text("locality")?,
+        region: parts.text("region")?,
+        postal_code: parts.text("postal_code")?,
+        country: parts.text("country")?,
+    }))
+}
+
+/// The user as JSON. Absent members are left out: whoever reads `email` gets a text.
+pub(crate) fn view(user: &User) -> Map<String, Value> {
+    match serde_json::to_value(user) {
+        Ok(Value::Object(object)) => object.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn read(value: Value) -> Result<Described, AdminError> {
+        let Value::Object(object) = value else { panic!("an object") };
+        Described::read(&mut Fields::new(object))
+    }
+
+    fn told<T>(result: Result<T, AdminError>) -> String {
+        result.err().map(|error| error.told().1.into_owned()).expect("refused")
+    }
+
+    #[test]
+    fn what_is_shown_reads_back_as_the_same() {
+        let described = read(json!({
+            "email": "Ann@rp.example", "email_verified": true, "name": "Ann", "user_type": "end_user",
+            "phone_number_verified": false, "address": { "country": "AT" },
+        }));
+        let user = described.expect("valid").into_user(UserId::trusted("u1"), Timestamp::from_millis(5));
+        let shown = view(&user);
+        assert_eq!(shown["created_at"], 5);
+        assert_eq!(shown["email"], "Ann@rp.example");
+        assert!(!shown.contains_key("nickname"));
+        let again = read(Value::Object(shown)).expect("valid");
+        assert_eq!(again.into_user(UserId::trusted("u1"), Timestamp::from_millis(5)), user);
+    }
+
+    #[test]
+    fn a_user_needs_something_to_sign_in_with() {
+        assert!(told(read(json!({ "name": "Ann" }))).starts_with("email is required"));
+        assert!(read(json!({ "preferred_username": "ann" })).is_ok());
+        for bad in ["ann", "@x.example", "ann@", "a nn@x.example", "ann@.example", "ann@x."] {
+            assert_eq!(told(read(json!({ "email": bad }))), "email is not an e-mail address", "{bad}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_checked_and_not_repeated() {
+        let read = |value: Value| match value {
+            Value::Object(object) => password(&mut Fields::new(object)),
+            _ => panic!("an object"),
+        };
+        assert_eq!(told(read(json!({ "password": "short" }))), "password must be 8 characters to 1024 bytes");
+        assert!(matches!(read(json!({ "password": "long enough" })), Ok(GivenPassword::Plain(_))));
+        assert!(told(read(json!({ "password_hash": "$2b$12$abc" }))).starts_with("password_hash is not"));
+        assert!(matches!(read(json!({})), Ok(GivenPassword::Absent)));
+        assert!(read(json!({ "password": "long enough", "password_hash": "x" })).is_err());
+    }
+
+    #[test]
+    fn a_change_is_always_later() {
+        let described = || read(json!({ "email": "a@x.example" })).expect("valid");
+        let user = described().into_user(UserId::trusted("u1"), Timestamp::from_millis(9));
+        assert_eq!(described().onto(&user, Timestamp::from_millis(3)).updated_at, Timestamp::from_millis(10));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_read_or_refused(text in ".*", number in any::<i64>()) {
+            for value in [json!(text), json!(number), json!([text]), json!({ "formatted": number })] {
+                for member in ["email", "email_verified", "name", "address", "active", "phone_number_verified"] {
+                    let mut object = Map::new();
+                    object.insert(member.to_owned(), value.clone());
+                    let _ = Described::read(&mut Fields::new(object));
+                }
+            }
+        }
+    }
+}

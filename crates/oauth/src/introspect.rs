@@ -1,0 +1,96 @@
+//! Token introspection (RFC 7662 2).
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::StatusCode;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::error::{ErrorCode, OAuthError};
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::introspection::{self, INACTIVE, Inquiry, Strict};
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::user::User;
+use symbolon_store::Durable;
+
+use crate::client::authenticate;
+use crate::token::family_of;
+use symbolon_app::access_token_cache::VerifiedAccessToken;
+use symbolon_app::http::{Call, Context, Failure, json, no_store};
+
+/// `POST /introspect`.
+///
+/// # Errors
+/// [`Failure`]: `invalid_client`, `unauthorized_client` for public clients, `invalid_request` without a token.
+pub(super) async fn introspect(call: &mut Call) -> Result<Response, Failure> {
+    let Call { endpoint, context, received, durable, client: asking } = call;
+    let form = endpoint.params(received)?;
+    let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
+    *asking = Some(Arc::clone(&client));
+    // RFC 7662 2.1: the endpoint MUST require authorization, so that nobody scans for tokens.
+    if client.is_public() {
+        return Err(OAuthError::new(
+            ErrorCode::UnauthorizedClient,
+            "public clients may not introspect tokens",
+        )
+        .into());
+    }
+    let (token, now) = (form.require("token")?, context.app.now());
+    let body = match context.app.access_tokens.verify(&context.issuer, token) {
+        Some(verified) => access_token(context, &client, &verified, now, durable).await?,
+        None => refresh_token(context, &client, token, now, durable).await?,
+    };
+    Ok(no_store(json(StatusCode::OK, body)))
+}
+
+async fn user_of(context: &Context, user: Option<UserId>) -> Result<Option<Arc<User>>, Failure> {
+    match user {
+        Some(user) => Ok(context.app.store.user(&context.issuer.id, &user).await?),
+        None => Ok(None),
+    }
+}
+
+async fn access_token(
+    context: &Context,
+    client: &Client,
+    verified: &VerifiedAccessToken,
+    now: Timestamp,
+    durable: &mut Durable,
+) -> Result<Vec<u8>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let claims = &verified.claims;
+    if app.revoked(issuer, verified, durable).await? {
+        return Ok(INACTIVE.to_json());
+    }
+    let settings = issuer.settings.load();
+    let strict = if settings.introspection_strict {
+        let audience = settings.introspection_audience.as_deref().unwrap_or(&issuer.url);
+        let client_exists = app.store.client(&issuer.id, &claims.client_id).await?.is_some();
+        Some(Strict { audience, client_exists })
+    } else {
+        None
+    };
+    let user = user_of(context, claims.user()).await?;
+    let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict };
+    Ok(introspection::of_access_token(&inquiry, claims, user.as_deref()).to_json())
+}
+
+async fn refresh_token(
+    context: &Context,
+    client: &Client,
+    token: &str,
+    now: Timestamp,
+    durable: &mut Durable,
+) -> Result<Vec<u8>, Failure> {
+    let Context { app, issuer, .. } = context;
+    let Some((id, version)) = family_of(context, token) else { return Ok(INACTIVE.to_json()) };
+    let Some(family) = app.store.family(&issuer.id, &id).await?.take(durable) else {
+        return Ok(INACTIVE.to_json());
+    };
+    let lineage = symbolon_protocol::token::refresh_token::lineage(&family);
+    if app.store.revoked(&issuer.id, &lineage).await?.take(durable) {
+        return Ok(INACTIVE.to_json());
+    }
+    let user = user_of(context, Some(family.user.clone())).await?;
+    let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict: None };
+    Ok(introspection::of_refresh_token(&inquiry, &family, version, user.as_deref()).to_json())
+}

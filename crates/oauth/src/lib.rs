@@ -1,0 +1,31 @@
+//! The machine's endpoints, each in a file that bears its RFC's word for it; [`ENDPOINTS`] are their rows in the table of
+//! endpoints.
+
+mod client;
+mod discovery;
+mod endpoints;
+mod introspect;
+mod revoke;
+mod token;
+mod userinfo;
+
+pub use endpoints::ENDPOINTS;
+
+#[cfg(test)]
+mod tests {
+    use symbolon_app::http::Call;
+
+    use super::{introspect, token, userinfo};
+
+    fn size<'a, F>(_handler: impl Fn(&'a mut Call) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// Each is allocated for one request: what is larger than a kilobyte leaves the allocator's fast path.
+    #[test]
+    fn the_futures_of_the_loaded_endpoints_are_small() {
+        let sizes =
+            [size(token::token), size(userinfo::userinfo), size(introspect::introspect), size_of::<Call>()];
+        assert!(sizes.iter().all(|size| *size <= 1_024), "{sizes:?}");
+    }
+}

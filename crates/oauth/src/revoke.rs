@@ -1,0 +1,67 @@
+//! Token revocation (RFC 7009 2).
+
+use std::sync::Arc;
+
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use symbolon_protocol::client::Client;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::revocation;
+use symbolon_store::Durable;
+
+use crate::client::authenticate;
+use crate::token::family_of;
+use symbolon_app::audit::Actor;
+use symbolon_app::http::{Call, Context, Failure, no_store};
+
+/// `POST /revoke`.
+///
+/// # Errors
+/// [`Failure`]: `invalid_client`, `invalid_request` without a token, the refusal of another client's token.
+pub(super) async fn revoke(call: &mut Call) -> Result<Response, Failure> {
+    let Call { endpoint, context, received, durable, client: asking } = call;
+    let form = endpoint.params(received)?;
+    let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
+    *asking = Some(Arc::clone(&client));
+    // RFC 7009 2.1: the hint only says where to look first; a token of ours shows by its form what it is.
+    let token = form.require("token")?;
+    if !refresh_token(context, &client, token, durable).await? {
+        access_token(context, &client, token, durable).await?;
+    }
+    // RFC 7009 2.2: an unknown token is as good as a revoked one.
+    Ok(no_store(StatusCode::OK.into_response()))
+}
+
+async fn access_token(
+    context: &Context,
+    client: &Client,
+    token: &str,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
+    let Context { app, issuer, .. } = context;
+    let Some(verified) = app.access_tokens.verify(issuer, token) else { return Ok(()) };
+    let claims = &verified.claims;
+    let tombstone = revocation::of_access_token(&issuer.id, claims, &client.client_id, app.now())?;
+    if let Some(tombstone) = tombstone {
+        app.store.revoke(&issuer.id, &[tombstone]).await?.take(durable);
+        context.audit_by(Actor::Client, Event::TokenRevoked, claims.user().as_ref(), Some(&client.client_id));
+    }
+    Ok(())
+}
+
+/// Ends the family of a refresh token and its grant (RFC 7009 2.1); false where there is none. A registered refresh token
+/// and an access token may both be a JWT of the type `JWT`: only the family tells them apart.
+async fn refresh_token(
+    context: &Context,
+    client: &Client,
+    token: &str,
+    durable: &mut Durable,
+) -> Result<bool, Failure> {
+    let Context { app, issuer, .. } = context;
+    let Some((id, _)) = family_of(context, token) else { return Ok(false) };
+    let Some(family) = app.store.family(&issuer.id, &id).await?.take(durable) else { return Ok(false) };
+    let tombstone = revocation::of_refresh_token(&family, client, &issuer.settings.load(), app.now())?;
+    app.store.end_family(&issuer.id, &id, &tombstone).await?.take(durable);
+    context.audit_by(Actor::Client, Event::FamilyEnded, Some(&family.user), Some(&client.client_id));
+    Ok(true)
+}

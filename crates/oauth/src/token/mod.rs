@@ -1,0 +1,117 @@
+//! The token endpoint (RFC 6749 3.2): finds out who asks, hands over to the grant, signs for winners, answers.
+
+mod authorization_code;
+mod client_credentials;
+mod refresh_token;
+mod signing;
+mod token_exchange;
+
+pub(crate) use refresh_token::family_of;
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use symbolon_protocol::client::{Client, GrantType};
+use symbolon_protocol::error::{ErrorCode, OAuthError};
+use symbolon_protocol::params::Params;
+use symbolon_protocol::settings::IssuerSettings;
+use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::token;
+use symbolon_store::Durable;
+
+use signing::{GrantResult, Signing};
+
+use crate::client::authenticate;
+use symbolon_app::http::{Call, Context, Endpoint, Failure, Received};
+use symbolon_app::let_others_run::let_others_run;
+use symbolon_telemetry::{self as telemetry, RequestFacts};
+
+/// `POST /token`.
+///
+/// # Errors
+/// [`Failure`]: those of RFC 6749 5.2 and of the grant.
+pub(super) async fn token(call: &mut Call) -> Result<Response, Failure> {
+    let Call { endpoint, context, received, durable, client } = call;
+    let (mut granted, signing) =
+        grant(&TokenRequest { endpoint, context, received }, client, durable).await?;
+    if !durable.is_already() {
+        // Whoever else is at hand commits first: then all of it goes to disk together, and while it does, all of it is
+        // signed (measured in docs/topics/speed.md).
+        let_others_run().await;
+    }
+    signing.answer(&mut granted).await
+}
+
+/// A token request of somebody who is not known yet.
+struct TokenRequest<'a> {
+    endpoint: &'static Endpoint,
+    context: &'a Context,
+    received: &'a Received,
+}
+
+/// What an authenticated client is granted, and what signs it. It holds no settings any more: a thread has room for a
+/// few borrowed ones only, and many requests may wait for the same commit.
+async fn grant<'a>(
+    request: &TokenRequest<'a>,
+    known: &mut Option<Arc<Client>>,
+    durable: &mut Durable,
+) -> Result<(GrantResult, Signing<'a>), Failure> {
+    let TokenRequest { endpoint, context, received } = *request;
+    let form = endpoint.params(received)?;
+    let grant_type = form.get("grant_type")?.and_then(GrantType::parse);
+    RequestFacts::new().endpoint(label(grant_type)).note();
+    // RFC 6749 4.1.3: the client is authenticated before code or token are touched.
+    let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
+    *known = Some(Arc::clone(&client));
+    let settings = context.issuer.settings.load();
+    let call =
+        GrantCall { context, form: &form, client: &client, settings: &settings, now: context.app.now() };
+    // Boxed apart from the rest: two small allocations cost less than one beyond the allocator's fast path.
+    let granted = match grant_type {
+        Some(GrantType::AuthorizationCode) => Box::pin(authorization_code::grant(&call, durable)).await,
+        Some(GrantType::RefreshToken) => Box::pin(refresh_token::grant(&call, durable)).await,
+        Some(GrantType::ClientCredentials) => client_credentials::grant(&call),
+        Some(GrantType::TokenExchange) => Box::pin(token_exchange::grant(&call, durable)).await,
+        None => Err(unsupported(&form)?.into()),
+    }?;
+    Ok((granted, Signing::of(context, &call.rules())))
+}
+
+/// The label of a grant type's figures.
+const fn label(grant_type: Option<GrantType>) -> telemetry::Endpoint {
+    match grant_type {
+        Some(GrantType::AuthorizationCode) => telemetry::Endpoint::TokenAuthorizationCode,
+        Some(GrantType::RefreshToken) => telemetry::Endpoint::TokenRefreshToken,
+        Some(GrantType::ClientCredentials) => telemetry::Endpoint::TokenClientCredentials,
+        Some(GrantType::TokenExchange) => telemetry::Endpoint::TokenTokenExchange,
+        None => telemetry::Endpoint::TokenOther,
+    }
+}
+
+/// RFC 6749 5.2: a missing grant type is `invalid_request`, an unknown one `unsupported_grant_type`.
+fn unsupported(form: &Params<'_>) -> Result<OAuthError, OAuthError> {
+    form.require("grant_type")?;
+    Ok(OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant_type is not supported"))
+}
+
+/// A grant request of an authenticated client.
+struct GrantCall<'a> {
+    context: &'a Context,
+    form: &'a Params<'a>,
+    client: &'a Client,
+    settings: &'a IssuerSettings,
+    now: Timestamp,
+}
+
+impl GrantCall<'_> {
+    /// What the grants' rules need to know.
+    fn rules(&self) -> token::Context<'_> {
+        token::Context {
+            issuer: &self.context.issuer.record,
+            settings: self.settings,
+            client: self.client,
+            now: self.now,
+            random: &*self.context.app.random,
+        }
+    }
+}

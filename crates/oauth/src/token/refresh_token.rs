@@ -1,0 +1,73 @@
+//! The refresh grant (RFC 6749 6).
+
+use symbolon_crypto::jws::Compact;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::family::{Family, FamilyId};
+use symbolon_protocol::token::refresh_token::{
+    self as rule, Presented, RefreshPlan, RefreshRecords, Refreshed, Refused, RegisteredToken,
+};
+use symbolon_protocol::token::{IssuePlan, resource};
+use symbolon_store::Durable;
+
+use super::{GrantCall, GrantResult};
+use symbolon_app::audit::Actor;
+use symbolon_app::http::{Context, Failure};
+
+pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result<GrantResult, Failure> {
+    let (context, form) = (call.context, call.form);
+    let (app, issuer) = (&context.app, &context.issuer);
+    let text = form.require("refresh_token")?;
+    let (id, version) = family_of(context, text).ok_or(rule::unknown())?;
+    let family = app.store.family(&issuer.id, &id).await?.take(durable).ok_or(rule::unknown())?;
+    let plan = plan(call, &family, version, durable).await?;
+    let resource: Vec<&str> = form.get_all("resource").collect();
+    let targets = resource::narrowed(&issuer.url, call.client, &family.resources, &resource)?;
+    let outcome = app.store.rotate(&issuer.id, &id, &plan.rotation).await?.take(durable);
+    match plan.finish(&call.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
+        Ok(Refreshed { tokens: IssuePlan { mut access, id, .. }, refresh_token, event }) => {
+            access.limit_to(&targets);
+            app.audit.count(event);
+            Ok(GrantResult { access, id, refresh_token: Some(refresh_token), issued_token_type: None })
+        }
+        Err(Refused { error, reused }) => {
+            if let Some(family) = reused {
+                let (user, client) = (Some(&family.user), Some(&family.client));
+                context.audit_by(Actor::Client, Event::RefreshTokenReused, user, client);
+            }
+            Err(error.into())
+        }
+    }
+}
+
+/// Loads what the rule decides on, and lets it decide.
+async fn plan(
+    call: &GrantCall<'_>,
+    family: &Family,
+    version: u32,
+    durable: &mut Durable,
+) -> Result<RefreshPlan, Failure> {
+    let (app, issuer) = (&call.context.app, &call.context.issuer);
+    let presented = Presented { scope: call.form.get("scope")?, thumbprint: None };
+    let has_ended = app.store.revoked(&issuer.id, &rule::lineage(family)).await?.take(durable);
+    let session = match rule::session_needed(family) {
+        Some(sid) => app.store.session_by_sid(&issuer.id, sid.as_str(), call.now).await?.take(durable),
+        None => None,
+    };
+    let user = app.store.user(&issuer.id, &family.user).await?;
+    let session = session.as_ref().map(|found| &*found.session);
+    let records = RefreshRecords { family, version, has_ended, user: user.as_deref(), session };
+    Ok(rule::plan(&call.rules(), &records, presented)?)
+}
+
+/// The family and version that a text is authentic for: a token of ours, or a registered JWT.
+pub(crate) fn family_of(context: &Context, text: &str) -> Option<(FamilyId, u32)> {
+    let issuer = &context.issuer;
+    if text.starts_with("rt_") {
+        return rule::parse_and_authenticate(&issuer.id, text, &issuer.refresh_token_key);
+    }
+    let jws = Compact::parse(text).ok()?;
+    let keys = issuer.keys.load();
+    let payload = jws.verified_payload(keys.verifying(jws.header().kid.as_deref()?)?).ok()?;
+    let token = RegisteredToken::parse(&payload)?;
+    token.presented(jws.header(), &issuer.id, &issuer.url, context.app.now())
+}

@@ -1,0 +1,32 @@
+//! The person's endpoints: a request for authorization, the pages of signing in, consent and logout, and the walk-through of
+//! development mode. [`ENDPOINTS`] are their rows in the table of endpoints.
+
+mod authorize;
+mod consent;
+pub mod demo;
+mod endpoints;
+mod interaction;
+mod login;
+mod logout;
+mod pages;
+mod session_quota;
+
+pub use endpoints::ENDPOINTS;
+pub use pages::asset_routes;
+
+#[cfg(test)]
+mod tests {
+    use symbolon_app::http::Call;
+
+    use super::authorize;
+
+    fn size<'a, F>(_handler: impl Fn(&'a mut Call) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// It is allocated for one request: what is larger than a kilobyte leaves the allocator's fast path.
+    #[test]
+    fn the_future_of_the_authorization_endpoint_is_small() {
+        assert!(size(authorize::authorize) <= 1_024, "{}", size(authorize::authorize));
+    }
+}

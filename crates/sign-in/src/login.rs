@@ -1,0 +1,369 @@
+//! The login page and its form.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use symbolon_crypto::secret::SecretString;
+use symbolon_pages::{Language, LoginError, LoginPage};
+use symbolon_protocol::authorize::decide::denied;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{ClientId, Sid};
+use symbolon_protocol::params::Params;
+use symbolon_protocol::revocation::{SessionEnd, Tombstone};
+use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
+use symbolon_protocol::user::{PasswordHash, User};
+use symbolon_store::Durable;
+use symbolon_store::shard::{Kind, sid_of};
+
+use crate::authorize::{Page, go_on, refuse};
+use crate::interaction::{
+    Interaction, PendingAuthorization, RequestingClient, address, fits_address, session_of, to_root,
+};
+use crate::{logout, session_quota};
+use symbolon_app::http::csrf::Purpose;
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, session_cookie, set_cookie};
+use symbolon_app::passwords::Lane;
+use symbolon_app::rate_limit::{Limited, LoginInFlight};
+
+/// The path of the page and its form.
+pub(super) const PATH: &str = "/login";
+
+/// Asks the person to sign in: shows the page where they are on it, or it is too long for an address, else sends them there.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn ask(
+    call: &mut Call,
+    interaction: Interaction<PendingAuthorization>,
+    on: Page,
+) -> Result<Response, Failure> {
+    let sealed = interaction.seal(&call.context)?;
+    let is_shown_here = on == Page::Login && !call.received.is_post();
+    if is_shown_here || !fits_address(&sealed) {
+        let client = RequestingClient::of(&call.context, &interaction.pending).await?;
+        let hint = client.login_hint.clone();
+        return page(&call.context, &interaction, &client, hint, None);
+    }
+    let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
+    append(response.headers_mut(), interaction.browser.cookie(&call.context.issuer));
+    Ok(response)
+}
+
+/// The page for somebody else than the one who is signed in: shown at once, because a look at its address would lead that
+/// one on.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn show_to_another(
+    context: &Context,
+    mut interaction: Interaction<PendingAuthorization>,
+) -> Result<Response, Failure> {
+    interaction.begin_for_another(context);
+    let client = RequestingClient::of(context, &interaction.pending).await?;
+    page(context, &interaction, &client, None, None)
+}
+
+/// `GET /login`: the page, unless the person need not sign in any more (Back, a bookmark, another tab).
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
+    let params = Params::parse(call.received.encoded())?;
+    if params.get("transaction")?.is_none() {
+        return Ok(to_root(&call.context));
+    }
+    let interaction = Interaction::<PendingAuthorization>::open(&call.context, &call.received, &params)?;
+    let session = session_cookie(&call.received.headers, &call.context.issuer);
+    go_on(call, interaction, session, Page::Login).await
+}
+
+/// The page, for the first time or after an attempt.
+fn page(
+    context: &Context,
+    interaction: &Interaction<PendingAuthorization>,
+    client: &RequestingClient,
+    username: Option<String>,
+    error: Option<LoginError>,
+) -> Result<Response, Failure> {
+    let sealed = interaction.seal(context)?;
+    let action = address(context, PATH, &sealed);
+    let page = LoginPage {
+        language: Language::English,
+        issuer_name: context.issuer.display_name().to_owned(),
+        client_name: client.client.display_name().to_owned(),
+        client_uri: client.client.displayed("client_uri"),
+        client_logo: client.client.displayed("logo_uri"),
+        cancel_action: action.clone(),
+        action,
+        transaction: sealed,
+        csrf: interaction.csrf_token(context, Purpose::Login, ""),
+        login_hint: username,
+        error,
+    };
+    let page =
+        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
+    if let Some(seconds) = retry_after(error) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    append(response.headers_mut(), interaction.browser.cookie(&context.issuer));
+    Ok(response)
+}
+
+/// What browsers and their password keepers are told of an attempt.
+const fn status(error: Option<LoginError>) -> StatusCode {
+    match error {
+        None => StatusCode::OK,
+        // RFC 9110 15.5.4: what came with the request is insufficient. 401 would need a challenge of HTTP authentication.
+        Some(LoginError::InvalidCredentials | LoginError::Expired) => StatusCode::FORBIDDEN,
+        Some(LoginError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
+        Some(LoginError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+const fn retry_after(error: Option<LoginError>) -> Option<u64> {
+    match error {
+        Some(LoginError::TooManyAttempts { retry_after_seconds }) => Some(retry_after_seconds),
+        Some(LoginError::Busy) => Some(1),
+        _ => None,
+    }
+}
+
+/// `POST /login`.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, client, .. } = &mut *call;
+    let params = Params::parse(&received.form)?;
+    let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
+    let asking = RequestingClient::of(context, &interaction.pending).await?;
+    *client = Some(Arc::clone(&asking.client));
+    let username = params.get("username")?.unwrap_or_default().trim().to_owned();
+    let typed = (!username.is_empty()).then(|| username.clone());
+    if !interaction.accepts((context, received), &params, Purpose::Login, "")? {
+        return page(context, &interaction, &asking, typed, Some(LoginError::Expired));
+    }
+    let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
+    if params.get("cancel")?.is_some() {
+        return refuse(call, &interaction.pending, &denied()).await;
+    }
+    if let Some((id, session)) = session_of(&call.context, &call.received, &mut call.durable).await?
+        && interaction.session_id(&call.context, &session.user) == id
+    {
+        // The form was sent twice, and the first answer has arrived: this browser is signed in by it.
+        return signed_in(call, interaction, id, &session).await;
+    }
+    let context = call.context.clone();
+    let attempt = Attempt {
+        context: &context,
+        client: &asking.client.client_id,
+        username: &username,
+        password: &password,
+    };
+    let error = match attempt.check().await? {
+        Ok(right) => match sign_in(call, &interaction, &attempt, &right).await? {
+            Some((id, session)) => {
+                let response = signed_in(call, interaction, id, &session).await;
+                session_quota::keep(&context, &right.user.id).await;
+                attempt.rehash(&right).await;
+                return response;
+            }
+            None => LoginError::InvalidCredentials,
+        },
+        Err(error) => error,
+    };
+    page(&context, &interaction, &asking, typed, Some(error))
+}
+
+/// Goes on with the request of an interaction whose person has signed in.
+async fn signed_in(
+    call: &mut Call,
+    mut interaction: Interaction<PendingAuthorization>,
+    id: SessionId,
+    session: &Session,
+) -> Result<Response, Failure> {
+    interaction.pending.signed_in_at = Some(session.auth_time);
+    let (context, now) = (call.context.clone(), call.context.app.now());
+    let lives = session.expires_at.since(now);
+    let cookie = set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives);
+    let mut response = go_on(call, interaction, Some(id), Page::Login).await?;
+    append(response.headers_mut(), cookie);
+    Ok(response)
+}
+
+/// A name and a password as they were typed.
+struct Attempt<'a> {
+    context: &'a Context,
+    client: &'a ClientId,
+    username: &'a str,
+    password: &'a SecretString,
+}
+
+/// Whose they are, and the hash that they were checked against.
+struct Right {
+    user: Arc<User>,
+    hash: PasswordHash,
+    _in_flight: LoginInFlight,
+}
+
+impl Attempt<'_> {
+    /// Whose name and password these are. Unknown, without a password, inactive, or a wrong password: the same answer
+    /// after the same time, so that nobody learns which accounts there are.
+    async fn check(&self) -> Result<Result<Right, LoginError>, Failure> {
+        let Context { app, issuer, remote, .. } = self.context;
+        // By the name that was typed, and before anybody is looked for: were an account's names counted as one, whoever is
+        // delayed by another name would learn that they belong together.
+        let in_flight = match app.rate_limits.begin_login(&issuer.id, self.username, *remote, app.now()) {
+            Ok(in_flight) => in_flight,
+            Err(Limited { retry_after_seconds }) => {
+                return Ok(Err(LoginError::TooManyAttempts { retry_after_seconds }));
+            }
+        };
+        let found = app.store.user_by_login(&issuer.id, self.username).await?;
+        let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
+        let Ok(right) = app.passwords.verify(self.lane(), self.password(), hash).await else {
+            return Ok(Err(LoginError::Busy));
+        };
+        match found {
+            Some((user, Some(hash))) if right && user.may_sign_in() => {
+                app.rate_limits.right_password(&issuer.id, self.username, *remote, app.now());
+                Ok(Ok(Right { user, hash, _in_flight: in_flight }))
+            }
+            found => {
+                app.rate_limits.failed_login(&issuer.id, self.username, *remote, app.now());
+                let user = found.as_ref().map(|(user, _)| &user.id);
+                self.context.audit(Event::SignInFailed, user, Some(self.client));
+                Ok(Err(LoginError::InvalidCredentials))
+            }
+        }
+    }
+
+    /// Whether it would still be right. A user may be deactivated or deleted, or the password changed, while it is being
+    /// checked. The first two end all sessions, a new password only where that is asked for with it; a session that is
+    /// about to begin is not among them, and an old password must begin none.
+    async fn is_still(&self, right: &Right) -> Result<bool, Failure> {
+        let Context { app, issuer, .. } = self.context;
+        match app.store.user_by_login(&issuer.id, self.username).await? {
+            Some((user, Some(hash))) if user.id == right.user.id && user.may_sign_in() => {
+                // Another hash may be of the same password, by newer costs.
+                let verified = app.passwords.verify(self.lane(), self.password(), Some(hash.clone()));
+                Ok(hash == right.hash || verified.await == Ok(true))
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Keeps the password by today's costs. Failing at it is no reason to refuse a right password.
+    async fn rehash(&self, right: &Right) {
+        let Context { app, issuer, .. } = self.context;
+        if !app.passwords.needs_rehash(&right.hash) {
+            return;
+        }
+        let hash: PasswordHash = match app.passwords.hash_anew(self.lane(), self.password()).await {
+            Ok(hash) => hash,
+            Err(busy) => return tracing::debug!(%busy, "a password stays at its old costs"),
+        };
+        if let Err(error) = app.store.rehash_password(&issuer.id, &right.user.id, &right.hash, hash).await {
+            tracing::warn!(%error, "a password stays at its old costs");
+        }
+    }
+
+    fn lane(&self) -> Lane {
+        let Context { app, issuer, remote, .. } = self.context;
+        app.passwords.lane(&issuer.id, self.username, *remote)
+    }
+
+    fn password(&self) -> SecretString {
+        SecretString::new(self.password.expose().to_owned())
+    }
+}
+
+/// Begins a session, or finds the one that this interaction has begun before; none where the attempt is not right any more.
+async fn sign_in(
+    call: &mut Call,
+    interaction: &Interaction<PendingAuthorization>,
+    attempt: &Attempt<'_>,
+    right: &Right,
+) -> Result<Option<(SessionId, Session)>, Failure> {
+    let Call { context, received, durable, .. } = call;
+    let (Context { app, issuer, .. }, client, user) = (attempt.context, attempt.client, &right.user);
+    let now = app.now();
+    // Another id than the browser had, always: an id that somebody planted or knows is never signed in.
+    let mut id = interaction.session_id(context, &user.id);
+    if let Some(session) = app.store.session(&issuer.id, &id, now).await?.take(durable) {
+        return Ok(Some((id, Session::clone(&session))));
+    }
+    let mut session = new_session(context, user, &id);
+    if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
+        // It has begun and ended before, and with its name everything that would hang on it.
+        id = SessionId::new(app.store.place(Kind::Session).draw::<16>(Kind::Session, &*app.random));
+        session = new_session(context, user, &id);
+    }
+    let old = session_of(context, received, durable).await?;
+    let dropped = match &old {
+        Some((_, old)) if old.user == user.id => session.succeed(old),
+        _ => None,
+    };
+    app.store.open_session(&issuer.id, &id, session.clone()).await?.take(durable);
+    // Now that whoever ends the user's sessions finds it: either they see it, or this sees what they did before.
+    if !attempt.is_still(right).await? {
+        logout::end_session(app, issuer, &id, &session, durable).await?;
+        return Ok(None);
+    }
+    if let Some((id, old)) = old {
+        replace(context, user, (&id, &old), dropped, durable).await?;
+    }
+    call.settle().await?;
+    attempt.context.audit(Event::SignedIn, Some(&user.id), Some(client));
+    Ok(Some((id, session)))
+}
+
+fn new_session(context: &Context, user: &User, id: &SessionId) -> Session {
+    let Context { app, issuer, .. } = context;
+    let now = app.now();
+    Session {
+        user: user.id.clone(),
+        sid: sid_of(&issuer.id, id),
+        auth_time: now,
+        created_at: now,
+        expires_at: now + issuer.settings.load().lifetimes.session,
+        amr: Amr::of(AuthenticationMethod::Pwd),
+        clients: Box::default(),
+        predecessors: Default::default(),
+    }
+}
+
+/// Ends the session that the browser had. Another user's ends with everything that hangs on it. The same user's only
+/// loses its id to the new one, which stands for it from now on: applications where the user is signed in go on until
+/// that one ends. `dropped`: an earlier one that it cannot stand for any more.
+async fn replace(
+    context: &Context,
+    user: &User,
+    (id, old): (&SessionId, &Session),
+    dropped: Option<Sid>,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
+    let Context { app, issuer, .. } = context;
+    if old.user != user.id {
+        logout::end_session(app, issuer, id, old, durable).await?;
+        context.audit(Event::SessionEnded, Some(&old.user), None);
+        return Ok(());
+    }
+    let dropped = match dropped {
+        Some(sid) => {
+            let longest = logout::longest_of(app, issuer, old).await?;
+            Some(Tombstone::session(&issuer.id, sid, &old.user, app.now(), longest))
+        }
+        None => None,
+    };
+    app.store.end_session(&issuer.id, id, &SessionEnd::Succeeded { dropped }).await?.take(durable);
+    Ok(())
+}
+
+fn append(headers: &mut HeaderMap, cookie: Option<HeaderValue>) {
+    if let Some(cookie) = cookie {
+        headers.append(header::SET_COOKIE, cookie);
+    }
+}

@@ -1,0 +1,252 @@
+//! Logout by a relying party (OpenID Connect RP-Initiated Logout 1.0), with the page that asks first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response;
+use http::{StatusCode, header};
+use symbolon_pages::{Language, LoggedOutPage, LogoutPage};
+use symbolon_protocol::client::Client;
+use symbolon_protocol::error::OAuthError;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{ClientId, Sid};
+use symbolon_protocol::id_token_hint::IdTokenHintClaims;
+use symbolon_protocol::logout::{LogoutDecision, LogoutRequest};
+use symbolon_protocol::params::Params;
+use symbolon_protocol::revocation::{SessionEnd, longest_life};
+use symbolon_protocol::session::{Session, SessionId};
+use symbolon_store::Durable;
+use symbolon_store::port::PageRequest;
+
+use crate::consent::user_name;
+use crate::interaction::{Interaction, PendingLogout, session_of};
+use symbolon_app::app::App;
+use symbolon_app::http::csrf::Purpose;
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
+use symbolon_app::issuer::IssuerState;
+
+/// How many of a user's sessions are looked through for an earlier `sid`: as many as a user has by signing in, unless
+/// `rate_limit.login.sessions` was raised.
+const MOST_LOOKED_AT: u32 = 100;
+
+/// The path of the page's form.
+pub(super) const CONFIRM: &str = "/logout/confirm";
+
+/// `GET` and `POST /logout` (section 2: both MUST be supported).
+///
+/// # Errors
+/// [`Failure`]: `invalid_request`, for a page.
+pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, durable, client: asking, .. } = &mut *call;
+    let params = Params::parse(received.encoded())?;
+    let request = LogoutRequest::read(&params)?;
+    let hint = context.issuer.id_token_hint(request.id_token_hint);
+    let client = client(context, request.client(&hint)).await?;
+    asking.clone_from(&client);
+    let session = session_of(context, received, durable).await?;
+    let decision = request.decide(&hint, client.as_deref(), session.as_ref().map(|(_, session)| &**session));
+    match (decision, session) {
+        (LogoutDecision::Refuse(error), _) => Err(error.into()),
+        (LogoutDecision::Ask { redirect }, Some((_, session))) => {
+            let client_name = client.as_deref().map(|client| client.display_name().to_owned());
+            let pending = PendingLogout { sid: session.sid.clone(), client_name, redirect };
+            ask(context, Interaction::begin(context, received, pending), &session).await
+        }
+        (LogoutDecision::EndNow { redirect }, Some((id, session))) => {
+            end(call, (&id, &session), client.as_deref().map(|client| &client.client_id)).await?;
+            signed_out(call, redirect, true)
+        }
+        (LogoutDecision::Ask { redirect } | LogoutDecision::EndNow { redirect }, None) => {
+            if let Some(claims) = hint.claims() {
+                end_hinted(call, claims, client.as_deref().map(|client| &client.client_id)).await?;
+            }
+            signed_out(call, redirect, false)
+        }
+    }
+}
+
+async fn client(context: &Context, client_id: Option<&str>) -> Result<Option<Arc<Client>>, Failure> {
+    match client_id.map(ClientId::parse) {
+        Some(Ok(client_id)) => Ok(context.app.store.client(&context.issuer.id, &client_id).await?),
+        Some(Err(_)) | None => Ok(None),
+    }
+}
+
+/// Section 2: the provider SHOULD ask, and must where nothing proves that the request is about this very session.
+async fn ask(
+    context: &Context,
+    mut interaction: Interaction<PendingLogout>,
+    session: &Session,
+) -> Result<Response, Failure> {
+    interaction.pending.sid = session.sid.clone();
+    let page = LogoutPage {
+        language: Language::English,
+        issuer_name: context.issuer.display_name().to_owned(),
+        user_name: Some(user_name(context, session).await?),
+        client_name: interaction.pending.client_name.clone(),
+        action: format!("{}{CONFIRM}", context.issuer.prefix),
+        csrf: interaction.csrf_token(context, Purpose::Logout, session.sid.as_str()),
+        transaction: interaction.seal(context)?,
+    };
+    let page =
+        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() });
+    if let Some(cookie) = interaction.browser.cookie(&context.issuer) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// `POST /logout/confirm`: the person's word.
+///
+/// # Errors
+/// [`Failure`]: `invalid_request`, for a page.
+pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
+    let Call { context, received, durable, .. } = &mut *call;
+    let params = Params::parse(&received.form)?;
+    let interaction = Interaction::<PendingLogout>::open(context, received, &params)?;
+    let Some((id, session)) = session_of(context, received, durable).await? else {
+        // The form was sent twice, or the session has ended elsewhere: what the person wants is done.
+        return signed_out(call, interaction.pending.redirect, false);
+    };
+    let sid = interaction.pending.sid.as_str();
+    let is_ours = interaction.accepts((context, received), &params, Purpose::Logout, sid)?;
+    if !is_ours || !session.is_named(sid) {
+        // The form is forged, or another user has signed in meanwhile, who was never asked.
+        return ask(context, interaction, &session).await;
+    }
+    match params.get("decision")? {
+        Some("confirm") => {
+            end(call, (&id, &session), None).await?;
+            signed_out(call, interaction.pending.redirect, true)
+        }
+        // Section 3: back to the client only after a logout.
+        Some("cancel") => Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
+        _ => Err(OAuthError::invalid_request("decision must be confirm or cancel").into()),
+    }
+}
+
+async fn end(
+    call: &mut Call,
+    (id, session): (&SessionId, &Session),
+    client: Option<&ClientId>,
+) -> Result<(), Failure> {
+    let Call { context, durable, .. } = &mut *call;
+    end_session(&context.app, &context.issuer, id, session, durable).await?;
+    call.settle().await?;
+    call.context.audit(Event::SessionEnded, Some(&session.user), client);
+    Ok(())
+}
+
+/// Ends the session that an ID token was issued in, where the browser brought none: another site's form brings no Lax cookie,
+/// and the relying party may have asked from elsewhere. The hint says which session is meant (RP-Initiated Logout 2), and
+/// there is nobody to ask.
+async fn end_hinted(
+    call: &mut Call,
+    hint: &IdTokenHintClaims,
+    client: Option<&ClientId>,
+) -> Result<(), Failure> {
+    let Call { context, durable, .. } = &mut *call;
+    let Some(session) = hinted(context, hint, durable).await? else { return Ok(()) };
+    end_session_by_sid(&context.app, &context.issuer, &session, durable).await?;
+    call.settle().await?;
+    call.context.audit(Event::SessionEnded, Some(&session.user), client);
+    Ok(())
+}
+
+/// The live session of the hint's `sub` that has its `sid`, or had it before the person signed in again.
+async fn hinted(
+    context: &Context,
+    hint: &IdTokenHintClaims,
+    durable: &mut Durable,
+) -> Result<Option<Arc<Session>>, Failure> {
+    let Some(sid) = hint.sid.as_ref().map(Sid::as_str) else { return Ok(None) };
+    let (store, issuer, now) = (&context.app.store, &context.issuer.id, context.app.now());
+    let is_meant = |session: &Session| session.user == hint.sub && session.is_named(sid);
+    if let Some(found) = store.session_by_sid(issuer, sid, now).await?.take(durable) {
+        return Ok(Some(found.session).filter(|session| is_meant(session)));
+    }
+    let newest = PageRequest { page: 1, limit: MOST_LOOKED_AT, search: None };
+    let sessions = store.list_sessions(issuer, &hint.sub, &newest, now).await?;
+    Ok(sessions.items.into_iter().map(|listed| listed.session).find(|session| is_meant(session)))
+}
+
+/// Ends a session with every grant that is bound to it.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn end_session(
+    app: &App,
+    issuer: &IssuerState,
+    id: &SessionId,
+    session: &Session,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
+    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
+    if app.store.end_session(&issuer.id, id, &end).await?.take(durable).is_none() {
+        // Somebody was faster, perhaps with another session in its place: what hangs on this one ends all the same.
+        let tombstones = end.tombstones(&issuer.id, session);
+        app.store.revoke(&issuer.id, &tombstones).await?.take(durable);
+    }
+    Ok(())
+}
+
+/// The same for whoever knows the session without its id.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn end_session_by_sid(
+    app: &App,
+    issuer: &IssuerState,
+    session: &Session,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
+    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
+    app.store.end_session_by_sid(&issuer.id, session.sid.as_str(), &end).await?.take(durable);
+    Ok(())
+}
+
+/// How long anything that hangs on a session may live: its clients may set other lifetimes than their issuer.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn longest_of(
+    app: &App,
+    issuer: &IssuerState,
+    session: &Session,
+) -> Result<Duration, Failure> {
+    let mut overrides = Vec::with_capacity(session.clients.len());
+    for client in &session.clients {
+        if let Some(client) = app.store.client(&issuer.id, client).await? {
+            overrides.push(client);
+        }
+    }
+    let settings = issuer.settings.load_full();
+    Ok(longest_life(&settings, overrides.iter().map(|client| &client.settings)))
+}
+
+/// Back to the client where it said so (section 3), else our own page; without a session in either case. `has_ended`:
+/// there was one, and its cookie goes too.
+fn signed_out(call: &Call, to: Option<String>, has_ended: bool) -> Result<Response, Failure> {
+    let issuer = &call.context.issuer;
+    let mut response = match to {
+        Some(location) => redirect(call.received.is_post(), &location),
+        None => {
+            let page = LoggedOutPage {
+                language: Language::English,
+                issuer_name: call.context.issuer.display_name().to_owned(),
+                return_uri: call.client.as_deref().and_then(|client| client.displayed("client_uri")),
+                client_name: call.client.as_deref().map(|client| client.display_name().to_owned()),
+            };
+            let page =
+                page.render_below(&issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+            html(StatusCode::OK, page, &Policy::default())
+        }
+    };
+    // Any other cookie may be of a session that lives: a POST from another site brings no Lax cookie, and what another
+    // provider on this host keeps by the same name is not ours. Nobody is signed out by taking it away.
+    if let Some(cookie) = remove_cookie(issuer, &issuer.cookie).filter(|_| has_ended) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}

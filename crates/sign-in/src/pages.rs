@@ -1,0 +1,140 @@
+//! The issuer's root page and the files that pages load; in development mode the walk-through.
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use axum::routing::get;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use symbolon_pages::{Asset, IndexPage, Language, RenderError, SilentCallbackPage, WalkThroughPage, assets};
+
+use crate::demo::{self, Demo};
+use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html};
+use symbolon_telemetry::{Endpoint, RequestFacts};
+
+/// `/assets/...`: their paths are absolute, so they are wanted beside the issuers too, where each has a prefix.
+pub fn asset_routes() -> Router {
+    assets().iter().fold(Router::new(), |router, asset| {
+        router.route(&asset.path, get(move |headers: HeaderMap| async move { file(asset, &headers) }))
+    })
+}
+
+/// A file for ever: its path carries its fingerprint (RFC 8246).
+fn file(asset: &'static Asset, request: &HeaderMap) -> Response {
+    let known = request.get_all(header::IF_NONE_MATCH).iter().any(|tags| names(tags, &asset.etag));
+    let body = if known { Body::empty() } else { Body::from(Bytes::from_static(asset.body.as_bytes())) };
+    let mut response = Response::new(body);
+    if known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
+    if let Ok(etag) = HeaderValue::from_str(&asset.etag) {
+        headers.insert(header::ETAG, etag);
+    }
+    if !known {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.content_type));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(
+            HeaderName::from_static("cross-origin-resource-policy"),
+            HeaderValue::from_static("same-origin"),
+        );
+    }
+    RequestFacts::note_endpoint(Endpoint::Page, "/assets/{file}");
+    response
+}
+
+/// RFC 9110 13.1.2: `If-None-Match` compares weakly, and `*` names everything.
+fn names(tags: &HeaderValue, etag: &str) -> bool {
+    let Ok(tags) = tags.to_str() else { return false };
+    tags.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
+fn rendered(page: Result<String, RenderError>) -> Result<String, Failure> {
+    page.map_err(|error| Failure::Internal(error.to_string()))
+}
+
+/// `GET /`.
+///
+/// # Errors
+/// [`Failure::Internal`]
+pub(super) async fn root(call: &mut Call) -> Result<Response, Failure> {
+    match demo::of(&call.context).await? {
+        Some(demo) => walk_through(&call.context, &demo),
+        None => index(&call.context),
+    }
+}
+
+fn index(context: &Context) -> Result<Response, Failure> {
+    let page = IndexPage {
+        language: Language::English,
+        issuer_name: context.issuer.display_name().to_owned(),
+        issuer: context.issuer.url.to_string(),
+        discovery_uri: format!("{}/.well-known/openid-configuration", context.issuer.url),
+    };
+    Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &Policy::default()))
+}
+
+fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {
+    let issuer = context.issuer.url.to_string();
+    let page = WalkThroughPage {
+        language: Language::English,
+        issuer_name: "Symbolon".to_owned(),
+        issuer: issuer.clone(),
+        client_id: demo::CLIENT.to_owned(),
+        scope: demo::SCOPE.to_owned(),
+        other_site: demo::other_site(&issuer),
+        exchange_path: demo::EXCHANGE.to_owned(),
+        demo_username: demo.email.clone(),
+        demo_password: demo.password.clone(),
+    };
+    let policy = Policy { connect: vec![&issuer], frame: vec![&issuer], ..Policy::default() };
+    Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &policy))
+}
+
+/// `GET /callback`: where the walk-through's relying party is answered.
+///
+/// # Errors
+/// [`Failure::NotFound`] outside development mode.
+pub(super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
+    let demo = demo::of(&call.context).await?.ok_or(Failure::NotFound)?;
+    walk_through(&call.context, &demo)
+}
+
+/// `GET /callback/silent`: the same in a frame, for silent authentication.
+///
+/// # Errors
+/// [`Failure::NotFound`] outside development mode.
+pub(super) async fn silent_callback(call: &mut Call) -> Result<Response, Failure> {
+    demo::of(&call.context).await?.ok_or(Failure::NotFound)?;
+    let page = SilentCallbackPage { language: Language::English };
+    let page = rendered(page.render_below(&call.context.issuer.prefix))?;
+    Ok(html(StatusCode::OK, page, &Policy { framed_by: Framing::Ourselves, ..Policy::default() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entity_tags_compare_weakly() {
+        let tags = |text| HeaderValue::from_static(text);
+        assert!(names(&tags("\"a\", W/\"b\""), "\"b\""));
+        assert!(names(&tags("*"), "\"b\""));
+        assert!(!names(&tags("\"bb\", b"), "\"b\""));
+    }
+
+    #[test]
+    fn a_known_file_is_not_sent_again() {
+        let Some(asset) = assets().first() else { panic!("there are files") };
+        let mut request = HeaderMap::new();
+        assert_eq!(file(asset, &request).status(), StatusCode::OK);
+        request.insert(header::IF_NONE_MATCH, HeaderValue::from_str(&asset.etag).unwrap());
+        let answer = file(asset, &request);
+        assert_eq!(answer.status(), StatusCode::NOT_MODIFIED);
+        assert!(
+            answer.headers().contains_key(header::ETAG)
+                && answer.headers().contains_key(header::CACHE_CONTROL)
+        );
+    }
+}

@@ -19,8 +19,8 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
-use crate::interaction::{Interaction, PendingAuthorization, client_of};
-use crate::{consent, login};
+use crate::interaction::{Interaction, Page, PendingAuthorization, client_of};
+use crate::{consent_page, login_page};
 use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
 use symbolon_telemetry::RequestFacts;
 
@@ -48,17 +48,6 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
             Box::pin(lead_to(call, interaction, next, Page::Other)).await
         }
     }
-}
-
-/// Which of our pages the person is on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Page {
-    /// The login page.
-    Login,
-    /// The consent page.
-    Consent,
-    /// None of them.
-    Other,
 }
 
 /// Looks at the request of an interaction again: it is answered, or the person is led to the page that it needs next.
@@ -91,8 +80,8 @@ async fn lead_to(
 ) -> Result<Response, Failure> {
     match next {
         Next::Answer(response) => Ok(response),
-        Next::SignIn => login::ask(call, interaction, on).await,
-        Next::Consent(session, scopes) => consent::ask(call, interaction, (&session, scopes), on).await,
+        Next::SignIn => login_page::ask(call, interaction, on).await,
+        Next::Consent(session, scopes) => consent_page::ask(call, interaction, (&session, scopes), on).await,
     }
 }
 

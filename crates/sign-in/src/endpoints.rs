@@ -6,7 +6,7 @@ use symbolon_app::rate_limit::EndpointClass;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
-use crate::{authorize, consent, login, logout, pages};
+use crate::{authorize, consent, consent_page, login, login_page, logout, pages};
 
 /// What every issuer has for people, those that carry most of the load first.
 pub static ENDPOINTS: [Endpoint; 10] = [
@@ -24,7 +24,7 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         handler: |call| Box::pin(authorize::authorize(call)),
     },
     Endpoint {
-        path: login::PATH,
+        path: login_page::PATH,
         methods: GET_THAT_CHANGES,
         label: Label::Login,
         limit: Limit::Address(EndpointClass::Authorize),
@@ -37,7 +37,7 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         handler: |call| Box::pin(login::show(call)),
     },
     Endpoint {
-        path: login::PATH,
+        path: login_page::PATH,
         methods: POST,
         label: Label::Login,
         limit: Limit::None,
@@ -50,7 +50,7 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         handler: |call| Box::pin(login::submit(call)),
     },
     Endpoint {
-        path: consent::PATH,
+        path: consent_page::PATH,
         methods: GET_THAT_CHANGES,
         label: Label::Consent,
         limit: Limit::Address(EndpointClass::Authorize),
@@ -63,7 +63,7 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         handler: |call| Box::pin(consent::show(call)),
     },
     Endpoint {
-        path: consent::PATH,
+        path: consent_page::PATH,
         methods: POST,
         label: Label::Consent,
         limit: Limit::Address(EndpointClass::Authorize),

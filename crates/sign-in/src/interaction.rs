@@ -270,6 +270,30 @@ pub(super) async fn session_of(
     Ok(session.map(|session| (id, session)))
 }
 
+/// How a session's user is called: by the e-mail address, since it tells accounts apart.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn user_name(context: &Context, session: &Session) -> Result<String, Failure> {
+    let user = context.app.store.user(&context.issuer.id, &session.user).await?;
+    let name = user.and_then(|user| {
+        let profile = &user.profile;
+        user.email.clone().or_else(|| profile.preferred_username.clone()).or_else(|| profile.name.clone())
+    });
+    Ok(name.unwrap_or_else(|| session.user.to_string()))
+}
+
+/// Which of our pages the person is on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Page {
+    /// The login page.
+    Login,
+    /// The consent page.
+    Consent,
+    /// None of them.
+    Other,
+}
+
 /// The client that asks, as the pages show it.
 pub(super) struct RequestingClient {
     /// The client.

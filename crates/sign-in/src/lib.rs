@@ -3,12 +3,15 @@
 
 mod authorize;
 mod consent;
+mod consent_page;
 pub mod demo;
 mod endpoints;
 mod interaction;
 mod login;
+mod login_page;
 mod logout;
 mod pages;
+mod session_end;
 mod session_quota;
 
 pub use endpoints::ENDPOINTS;

@@ -1,11 +1,10 @@
-//! The login page and its form.
+//! The endpoint of the login page: the page and its form.
 
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
 use symbolon_crypto::secret::SecretString;
-use symbolon_pages::{Language, LoginError, LoginPage};
+use symbolon_pages::LoginError;
 use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid};
@@ -16,53 +15,14 @@ use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::Durable;
 use symbolon_store::shard::{Kind, sid_of};
 
-use crate::authorize::{Page, go_on, refuse};
-use crate::interaction::{
-    Interaction, PendingAuthorization, RequestingClient, address, fits_address, session_of, to_root,
-};
-use crate::{logout, session_quota};
+use crate::authorize::{go_on, refuse};
+use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of, to_root};
+use crate::session_end::{end_session, longest_of};
+use crate::{login_page, session_quota};
 use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, session_cookie, set_cookie};
+use symbolon_app::http::{Call, Context, Failure, session_cookie, set_cookie};
 use symbolon_app::passwords::Lane;
 use symbolon_app::rate_limit::{Limited, LoginInFlight};
-
-/// The path of the page and its form.
-pub(super) const PATH: &str = "/login";
-
-/// Asks the person to sign in: shows the page where they are on it, or it is too long for an address, else sends them there.
-///
-/// # Errors
-/// [`Failure`]
-pub(super) async fn ask(
-    call: &mut Call,
-    interaction: Interaction<PendingAuthorization>,
-    on: Page,
-) -> Result<Response, Failure> {
-    let sealed = interaction.seal(&call.context)?;
-    let is_shown_here = on == Page::Login && !call.received.is_post();
-    if is_shown_here || !fits_address(&sealed) {
-        let client = RequestingClient::of(&call.context, &interaction.pending).await?;
-        let hint = client.login_hint.clone();
-        return page(&call.context, &interaction, &client, hint, None);
-    }
-    let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
-    append(response.headers_mut(), interaction.browser.cookie(&call.context.issuer));
-    Ok(response)
-}
-
-/// The page for somebody else than the one who is signed in: shown at once, because a look at its address would lead that
-/// one on.
-///
-/// # Errors
-/// [`Failure`]
-pub(super) async fn show_to_another(
-    context: &Context,
-    mut interaction: Interaction<PendingAuthorization>,
-) -> Result<Response, Failure> {
-    interaction.begin_for_another(context);
-    let client = RequestingClient::of(context, &interaction.pending).await?;
-    page(context, &interaction, &client, None, None)
-}
 
 /// `GET /login`: the page, unless the person need not sign in any more (Back, a bookmark, another tab).
 ///
@@ -78,58 +38,6 @@ pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
     go_on(call, interaction, session, Page::Login).await
 }
 
-/// The page, for the first time or after an attempt.
-fn page(
-    context: &Context,
-    interaction: &Interaction<PendingAuthorization>,
-    client: &RequestingClient,
-    username: Option<String>,
-    error: Option<LoginError>,
-) -> Result<Response, Failure> {
-    let sealed = interaction.seal(context)?;
-    let action = address(context, PATH, &sealed);
-    let page = LoginPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
-        client_name: client.client.display_name().to_owned(),
-        client_uri: client.client.displayed("client_uri"),
-        client_logo: client.client.displayed("logo_uri"),
-        cancel_action: action.clone(),
-        action,
-        transaction: sealed,
-        csrf: interaction.csrf_token(context, Purpose::Login, ""),
-        login_hint: username,
-        error,
-    };
-    let page =
-        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
-    if let Some(seconds) = retry_after(error) {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    append(response.headers_mut(), interaction.browser.cookie(&context.issuer));
-    Ok(response)
-}
-
-/// What browsers and their password keepers are told of an attempt.
-const fn status(error: Option<LoginError>) -> StatusCode {
-    match error {
-        None => StatusCode::OK,
-        // RFC 9110 15.5.4: what came with the request is insufficient. 401 would need a challenge of HTTP authentication.
-        Some(LoginError::InvalidCredentials | LoginError::Expired) => StatusCode::FORBIDDEN,
-        Some(LoginError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
-        Some(LoginError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
-    }
-}
-
-const fn retry_after(error: Option<LoginError>) -> Option<u64> {
-    match error {
-        Some(LoginError::TooManyAttempts { retry_after_seconds }) => Some(retry_after_seconds),
-        Some(LoginError::Busy) => Some(1),
-        _ => None,
-    }
-}
-
 /// `POST /login`.
 ///
 /// # Errors
@@ -143,7 +51,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let username = params.get("username")?.unwrap_or_default().trim().to_owned();
     let typed = (!username.is_empty()).then(|| username.clone());
     if !interaction.accepts((context, received), &params, Purpose::Login, "")? {
-        return page(context, &interaction, &asking, typed, Some(LoginError::Expired));
+        return login_page::page(context, &interaction, &asking, typed, Some(LoginError::Expired));
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
     if params.get("cancel")?.is_some() {
@@ -174,7 +82,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         },
         Err(error) => error,
     };
-    page(&context, &interaction, &asking, typed, Some(error))
+    login_page::page(&context, &interaction, &asking, typed, Some(error))
 }
 
 /// Goes on with the request of an interaction whose person has signed in.
@@ -189,7 +97,7 @@ async fn signed_in(
     let lives = session.expires_at.since(now);
     let cookie = set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives);
     let mut response = go_on(call, interaction, Some(id), Page::Login).await?;
-    append(response.headers_mut(), cookie);
+    login_page::append(response.headers_mut(), cookie);
     Ok(response)
 }
 
@@ -309,7 +217,7 @@ async fn sign_in(
     app.store.open_session(&issuer.id, &id, session.clone()).await?.take(durable);
     // Now that whoever ends the user's sessions finds it: either they see it, or this sees what they did before.
     if !attempt.is_still(right).await? {
-        logout::end_session(app, issuer, &id, &session, durable).await?;
+        end_session(app, issuer, &id, &session, durable).await?;
         return Ok(None);
     }
     if let Some((id, old)) = old {
@@ -347,23 +255,17 @@ async fn replace(
 ) -> Result<(), Failure> {
     let Context { app, issuer, .. } = context;
     if old.user != user.id {
-        logout::end_session(app, issuer, id, old, durable).await?;
+        end_session(app, issuer, id, old, durable).await?;
         context.audit(Event::SessionEnded, Some(&old.user), None);
         return Ok(());
     }
     let dropped = match dropped {
         Some(sid) => {
-            let longest = logout::longest_of(app, issuer, old).await?;
+            let longest = longest_of(app, issuer, old).await?;
             Some(Tombstone::session(&issuer.id, sid, &old.user, app.now(), longest))
         }
         None => None,
     };
     app.store.end_session(&issuer.id, id, &SessionEnd::Succeeded { dropped }).await?.take(durable);
     Ok(())
-}
-
-fn append(headers: &mut HeaderMap, cookie: Option<HeaderValue>) {
-    if let Some(cookie) = cookie {
-        headers.append(header::SET_COOKIE, cookie);
-    }
 }

@@ -1,7 +1,6 @@
 //! Logout by a relying party (OpenID Connect RP-Initiated Logout 1.0), with the page that asks first.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::response::Response;
 use http::{StatusCode, header};
@@ -13,17 +12,14 @@ use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::id_token_hint::IdTokenHintClaims;
 use symbolon_protocol::logout::{LogoutDecision, LogoutRequest};
 use symbolon_protocol::params::Params;
-use symbolon_protocol::revocation::{SessionEnd, longest_life};
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::Durable;
 use symbolon_store::port::PageRequest;
 
-use crate::consent::user_name;
-use crate::interaction::{Interaction, PendingLogout, session_of};
-use symbolon_app::app::App;
+use crate::interaction::{Interaction, PendingLogout, session_of, user_name};
+use crate::session_end::{end_session, end_session_by_sid};
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
-use symbolon_app::issuer::IssuerState;
 
 /// How many of a user's sessions are looked through for an earlier `sid`: as many as a user has by signing in, unless
 /// `rate_limit.login.sessions` was raised.
@@ -169,60 +165,6 @@ async fn hinted(
     let newest = PageRequest { page: 1, limit: MOST_LOOKED_AT, search: None };
     let sessions = store.list_sessions(issuer, &hint.sub, &newest, now).await?;
     Ok(sessions.items.into_iter().map(|listed| listed.session).find(|session| is_meant(session)))
-}
-
-/// Ends a session with every grant that is bound to it.
-///
-/// # Errors
-/// [`Failure`]: the store is out of reach.
-pub(super) async fn end_session(
-    app: &App,
-    issuer: &IssuerState,
-    id: &SessionId,
-    session: &Session,
-    durable: &mut Durable,
-) -> Result<(), Failure> {
-    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
-    if app.store.end_session(&issuer.id, id, &end).await?.take(durable).is_none() {
-        // Somebody was faster, perhaps with another session in its place: what hangs on this one ends all the same.
-        let tombstones = end.tombstones(&issuer.id, session);
-        app.store.revoke(&issuer.id, &tombstones).await?.take(durable);
-    }
-    Ok(())
-}
-
-/// The same for whoever knows the session without its id.
-///
-/// # Errors
-/// [`Failure`]: the store is out of reach.
-pub(super) async fn end_session_by_sid(
-    app: &App,
-    issuer: &IssuerState,
-    session: &Session,
-    durable: &mut Durable,
-) -> Result<(), Failure> {
-    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
-    app.store.end_session_by_sid(&issuer.id, session.sid.as_str(), &end).await?.take(durable);
-    Ok(())
-}
-
-/// How long anything that hangs on a session may live: its clients may set other lifetimes than their issuer.
-///
-/// # Errors
-/// [`Failure`]: the store is out of reach.
-pub(super) async fn longest_of(
-    app: &App,
-    issuer: &IssuerState,
-    session: &Session,
-) -> Result<Duration, Failure> {
-    let mut overrides = Vec::with_capacity(session.clients.len());
-    for client in &session.clients {
-        if let Some(client) = app.store.client(&issuer.id, client).await? {
-            overrides.push(client);
-        }
-    }
-    let settings = issuer.settings.load_full();
-    Ok(longest_life(&settings, overrides.iter().map(|client| &client.settings)))
 }
 
 /// Back to the client where it said so (section 3), else our own page; without a session in either case. `has_ended`:

@@ -5,7 +5,7 @@ use symbolon_protocol::id::UserId;
 use symbolon_store::Durable;
 use symbolon_store::port::ListedSession;
 
-use crate::logout::end_session_by_sid;
+use crate::session_end::end_session_by_sid;
 use symbolon_app::http::{Context, Failure};
 
 /// Ends a user's oldest sessions beyond the number that is allowed, each with what is bound to it. It is called after

@@ -1,0 +1,109 @@
+//! The login page.
+
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use symbolon_pages::{Language, LoginError, LoginPage};
+
+use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, address, fits_address};
+use symbolon_app::http::csrf::Purpose;
+use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
+
+/// The path of the page and its form.
+pub(super) const PATH: &str = "/login";
+
+/// Asks the person to sign in: shows the page where they are on it, or it is too long for an address, else sends them there.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn ask(
+    call: &mut Call,
+    interaction: Interaction<PendingAuthorization>,
+    on: Page,
+) -> Result<Response, Failure> {
+    let sealed = interaction.seal(&call.context)?;
+    let is_shown_here = on == Page::Login && !call.received.is_post();
+    if is_shown_here || !fits_address(&sealed) {
+        let client = RequestingClient::of(&call.context, &interaction.pending).await?;
+        let hint = client.login_hint.clone();
+        return page(&call.context, &interaction, &client, hint, None);
+    }
+    let mut response = redirect(call.received.is_post(), &address(&call.context, PATH, &sealed));
+    append(response.headers_mut(), interaction.browser.cookie(&call.context.issuer));
+    Ok(response)
+}
+
+/// The page for somebody else than the one who is signed in: shown at once, because a look at its address would lead that
+/// one on.
+///
+/// # Errors
+/// [`Failure`]
+pub(super) async fn show_to_another(
+    context: &Context,
+    mut interaction: Interaction<PendingAuthorization>,
+) -> Result<Response, Failure> {
+    interaction.begin_for_another(context);
+    let client = RequestingClient::of(context, &interaction.pending).await?;
+    page(context, &interaction, &client, None, None)
+}
+
+/// The page, for the first time or after an attempt.
+///
+/// # Errors
+/// [`Failure`]: the page cannot be made.
+pub(super) fn page(
+    context: &Context,
+    interaction: &Interaction<PendingAuthorization>,
+    client: &RequestingClient,
+    username: Option<String>,
+    error: Option<LoginError>,
+) -> Result<Response, Failure> {
+    let sealed = interaction.seal(context)?;
+    let action = address(context, PATH, &sealed);
+    let page = LoginPage {
+        language: Language::English,
+        issuer_name: context.issuer.display_name().to_owned(),
+        client_name: client.client.display_name().to_owned(),
+        client_uri: client.client.displayed("client_uri"),
+        client_logo: client.client.displayed("logo_uri"),
+        cancel_action: action.clone(),
+        action,
+        transaction: sealed,
+        csrf: interaction.csrf_token(context, Purpose::Login, ""),
+        login_hint: username,
+        error,
+    };
+    let page =
+        page.render_below(&context.issuer.prefix).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut response = html(status(error), page, &Policy { leads_to_client: true, ..Policy::default() });
+    if let Some(seconds) = retry_after(error) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    append(response.headers_mut(), interaction.browser.cookie(&context.issuer));
+    Ok(response)
+}
+
+/// What browsers and their password keepers are told of an attempt.
+const fn status(error: Option<LoginError>) -> StatusCode {
+    match error {
+        None => StatusCode::OK,
+        // RFC 9110 15.5.4: what came with the request is insufficient. 401 would need a challenge of HTTP authentication.
+        Some(LoginError::InvalidCredentials | LoginError::Expired) => StatusCode::FORBIDDEN,
+        Some(LoginError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
+        Some(LoginError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+const fn retry_after(error: Option<LoginError>) -> Option<u64> {
+    match error {
+        Some(LoginError::TooManyAttempts { retry_after_seconds }) => Some(retry_after_seconds),
+        Some(LoginError::Busy) => Some(1),
+        _ => None,
+    }
+}
+
+/// Adds a cookie, where there is one.
+pub(super) fn append(headers: &mut HeaderMap, cookie: Option<HeaderValue>) {
+    if let Some(cookie) = cookie {
+        headers.append(header::SET_COOKIE, cookie);
+    }
+}

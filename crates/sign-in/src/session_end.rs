@@ -1,0 +1,65 @@
+//! How sessions end: with every grant that is bound to them.
+
+use std::time::Duration;
+
+use symbolon_protocol::revocation::{SessionEnd, longest_life};
+use symbolon_protocol::session::{Session, SessionId};
+use symbolon_store::Durable;
+
+use symbolon_app::app::App;
+use symbolon_app::http::Failure;
+use symbolon_app::issuer::IssuerState;
+
+/// Ends a session with every grant that is bound to it.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn end_session(
+    app: &App,
+    issuer: &IssuerState,
+    id: &SessionId,
+    session: &Session,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
+    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
+    if app.store.end_session(&issuer.id, id, &end).await?.take(durable).is_none() {
+        // Somebody was faster, perhaps with another session in its place: what hangs on this one ends all the same.
+        let tombstones = end.tombstones(&issuer.id, session);
+        app.store.revoke(&issuer.id, &tombstones).await?.take(durable);
+    }
+    Ok(())
+}
+
+/// The same for whoever knows the session without its id.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn end_session_by_sid(
+    app: &App,
+    issuer: &IssuerState,
+    session: &Session,
+    durable: &mut Durable,
+) -> Result<(), Failure> {
+    let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
+    app.store.end_session_by_sid(&issuer.id, session.sid.as_str(), &end).await?.take(durable);
+    Ok(())
+}
+
+/// How long anything that hangs on a session may live: its clients may set other lifetimes than their issuer.
+///
+/// # Errors
+/// [`Failure`]: the store is out of reach.
+pub(super) async fn longest_of(
+    app: &App,
+    issuer: &IssuerState,
+    session: &Session,
+) -> Result<Duration, Failure> {
+    let mut overrides = Vec::with_capacity(session.clients.len());
+    for client in &session.clients {
+        if let Some(client) = app.store.client(&issuer.id, client).await? {
+            overrides.push(client);
+        }
+    }
+    let settings = issuer.settings.load_full();
+    Ok(longest_life(&settings, overrides.iter().map(|client| &client.settings)))
+}

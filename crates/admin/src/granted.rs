@@ -8,7 +8,7 @@ use symbolon_protocol::grant::GrantId;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
-use symbolon_store::shard::{Kind, sid_of};
+use symbolon_store::shard::{ShardKind, sid_of};
 
 use crate::call::Call;
 
@@ -24,7 +24,9 @@ pub(super) struct Lives {
 /// A session that begins now, and its secret.
 pub(super) fn session(call: &Call, user: UserId, lives: Duration) -> (SessionId, Session) {
     let now = call.now();
-    let id = SessionId::new(call.app.store.place(Kind::Session).draw::<16>(Kind::Session, &*call.app.random));
+    let id = SessionId::new(
+        call.app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*call.app.random),
+    );
     let session = Session {
         user,
         sid: sid_of(call.id(), &id),

@@ -21,10 +21,10 @@ mod fields;
 pub mod fuzz;
 mod granted;
 mod grants;
+mod installation;
 mod issuers;
 mod openapi;
 mod operation;
-mod operations;
 mod paging;
 mod sessions;
 mod settings;
@@ -97,7 +97,7 @@ fn operations() -> Vec<Operation> {
         audit_logs::operations(),
         test_endpoints::operations(),
         issuers::operations(),
-        operations::operations(),
+        installation::operations(),
         openapi::operations(),
     ]
     .concat()

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use symbolon_figures::ShardSnapshot;
 use symbolon_protocol::event::Event;
-use symbolon_store::shard::{Generation, Kind};
+use symbolon_store::shard::{Generation, ShardKind};
 
 use crate::call::{Call, Concerns, Payload, ok};
 use crate::error::{AdminError, Answer};
@@ -15,13 +15,13 @@ use crate::operation::{Operation, Parameter, reference};
 /// The most shards of a generation.
 const MAX_SHARDS: u64 = 1024;
 
-const PATHS: [(Kind, &str); 6] = [
-    (Kind::Code, "/settings/code-shards"),
-    (Kind::Session, "/settings/session-shards"),
-    (Kind::Challenge, "/settings/challenge-shards"),
-    (Kind::Refresh, "/settings/refresh-shards"),
-    (Kind::Revocation, "/settings/revocation-shards"),
-    (Kind::Assertion, "/settings/assertion-shards"),
+const PATHS: [(ShardKind, &str); 6] = [
+    (ShardKind::Code, "/settings/code-shards"),
+    (ShardKind::Session, "/settings/session-shards"),
+    (ShardKind::Challenge, "/settings/challenge-shards"),
+    (ShardKind::Refresh, "/settings/refresh-shards"),
+    (ShardKind::Revocation, "/settings/revocation-shards"),
+    (ShardKind::Assertion, "/settings/assertion-shards"),
 ];
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -62,13 +62,13 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 /// The live generations, the current one last.
-fn generations(call: &Call, kind: Kind) -> Result<(Generation, Vec<Generation>), AdminError> {
+fn generations(call: &Call, kind: ShardKind) -> Result<(Generation, Vec<Generation>), AdminError> {
     let mut all = call.app.store.generations(kind);
     let current = all.pop().ok_or_else(|| AdminError::internal("a kind of state has no generation"))?;
     Ok((current, all))
 }
 
-fn show(call: &Call, kind: Kind) -> Answer {
+fn show(call: &Call, kind: ShardKind) -> Answer {
     let (current, previous) = generations(call, kind)?;
     let view = |generation: &Generation| {
         json!({
@@ -87,7 +87,7 @@ fn show(call: &Call, kind: Kind) -> Answer {
     })))
 }
 
-async fn set(call: &Call, payload: Payload, kind: Kind) -> Answer {
+async fn set(call: &Call, payload: Payload, kind: ShardKind) -> Answer {
     let mut fields = payload.fields().await?;
     let shards = fields.bounded("shards", 1..=MAX_SHARDS)?;
     fields.finish()?;
@@ -96,7 +96,7 @@ async fn set(call: &Call, payload: Payload, kind: Kind) -> Answer {
 }
 
 /// Opens a generation; nothing where the current one has as many shards.
-async fn open(call: &Call, kind: Kind, shards: u64) -> Result<(), AdminError> {
+async fn open(call: &Call, kind: ShardKind, shards: u64) -> Result<(), AdminError> {
     let shards = u32::try_from(shards).map_err(AdminError::internal)?;
     if generations(call, kind)?.0.shards == shards {
         return Ok(());
@@ -108,7 +108,7 @@ async fn open(call: &Call, kind: Kind, shards: u64) -> Result<(), AdminError> {
 }
 
 fn sharding(call: &Call, client: Option<&str>) -> Answer {
-    let (current, previous) = generations(call, Kind::Refresh)?;
+    let (current, previous) = generations(call, ShardKind::Refresh)?;
     let view = |generation: &Generation| {
         json!({
             "generation": generation.generation,
@@ -137,7 +137,8 @@ async fn set_refresh_token_sharding(call: Call, payload: Payload) -> Answer {
     let client = fields.text("clientId")?;
     // The contract's bound for this setting; `refresh-shards` goes on to the store's own.
     let shards = fields.bounded("shardCount", 1..=256)?;
-    open(&call, Kind::Refresh, shards.ok_or_else(|| AdminError::invalid("shardCount is required"))?).await?;
+    open(&call, ShardKind::Refresh, shards.ok_or_else(|| AdminError::invalid("shardCount is required"))?)
+        .await?;
     sharding(&call, client.as_deref())
 }
 
@@ -156,7 +157,8 @@ async fn statistics(call: Call) -> Answer {
         .kinds
         .iter()
         .map(|kind| {
-            let current = Kind::parse(kind.kind.name()).and_then(|own| call.app.store.generations(own).pop());
+            let current =
+                ShardKind::parse(kind.kind.name()).and_then(|own| call.app.store.generations(own).pop());
             json!({
                 "kind": kind.kind.name(),
                 "generation": current.map(|current| current.generation),
@@ -173,7 +175,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_path() {
-        for kind in Kind::ALL {
+        for kind in ShardKind::ALL {
             assert!(
                 PATHS.contains(&(kind, format!("/settings/{}-shards", kind.as_str()).leak())),
                 "{}",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use symbolon_store::port::{Changed, Following, Listener};
+use symbolon_store::port::{ChangeListener, Changed, Following};
 use tokio::sync::{Notify, oneshot};
 
 /// Changes that may wait; where more come at once, everything is loaded anew.
@@ -56,7 +56,7 @@ impl Changes {
 }
 
 /// A listener that never waits, and where its changes come out.
-pub fn channel() -> (Listener, Arc<Changes>) {
+pub fn channel() -> (ChangeListener, Arc<Changes>) {
     let changes = Arc::new(Changes::default());
     let filled = Arc::clone(&changes);
     let listener = move |changed: &Changed| {

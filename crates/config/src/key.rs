@@ -6,7 +6,7 @@ use super::value::Value;
 
 /// What a key's value may be.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum ValueKind {
     /// `true` or `false`; also `on`, `off`, `1`, `0`.
     Switch,
     /// A whole number within limits, both included.
@@ -86,7 +86,7 @@ pub struct Key {
     /// Its command-line flag: the path with dashes.
     pub flag: &'static str,
     /// What its value may be.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The default as one would write it; `None` where being unset means something of its own.
     pub default: Option<&'static str>,
     /// What being unset means, where there is no fixed default.
@@ -101,7 +101,12 @@ pub struct Key {
 
 impl Key {
     /// A key without a default that takes a restart.
-    pub(super) const fn new(path: &'static str, env: &'static str, flag: &'static str, kind: Kind) -> Self {
+    pub(super) const fn new(
+        path: &'static str,
+        env: &'static str,
+        flag: &'static str,
+        kind: ValueKind,
+    ) -> Self {
         let (default, unset, doc) = (None, "", "");
         Self { path, env, flag, kind, default, unset, doc, reload: Reload::Restart, weakens: None }
     }
@@ -138,11 +143,11 @@ impl Key {
 
     /// Whether its value must never be shown.
     pub fn is_secret(&self) -> bool {
-        matches!(self.kind, Kind::Secret | Kind::Secrets)
+        matches!(self.kind, ValueKind::Secret | ValueKind::Secrets)
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// Whole seconds as limits.
     pub(super) const fn seconds(min: u64, max: u64) -> Self {
         Self::Duration { min: Duration::from_secs(min), max: Duration::from_secs(max) }
@@ -211,7 +216,7 @@ mod tests {
     fn every_secret_is_a_value_or_a_file() {
         for key in keys().filter(|key| key.is_secret()) {
             let file = find(&format!("{}_file", key.path)).unwrap();
-            assert!(matches!(file.kind, Kind::Path));
+            assert!(matches!(file.kind, ValueKind::Path));
         }
     }
 }

@@ -35,7 +35,7 @@ use std::path::PathBuf;
 
 pub use environment::IGNORED_ENV;
 pub use error::{ConfigError, ConfigErrors, Finding};
-pub use key::{Key, Kind, Reload, Weakens, keys};
+pub use key::{Key, Reload, ValueKind, Weakens, keys};
 pub use reference::reference;
 pub use reload::ReloadDiff;
 pub use schema::json_schema;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::environment::IGNORED_ENV;
-use super::key::{Key, Kind, Reload};
+use super::key::{Key, Reload, ValueKind};
 use super::sections::SECTIONS;
 use super::units::{format_duration, format_size};
 
@@ -69,22 +69,24 @@ fn row(key: &Key) -> String {
     )
 }
 
-fn kind(kind: &Kind) -> String {
+fn kind(kind: &ValueKind) -> String {
     match kind {
-        Kind::Switch => "switch".to_owned(),
-        Kind::Count { min, max } => format!("{min} to {max}"),
-        Kind::Duration { min, max } => format!("{} to {}", format_duration(*min), format_duration(*max)),
-        Kind::Size { min, max } => format!("{} to {}", format_size(*min), format_size(*max)),
-        Kind::Rate => "rate".to_owned(),
-        Kind::Address => "IP:port".to_owned(),
-        Kind::Path => "path".to_owned(),
-        Kind::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
-        Kind::Networks => "addresses and networks".to_owned(),
-        Kind::Hosts => "host names".to_owned(),
-        Kind::Issuer | Kind::Url => "URL".to_owned(),
-        Kind::CookieName => "cookie name".to_owned(),
-        Kind::Secret => "secret".to_owned(),
-        Kind::Secrets => "secrets".to_owned(),
-        Kind::Name => "name".to_owned(),
+        ValueKind::Switch => "switch".to_owned(),
+        ValueKind::Count { min, max } => format!("{min} to {max}"),
+        ValueKind::Duration { min, max } => format!("{} to {}", format_duration(*min), format_duration(*max)),
+        ValueKind::Size { min, max } => format!("{} to {}", format_size(*min), format_size(*max)),
+        ValueKind::Rate => "rate".to_owned(),
+        ValueKind::Address => "IP:port".to_owned(),
+        ValueKind::Path => "path".to_owned(),
+        ValueKind::Choice(words) => {
+            words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+        }
+        ValueKind::Networks => "addresses and networks".to_owned(),
+        ValueKind::Hosts => "host names".to_owned(),
+        ValueKind::Issuer | ValueKind::Url => "URL".to_owned(),
+        ValueKind::CookieName => "cookie name".to_owned(),
+        ValueKind::Secret => "secret".to_owned(),
+        ValueKind::Secrets => "secrets".to_owned(),
+        ValueKind::Name => "name".to_owned(),
     }
 }

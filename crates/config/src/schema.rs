@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::key::{Key, Kind, keys};
+use super::key::{Key, ValueKind, keys};
 use super::value::Value;
 
 /// The JSON schema (draft 2020-12) of a configuration file, for editors that check TOML by schema.
@@ -58,21 +58,23 @@ fn property(key: &Key) -> Json {
     Json::Object(property)
 }
 
-fn of_kind(kind: &Kind) -> Map<String, Json> {
+fn of_kind(kind: &ValueKind) -> Map<String, Json> {
     let schema = match kind {
-        Kind::Switch => json!({"enum": [true, false, "true", "false", "on", "off", "1", "0", 1, 0]}),
-        Kind::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
-        Kind::Duration { .. } => json!({"type": "string", "pattern": "^(0|([0-9]+(us|ms|s|m|h|d))+)$"}),
-        Kind::Size { .. } => json!({"type": "string", "pattern": "^[0-9]+(B|KiB|MiB|GiB)$"}),
-        Kind::Rate => json!({"type": "string", "pattern": "^(off|[0-9]+/(s|m|h))$"}),
-        Kind::Choice(words) => json!({"enum": words}),
-        Kind::Networks | Kind::Hosts => json!({"type": "array", "items": {"type": "string"}}),
-        Kind::Issuer => json!({"type": "string", "format": "uri", "pattern": "^https?://[^?#]*[^/?#]$"}),
-        Kind::Url => json!({"type": "string", "format": "uri"}),
-        Kind::Secret => json!({"type": "string", "writeOnly": true}),
-        Kind::Secrets => json!({"type": "array", "items": {"type": "string"}, "writeOnly": true}),
-        Kind::Name => json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,32}$"}),
-        Kind::Address | Kind::Path | Kind::CookieName => json!({"type": "string", "minLength": 1}),
+        ValueKind::Switch => json!({"enum": [true, false, "true", "false", "on", "off", "1", "0", 1, 0]}),
+        ValueKind::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        ValueKind::Duration { .. } => json!({"type": "string", "pattern": "^(0|([0-9]+(us|ms|s|m|h|d))+)$"}),
+        ValueKind::Size { .. } => json!({"type": "string", "pattern": "^[0-9]+(B|KiB|MiB|GiB)$"}),
+        ValueKind::Rate => json!({"type": "string", "pattern": "^(off|[0-9]+/(s|m|h))$"}),
+        ValueKind::Choice(words) => json!({"enum": words}),
+        ValueKind::Networks | ValueKind::Hosts => json!({"type": "array", "items": {"type": "string"}}),
+        ValueKind::Issuer => json!({"type": "string", "format": "uri", "pattern": "^https?://[^?#]*[^/?#]$"}),
+        ValueKind::Url => json!({"type": "string", "format": "uri"}),
+        ValueKind::Secret => json!({"type": "string", "writeOnly": true}),
+        ValueKind::Secrets => json!({"type": "array", "items": {"type": "string"}, "writeOnly": true}),
+        ValueKind::Name => json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,32}$"}),
+        ValueKind::Address | ValueKind::Path | ValueKind::CookieName => {
+            json!({"type": "string", "minLength": 1})
+        }
     };
     match schema {
         Json::Object(map) => map,

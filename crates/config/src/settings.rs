@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::{ConfigError, Mistake};
 use super::file::{Given, Written};
-use super::key::{Key, Kind, keys};
+use super::key::{Key, ValueKind, keys};
 use super::source::Source;
 use super::suggest::nearest;
 use super::value::Value;
@@ -129,6 +129,7 @@ fn shown(key: &Key, written: &Written) -> Option<String> {
         Written::Unfit(_) => return None,
     };
     // A URL may carry a password.
-    let hidden = key.is_secret() || (matches!(key.kind, Kind::Url | Kind::Issuer) && text.contains('@'));
+    let hidden =
+        key.is_secret() || (matches!(key.kind, ValueKind::Url | ValueKind::Issuer) && text.contains('@'));
     (!hidden).then_some(text)
 }

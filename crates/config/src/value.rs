@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use symbolon_crypto::SecretString;
 
 use super::error::Mistake;
-use super::key::Kind;
+use super::key::ValueKind;
 use super::sections::issuer;
 use super::units::{Rate, format_duration, format_size, parse_duration, parse_rate, parse_size};
 
@@ -30,50 +30,50 @@ pub(super) enum Value {
 
 impl Value {
     /// Reads a value of this kind.
-    pub(super) fn parse(kind: &Kind, text: &str) -> Result<Self, Mistake> {
+    pub(super) fn parse(kind: &ValueKind, text: &str) -> Result<Self, Mistake> {
         // An empty variable is a slip of a script more often than a wish, and could mean "no issuer".
-        if text.is_empty() && !matches!(kind, Kind::Networks | Kind::Hosts) {
+        if text.is_empty() && !matches!(kind, ValueKind::Networks | ValueKind::Hosts) {
             return Err(Mistake::new("is empty", "give it a value, or leave it out"));
         }
         if text.contains('\u{FFFD}') {
             return Err(Mistake::new("is not UTF-8", "write it in UTF-8"));
         }
         match *kind {
-            Kind::Switch => switch(text),
-            Kind::Count { min, max } => {
+            ValueKind::Switch => switch(text),
+            ValueKind::Count { min, max } => {
                 let digits = text.bytes().all(|b| b.is_ascii_digit());
                 let count = if digits { text.parse().ok() } else { None };
                 within(count, min, max, u64::to_string).map(Self::Count)
             }
-            Kind::Duration { min, max } => {
+            ValueKind::Duration { min, max } => {
                 within(Some(parse_duration(text)?), min, max, |d| format_duration(*d)).map(Self::Duration)
             }
-            Kind::Size { min, max } => {
+            ValueKind::Size { min, max } => {
                 within(Some(parse_size(text)?), min, max, |bytes| format_size(*bytes)).map(Self::Size)
             }
-            Kind::Rate => parse_rate(text).map(Self::Rate),
-            Kind::Address => address(text),
-            Kind::Path => Ok(Self::Path(PathBuf::from(text))),
-            Kind::Choice(words) if words.contains(&text) => Ok(Self::Text(text.to_owned())),
-            Kind::Choice(words) => {
+            ValueKind::Rate => parse_rate(text).map(Self::Rate),
+            ValueKind::Address => address(text),
+            ValueKind::Path => Ok(Self::Path(PathBuf::from(text))),
+            ValueKind::Choice(words) if words.contains(&text) => Ok(Self::Text(text.to_owned())),
+            ValueKind::Choice(words) => {
                 Err(Mistake::new("is not one of the choices", format!("write {}", quoted(words))))
             }
-            Kind::Networks => networks(text.split(',')),
-            Kind::Hosts => hosts(text.split(',')),
-            Kind::Issuer => issuer::check_url(text).map(|()| Self::Text(text.to_owned())),
-            Kind::Url => url(text),
-            Kind::CookieName => cookie_name(text),
-            Kind::Secret | Kind::Secrets => Ok(Self::Secret(SecretString::from(text))),
-            Kind::Name => name(text),
+            ValueKind::Networks => networks(text.split(',')),
+            ValueKind::Hosts => hosts(text.split(',')),
+            ValueKind::Issuer => issuer::check_url(text).map(|()| Self::Text(text.to_owned())),
+            ValueKind::Url => url(text),
+            ValueKind::CookieName => cookie_name(text),
+            ValueKind::Secret | ValueKind::Secrets => Ok(Self::Secret(SecretString::from(text))),
+            ValueKind::Name => name(text),
         }
     }
 
     /// Reads an array of the file.
-    pub(super) fn parse_list(kind: &Kind, items: &[String]) -> Result<Self, Mistake> {
+    pub(super) fn parse_list(kind: &ValueKind, items: &[String]) -> Result<Self, Mistake> {
         match kind {
-            Kind::Networks => networks(items.iter().map(String::as_str)),
-            Kind::Hosts => hosts(items.iter().map(String::as_str)),
-            Kind::Secrets => Self::parse(kind, &items.join(",")),
+            ValueKind::Networks => networks(items.iter().map(String::as_str)),
+            ValueKind::Hosts => hosts(items.iter().map(String::as_str)),
+            ValueKind::Secrets => Self::parse(kind, &items.join(",")),
             _ => Err(Mistake::new("is an array", "write one value, not an array")),
         }
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use http::{HeaderMap, header};
 use symbolon_protocol::client::Client;
-use symbolon_protocol::client_authentication::{AuthenticationFailed, Expectation, Presented, verify};
+use symbolon_protocol::client_authentication::{
+    AuthenticationFailed, Expectation, PresentedCredentials, verify,
+};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
 use symbolon_store::Durable;
@@ -32,7 +34,7 @@ pub(super) async fn authenticate(
     if lines.next().is_some() {
         return Err(OAuthError::invalid_request("more than one Authorization header").into());
     }
-    let presented = Presented::read(authorization, form).map_err(refused)?;
+    let presented = PresentedCredentials::read(authorization, form).map_err(refused)?;
     let client = app.store.client(&issuer.id, presented.client_id()).await?;
     let expected = Expectation {
         issuer: &issuer.url,

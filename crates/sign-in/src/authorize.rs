@@ -36,7 +36,7 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
     let session = session_cookie(&received.headers, &context.issuer);
     let attempt = AuthorizationAttempt { context, session, is_post: received.is_post(), so_far: None };
     match attempt.run(received.encoded(), client, durable).await? {
-        Next::Answer(response) => Ok(response),
+        NextStep::Answer(response) => Ok(response),
         next => {
             let pending = PendingAuthorization::of(received.encoded())?;
             if pending.request.len() > LONGEST_PENDING {
@@ -75,13 +75,15 @@ pub(super) async fn go_on(
 async fn lead_to(
     call: &mut Call,
     interaction: Interaction<PendingAuthorization>,
-    next: Next,
+    next: NextStep,
     on: Page,
 ) -> Result<Response, Failure> {
     match next {
-        Next::Answer(response) => Ok(response),
-        Next::SignIn => login_page::ask(call, interaction, on).await,
-        Next::Consent(session, scopes) => consent_page::ask(call, interaction, (&session, scopes), on).await,
+        NextStep::Answer(response) => Ok(response),
+        NextStep::SignIn => login_page::ask(call, interaction, on).await,
+        NextStep::Consent(session, scopes) => {
+            consent_page::ask(call, interaction, (&session, scopes), on).await
+        }
     }
 }
 
@@ -108,7 +110,7 @@ pub(super) async fn refuse(
 }
 
 /// What an authorization request needs next.
-pub(super) enum Next {
+pub(super) enum NextStep {
     /// Nothing: this is the answer.
     Answer(Response),
     /// That the person signs in.
@@ -129,7 +131,7 @@ struct AuthorizationAttempt<'a> {
 }
 
 /// What is known once the request's records are loaded.
-struct Loaded<'a> {
+struct LoadedRequest<'a> {
     request: AuthorizationRequest<'a>,
     client: &'a Client,
     session: Option<&'a Session>,
@@ -144,7 +146,7 @@ impl AuthorizationAttempt<'_> {
         encoded: &[u8],
         asking: &mut Option<Arc<Client>>,
         durable: &mut Durable,
-    ) -> Result<Next, Failure> {
+    ) -> Result<NextStep, Failure> {
         let Context { app, issuer, .. } = self.context;
         let params = Params::parse(encoded)?;
         let client = client_of(self.context, &params).await?;
@@ -167,13 +169,13 @@ impl AuthorizationAttempt<'_> {
             None => None,
         };
         let known = session.as_deref();
-        let loaded = Loaded { request, client: &client, session: known, settings: &settings, now };
+        let loaded = LoadedRequest { request, client: &client, session: known, settings: &settings, now };
         match self.decide(&loaded).await? {
-            Decision::Issue { scope } => self.issue(&loaded, scope, durable).await.map(Next::Answer),
-            Decision::Login { .. } => Ok(Next::SignIn),
+            Decision::Issue { scope } => self.issue(&loaded, scope, durable).await.map(NextStep::Answer),
+            Decision::Login { .. } => Ok(NextStep::SignIn),
             Decision::Consent { scopes } => match session {
-                Some(session) => Ok(Next::Consent(session, scopes)),
-                None => Ok(Next::SignIn),
+                Some(session) => Ok(NextStep::Consent(session, scopes)),
+                None => Ok(NextStep::SignIn),
             },
             Decision::Error(error) => {
                 self.error(response::error(&loaded.request.return_to, &error, &issuer.url), &error)
@@ -181,14 +183,14 @@ impl AuthorizationAttempt<'_> {
         }
     }
 
-    fn error(&self, answer: AuthorizationResponse, error: &OAuthError) -> Result<Next, Failure> {
+    fn error(&self, answer: AuthorizationResponse, error: &OAuthError) -> Result<NextStep, Failure> {
         RequestFacts::new().oauth_error(error.code.as_str()).note();
-        send(answer, self.is_post, &self.context.issuer.prefix).map(Next::Answer)
+        send(answer, self.is_post, &self.context.issuer.prefix).map(NextStep::Answer)
     }
 
-    async fn decide(&self, loaded: &Loaded<'_>) -> Result<Decision, Failure> {
+    async fn decide(&self, loaded: &LoadedRequest<'_>) -> Result<Decision, Failure> {
         let Context { app, issuer, .. } = self.context;
-        let Loaded { request, client, session, now, .. } = loaded;
+        let LoadedRequest { request, client, session, now, .. } = loaded;
         let consent: Option<Consent> = match session {
             Some(session) if !client.skip_consent => {
                 app.store.consent(&issuer.id, &session.user, &client.client_id).await?
@@ -206,12 +208,12 @@ impl AuthorizationAttempt<'_> {
 
     async fn issue(
         &self,
-        loaded: &Loaded<'_>,
+        loaded: &LoadedRequest<'_>,
         scope: Scope,
         durable: &mut Durable,
     ) -> Result<Response, Failure> {
         let Context { app, issuer, .. } = self.context;
-        let Loaded { request, client, session, settings, now } = loaded;
+        let LoadedRequest { request, client, session, settings, now } = loaded;
         let Some(session) = session else { return Err(Failure::Internal("a code without a session".into())) };
         let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };
         let grant = issuance.code_grant(request, scope, &*app.random);

@@ -20,7 +20,7 @@ use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
-use symbolon_store::shard::{Kind, Route};
+use symbolon_store::shard::{Route, ShardKind};
 
 use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
 use symbolon_app::http::{Context, Failure, Received, redirect, session_cookie};
@@ -127,7 +127,7 @@ impl<P: Pending> Interaction<P> {
             form_id: id.clone(),
             id,
             begun_at: app.now(),
-            session_route: app.store.place(Kind::Session),
+            session_route: app.store.place(ShardKind::Session),
             browser,
             pending,
         }
@@ -159,7 +159,7 @@ impl<P: Pending> Interaction<P> {
         let Context { app, .. } = context;
         self.id = random::base64url::<ID>(&*app.random);
         self.begun_at = app.now();
-        self.session_route = app.store.place(Kind::Session);
+        self.session_route = app.store.place(ShardKind::Session);
     }
 
     /// The interaction, for the parameter `transaction`.
@@ -223,7 +223,7 @@ impl Interaction<PendingAuthorization> {
         let parts = [self.id.as_bytes(), &[0], user.as_str().as_bytes()];
         let derived = context.issuer.interaction_session_key.sign(&parts);
         let (secret, _) = derived.split_first_chunk::<16>().unwrap_or((&[0; 16], &[]));
-        SessionId::new(self.session_route.id(Kind::Session, secret))
+        SessionId::new(self.session_route.id(ShardKind::Session, secret))
     }
 }
 

@@ -13,7 +13,7 @@ use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::Durable;
-use symbolon_store::shard::{Kind, sid_of};
+use symbolon_store::shard::{ShardKind, sid_of};
 
 use crate::authorize::{go_on, refuse};
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of, to_root};
@@ -64,7 +64,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         return signed_in(call, interaction, id, &session).await;
     }
     let context = call.context.clone();
-    let attempt = Attempt {
+    let attempt = PasswordAttempt {
         context: &context,
         client: &asking.client.client_id,
         username: &username,
@@ -102,7 +102,7 @@ async fn signed_in(
 }
 
 /// A name and a password as they were typed.
-struct Attempt<'a> {
+struct PasswordAttempt<'a> {
     context: &'a Context,
     client: &'a ClientId,
     username: &'a str,
@@ -110,16 +110,16 @@ struct Attempt<'a> {
 }
 
 /// Whose they are, and the hash that they were checked against.
-struct Right {
+struct VerifiedPassword {
     user: Arc<User>,
     hash: PasswordHash,
     _in_flight: LoginInFlight,
 }
 
-impl Attempt<'_> {
+impl PasswordAttempt<'_> {
     /// Whose name and password these are. Unknown, without a password, inactive, or a wrong password: the same answer
     /// after the same time, so that nobody learns which accounts there are.
-    async fn check(&self) -> Result<Result<Right, LoginError>, Failure> {
+    async fn check(&self) -> Result<Result<VerifiedPassword, LoginError>, Failure> {
         let Context { app, issuer, remote, .. } = self.context;
         // By the name that was typed, and before anybody is looked for: were an account's names counted as one, whoever is
         // delayed by another name would learn that they belong together.
@@ -137,7 +137,7 @@ impl Attempt<'_> {
         match found {
             Some((user, Some(hash))) if right && user.may_sign_in() => {
                 app.rate_limits.right_password(&issuer.id, self.username, *remote, app.now());
-                Ok(Ok(Right { user, hash, _in_flight: in_flight }))
+                Ok(Ok(VerifiedPassword { user, hash, _in_flight: in_flight }))
             }
             found => {
                 app.rate_limits.failed_login(&issuer.id, self.username, *remote, app.now());
@@ -151,7 +151,7 @@ impl Attempt<'_> {
     /// Whether it would still be right. A user may be deactivated or deleted, or the password changed, while it is being
     /// checked. The first two end all sessions, a new password only where that is asked for with it; a session that is
     /// about to begin is not among them, and an old password must begin none.
-    async fn is_still(&self, right: &Right) -> Result<bool, Failure> {
+    async fn is_still(&self, right: &VerifiedPassword) -> Result<bool, Failure> {
         let Context { app, issuer, .. } = self.context;
         match app.store.user_by_login(&issuer.id, self.username).await? {
             Some((user, Some(hash))) if user.id == right.user.id && user.may_sign_in() => {
@@ -164,7 +164,7 @@ impl Attempt<'_> {
     }
 
     /// Keeps the password by today's costs. Failing at it is no reason to refuse a right password.
-    async fn rehash(&self, right: &Right) {
+    async fn rehash(&self, right: &VerifiedPassword) {
         let Context { app, issuer, .. } = self.context;
         if !app.passwords.needs_rehash(&right.hash) {
             return;
@@ -192,8 +192,8 @@ impl Attempt<'_> {
 async fn sign_in(
     call: &mut Call,
     interaction: &Interaction<PendingAuthorization>,
-    attempt: &Attempt<'_>,
-    right: &Right,
+    attempt: &PasswordAttempt<'_>,
+    right: &VerifiedPassword,
 ) -> Result<Option<(SessionId, Session)>, Failure> {
     let Call { context, received, durable, .. } = call;
     let (Context { app, issuer, .. }, client, user) = (attempt.context, attempt.client, &right.user);
@@ -206,7 +206,7 @@ async fn sign_in(
     let mut session = new_session(context, user, &id);
     if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
         // It has begun and ended before, and with its name everything that would hang on it.
-        id = SessionId::new(app.store.place(Kind::Session).draw::<16>(Kind::Session, &*app.random));
+        id = SessionId::new(app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random));
         session = new_session(context, user, &id);
     }
     let old = session_of(context, received, durable).await?;

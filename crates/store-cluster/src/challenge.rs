@@ -9,7 +9,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::Challenges;
-use symbolon_store::shard::{Kind, record_key};
+use symbolon_store::shard::{ShardKind, record_key};
 
 use crate::one_time::Taken;
 use crate::redis::Key;
@@ -17,9 +17,9 @@ use crate::{ClusterStore, failed, key_text};
 
 impl ClusterStore {
     fn challenge_key(&self, issuer: &IssuerId, id: &str) -> (Key, u32) {
-        let route = self.generations.route(Kind::Challenge, issuer, id);
+        let route = self.generations.route(ShardKind::Challenge, issuer, id);
         let text = key_text(&record_key(issuer, id));
-        (self.redis.tags().shard(Kind::Challenge, route).key('l', text.as_bytes()), route.shard)
+        (self.redis.tags().shard(ShardKind::Challenge, route).key('l', text.as_bytes()), route.shard)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use parking_lot::RwLock;
-use symbolon_store::port::{Changed, Listener};
+use symbolon_store::port::{ChangeListener, Changed};
 use tokio::sync::mpsc;
 
 /// A word for the other nodes: what changed, or only that there is something to look up.
@@ -12,7 +12,7 @@ pub(crate) type Word = Option<Changed>;
 
 /// Everybody who keeps copies of records.
 pub(crate) struct Changes {
-    listeners: RwLock<Vec<Listener>>,
+    listeners: RwLock<Vec<ChangeListener>>,
     to_others: mpsc::UnboundedSender<Word>,
     /// Words that are not on their way yet.
     unsent: AtomicUsize,
@@ -26,7 +26,7 @@ impl Changes {
     }
 
     /// Calls `listener` at every change from now on, in the order in which they came.
-    pub(crate) fn listen(&self, listener: Listener) {
+    pub(crate) fn listen(&self, listener: ChangeListener) {
         self.listeners.write().push(listener);
     }
 

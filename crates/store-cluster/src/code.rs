@@ -10,7 +10,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::{CodePlace, Codes, KeptCode, Redemption, Shards};
-use symbolon_store::shard::{Kind, record_key};
+use symbolon_store::shard::{ShardKind, record_key};
 
 use crate::one_time::Taken;
 use crate::redis::Key;
@@ -18,12 +18,12 @@ use crate::{ClusterStore, failed, from_document, key_text};
 
 impl ClusterStore {
     fn code_place(&self, issuer: &IssuerId, code: &AuthorizationCode) -> CodePlace {
-        let route = self.generations.route(Kind::Code, issuer, code.expose());
+        let route = self.generations.route(ShardKind::Code, issuer, code.expose());
         CodePlace { route, key: record_key(issuer, code.expose()), entry: 0 }
     }
 
     fn code_key(&self, at: &CodePlace) -> Key {
-        self.redis.tags().shard(Kind::Code, at.route).key('c', key_text(&at.key).as_bytes())
+        self.redis.tags().shard(ShardKind::Code, at.route).key('c', key_text(&at.key).as_bytes())
     }
 
     /// Keeps a code that was drawn. Said twice, it is kept once.
@@ -54,7 +54,7 @@ impl Codes for ClusterStore {
         let _pass = self.gate.enter()?;
         // What was decided from the memory of this node must still count when it becomes a code.
         self.nodes.check()?;
-        let code = AuthorizationCode::new(self.place(Kind::Code).draw::<32>(Kind::Code, random));
+        let code = AuthorizationCode::new(self.place(ShardKind::Code).draw::<32>(ShardKind::Code, random));
         self.keep_drawn_code(issuer, &code, &grant, now).await?;
         Ok(code)
     }

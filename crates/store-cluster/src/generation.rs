@@ -11,7 +11,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::Shards;
-use symbolon_store::shard::{FirstShards, Generation, Kind, Route, opened, without_the_dead};
+use symbolon_store::shard::{FirstShards, Generation, Route, ShardKind, opened, without_the_dead};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
@@ -36,7 +36,7 @@ struct OfKind {
 
 /// The generations of every kind.
 pub(crate) struct Generations {
-    kinds: [ArcSwap<OfKind>; Kind::ALL.len()],
+    kinds: [ArcSwap<OfKind>; ShardKind::ALL.len()],
     next: AtomicU32,
     figures: Arc<StoreFigures>,
 }
@@ -49,7 +49,7 @@ impl Generations {
         now: Timestamp,
         figures: &Arc<StoreFigures>,
     ) -> Result<Self, StoreError> {
-        for kind in Kind::ALL {
+        for kind in ShardKind::ALL {
             let (_, generation) = opened(&[], first.of(kind), now);
             let first = "INSERT INTO generations (kind, generation, shards, opened_at, known_since)
                          SELECT $1, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT), now() - interval '1 day'
@@ -58,15 +58,18 @@ impl Generations {
             connection.change(first, &[&kind.as_str(), &number, &shards, &millis(now)]).await?;
         }
         let none = || ArcSwap::from_pointee(OfKind { list: Vec::new(), placing_from: Instant::now() });
-        let generations =
-            Self { kinds: Kind::ALL.map(|_| none()), next: AtomicU32::new(0), figures: Arc::clone(figures) };
+        let generations = Self {
+            kinds: ShardKind::ALL.map(|_| none()),
+            next: AtomicU32::new(0),
+            figures: Arc::clone(figures),
+        };
         generations.reload(connection).await?;
         Ok(generations)
     }
 
     /// Reads them again.
     pub(crate) async fn reload(&self, connection: &Connection) -> Result<(), StoreError> {
-        for kind in Kind::ALL {
+        for kind in ShardKind::ALL {
             let rows = connection.all(LIST, &[&kind.as_str()]).await?;
             let list = rows.iter().map(generation).collect::<Result<Vec<_>, _>>()?;
             let age: i64 = rows.last().map_or(Ok(0), |last| column(last, 4))?;
@@ -78,7 +81,7 @@ impl Generations {
 
     /// Takes over a list that was read. Several may be read at once: a list without the newest generation that is known
     /// was read before it was opened.
-    fn set(&self, kind: Kind, list: Vec<Generation>, placing_from: Instant) {
+    fn set(&self, kind: ShardKind, list: Vec<Generation>, placing_from: Instant) {
         let newest = |list: &[Generation]| list.last().map_or(0, |current| current.generation);
         self.of(kind).rcu(|known| match newest(&list).cmp(&newest(&known.list)) {
             std::cmp::Ordering::Less => Arc::clone(known),
@@ -94,36 +97,36 @@ impl Generations {
     }
 
     /// Takes over a list whatever was known: an attempt to fill this store may have left more generations.
-    fn replace(&self, kind: Kind, list: Vec<Generation>) {
+    fn replace(&self, kind: ShardKind, list: Vec<Generation>) {
         self.of(kind).store(Arc::new(OfKind { list, placing_from: Instant::now() }));
     }
 
-    fn of(&self, kind: Kind) -> &ArcSwap<OfKind> {
+    fn of(&self, kind: ShardKind) -> &ArcSwap<OfKind> {
         let [code, session, challenge, refresh, revocation, assertion] = &self.kinds;
         match kind {
-            Kind::Code => code,
-            Kind::Session => session,
-            Kind::Challenge => challenge,
-            Kind::Refresh => refresh,
-            Kind::Revocation => revocation,
-            Kind::Assertion => assertion,
+            ShardKind::Code => code,
+            ShardKind::Session => session,
+            ShardKind::Challenge => challenge,
+            ShardKind::Refresh => refresh,
+            ShardKind::Revocation => revocation,
+            ShardKind::Assertion => assertion,
         }
     }
 
     /// Whether a route names a shard of a live generation.
-    pub(crate) fn exists(&self, kind: Kind, route: Route) -> bool {
+    pub(crate) fn exists(&self, kind: ShardKind, route: Route) -> bool {
         let known = self.of(kind).load();
         known.list.iter().any(|g| g.generation == route.generation && route.shard < g.shards)
     }
 
     /// Where an id lives: by what it says if that generation exists, else by hash.
-    pub(crate) fn route(&self, kind: Kind, issuer: &IssuerId, id: &str) -> Route {
+    pub(crate) fn route(&self, kind: ShardKind, issuer: &IssuerId, id: &str) -> Route {
         Route::of_id(kind, id)
             .filter(|route| self.exists(kind, *route))
             .unwrap_or_else(|| Route::hashed(issuer, id))
     }
 
-    fn place(&self, kind: Kind) -> Route {
+    fn place(&self, kind: ShardKind) -> Route {
         let known = self.of(kind).load();
         let current =
             match known.list.as_slice() {
@@ -139,14 +142,14 @@ impl Generations {
 }
 
 /// The figures of a kind.
-pub(crate) const fn store_kind(kind: Kind) -> StoreKind {
+pub(crate) const fn store_kind(kind: ShardKind) -> StoreKind {
     match kind {
-        Kind::Code => StoreKind::Code,
-        Kind::Session => StoreKind::Session,
-        Kind::Challenge => StoreKind::Challenge,
-        Kind::Refresh => StoreKind::Refresh,
-        Kind::Revocation => StoreKind::Revocation,
-        Kind::Assertion => StoreKind::Assertion,
+        ShardKind::Code => StoreKind::Code,
+        ShardKind::Session => StoreKind::Session,
+        ShardKind::Challenge => StoreKind::Challenge,
+        ShardKind::Refresh => StoreKind::Refresh,
+        ShardKind::Revocation => StoreKind::Revocation,
+        ShardKind::Assertion => StoreKind::Assertion,
     }
 }
 
@@ -169,7 +172,7 @@ impl ClusterStore {
     /// Puts other generations of a kind in the place of those that are there. No node runs but this one.
     pub(crate) async fn replace_generations(
         &self,
-        kind: Kind,
+        kind: ShardKind,
         generations: &[Generation],
     ) -> Result<(), StoreError> {
         let mut connection = self.postgres.connection().await?;
@@ -189,7 +192,7 @@ impl ClusterStore {
 
     /// Drops closed generations whose last id has ended.
     pub(crate) async fn sweep_generations(&self, now: Timestamp) -> Result<(), StoreError> {
-        for kind in Kind::ALL {
+        for kind in ShardKind::ALL {
             let known = self.generations.of(kind).load_full();
             let kept = without_the_dead(kind, &known.list, now);
             let Some(first) = kept.first().filter(|_| kept.len() < known.list.len()) else { continue };
@@ -204,19 +207,24 @@ impl ClusterStore {
 
 #[async_trait]
 impl Shards for ClusterStore {
-    fn place(&self, kind: Kind) -> Route {
+    fn place(&self, kind: ShardKind) -> Route {
         self.generations.place(kind)
     }
 
-    fn route(&self, issuer: &IssuerId, kind: Kind, id: &str) -> Route {
+    fn route(&self, issuer: &IssuerId, kind: ShardKind, id: &str) -> Route {
         self.generations.route(kind, issuer, id)
     }
 
-    fn generations(&self, kind: Kind) -> Vec<Generation> {
+    fn generations(&self, kind: ShardKind) -> Vec<Generation> {
         self.generations.of(kind).load().list.clone()
     }
 
-    async fn set_shards(&self, kind: Kind, shards: u32, now: Timestamp) -> Result<Generation, StoreError> {
+    async fn set_shards(
+        &self,
+        kind: ShardKind,
+        shards: u32,
+        now: Timestamp,
+    ) -> Result<Generation, StoreError> {
         let pass = self.gate.enter()?;
         let mut connection = self.postgres.connection().await?;
         let transaction = connection.transaction().await?;

@@ -10,14 +10,14 @@ use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::backup::{BackupError, BackupReport};
-use symbolon_store::port::{Issuers, Listener, Store};
+use symbolon_store::port::{ChangeListener, Issuers, Store};
 use symbolon_store::transfer::{Freeze, FreezeError};
 
 use crate::ClusterStore;
 
 #[async_trait]
 impl Store for ClusterStore {
-    fn on_change(&self, listener: Listener) {
+    fn on_change(&self, listener: ChangeListener) {
         self.changes.listen(listener);
     }
 

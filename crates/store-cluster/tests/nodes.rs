@@ -22,7 +22,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::contract::sample;
 use symbolon_store::port::{Changed, Clients, Codes, Issuers, Shards, Store};
-use symbolon_store::shard::Kind;
+use symbolon_store::shard::ShardKind;
 use symbolon_store::transfer::Freeze;
 use symbolon_store_cluster::engines::{self, Engines};
 use symbolon_store_cluster::{ClusterStore, engines::options};
@@ -208,12 +208,12 @@ async fn keys_are_followed_by_every_node_before_the_answer() {
 async fn a_generation_is_known_everywhere_before_its_ids_are_given_out() {
     let [one, other] = nodes("nodes_shards").await;
     for shards in [3, 200, 1] {
-        let opened = one.set_shards(Kind::Code, shards, NOW).await.unwrap();
-        let known = other.generations(Kind::Code);
+        let opened = one.set_shards(ShardKind::Code, shards, NOW).await.unwrap();
+        let known = other.generations(ShardKind::Code);
         assert!(known.contains(&opened) || other.check_lease().is_err(), "{known:?}");
-        assert_eq!(one.place(Kind::Code).generation, opened.generation);
+        assert_eq!(one.place(ShardKind::Code).generation, opened.generation);
     }
-    let opened = other.set_shards(Kind::Code, 5, NOW).await.unwrap();
+    let opened = other.set_shards(ShardKind::Code, 5, NOW).await.unwrap();
     assert_eq!(opened.generation, 5);
 }
 
@@ -304,6 +304,6 @@ fn a_node_that_went_down_holds_nobody_up() {
     let other = goes.block_on(node(engines, "nodes_down"));
     goes.shutdown_background();
     drop(other);
-    let opened = stays.block_on(one.set_shards(Kind::Session, 7, NOW)).unwrap();
+    let opened = stays.block_on(one.set_shards(ShardKind::Session, 7, NOW)).unwrap();
     assert_eq!(opened.shards, 7);
 }

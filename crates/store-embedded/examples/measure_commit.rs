@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::params;
 use symbolon_store_embedded::database::{Database, DatabaseOptions, Migration, WriteError};
-use symbolon_store_embedded::journal::{Durable, Journal, JournalOptions, NEVER, Op, Table};
+use symbolon_store_embedded::journal::{DurableCommit, Journal, JournalOptions, NEVER, Op, Table};
 use tokio::task::LocalSet;
 
 const RUNTIMES: u64 = 2;
@@ -73,7 +73,7 @@ fn scattered(key: u64) -> [u8; 16] {
     bytes
 }
 
-fn write_one(journal: &Arc<Journal>, key: u64) -> Durable {
+fn write_one(journal: &Arc<Journal>, key: u64) -> DurableCommit {
     journal.wait(journal.append([Op::put(Table::Sessions, &scattered(key), NEVER, &RECORD)]))
 }
 

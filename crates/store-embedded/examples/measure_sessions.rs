@@ -12,7 +12,7 @@ use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::{Sessions, Shards as _};
 use symbolon_store::shard::FirstShards;
-use symbolon_store::shard::{Kind, sid_of};
+use symbolon_store::shard::{ShardKind, sid_of};
 use symbolon_store_embedded::database::DatabaseOptions;
 use symbolon_store_embedded::journal::JournalOptions;
 use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore};
@@ -65,7 +65,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let numbers = first..(first + PER_CALL).min(sessions);
         let some: Vec<_> = numbers
             .map(|n| {
-                let id = SessionId::new(store.place(Kind::Session).draw::<16>(Kind::Session, &random));
+                let id =
+                    SessionId::new(store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &random));
                 let session = session(&issuer, &id, n);
                 (id, session)
             })

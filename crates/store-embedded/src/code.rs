@@ -10,11 +10,11 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::StoreError;
 use symbolon_store::port::{CodePlace, Codes, KeptCode, Redemption, Shards};
-use symbolon_store::shard::{Kind, Route};
+use symbolon_store::shard::{Route, ShardKind};
 
 use crate::sharded::{Key, KeyMap};
 use crate::{EmbeddedStore, failed, serialized};
-use log::{Copied, Entry, Log, Place};
+use log::{Copied, Log, LogEntry, LogPlace};
 
 /// Codes that one insertion may clear away: more than one, so that the shard shrinks while it is in use.
 const SWEPT_PER_INSERT: usize = 3;
@@ -36,23 +36,29 @@ pub(crate) struct CodeShard {
     /// Those that were used, from their end on.
     aged: Log,
     /// Where those are.
-    places: KeyMap<Place>,
+    places: KeyMap<LogPlace>,
 }
 
 impl CodeShard {
-    fn insert(&mut self, key: &Key, expires_at: Timestamp, grant: &[u8], now: Timestamp) -> Place {
+    fn insert(&mut self, key: &Key, expires_at: Timestamp, grant: &[u8], now: Timestamp) -> LogPlace {
         self.sweep(now, SWEPT_PER_INSERT);
         self.fresh.append(key, expires_at, grant)
     }
 
-    fn find(&self, key: &Key, place: Place) -> Option<Entry<'_>> {
+    fn find(&self, key: &Key, place: LogPlace) -> Option<LogEntry<'_>> {
         let fresh = self.fresh.get(place).filter(|entry| entry.key == *key);
         fresh.or_else(|| self.aged.get(*self.places.get(key)?))
     }
 
     /// Copies what is kept of a code, while the code is of any use: valid, or used. Found as [`find`](Self::find) does, but
     /// copied before it is read.
-    fn kept<'a>(&self, key: &Key, place: Place, now: Timestamp, copied: &'a mut Copied) -> Option<Entry<'a>> {
+    fn kept<'a>(
+        &self,
+        key: &Key,
+        place: LogPlace,
+        now: Timestamp,
+        copied: &'a mut Copied,
+    ) -> Option<LogEntry<'a>> {
         self.fresh.copy(place, copied);
         if copied.entry().is_none_or(|entry| entry.key != *key) {
             self.aged.copy(*self.places.get(key)?, copied);
@@ -60,7 +66,7 @@ impl CodeShard {
         copied.entry().filter(|entry| entry.used || entry.due > now)
     }
 
-    fn redeem(&mut self, key: &Key, place: Place, now: Timestamp) -> Redemption {
+    fn redeem(&mut self, key: &Key, place: LogPlace, now: Timestamp) -> Redemption {
         match self.find(key, place) {
             Some(entry) if entry.used => Redemption::Replayed,
             Some(entry) if entry.due > now => {
@@ -119,7 +125,7 @@ impl CodeSalt {
 impl EmbeddedStore {
     /// Reads a code: `ac_<generation>_<shard>_<secret and veiled place, in base64url>`.
     fn read_code(&self, issuer: &IssuerId, code: &AuthorizationCode) -> Option<CodePlace> {
-        let (route, rest) = Route::split(Kind::Code, code.expose())?;
+        let (route, rest) = Route::split(ShardKind::Code, code.expose())?;
         let bytes: [u8; CODE] = encoding::decode_array(rest).ok()?;
         let (secret, place) = bytes.split_last_chunk()?;
         let (key, veil) = self.code_salt.digest(issuer, secret);
@@ -151,7 +157,7 @@ impl Codes for EmbeddedStore {
         random: &dyn Random,
     ) -> Result<AuthorizationCode, StoreError> {
         self.check_not_frozen()?;
-        let route = self.place(Kind::Code);
+        let route = self.place(ShardKind::Code);
         let mut bytes = [0; CODE];
         let (secret, place) = bytes.split_at_mut(SECRET);
         random.fill(secret);
@@ -160,7 +166,7 @@ impl Codes for EmbeddedStore {
             self.codes.with(route, |shard| shard.insert(&key, grant.expires_at, grant_bytes, now))
         })?;
         place.copy_from_slice(&(kept.number() ^ veil).to_be_bytes());
-        Ok(AuthorizationCode::new(route.id(Kind::Code, &bytes)))
+        Ok(AuthorizationCode::new(route.id(ShardKind::Code, &bytes)))
     }
 
     async fn code(
@@ -171,7 +177,7 @@ impl Codes for EmbeddedStore {
     ) -> Result<Option<KeptCode>, StoreError> {
         let Some(at) = self.read_code(issuer, code) else { return Ok(None) };
         let mut copied = Copied::default();
-        let place = Place::of_number(at.entry);
+        let place = LogPlace::of_number(at.entry);
         let kept = self.codes.with(at.route, |shard| shard.kept(&at.key, place, now, &mut copied));
         let Some(entry) = kept else { return Ok(None) };
         let grant = Box::new(postcard::from_bytes(entry.grant).map_err(failed)?);
@@ -181,7 +187,7 @@ impl Codes for EmbeddedStore {
     async fn redeem_code(&self, at: &CodePlace, now: Timestamp) -> Result<Redemption, StoreError> {
         self.check_not_frozen()?;
         let CodePlace { route, key, entry } = at;
-        Ok(self.codes.with(*route, |shard| shard.redeem(key, Place::of_number(*entry), now)))
+        Ok(self.codes.with(*route, |shard| shard.redeem(key, LogPlace::of_number(*entry), now)))
     }
 }
 
@@ -209,7 +215,7 @@ mod tests {
     #[test]
     fn unused_codes_go_at_their_end_and_used_ones_later_with_all_their_memory() {
         let mut shard = CodeShard::default();
-        let places: Vec<Place> =
+        let places: Vec<LogPlace> =
             (0..1_000).map(|number| shard.insert(&key(number), at(60), &[7; 200], at(0))).collect();
         let redeem = |shard: &mut CodeShard, number: usize, now| {
             shard.redeem(&key(number as u64), places[number], now)
@@ -274,7 +280,7 @@ mod tests {
         let mut set = [0_usize; 64];
         for _ in 0..CODES {
             let code = store.keep_code(&issuer, grant(&issuer, &random), at(1), &random).await.unwrap();
-            let (_, rest) = Route::split(Kind::Code, code.expose()).unwrap();
+            let (_, rest) = Route::split(ShardKind::Code, code.expose()).unwrap();
             let bytes: [u8; CODE] = encoding::decode_array(rest).unwrap();
             let said = u64::from_be_bytes(*bytes.last_chunk().unwrap());
             assert_ne!(said, store.read_code(&issuer, &code).unwrap().entry);

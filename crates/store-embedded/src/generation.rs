@@ -5,43 +5,48 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::port::Shards;
-use symbolon_store::shard::{Generation, Kind, Route, opened, without_the_dead};
+use symbolon_store::shard::{Generation, Route, ShardKind, opened, without_the_dead};
 
 use crate::journal::{Journal, NEVER, Op, Table, split_value};
 use crate::sharded::Sharded;
 use crate::{EmbeddedStore, decode, failed, put_record};
 
 /// Where the generations of a kind are kept.
-pub(crate) fn key(kind: Kind) -> Vec<u8> {
+pub(crate) fn key(kind: ShardKind) -> Vec<u8> {
     format!("generations/{}", kind.as_str()).into_bytes()
 }
 
 /// The stored generations of a kind; none before the first start.
-pub(crate) fn stored(journal: &Journal, kind: Kind) -> Result<Option<Vec<Generation>>, StoreError> {
+pub(crate) fn stored(journal: &Journal, kind: ShardKind) -> Result<Option<Vec<Generation>>, StoreError> {
     let Some(value) = journal.get(Table::Meta, &key(kind)).map_err(failed)? else { return Ok(None) };
     let (_, record) = split_value(&value).ok_or_else(|| failed("generations are cut short"))?;
     decode(record).map(Some)
 }
 
 /// Puts down the generations of a kind.
-pub(crate) fn put(kind: Kind, generations: &[Generation]) -> Result<Op, StoreError> {
+pub(crate) fn put(kind: ShardKind, generations: &[Generation]) -> Result<Op, StoreError> {
     put_record(Table::Meta, &key(kind), NEVER, &generations)
 }
 
 impl EmbeddedStore {
-    fn on_kind<R>(&self, kind: Kind, run: impl Run<R>) -> R {
+    fn on_kind<R>(&self, kind: ShardKind, run: impl Run<R>) -> R {
         match kind {
-            Kind::Code => run.on(&self.codes),
-            Kind::Session => run.on(&self.sessions),
-            Kind::Challenge => run.on(&self.challenges),
-            Kind::Refresh => run.on(&self.families),
-            Kind::Revocation => run.on(&self.revocations),
-            Kind::Assertion => run.on(&self.assertions),
+            ShardKind::Code => run.on(&self.codes),
+            ShardKind::Session => run.on(&self.sessions),
+            ShardKind::Challenge => run.on(&self.challenges),
+            ShardKind::Refresh => run.on(&self.families),
+            ShardKind::Revocation => run.on(&self.revocations),
+            ShardKind::Assertion => run.on(&self.assertions),
         }
     }
 
     /// Opens the shards of a kind, as they are stored or, at the first start, as the configuration says.
-    pub(crate) fn open_generations(&self, kind: Kind, shards: u32, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn open_generations(
+        &self,
+        kind: ShardKind,
+        shards: u32,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         // Codes, challenges and the like did not survive: their ids of before the restart must find nothing.
         let generations = match stored(&self.journal, kind)? {
             Some(stored) => stored,
@@ -58,7 +63,7 @@ impl EmbeddedStore {
     /// Drops closed generations whose last id has ended.
     pub(crate) async fn sweep_generations(&self, now: Timestamp) -> Result<(), StoreError> {
         let _changing = self.generations_change.lock().await;
-        for kind in Kind::ALL {
+        for kind in ShardKind::ALL {
             let live = self.on_kind(kind, List);
             let kept = without_the_dead(kind, &live, now);
             if kept.len() < live.len() {
@@ -105,19 +110,24 @@ impl Run<()> for Set<'_> {
 
 #[async_trait]
 impl Shards for EmbeddedStore {
-    fn place(&self, kind: Kind) -> Route {
+    fn place(&self, kind: ShardKind) -> Route {
         self.on_kind(kind, Place)
     }
 
-    fn route(&self, issuer: &IssuerId, kind: Kind, id: &str) -> Route {
+    fn route(&self, issuer: &IssuerId, kind: ShardKind, id: &str) -> Route {
         self.on_kind(kind, Find(issuer, id))
     }
 
-    fn generations(&self, kind: Kind) -> Vec<Generation> {
+    fn generations(&self, kind: ShardKind) -> Vec<Generation> {
         self.on_kind(kind, List)
     }
 
-    async fn set_shards(&self, kind: Kind, shards: u32, now: Timestamp) -> Result<Generation, StoreError> {
+    async fn set_shards(
+        &self,
+        kind: ShardKind,
+        shards: u32,
+        now: Timestamp,
+    ) -> Result<Generation, StoreError> {
         self.check_writable()?;
         // One change at a time, or two would open the same generation.
         let _changing = self.generations_change.lock().await;

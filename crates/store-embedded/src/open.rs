@@ -7,7 +7,7 @@ use std::time::Duration;
 use symbolon_figures::StoreFigures;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::shard::{FirstShards, Kind};
+use symbolon_store::shard::{FirstShards, ShardKind};
 use symbolon_store::transfer::Freeze;
 
 use crate::database::{Database, DatabaseError, DatabaseOptions, OnLog};
@@ -118,14 +118,14 @@ impl EmbeddedStore {
         let database =
             Arc::new(Database::open(&directory.database(), crate::record::MIGRATIONS, database_options)?);
         let store = Self {
-            codes: Sharded::new(Kind::Code, Arc::clone(&figures), &[]),
+            codes: Sharded::new(ShardKind::Code, Arc::clone(&figures), &[]),
             code_salt: crate::code::CodeSalt::draw(),
-            sessions: Sharded::new(Kind::Session, Arc::clone(&figures), &[]),
+            sessions: Sharded::new(ShardKind::Session, Arc::clone(&figures), &[]),
             session_issuers: SessionIssuers::default(),
-            challenges: Sharded::new(Kind::Challenge, Arc::clone(&figures), &[]),
-            families: Sharded::new(Kind::Refresh, Arc::clone(&figures), &[]),
-            revocations: Sharded::new(Kind::Revocation, Arc::clone(&figures), &[]),
-            assertions: Sharded::new(Kind::Assertion, Arc::clone(&figures), &[]),
+            challenges: Sharded::new(ShardKind::Challenge, Arc::clone(&figures), &[]),
+            families: Sharded::new(ShardKind::Refresh, Arc::clone(&figures), &[]),
+            revocations: Sharded::new(ShardKind::Revocation, Arc::clone(&figures), &[]),
+            assertions: Sharded::new(ShardKind::Assertion, Arc::clone(&figures), &[]),
             everywhere: Everywhere::default(),
             generations_change: tokio::sync::Mutex::default(),
             epoch: OnceLock::new(),
@@ -151,7 +151,7 @@ impl EmbeddedStore {
         if !recovery.accept_clock {
             check_clock(&self.journal, now)?;
         }
-        for kind in Kind::ALL {
+        for kind in ShardKind::ALL {
             self.open_generations(kind, recovery.shards.of(kind), now)?;
         }
         self.load_tombstones()?;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use symbolon_figures::{ShardFigures, StoreFigures, StoreKind, thread_stripe};
 use symbolon_protocol::grant::SLOTS;
 use symbolon_protocol::id::IssuerId;
-use symbolon_store::shard::{Generation, Kind, Route};
+use symbolon_store::shard::{Generation, Route, ShardKind};
 
 /// The locks that the 1,024 constant slots share.
 const HASHED_LOCKS: u32 = 64;
@@ -43,7 +43,7 @@ impl<T: Default> Shards<T> {
 
 /// All shards of one kind.
 pub(crate) struct Sharded<T> {
-    kind: Kind,
+    kind: ShardKind,
     figures: Arc<StoreFigures>,
     hashed: Box<[Mutex<T>]>,
     generations: ArcSwap<Vec<Shards<T>>>,
@@ -56,13 +56,13 @@ const RUN: u32 = 16;
 thread_local! {
     /// How many ids the thread has given out, by kind. Each thread counts for itself: a counter that all threads share would
     /// be a cache line that moves from core to core with each request.
-    static GIVEN: [Cell<Option<u32>>; Kind::ALL.len()] = const { [const { Cell::new(None) }; Kind::ALL.len()] };
+    static GIVEN: [Cell<Option<u32>>; ShardKind::ALL.len()] = const { [const { Cell::new(None) }; ShardKind::ALL.len()] };
 }
 
 /// The number of the run of [`RUN`] ids that the next id of a kind belongs to, on this thread; the run names the shard.
 /// Threads begin at runs that are far apart and give ids out at about the same speed, so that two of them seldom use the
 /// same shard at the same time.
-fn next_run(kind: Kind) -> u32 {
+fn next_run(kind: ShardKind) -> u32 {
     GIVEN.with(|given| {
         let Some(given) = given.get(kind as usize) else { return 0 };
         let next = given.get().unwrap_or_else(|| RUN.wrapping_mul(first_run()));
@@ -78,7 +78,7 @@ fn first_run() -> u32 {
 
 impl<T: Default> Sharded<T> {
     /// Makes the shards of the given generations, the current one last.
-    pub(crate) fn new(kind: Kind, figures: Arc<StoreFigures>, generations: &[Generation]) -> Self {
+    pub(crate) fn new(kind: ShardKind, figures: Arc<StoreFigures>, generations: &[Generation]) -> Self {
         let hashed = (0..HASHED_LOCKS).map(|_| Mutex::default()).collect();
         let sharded = Self {
             kind,
@@ -92,12 +92,12 @@ impl<T: Default> Sharded<T> {
 
     fn figures(&self) -> &ShardFigures {
         self.figures.kind(match self.kind {
-            Kind::Code => StoreKind::Code,
-            Kind::Session => StoreKind::Session,
-            Kind::Challenge => StoreKind::Challenge,
-            Kind::Refresh => StoreKind::Refresh,
-            Kind::Revocation => StoreKind::Revocation,
-            Kind::Assertion => StoreKind::Assertion,
+            ShardKind::Code => StoreKind::Code,
+            ShardKind::Session => StoreKind::Session,
+            ShardKind::Challenge => StoreKind::Challenge,
+            ShardKind::Refresh => StoreKind::Refresh,
+            ShardKind::Revocation => StoreKind::Revocation,
+            ShardKind::Assertion => StoreKind::Assertion,
         })
     }
 
@@ -235,7 +235,7 @@ mod tests {
     async fn others_have_a_turn_between_the_shards() {
         let opened_at = Timestamp::from_millis(1);
         let generation = Generation { generation: 1, shards: 8, opened_at, closed_at: None };
-        let sharded = Sharded::<u64>::new(Kind::Code, Arc::new(StoreFigures::new()), &[generation]);
+        let sharded = Sharded::<u64>::new(ShardKind::Code, Arc::new(StoreFigures::new()), &[generation]);
         let turns = Arc::new(AtomicU64::new(0));
         let of_task = Arc::clone(&turns);
         let other = tokio::spawn(async move {

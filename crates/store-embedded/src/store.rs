@@ -10,14 +10,14 @@ use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::backup::{BackupError, BackupReport};
-use symbolon_store::port::{Listener, Store};
+use symbolon_store::port::{ChangeListener, Store};
 use symbolon_store::transfer::{Freeze, FreezeError};
 
 use crate::EmbeddedStore;
 
 #[async_trait]
 impl Store for EmbeddedStore {
-    fn on_change(&self, listener: Listener) {
+    fn on_change(&self, listener: ChangeListener) {
         self.records.on_change(listener);
     }
 

@@ -28,7 +28,7 @@ use crate::backup::{BackupError, BackupReport};
 pub use crate::listing::{
     FamilyCursor, InvalidCursor, ListedSession, NextFamilies, NextSessions, Page, PageRequest, SessionCursor,
 };
-use crate::shard::{Generation, Kind, Route};
+use crate::shard::{Generation, Route, ShardKind};
 use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
 use symbolon_figures::StoreFigures;
@@ -530,13 +530,18 @@ pub trait Audit: Send + Sync {
 #[async_trait]
 pub trait Shards: Send + Sync {
     /// Where a new id of a kind should live.
-    fn place(&self, kind: Kind) -> Route;
+    fn place(&self, kind: ShardKind) -> Route;
     /// Where an id lives: by what it says if that generation exists, else by hash.
-    fn route(&self, issuer: &IssuerId, kind: Kind, id: &str) -> Route;
+    fn route(&self, issuer: &IssuerId, kind: ShardKind, id: &str) -> Route;
     /// The live generations of a kind, the current one last.
-    fn generations(&self, kind: Kind) -> Vec<Generation>;
+    fn generations(&self, kind: ShardKind) -> Vec<Generation>;
     /// Opens a new generation with so many shards (1 to 1,024). Durable.
-    async fn set_shards(&self, kind: Kind, shards: u32, now: Timestamp) -> Result<Generation, StoreError>;
+    async fn set_shards(
+        &self,
+        kind: ShardKind,
+        shards: u32,
+        now: Timestamp,
+    ) -> Result<Generation, StoreError>;
 }
 
 /// What dropped from a cache, for those who keep copies of their own.
@@ -564,7 +569,7 @@ pub enum Changed {
 pub type Following = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Whoever keeps copies. It is called at once and does not wait; what it gives back need not be waited for.
-pub type Listener = Box<dyn Fn(&Changed) -> Following + Send + Sync>;
+pub type ChangeListener = Box<dyn Fn(&Changed) -> Following + Send + Sync>;
 
 /// Everything that keeps an issuer's state.
 #[async_trait]
@@ -583,7 +588,7 @@ pub trait Store:
     + Shards
 {
     /// Calls `listener` after every change that a cache above the store must know of.
-    fn on_change(&self, listener: Listener);
+    fn on_change(&self, listener: ChangeListener);
     /// Whether what this process remembers of keys, clients and settings is known to be current, so that it may judge
     /// tokens and requests by it.
     ///

@@ -19,7 +19,7 @@ use symbolon_protocol::time::Timestamp;
 /// A kind of hot state that is split into shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ShardKind {
     /// Authorization codes.
     Code,
     /// Sessions.
@@ -34,7 +34,7 @@ pub enum Kind {
     Assertion,
 }
 
-impl Kind {
+impl ShardKind {
     /// Every kind.
     pub const ALL: [Self; 6] =
         [Self::Code, Self::Session, Self::Challenge, Self::Refresh, Self::Revocation, Self::Assertion];
@@ -90,24 +90,24 @@ impl Route {
 
     /// Reads the route that an id of ours carries, `<prefix><generation>_<shard>_<rest>`; none for foreign texts.
     /// Whether the generation exists, and has such a shard, is the store's to say.
-    pub fn of_id(kind: Kind, id: &str) -> Option<Self> {
+    pub fn of_id(kind: ShardKind, id: &str) -> Option<Self> {
         Self::split(kind, id).map(|(route, _)| route)
     }
 
     /// The route that an id of ours carries, and the rest.
-    pub fn split(kind: Kind, id: &str) -> Option<(Self, &str)> {
+    pub fn split(kind: ShardKind, id: &str) -> Option<(Self, &str)> {
         let (generation, rest) = leading_number(id.strip_prefix(kind.prefix())?)?;
         let (shard, rest) = leading_number(rest)?;
         (generation > 0).then_some((Self { generation, shard }, rest))
     }
 
     /// Draws an id of `BYTES` random bytes that carries this route.
-    pub fn draw<const BYTES: usize>(self, kind: Kind, random: &dyn Random) -> SmolStr {
+    pub fn draw<const BYTES: usize>(self, kind: ShardKind, random: &dyn Random) -> SmolStr {
         self.id(kind, &random::bytes::<BYTES>(random))
     }
 
     /// The id that carries this route and these bytes.
-    pub fn id<const BYTES: usize>(self, kind: Kind, bytes: &[u8; BYTES]) -> SmolStr {
+    pub fn id<const BYTES: usize>(self, kind: ShardKind, bytes: &[u8; BYTES]) -> SmolStr {
         self.after(kind.prefix()).text("_").base64url(bytes).build()
     }
 
@@ -174,7 +174,7 @@ pub fn may_be_of(issuer: &IssuerId, family: &Family) -> bool {
 /// The public name of a session: where it lives, and a digest of its secret.
 pub fn sid_of(issuer: &IssuerId, id: &SessionId) -> Sid {
     let route =
-        Route::of_id(Kind::Session, id.expose()).unwrap_or_else(|| Route::hashed(issuer, id.expose()));
+        Route::of_id(ShardKind::Session, id.expose()).unwrap_or_else(|| Route::hashed(issuer, id.expose()));
     Sid::trusted(route.after("").text("_").base64url(&record_key(issuer, id.expose())).build())
 }
 
@@ -217,11 +217,11 @@ mod tests {
     #[test]
     fn a_place_has_one_text() {
         let route = Route { generation: 1, shard: 20 };
-        assert_eq!(Route::of_id(Kind::Code, "ac_1_20_x"), Some(route));
+        assert_eq!(Route::of_id(ShardKind::Code, "ac_1_20_x"), Some(route));
         for other in
             ["ac_+1_20_x", "ac_01_20_x", "ac_1_+20_x", "ac_1_020_x", "ac_0_20_x", "ac_1_20", "se_1_20_x"]
         {
-            assert_eq!(Route::of_id(Kind::Code, other), None, "{other}");
+            assert_eq!(Route::of_id(ShardKind::Code, other), None, "{other}");
         }
         assert_eq!(session_of_sid("1_20_AAAAAAAAAAAAAAAAAAAAAA"), Some((route, [0; 16])));
         for other in

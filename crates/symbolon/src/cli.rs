@@ -1,7 +1,7 @@
 //! The command line. Every key of the configuration is a flag of `serve` and `config`; the table of keys makes them.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use symbolon_config::{self as config, Key, Kind};
+use symbolon_config::{self as config, Key, ValueKind};
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
@@ -99,7 +99,7 @@ fn flag(key: &'static Key) -> Arg {
     let arg = Arg::new(key.path).long(key.flag.trim_start_matches('-')).help(key.doc).value_name("VALUE");
     match key.kind {
         // A bare switch means true.
-        Kind::Switch => arg.num_args(0..=1).default_missing_value("true").require_equals(false),
+        ValueKind::Switch => arg.num_args(0..=1).default_missing_value("true").require_equals(false),
         _ => arg.value_parser(value_parser!(String)).allow_hyphen_values(true),
     }
 }

@@ -25,11 +25,11 @@ pub struct Arrival {
 
 /// A request that a thread can be at work on, or none. It changes hands twice at every poll: as a pointer.
 #[derive(Debug)]
-pub struct Current(Option<Box<Known>>);
+pub struct Current(Option<Box<RequestState>>);
 
 /// What is known of a request.
 #[derive(Debug)]
-struct Known {
+struct RequestState {
     arrival: Arrival,
     facts: RequestFacts,
 }
@@ -37,7 +37,7 @@ struct Known {
 impl Current {
     /// A request that has just arrived.
     pub(super) fn of(arrival: Arrival) -> Self {
-        Self(Some(Box::new(Known { arrival, facts: RequestFacts::new() })))
+        Self(Some(Box::new(RequestState { arrival, facts: RequestFacts::new() })))
     }
 
     /// What was known of the current request when it arrived; none outside of every request.

@@ -96,7 +96,7 @@ impl Endpoint {
 /// How a request ended. One label value each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// What was asked for was done (2xx).
     Ok,
     /// Sent elsewhere without an error: for the authorization endpoint, with a code.
@@ -119,7 +119,7 @@ pub enum Outcome {
     Abandoned,
 }
 
-impl Outcome {
+impl RequestOutcome {
     /// Every outcome, in the order of the exposition; an outcome's place is its number.
     pub const ALL: [Self; 10] = [
         Self::Ok,
@@ -188,37 +188,37 @@ mod tests {
         for (place, endpoint) in Endpoint::ALL.iter().enumerate() {
             assert_eq!(*endpoint as usize, place);
         }
-        for (place, outcome) in Outcome::ALL.iter().enumerate() {
+        for (place, outcome) in RequestOutcome::ALL.iter().enumerate() {
             assert_eq!(*outcome as usize, place);
         }
         let endpoints: std::collections::HashSet<_> = Endpoint::ALL.iter().map(|e| e.name()).collect();
         assert_eq!(endpoints.len(), Endpoint::ALL.len());
-        let outcomes: std::collections::HashSet<_> = Outcome::ALL.iter().map(|o| o.name()).collect();
-        assert_eq!(outcomes.len(), Outcome::ALL.len());
+        let outcomes: std::collections::HashSet<_> = RequestOutcome::ALL.iter().map(|o| o.name()).collect();
+        assert_eq!(outcomes.len(), RequestOutcome::ALL.len());
     }
 
     #[test]
     fn status_and_error_code_give_the_outcome() {
         for (status, error, outcome) in [
-            (200, None, Outcome::Ok),
-            (204, None, Outcome::Ok),
-            (302, None, Outcome::Redirect),
-            (303, Some("login_required"), Outcome::LoginRequired),
-            (302, Some("consent_required"), Outcome::ConsentRequired),
-            (302, Some("interaction_required"), Outcome::ConsentRequired),
-            (302, Some("invalid_scope"), Outcome::ClientError),
-            (200, Some("server_error"), Outcome::ServerError),
-            (302, Some("temporarily_unavailable"), Outcome::Unavailable),
-            (400, Some("invalid_grant"), Outcome::ClientError),
-            (401, Some("invalid_client"), Outcome::Unauthorized),
-            (403, None, Outcome::ClientError),
-            (429, None, Outcome::RateLimited),
-            (500, Some("server_error"), Outcome::ServerError),
-            (503, None, Outcome::Unavailable),
-            (502, None, Outcome::ServerError),
+            (200, None, RequestOutcome::Ok),
+            (204, None, RequestOutcome::Ok),
+            (302, None, RequestOutcome::Redirect),
+            (303, Some("login_required"), RequestOutcome::LoginRequired),
+            (302, Some("consent_required"), RequestOutcome::ConsentRequired),
+            (302, Some("interaction_required"), RequestOutcome::ConsentRequired),
+            (302, Some("invalid_scope"), RequestOutcome::ClientError),
+            (200, Some("server_error"), RequestOutcome::ServerError),
+            (302, Some("temporarily_unavailable"), RequestOutcome::Unavailable),
+            (400, Some("invalid_grant"), RequestOutcome::ClientError),
+            (401, Some("invalid_client"), RequestOutcome::Unauthorized),
+            (403, None, RequestOutcome::ClientError),
+            (429, None, RequestOutcome::RateLimited),
+            (500, Some("server_error"), RequestOutcome::ServerError),
+            (503, None, RequestOutcome::Unavailable),
+            (502, None, RequestOutcome::ServerError),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
-            assert_eq!(Outcome::of(status, error), outcome, "{status} {error:?}");
+            assert_eq!(RequestOutcome::of(status, error), outcome, "{status} {error:?}");
         }
     }
 }

@@ -17,7 +17,7 @@ use tower::{Layer, Service};
 
 use super::cpu::{CHECK_ONE_IN, PollMeter};
 use super::current::{Arrival, Current};
-use super::endpoint::{Endpoint, Outcome};
+use super::endpoint::{Endpoint, RequestOutcome};
 use super::registry::Registry;
 use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
 use super::request_log::{RequestLine, RequestLog};
@@ -146,7 +146,7 @@ where
         let mut result = ready!(this.record.poll(|| inner.poll(context)));
         match &mut result {
             Ok(response) => this.record.answered(response),
-            Err(_) => this.record.end(Outcome::ServerError, None),
+            Err(_) => this.record.end(RequestOutcome::ServerError, None),
         }
         Poll::Ready(result)
     }
@@ -203,7 +203,7 @@ impl RequestRecord {
 
     fn answered<R>(&mut self, response: &mut Response<R>) {
         let status = response.status();
-        let outcome = Outcome::of(status, self.current.facts().known_oauth_error());
+        let outcome = RequestOutcome::of(status, self.current.facts().known_oauth_error());
         // Whoever sent an id wants it back, and whoever reports an error can name it; others need no header.
         if (outcome.is_error() || self.id.is_inbound())
             && let Ok(id) = HeaderValue::try_from(self.id.to_string())
@@ -213,7 +213,7 @@ impl RequestRecord {
         self.end(outcome, Some(status));
     }
 
-    fn end(&mut self, outcome: Outcome, status: Option<StatusCode>) {
+    fn end(&mut self, outcome: RequestOutcome, status: Option<StatusCode>) {
         self.ended = true;
         let Caller { telemetry, remote } = &*self.caller;
         let facts = self.current.facts();
@@ -259,7 +259,11 @@ impl RequestRecord {
 impl Drop for RequestRecord {
     fn drop(&mut self) {
         if !self.ended {
-            let outcome = if std::thread::panicking() { Outcome::ServerError } else { Outcome::Abandoned };
+            let outcome = if std::thread::panicking() {
+                RequestOutcome::ServerError
+            } else {
+                RequestOutcome::Abandoned
+            };
             self.end(outcome, None);
         }
     }

@@ -6,10 +6,10 @@ use parking_lot::RwLock;
 use symbolon_figures::StripedCounter;
 
 use super::cpu::thread_clock_overhead;
-use super::histogram::RequestFigures;
 use super::log_writer::dropped_lines;
 use super::process::ProcessSource;
 use super::prometheus::{Exposition, MetricSource, MetricType};
+use super::request_figures::RequestFigures;
 
 /// Counters of one family, told apart by one label whose values are a closed list.
 #[derive(Debug)]
@@ -173,7 +173,7 @@ impl MetricSource for RequestFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::{Endpoint, Outcome};
+    use crate::endpoint::{Endpoint, RequestOutcome};
     use crate::prometheus::tests::parse;
 
     #[test]
@@ -185,8 +185,8 @@ mod tests {
         signatures.increment(1);
         events.increment(0);
         events.increment(9);
-        registry.requests().record(Endpoint::Authorize, Outcome::Redirect, 300_000, 240_000);
-        registry.requests().record(Endpoint::Authorize, Outcome::LoginRequired, 30_000, 20_000);
+        registry.requests().record(Endpoint::Authorize, RequestOutcome::Redirect, 300_000, 240_000);
+        registry.requests().record(Endpoint::Authorize, RequestOutcome::LoginRequired, 30_000, 20_000);
         registry.requests().record_check(100, 90);
         let extra = CounterFamily::new("symbolon_extra_total", "Extra.", "name", &["one"]);
         let page = parse(&registry.render(&[&extra]));

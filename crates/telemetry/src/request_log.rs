@@ -10,7 +10,7 @@ use std::time::Instant;
 use http::{Method, StatusCode};
 use tracing::Level;
 
-use super::endpoint::{Endpoint, Outcome};
+use super::endpoint::{Endpoint, RequestOutcome};
 use super::request_id::RequestId;
 
 /// The `tracing` target of the request log; filter directives name it (`symbolon::request=off`).
@@ -39,7 +39,7 @@ impl RequestLog {
 
     /// Whether a request is logged. `number` counts requests.
     #[inline]
-    pub fn wants(&self, endpoint: Endpoint, outcome: Outcome, number: u64) -> bool {
+    pub fn wants(&self, endpoint: Endpoint, outcome: RequestOutcome, number: u64) -> bool {
         if outcome.is_error() || !endpoint.is_hot() {
             return true;
         }
@@ -68,7 +68,7 @@ pub struct RequestLine<'a> {
     /// The route's pattern, where the handler told it.
     pub route: Option<&'static str>,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
     /// HTTP status; none when the client went away before the answer.
     pub status: Option<StatusCode>,
     /// OAuth error code of the answer.
@@ -119,7 +119,7 @@ macro_rules! request_event {
 impl RequestLine<'_> {
     /// Writes the line: our own failures as warnings, everything else as information.
     pub fn write(&self) {
-        if matches!(self.outcome, Outcome::ServerError | Outcome::Unavailable) {
+        if matches!(self.outcome, RequestOutcome::ServerError | RequestOutcome::Unavailable) {
             request_event!(Level::WARN, self);
         } else {
             request_event!(Level::INFO, self);
@@ -135,24 +135,24 @@ mod tests {
     fn hot_successes_are_sampled_and_everything_else_is_kept() {
         let log = RequestLog::new(10);
         let kept = |endpoint, outcome| (0..100).filter(|n| log.wants(endpoint, outcome, *n)).count();
-        assert_eq!(kept(Endpoint::Userinfo, Outcome::Ok), 10);
-        assert_eq!(kept(Endpoint::Authorize, Outcome::Redirect), 10);
-        assert_eq!(kept(Endpoint::Authorize, Outcome::LoginRequired), 10);
-        assert_eq!(kept(Endpoint::Userinfo, Outcome::Unauthorized), 100);
-        assert_eq!(kept(Endpoint::Authorize, Outcome::ClientError), 100);
-        assert_eq!(kept(Endpoint::TokenRefreshToken, Outcome::Abandoned), 100);
-        assert_eq!(kept(Endpoint::Login, Outcome::Ok), 100);
-        assert_eq!(kept(Endpoint::Admin, Outcome::Ok), 100);
+        assert_eq!(kept(Endpoint::Userinfo, RequestOutcome::Ok), 10);
+        assert_eq!(kept(Endpoint::Authorize, RequestOutcome::Redirect), 10);
+        assert_eq!(kept(Endpoint::Authorize, RequestOutcome::LoginRequired), 10);
+        assert_eq!(kept(Endpoint::Userinfo, RequestOutcome::Unauthorized), 100);
+        assert_eq!(kept(Endpoint::Authorize, RequestOutcome::ClientError), 100);
+        assert_eq!(kept(Endpoint::TokenRefreshToken, RequestOutcome::Abandoned), 100);
+        assert_eq!(kept(Endpoint::Login, RequestOutcome::Ok), 100);
+        assert_eq!(kept(Endpoint::Admin, RequestOutcome::Ok), 100);
     }
 
     #[test]
     fn sampling_changes_while_running() {
         let log = RequestLog::default();
-        assert!(!log.wants(Endpoint::Jwks, Outcome::Ok, 1));
+        assert!(!log.wants(Endpoint::Jwks, RequestOutcome::Ok, 1));
         log.set_success_one_in(1);
-        assert!(log.wants(Endpoint::Jwks, Outcome::Ok, 1));
+        assert!(log.wants(Endpoint::Jwks, RequestOutcome::Ok, 1));
         log.set_success_one_in(0);
-        assert!(!log.wants(Endpoint::Jwks, Outcome::Ok, 0));
-        assert!(log.wants(Endpoint::Jwks, Outcome::ServerError, 0));
+        assert!(!log.wants(Endpoint::Jwks, RequestOutcome::Ok, 0));
+        assert!(log.wants(Endpoint::Jwks, RequestOutcome::ServerError, 0));
     }
 }

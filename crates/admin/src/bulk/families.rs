@@ -7,7 +7,7 @@ use symbolon_protocol::client::GrantType;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{Family, FamilyId};
 use symbolon_protocol::token::refresh_token;
-use symbolon_store::shard::Kind;
+use symbolon_store::shard::ShardKind;
 
 use super::super::call::{Call, Payload};
 use super::super::error::{AdminError, Answer};
@@ -63,6 +63,7 @@ async fn new(known: &Known, line: Line) -> Result<(FamilyId, Family), AdminError
     }
     let user = known.user(&mut fields).await?;
     let scope = scope(&mut fields, &client)?;
-    let id = known.call.app.store.place(Kind::Refresh).draw_family(known.call.now(), &*known.call.app.random);
+    let id =
+        known.call.app.store.place(ShardKind::Refresh).draw_family(known.call.now(), &*known.call.app.random);
     Ok((id, granted::family_of(&known.call, &client, user, scope)))
 }

@@ -18,7 +18,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use tower::Service;
 
-use super::Lent;
+use super::PerWorkerArc;
 use super::host::{Malformed, host};
 use crate::app::App;
 use crate::audit::{Actor, AuditEntry};
@@ -29,9 +29,9 @@ use symbolon_telemetry::{Current, RequestFacts, RequestId};
 #[derive(Clone)]
 pub struct Context {
     /// Everything that handlers work with.
-    pub app: Lent<App>,
+    pub app: PerWorkerArc<App>,
     /// Whom the request is for.
-    pub issuer: Lent<IssuerState>,
+    pub issuer: PerWorkerArc<IssuerState>,
     /// Who sends it: the peer, or what a trusted proxy says.
     pub remote: IpAddr,
     /// Whether a trusted proxy says that, of somebody who is none.
@@ -73,9 +73,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Context {
 /// Finds the issuer of each request, takes its prefix off the path, and hands the request on.
 #[derive(Clone)]
 pub struct IssuerService<S> {
-    app: Lent<App>,
+    app: PerWorkerArc<App>,
     /// The issuer of the request before: mostly that of the next one too.
-    issuer: Option<Lent<IssuerState>>,
+    issuer: Option<PerWorkerArc<IssuerState>>,
     inner: S,
     locates: bool,
 }
@@ -83,13 +83,13 @@ pub struct IssuerService<S> {
 impl<S> IssuerService<S> {
     /// Puts itself around the routes of one worker.
     pub fn new(app: &Arc<App>, inner: S) -> Self {
-        Self { app: Lent::new(app), issuer: None, inner, locates: true }
+        Self { app: PerWorkerArc::new(app), issuer: None, inner, locates: true }
     }
 
     /// For the management listener, which belongs to the installation and not to an issuer: neither the name that it
     /// is called by nor an issuer's path prefix is of any meaning there.
     pub fn management(app: &Arc<App>, inner: S) -> Self {
-        Self { app: Lent::new(app), issuer: None, inner, locates: false }
+        Self { app: PerWorkerArc::new(app), issuer: None, inner, locates: false }
     }
 
     /// The request's [`Context`], which some have not, or the status that refuses it. Inside the issuer, its path is
@@ -200,10 +200,13 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
 }
 
 /// The issuer as the connection has it: lent anew where the request before was for another, or it has changed since.
-fn lent(known: &mut Option<Lent<IssuerState>>, issuer: &Arc<IssuerState>) -> Lent<IssuerState> {
+fn lent(
+    known: &mut Option<PerWorkerArc<IssuerState>>,
+    issuer: &Arc<IssuerState>,
+) -> PerWorkerArc<IssuerState> {
     match known {
         Some(known) if Arc::ptr_eq(known.shared(), issuer) => known.clone(),
-        _ => known.insert(Lent::new(issuer)).clone(),
+        _ => known.insert(PerWorkerArc::new(issuer)).clone(),
     }
 }
 

@@ -8,8 +8,8 @@ mod endpoint;
 mod failure;
 mod form;
 mod host;
-mod lent;
 pub mod methods;
+mod per_worker_arc;
 mod response;
 
 #[cfg(any(test, feature = "fuzz"))]
@@ -26,5 +26,5 @@ pub(crate) use failure::prefers_html;
 pub use failure::{ErrorAbout, Failure};
 pub use form::{BodyLimits, is_form, read_body, read_form};
 pub use host::host;
-pub use lent::Lent;
+pub use per_worker_arc::PerWorkerArc;
 pub use response::{Framing, Policy, html, json, no_store, redirect};

@@ -10,16 +10,16 @@ use super::IssuerState;
 /// Every issuer of the process.
 #[derive(Default)]
 pub struct Directory {
-    issuers: Vec<Entry>,
+    issuers: Vec<HostedIssuer>,
 }
 
-struct Entry {
+struct HostedIssuer {
     /// `host[:port]`, without the port where it is the scheme's own.
     host: String,
     state: Arc<IssuerState>,
 }
 
-impl Entry {
+impl HostedIssuer {
     fn new(state: Arc<IssuerState>) -> Self {
         Self { host: host_and_prefix(&state.url).0, state }
     }
@@ -66,7 +66,7 @@ pub fn is_same_place(one: &str, other: &str) -> bool {
 impl Directory {
     /// Lists the issuers.
     pub fn new(states: Vec<Arc<IssuerState>>) -> Self {
-        let mut issuers: Vec<Entry> = states.into_iter().map(Entry::new).collect();
+        let mut issuers: Vec<HostedIssuer> = states.into_iter().map(HostedIssuer::new).collect();
         // The longest prefix first, so that the first that fits is the one.
         issuers.sort_by_key(|entry| std::cmp::Reverse(entry.state.prefix.len()));
         Self { issuers }
@@ -90,7 +90,7 @@ impl Directory {
         let host = host.unwrap_or_default();
         // RFC 9110 4.2.3: an empty port is none.
         let host = host.strip_suffix(':').unwrap_or(host);
-        for is_on in [Entry::is_on, Entry::is_on_with_port] {
+        for is_on in [HostedIssuer::is_on, HostedIssuer::is_on_with_port] {
             let mut here = self.issuers.iter().filter(|entry| is_on(entry, host)).peekable();
             if here.peek().is_some() {
                 return here.find_map(|entry| below(&entry.state, path));

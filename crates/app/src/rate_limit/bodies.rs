@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::in_flight::{Held, InFlight};
+use super::in_flight::{Counted, InFlight};
 use super::{RateLimits, network};
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
@@ -70,7 +70,7 @@ pub struct BodyInFlight {
     /// None where it is never refused.
     key: Option<u64>,
     bytes: u64,
-    share: Option<Held>,
+    share: Option<Counted>,
 }
 
 impl BodyInFlight {

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::net::IpAddr;
 
-use super::in_flight::Held;
+use super::in_flight::Counted;
 use super::{Limited, RateLimits, network};
 
 /// When it may be tried again: nobody knows when something of the address ends, and much may in a second.
@@ -14,7 +14,7 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`Limited`]: the address has as many as it may.
-    pub fn begin_connection(&self, address: IpAddr) -> Result<Option<Held>, Limited> {
+    pub fn begin_connection(&self, address: IpAddr) -> Result<Option<Counted>, Limited> {
         let Some(most) = self.rules.connections.get() else { return Ok(None) };
         self.connections.begin(self.hashing.hash_one(network(address)), most).map(Some).ok_or(LIMITED)
     }
@@ -23,7 +23,7 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`Limited`]: as many of this address are in flight as may be.
-    pub fn begin_forwarded(&self, address: IpAddr) -> Result<Option<Held>, Limited> {
+    pub fn begin_forwarded(&self, address: IpAddr) -> Result<Option<Counted>, Limited> {
         let Some(most) = self.rules.connections.get() else { return Ok(None) };
         self.forwarded.begin(self.hashing.hash_one(network(address)), most).map(Some).ok_or(LIMITED)
     }

@@ -20,14 +20,14 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     /// Counts one more of a key, unless as many are in flight as may be. It counts until it is dropped.
-    pub(crate) fn begin(self: &Arc<Self>, key: u64, most: u32) -> Option<Held> {
+    pub(crate) fn begin(self: &Arc<Self>, key: u64, most: u32) -> Option<Counted> {
         let mut held = self.hold(key);
         held.grow(1, u64::from(most)).then_some(held)
     }
 
-    /// Something of a key that may [grow](Held::grow), and counts for nothing yet.
-    pub(crate) fn hold(self: &Arc<Self>, key: u64) -> Held {
-        Held { table: Arc::clone(self), key, count: 0 }
+    /// Something of a key that may [grow](Counted::grow), and counts for nothing yet.
+    pub(crate) fn hold(self: &Arc<Self>, key: u64) -> Counted {
+        Counted { table: Arc::clone(self), key, count: 0 }
     }
 
     fn shard(&self, key: u64) -> Option<&Mutex<HashMap<u64, u64>>> {
@@ -37,13 +37,13 @@ impl InFlight {
 
 /// What is in flight of a key.
 #[must_use = "it counts until it is dropped"]
-pub struct Held {
+pub struct Counted {
     table: Arc<InFlight>,
     key: u64,
     count: u64,
 }
 
-impl Held {
+impl Counted {
     /// Counts more, and says whether there was room: beyond `most` of the key nothing is counted.
     pub(crate) fn grow(&mut self, by: u64, most: u64) -> bool {
         let Some(shard) = self.table.shard(self.key) else { return false };
@@ -57,7 +57,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Counted {
     fn drop(&mut self) {
         let Some(shard) = self.table.shard(self.key).filter(|_| self.count > 0) else { return };
         let mut shard = shard.lock();

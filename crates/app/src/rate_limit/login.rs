@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 
-use super::in_flight::{CapCell, Held};
+use super::in_flight::{CapCell, Counted};
 use super::rule::RuleCell;
 use super::{Limited, RateLimits, network};
 use symbolon_config as config;
@@ -36,8 +36,8 @@ impl LoginRules {
 /// An attempt at a password that is in flight, whether the password is right or wrong.
 #[must_use = "the attempt counts until this is dropped"]
 pub struct LoginInFlight {
-    _account: Option<Held>,
-    _address: Option<Held>,
+    _account: Option<Counted>,
+    _address: Option<Counted>,
 }
 
 impl RateLimits {
@@ -94,7 +94,7 @@ impl RateLimits {
         self.rules.login.sessions.get()
     }
 
-    fn in_flight(&self, key: u64, most: u32) -> Result<Held, Limited> {
+    fn in_flight(&self, key: u64, most: u32) -> Result<Counted, Limited> {
         // One that is in flight takes a fraction of a second.
         self.logins_in_flight.begin(key, most).ok_or(Limited { retry_after_seconds: 1 })
     }

@@ -13,7 +13,7 @@ mod table;
 
 pub use bodies::BodyInFlight;
 pub(crate) use bodies::NoRoom;
-pub use in_flight::Held;
+pub use in_flight::Counted;
 pub use login::LoginInFlight;
 pub(crate) use login::login_name;
 

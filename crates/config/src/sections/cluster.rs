@@ -7,7 +7,7 @@ use symbolon_crypto::SecretString;
 use super::Section;
 use crate::engine;
 use crate::error::Mistake;
-use crate::key::{Key, Kind};
+use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 use crate::value::Value;
 
@@ -21,20 +21,20 @@ pub(crate) const SECTION: Section = Section {
     intro: "Only for `store = \"cluster\"`: PostgreSQL keeps what must last, Redis or Valkey Cluster what is hot. Every \
             node has the same values ([setting up](../setup/cluster.md)).",
     keys: &[
-        Key::new(URL, "SYMBOLON_POSTGRES_URL", "--postgres-url", Kind::Secret)
+        Key::new(URL, "SYMBOLON_POSTGRES_URL", "--postgres-url", ValueKind::Secret)
             .unset("required on the cluster store")
             .doc(
                 "PostgreSQL: `postgres://user:password@host:5432/database?sslmode=require`. Several hosts separated by \
                  commas, with `target_session_attrs=read-write`.",
             ),
-        Key::new(URL_FILE, "SYMBOLON_POSTGRES_URL_FILE", "--postgres-url-file", Kind::Path)
+        Key::new(URL_FILE, "SYMBOLON_POSTGRES_URL_FILE", "--postgres-url-file", ValueKind::Path)
             .unset("see `postgres.url`")
             .doc("File with the URL of PostgreSQL."),
         Key::new(
             "postgres.connections",
             "SYMBOLON_POSTGRES_CONNECTIONS",
             "--postgres-connections",
-            Kind::Count { min: 2, max: 1_000 },
+            ValueKind::Count { min: 2, max: 1_000 },
         )
         .default("16")
         .doc("Connections to PostgreSQL that this node holds at most."),
@@ -42,24 +42,24 @@ pub(crate) const SECTION: Section = Section {
             "postgres.timeout",
             "SYMBOLON_POSTGRES_TIMEOUT",
             "--postgres-timeout",
-            Kind::Duration { min: Duration::from_millis(50), max: Duration::from_secs(30) },
+            ValueKind::Duration { min: Duration::from_millis(50), max: Duration::from_secs(30) },
         )
         .default("2s")
         .doc("How long a statement, or the wait for a connection, may take before the answer is 503."),
-        Key::new(URLS, "SYMBOLON_REDIS_URLS", "--redis-urls", Kind::Secrets)
+        Key::new(URLS, "SYMBOLON_REDIS_URLS", "--redis-urls", ValueKind::Secrets)
             .unset("required on the cluster store")
             .doc(
                 "Some nodes of one Redis or Valkey Cluster, which names the others: `rediss://user:password@host:6379`, \
                  `redis://` without TLS. A single server that is no cluster will do for development: it has no replica.",
             ),
-        Key::new(URLS_FILE, "SYMBOLON_REDIS_URLS_FILE", "--redis-urls-file", Kind::Path)
+        Key::new(URLS_FILE, "SYMBOLON_REDIS_URLS_FILE", "--redis-urls-file", ValueKind::Path)
             .unset("see `redis.urls`")
             .doc("File with the URLs of Redis, separated by commas or line breaks."),
         Key::new(
             "redis.timeout",
             "SYMBOLON_REDIS_TIMEOUT",
             "--redis-timeout",
-            Kind::Duration { min: Duration::from_millis(50), max: Duration::from_secs(30) },
+            ValueKind::Duration { min: Duration::from_millis(50), max: Duration::from_secs(30) },
         )
         .default("1s")
         .doc("How long a command may take, its redirections included, before the answer is 503."),
@@ -67,7 +67,7 @@ pub(crate) const SECTION: Section = Section {
             "redis.replicas",
             "SYMBOLON_REDIS_REPLICAS",
             "--redis-replicas",
-            Kind::Choice(&["wait", "local"]),
+            ValueKind::Choice(&["wait", "local"]),
         )
         .default("wait")
         .doc(
@@ -75,7 +75,7 @@ pub(crate) const SECTION: Section = Section {
              such writes answer 503 while reads go on; `local` goes on with the primary alone.",
         )
         .weakens(is_local, "A failover of Redis can lose sign-ins, and bring back codes that were used."),
-        Key::new("redis.prefix", "SYMBOLON_REDIS_PREFIX", "--redis-prefix", Kind::Name)
+        Key::new("redis.prefix", "SYMBOLON_REDIS_PREFIX", "--redis-prefix", ValueKind::Name)
             .default("symbolon")
             .doc(
                 "Begins every key in Redis, so that several installations may share one. The same on every node, and \

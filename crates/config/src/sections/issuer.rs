@@ -7,7 +7,7 @@ use url::{Host, Url};
 use super::Section;
 use super::cluster::is_chosen;
 use crate::error::Mistake;
-use crate::key::{Key, Kind};
+use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 use crate::value::Value;
 
@@ -17,7 +17,7 @@ pub(crate) const SECTION: Section = Section {
             in development mode: the issuer is `http://localhost:<port of listen>`, and the admin secret is generated at the \
             first start. In every other case an issuer and an admin secret are required; on the cluster store its \
             engines and the master key too; and nothing else.",
-    keys: &[Key::new("issuer", "SYMBOLON_ISSUER", "--issuer", Kind::Issuer)
+    keys: &[Key::new("issuer", "SYMBOLON_ISSUER", "--issuer", ValueKind::Issuer)
         .unset("`http://localhost:<port>` in development mode, else required")
         .doc(
             "URL of the `default` issuer, exactly as it stands in `iss` and discovery. Never derived from a \

@@ -6,7 +6,7 @@ use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
 
 use super::Section;
 use super::listen::is_off;
-use crate::key::{Key, Kind};
+use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 use crate::value::Value;
 
@@ -24,7 +24,7 @@ pub(crate) const SECTION: Section = Section {
             per client while the server runs, and what is stored wins.",
     keys: &[
         // RFC 6749 section 4.1.2: ten minutes at most are recommended for a code.
-        Key::new("lifetime.code", "SYMBOLON_LIFETIME_CODE", "--lifetime-code", Kind::seconds(1, 600))
+        Key::new("lifetime.code", "SYMBOLON_LIFETIME_CODE", "--lifetime-code", ValueKind::seconds(1, 600))
             .default("1m")
             .first_start()
             .doc("Lifetime of an authorization code."),
@@ -32,7 +32,7 @@ pub(crate) const SECTION: Section = Section {
             "lifetime.access_token",
             "SYMBOLON_LIFETIME_ACCESS_TOKEN",
             "--lifetime-access-token",
-            Kind::seconds(1, 30 * DAY),
+            ValueKind::seconds(1, 30 * DAY),
         )
         .default("1h")
         .first_start()
@@ -41,7 +41,7 @@ pub(crate) const SECTION: Section = Section {
             |value| matches!(value, Value::Duration(d) if d.as_secs() > DAY),
             "Access tokens that live longer than a day stay usable that long once stolen.",
         ),
-        Key::new("lifetime.id_token", "SYMBOLON_LIFETIME_ID_TOKEN", "--lifetime-id-token", Kind::seconds(1, 30 * DAY))
+        Key::new("lifetime.id_token", "SYMBOLON_LIFETIME_ID_TOKEN", "--lifetime-id-token", ValueKind::seconds(1, 30 * DAY))
             .default("1h")
             .first_start()
             .doc("Lifetime of an ID token."),
@@ -49,7 +49,7 @@ pub(crate) const SECTION: Section = Section {
             "lifetime.refresh_idle",
             "SYMBOLON_LIFETIME_REFRESH_IDLE",
             "--lifetime-refresh-idle",
-            Kind::seconds(60, LONGEST_FAMILY),
+            ValueKind::seconds(60, LONGEST_FAMILY),
         )
         .default("30d")
         .first_start()
@@ -58,12 +58,12 @@ pub(crate) const SECTION: Section = Section {
             "lifetime.refresh_absolute",
             "SYMBOLON_LIFETIME_REFRESH_ABSOLUTE",
             "--lifetime-refresh-absolute",
-            Kind::seconds(60, LONGEST_FAMILY),
+            ValueKind::seconds(60, LONGEST_FAMILY),
         )
         .default("30d")
         .first_start()
         .doc("How long a refresh-token family lives at all."),
-        Key::new("lifetime.session", "SYMBOLON_LIFETIME_SESSION", "--lifetime-session", Kind::seconds(60, YEAR))
+        Key::new("lifetime.session", "SYMBOLON_LIFETIME_SESSION", "--lifetime-session", ValueKind::seconds(60, YEAR))
             .default("1d")
             .first_start()
             .doc("How long a session lives at all."),
@@ -71,16 +71,16 @@ pub(crate) const SECTION: Section = Section {
             "lifetime.signing_key",
             "SYMBOLON_LIFETIME_SIGNING_KEY",
             "--lifetime-signing-key",
-            Kind::seconds(0, 10 * YEAR),
+            ValueKind::seconds(0, 10 * YEAR),
         )
         .default("90d")
         .first_start()
         .doc("How long a signing key signs before the next one takes over, in whole days; 0 never rotates by itself."),
-        Key::new("audit.retention", "SYMBOLON_AUDIT_RETENTION", "--audit-retention", Kind::seconds(DAY, 10 * YEAR))
+        Key::new("audit.retention", "SYMBOLON_AUDIT_RETENTION", "--audit-retention", ValueKind::seconds(DAY, 10 * YEAR))
             .default("90d")
             .first_start()
             .doc("How long the audit log is kept, in whole days."),
-        Key::new("refresh.rotation", "SYMBOLON_REFRESH_ROTATION", "--refresh-rotation", Kind::Switch)
+        Key::new("refresh.rotation", "SYMBOLON_REFRESH_ROTATION", "--refresh-rotation", ValueKind::Switch)
             .default("true")
             .first_start()
             .doc("Gives out a new refresh token at each refresh. For public clients it cannot be switched off.")
@@ -89,7 +89,7 @@ pub(crate) const SECTION: Section = Section {
             "refresh.retry_window",
             "SYMBOLON_REFRESH_RETRY_WINDOW",
             "--refresh-retry-window",
-            Kind::seconds(0, 60),
+            ValueKind::seconds(0, 60),
         )
         .default("10s")
         .first_start()

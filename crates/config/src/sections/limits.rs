@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use super::Section;
 use super::listen::is_off;
-use crate::key::{Key, Kind};
+use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 use crate::units::Rate;
 use crate::value::Value;
@@ -14,7 +14,7 @@ pub type Cap = Option<NonZeroU32>;
 
 /// A key of a number of things at once; 0 lifts it, which weakens what it guards.
 const fn cap(path: &'static str, env: &'static str, flag: &'static str, default: &'static str) -> Key {
-    Key::new(path, env, flag, Kind::Count { min: 0, max: 1_000_000 })
+    Key::new(path, env, flag, ValueKind::Count { min: 0, max: 1_000_000 })
         .default(default)
         .live()
         .weakens(|value| matches!(value, Value::Count(0)), "One limit of what may be at once is lifted.")
@@ -22,7 +22,7 @@ const fn cap(path: &'static str, env: &'static str, flag: &'static str, default:
 
 /// A key of one limit. Lifting one weakens what it guards.
 const fn limit(path: &'static str, env: &'static str, flag: &'static str, default: &'static str) -> Key {
-    Key::new(path, env, flag, Kind::Rate)
+    Key::new(path, env, flag, ValueKind::Rate)
         .default(default)
         .live()
         .weakens(|value| matches!(value, Value::Rate(None)), "One rate limit is lifted.")
@@ -35,7 +35,7 @@ pub(crate) const SECTION: Section = Section {
             requests that nobody authenticated, per client address (per /64 of IPv6). Beyond a limit the answer \
             is 429 with Retry-After.",
     keys: &[
-        Key::new("rate_limits", "SYMBOLON_RATE_LIMITS", "--rate-limits", Kind::Switch)
+        Key::new("rate_limits", "SYMBOLON_RATE_LIMITS", "--rate-limits", ValueKind::Switch)
             .default("true")
             .live()
             .doc("Rate limits as a whole. Off lifts every cap, those per user and account too.")
@@ -179,7 +179,7 @@ pub(crate) const SECTION: Section = Section {
             "rate_limit.connections.address",
             "SYMBOLON_RATE_LIMIT_CONNECTIONS_ADDRESS",
             "--rate-limit-connections-address",
-            Kind::Count { min: 0, max: 1_000_000 },
+            ValueKind::Count { min: 0, max: 1_000_000 },
         )
         .unset("512, or a quarter of `http.max_connections` where that is less")
         .live()

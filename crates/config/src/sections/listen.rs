@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Section;
-use crate::key::{Key, Kind};
+use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 use crate::value::Value;
 
@@ -16,25 +16,25 @@ pub(crate) const SECTION: Section = Section {
     intro: "One public listener serves the protocol endpoints and the pages; one management listener serves \
             `/metrics`, `/healthz`, `/readyz` and `/api/admin`.",
     keys: &[
-        Key::new("listen", "SYMBOLON_LISTEN", "--listen", Kind::Address)
+        Key::new("listen", "SYMBOLON_LISTEN", "--listen", ValueKind::Address)
             .default("127.0.0.1:8080")
             .doc("Address of the public listener. Port 0 takes a free one."),
-        Key::new("management_listen", "SYMBOLON_MANAGEMENT_LISTEN", "--management-listen", Kind::Address)
+        Key::new("management_listen", "SYMBOLON_MANAGEMENT_LISTEN", "--management-listen", ValueKind::Address)
             .default("127.0.0.1:9090")
             .doc("Address of the management listener. Port 0 takes a free one.")
             .weakens(
                 |value| matches!(value, Value::Address(address) if !address.ip().is_loopback()),
                 "The admin API and the metrics can be reached from beyond this machine.",
             ),
-        Key::new("admin_on_public", "SYMBOLON_ADMIN_ON_PUBLIC", "--admin-on-public", Kind::Switch)
+        Key::new("admin_on_public", "SYMBOLON_ADMIN_ON_PUBLIC", "--admin-on-public", ValueKind::Switch)
             .default("false")
             .doc("Serves `/api/admin` on the public listener too.")
             .weakens(is_on, "The admin API answers on the public listener; only the admin secret guards it."),
-        Key::new("tls.certificate_file", "SYMBOLON_TLS_CERTIFICATE_FILE", "--tls-certificate-file", Kind::Path)
+        Key::new("tls.certificate_file", "SYMBOLON_TLS_CERTIFICATE_FILE", "--tls-certificate-file", ValueKind::Path)
             .unset("plain HTTP")
             .live()
             .doc("PEM file with the certificate chain of the public listener. Goes with `tls.key_file`."),
-        Key::new("tls.key_file", "SYMBOLON_TLS_KEY_FILE", "--tls-key-file", Kind::Path)
+        Key::new("tls.key_file", "SYMBOLON_TLS_KEY_FILE", "--tls-key-file", ValueKind::Path)
             .unset("plain HTTP")
             .live()
             .doc("PEM file with the private key of the public listener."),
@@ -42,7 +42,7 @@ pub(crate) const SECTION: Section = Section {
             "management_tls.certificate_file",
             "SYMBOLON_MANAGEMENT_TLS_CERTIFICATE_FILE",
             "--management-tls-certificate-file",
-            Kind::Path,
+            ValueKind::Path,
         )
         .unset("plain HTTP")
         .live()
@@ -51,22 +51,22 @@ pub(crate) const SECTION: Section = Section {
             "management_tls.key_file",
             "SYMBOLON_MANAGEMENT_TLS_KEY_FILE",
             "--management-tls-key-file",
-            Kind::Path,
+            ValueKind::Path,
         )
         .unset("plain HTTP")
         .live()
         .doc("PEM file with the private key of the management listener."),
-        Key::new("worker_threads", "SYMBOLON_WORKER_THREADS", "--worker-threads", Kind::Count { min: 1, max: 1024 })
+        Key::new("worker_threads", "SYMBOLON_WORKER_THREADS", "--worker-threads", ValueKind::Count { min: 1, max: 1024 })
             .unset("one per core")
             .doc("Threads that serve requests."),
-        Key::new("http.http2", "SYMBOLON_HTTP_HTTP2", "--http-http2", Kind::Switch)
+        Key::new("http.http2", "SYMBOLON_HTTP_HTTP2", "--http-http2", ValueKind::Switch)
             .default("true")
             .doc("Speaks HTTP/2 beside HTTP/1.1."),
         Key::new(
             "http.max_body",
             "SYMBOLON_HTTP_MAX_BODY",
             "--http-max-body",
-            Kind::Size { min: 16 << 10, max: 64 * MIB },
+            ValueKind::Size { min: 16 << 10, max: 64 * MIB },
         )
         .default("1MiB")
         .live()
@@ -78,7 +78,7 @@ pub(crate) const SECTION: Section = Section {
             "http.body_budget",
             "SYMBOLON_HTTP_BODY_BUDGET",
             "--http-body-budget",
-            Kind::Size { min: MIB, max: 64 << 30 },
+            ValueKind::Size { min: MIB, max: 64 << 30 },
         )
         .default("64MiB")
         .live()
@@ -91,7 +91,7 @@ pub(crate) const SECTION: Section = Section {
             "http.max_header_size",
             "SYMBOLON_HTTP_MAX_HEADER_SIZE",
             "--http-max-header-size",
-            Kind::Size { min: 8 << 10, max: MIB },
+            ValueKind::Size { min: 8 << 10, max: MIB },
         )
         .default("32KiB")
         .doc("Largest request head: request line and headers together."),
@@ -99,29 +99,29 @@ pub(crate) const SECTION: Section = Section {
             "http.max_headers",
             "SYMBOLON_HTTP_MAX_HEADERS",
             "--http-max-headers",
-            Kind::Count { min: 16, max: 1000 },
+            ValueKind::Count { min: 16, max: 1000 },
         )
         .default("100")
         .doc("Most headers of a request."),
-        Key::new("http.header_timeout", "SYMBOLON_HTTP_HEADER_TIMEOUT", "--http-header-timeout", Kind::seconds(1, 300))
+        Key::new("http.header_timeout", "SYMBOLON_HTTP_HEADER_TIMEOUT", "--http-header-timeout", ValueKind::seconds(1, 300))
             .default("10s")
             .doc("How long a client may take to send the head of a request."),
         Key::new(
             "http.request_timeout",
             "SYMBOLON_HTTP_REQUEST_TIMEOUT",
             "--http-request-timeout",
-            Kind::seconds(1, 600),
+            ValueKind::seconds(1, 600),
         )
         .default("30s")
         .live()
         .doc("How long the body of a request may take to come; then it is answered 408. Bulk streams of the admin API are exempt."),
-        Key::new("http.idle_timeout", "SYMBOLON_HTTP_IDLE_TIMEOUT", "--http-idle-timeout", Kind::seconds(1, 3600))
+        Key::new("http.idle_timeout", "SYMBOLON_HTTP_IDLE_TIMEOUT", "--http-idle-timeout", ValueKind::seconds(1, 3600))
             .default("75s")
             .doc("How long a connection without a request is kept open."),
-        Key::new("http.drain_timeout", "SYMBOLON_HTTP_DRAIN_TIMEOUT", "--http-drain-timeout", Kind::seconds(0, 600))
+        Key::new("http.drain_timeout", "SYMBOLON_HTTP_DRAIN_TIMEOUT", "--http-drain-timeout", ValueKind::seconds(0, 600))
             .default("20s")
             .doc("How long requests in flight may go on when the server stops."),
-        Key::new("http.drain_delay", "SYMBOLON_HTTP_DRAIN_DELAY", "--http-drain-delay", Kind::seconds(0, 600))
+        Key::new("http.drain_delay", "SYMBOLON_HTTP_DRAIN_DELAY", "--http-drain-delay", ValueKind::seconds(0, 600))
             .default("0")
             .live()
             .doc(
@@ -132,7 +132,7 @@ pub(crate) const SECTION: Section = Section {
             "http.max_connections",
             "SYMBOLON_HTTP_MAX_CONNECTIONS",
             "--http-max-connections",
-            Kind::Count { min: 1, max: 1_000_000 },
+            ValueKind::Count { min: 1, max: 1_000_000 },
         )
         .default("10000")
         .doc("Most connections of the public listener at once; more wait to be accepted."),

@@ -11,7 +11,7 @@ use super::Section;
 use super::cluster;
 use super::issuer::{IssuerUrl, Mode};
 use super::listen::is_on;
-use crate::key::{Key, Kind};
+use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 use crate::value::Value;
 
@@ -27,32 +27,32 @@ pub(crate) const SECTION: Section = Section {
     intro: "A secret is given as a value or as a file that holds it (the same key with `_file`); one line break at \
             the end of the file is not part of it. The higher source wins; both in one source are refused.",
     keys: &[
-        Key::new("admin_secret", "SYMBOLON_ADMIN_SECRET", "--admin-secret", Kind::Secret)
+        Key::new("admin_secret", "SYMBOLON_ADMIN_SECRET", "--admin-secret", ValueKind::Secret)
             .unset("generated at the first start in development mode, else required")
             .live()
             .doc(
                 "Bearer secret of `/api/admin`. Outside development mode a random one (`head -c 32 /dev/urandom | base64`): 22 \
                  characters or more, 8 of them different, without blanks.",
             ),
-        Key::new("admin_secret_file", "SYMBOLON_ADMIN_SECRET_FILE", "--admin-secret-file", Kind::Path)
+        Key::new("admin_secret_file", "SYMBOLON_ADMIN_SECRET_FILE", "--admin-secret-file", ValueKind::Path)
             .unset("see `admin_secret`")
             .live()
             .doc("File with the admin secret."),
-        Key::new("master_key", "SYMBOLON_MASTER_KEY", "--master-key", Kind::Secret)
+        Key::new("master_key", "SYMBOLON_MASTER_KEY", "--master-key", ValueKind::Secret)
             .unset("a generated `master.key` in the data directory; required on the cluster store")
             .doc(
                 "256-bit key that encrypts the signing keys at rest: base64, base64url or 64 hexadecimal digits. \
                  Without it the key lies beside the data that it protects.",
             ),
-        Key::new("master_key_file", "SYMBOLON_MASTER_KEY_FILE", "--master-key-file", Kind::Path)
+        Key::new("master_key_file", "SYMBOLON_MASTER_KEY_FILE", "--master-key-file", ValueKind::Path)
             .unset("see `master_key`")
             .doc("File with the master key."),
-        Key::new("test_endpoints", "SYMBOLON_TEST_ENDPOINTS", "--test-endpoints", Kind::Switch)
+        Key::new("test_endpoints", "SYMBOLON_TEST_ENDPOINTS", "--test-endpoints", ValueKind::Switch)
             .default("false")
             .live()
             .doc("Serves `/api/admin/test/*`, which makes sessions, codes and tokens without a login.")
             .weakens(is_on, "The test endpoints make sessions and tokens without a login; never in production."),
-        Key::new("trusted_proxies", "SYMBOLON_TRUSTED_PROXIES", "--trusted-proxies", Kind::Networks)
+        Key::new("trusted_proxies", "SYMBOLON_TRUSTED_PROXIES", "--trusted-proxies", ValueKind::Networks)
             .default("")
             .live()
             .doc("Proxies whose `X-Forwarded-For` and `X-Forwarded-Host` headers count. From anybody else they are ignored.")
@@ -60,26 +60,26 @@ pub(crate) const SECTION: Section = Section {
                 wide,
                 "So wide a range of trusted proxies lets clients choose the address that rate limits and the audit log see.",
             ),
-        Key::new("session_cookie", "SYMBOLON_SESSION_COOKIE", "--session-cookie", Kind::CookieName)
+        Key::new("session_cookie", "SYMBOLON_SESSION_COOKIE", "--session-cookie", ValueKind::CookieName)
             .unset("`__Host-symbolon_session`, or `symbolon_session` on an http issuer")
             .doc(
                 "Name of the session cookie of the `default` issuer, where its URL has no path; below a path it has a name of \
                  its own, which `config show` says.",
             ),
-        Key::new("hsts", "SYMBOLON_HSTS", "--hsts", Kind::seconds(0, 2 * 365 * 86_400))
+        Key::new("hsts", "SYMBOLON_HSTS", "--hsts", ValueKind::seconds(0, 2 * 365 * 86_400))
             .default("365d")
             .doc(
                 "How long browsers are to call the host of an https issuer by https alone \
                  (`Strict-Transport-Security`, RFC 6797). 0s sends no such header: for a proxy that does.",
             ),
-        Key::new("argon2.memory", "SYMBOLON_ARGON2_MEMORY", "--argon2-memory", Kind::Size { min: 64 << 10, max: 1 << 30 })
+        Key::new("argon2.memory", "SYMBOLON_ARGON2_MEMORY", "--argon2-memory", ValueKind::Size { min: 64 << 10, max: 1 << 30 })
             .default("19MiB")
             .doc("Memory per password hash (RFC 9106 section 3.1, m)."),
         Key::new(
             "argon2.iterations",
             "SYMBOLON_ARGON2_ITERATIONS",
             "--argon2-iterations",
-            Kind::Count { min: 1, max: 64 },
+            ValueKind::Count { min: 1, max: 64 },
         )
         .default("2")
         .doc("Passes per password hash (t)."),
@@ -87,7 +87,7 @@ pub(crate) const SECTION: Section = Section {
             "argon2.parallelism",
             "SYMBOLON_ARGON2_PARALLELISM",
             "--argon2-parallelism",
-            Kind::Count { min: 1, max: 64 },
+            ValueKind::Count { min: 1, max: 64 },
         )
         .default("1")
         .doc("Lanes per password hash (p)."),
@@ -95,7 +95,7 @@ pub(crate) const SECTION: Section = Section {
             "argon2.import_work",
             "SYMBOLON_ARGON2_IMPORT_WORK",
             "--argon2-import-work",
-            Kind::Size { min: 64 << 10, max: 16 << 30 },
+            ValueKind::Size { min: 64 << 10, max: 16 << 30 },
         )
         .unset("six times what the server's own hashes take")
         .doc(
@@ -103,10 +103,10 @@ pub(crate) const SECTION: Section = Section {
              had met a hash that takes this, so that the time does not tell whose hash was imported. Never less than \
              the server's own hashes take.",
         ),
-        Key::new("argon2.threads", "SYMBOLON_ARGON2_THREADS", "--argon2-threads", Kind::Count { min: 1, max: 1024 })
+        Key::new("argon2.threads", "SYMBOLON_ARGON2_THREADS", "--argon2-threads", ValueKind::Count { min: 1, max: 1024 })
             .unset("half of the cores, at least one")
             .doc("Threads that hash passwords, so that logins never starve the other endpoints."),
-        Key::new("argon2.queue", "SYMBOLON_ARGON2_QUEUE", "--argon2-queue", Kind::Count { min: 1, max: 100_000 })
+        Key::new("argon2.queue", "SYMBOLON_ARGON2_QUEUE", "--argon2-queue", ValueKind::Count { min: 1, max: 100_000 })
             .default("64")
             .doc("Passwords that may wait for a thread; beyond it the login answers 503 with Retry-After."),
     ],

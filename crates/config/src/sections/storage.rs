@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::Section;
 use super::cluster::{self, Cluster};
 use super::listen::is_off;
-use crate::key::{Key, Kind};
+use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 
-const SHARDS: Kind = Kind::Count { min: 1, max: 1024 };
+const SHARDS: ValueKind = ValueKind::Count { min: 1, max: 1024 };
 
 /// A key of the number of shards of one kind.
 const fn shards(path: &'static str, env: &'static str, flag: &'static str, doc: &'static str) -> Key {
@@ -21,19 +21,19 @@ pub(crate) const SECTION: Section = Section {
     intro: "The numbers of shards are those of the first start; afterwards the admin API changes them while the \
             server runs, and the stored number wins.",
     keys: &[
-        Key::new("store", "SYMBOLON_STORE", "--store", Kind::Choice(&["embedded", "cluster"]))
+        Key::new("store", "SYMBOLON_STORE", "--store", ValueKind::Choice(&["embedded", "cluster"]))
             .default("embedded")
             .doc(
                 "Storage back-end. `embedded` keeps everything in `data_dir`; with `cluster` any number of nodes share \
                  PostgreSQL and Redis, and none has a data directory.",
             ),
-        Key::new("data_dir", "SYMBOLON_DATA_DIR", "--data-dir", Kind::Path)
+        Key::new("data_dir", "SYMBOLON_DATA_DIR", "--data-dir", ValueKind::Path)
             .default("./symbolon-data")
             .doc(
                 "Directory of the embedded store, created at the first start. One process at a time may hold it. The \
                  cluster store has none.",
             ),
-        Key::new("backup_dir", "SYMBOLON_BACKUP_DIR", "--backup-dir", Kind::Path)
+        Key::new("backup_dir", "SYMBOLON_BACKUP_DIR", "--backup-dir", ValueKind::Path)
             .unset("the admin API makes no backups")
             .live()
             .doc(
@@ -44,14 +44,14 @@ pub(crate) const SECTION: Section = Section {
             "storage.commit_hold",
             "SYMBOLON_STORAGE_COMMIT_HOLD",
             "--storage-commit-hold",
-            Kind::Duration { min: Duration::ZERO, max: Duration::from_millis(50) },
+            ValueKind::Duration { min: Duration::ZERO, max: Duration::from_millis(50) },
         )
         .default("1ms")
         .doc(
             "Longest time that the group commit waits for more writes while requests are in flight. Longer saves \
              CPU, shorter saves latency; 0 never waits.",
         ),
-        Key::new("storage.sync", "SYMBOLON_STORAGE_SYNC", "--storage-sync", Kind::Switch)
+        Key::new("storage.sync", "SYMBOLON_STORAGE_SYNC", "--storage-sync", ValueKind::Switch)
             .default("true")
             .doc("Waits for the disk (fsync) before a write is acknowledged.")
             .weakens(is_off, "Without fsync a power cut can bring back used refresh tokens and revoked tokens."),
@@ -59,7 +59,7 @@ pub(crate) const SECTION: Section = Section {
             "storage.reserve",
             "SYMBOLON_STORAGE_RESERVE",
             "--storage-reserve",
-            Kind::Size { min: 64 << 20, max: 1 << 40 },
+            ValueKind::Size { min: 64 << 20, max: 1 << 40 },
         )
         .default("256MiB")
         .doc(

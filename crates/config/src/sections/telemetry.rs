@@ -4,7 +4,7 @@ use url::Url;
 
 use super::Section;
 use super::issuer::Mode;
-use crate::key::{Key, Kind};
+use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 use crate::value::Value;
 
@@ -12,7 +12,7 @@ pub(crate) const SECTION: Section = Section {
     title: "Logs, metrics, traces",
     intro: "Every failed request is logged; of the hot endpoints' successes one in `log.sample` is.",
     keys: &[
-        Key::new("log.format", "SYMBOLON_LOG_FORMAT", "--log-format", Kind::Choice(&["json", "pretty"]))
+        Key::new("log.format", "SYMBOLON_LOG_FORMAT", "--log-format", ValueKind::Choice(&["json", "pretty"]))
             .unset("`json`, or `pretty` in development mode")
             .doc("Form of a log line: one JSON object, or text for people."),
         // No filter directives: there a mistyped level is a target, and silences everything else.
@@ -20,7 +20,7 @@ pub(crate) const SECTION: Section = Section {
             "log.level",
             "SYMBOLON_LOG_LEVEL",
             "--log-level",
-            Kind::Choice(&["error", "warn", "info", "debug", "trace"]),
+            ValueKind::Choice(&["error", "warn", "info", "debug", "trace"]),
         )
         .default("info")
         .live()
@@ -29,29 +29,29 @@ pub(crate) const SECTION: Section = Section {
             "log.sample",
             "SYMBOLON_LOG_SAMPLE",
             "--log-sample",
-            Kind::Count { min: 1, max: 1_000_000_000 },
+            ValueKind::Count { min: 1, max: 1_000_000_000 },
         )
         .default("1000")
         .live()
         .doc("Logs one in so many successful requests of the hot endpoints; 1 logs all."),
-        Key::new("metrics", "SYMBOLON_METRICS", "--metrics", Kind::Switch)
+        Key::new("metrics", "SYMBOLON_METRICS", "--metrics", ValueKind::Switch)
             .default("true")
             .doc("Keeps figures of requests, and serves them and all others at `/metrics` of the management listener."),
-        Key::new("metrics_hosts", "SYMBOLON_METRICS_HOSTS", "--metrics-hosts", Kind::Hosts)
+        Key::new("metrics_hosts", "SYMBOLON_METRICS_HOSTS", "--metrics-hosts", ValueKind::Hosts)
             .default("")
             .live()
             .doc(
                 "Names by which `/metrics` may be asked for, beside addresses, `localhost`, names without a dot and the hosts \
                  of issuers. A page in somebody's browser could read it by any other name that leads here (DNS rebinding).",
             ),
-        Key::new("otlp.endpoint", "SYMBOLON_OTLP_ENDPOINT", "--otlp-endpoint", Kind::Url)
+        Key::new("otlp.endpoint", "SYMBOLON_OTLP_ENDPOINT", "--otlp-endpoint", ValueKind::Url)
             .unset("no traces")
             .doc("OpenTelemetry collector that traces are sent to, by OTLP over HTTP, at `v1/traces` below this URL."),
         Key::new(
             "otlp.sample",
             "SYMBOLON_OTLP_SAMPLE",
             "--otlp-sample",
-            Kind::Count { min: 1, max: 1_000_000_000 },
+            ValueKind::Count { min: 1, max: 1_000_000_000 },
         )
         .default("100")
         .doc(
@@ -62,7 +62,7 @@ pub(crate) const SECTION: Section = Section {
             "otlp.traceparent",
             "SYMBOLON_OTLP_TRACEPARENT",
             "--otlp-traceparent",
-            Kind::Choice(&["trusted_proxies", "anybody", "nobody"]),
+            ValueKind::Choice(&["trusted_proxies", "anybody", "nobody"]),
         )
         .default("trusted_proxies")
         .doc(
@@ -77,7 +77,7 @@ pub(crate) const SECTION: Section = Section {
             "audit.max_size",
             "SYMBOLON_AUDIT_MAX_SIZE",
             "--audit-max-size",
-            Kind::Size { min: 1 << 20, max: 1 << 50 },
+            ValueKind::Size { min: 1 << 20, max: 1 << 50 },
         )
         .default("10GiB")
         .live()

@@ -5,12 +5,12 @@ use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::revocation;
 use symbolon_protocol::token::IssuePlan;
-use symbolon_protocol::token::authorization_code::{self as rule, Presented};
+use symbolon_protocol::token::authorization_code::{self as rule, PresentedCode};
 use symbolon_protocol::token::refresh_token::mint;
 use symbolon_protocol::token::resource;
 use symbolon_store::Durable;
 use symbolon_store::port::{KeptCode, Redemption};
-use symbolon_store::shard::Kind;
+use symbolon_store::shard::ShardKind;
 
 use super::{GrantCall, GrantResult};
 use symbolon_app::audit::Actor;
@@ -23,7 +23,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let (app, issuer) = (&context.app, &context.issuer);
     let code = AuthorizationCode::new(form.require("code")?);
     let presented =
-        Presented { redirect_uri: form.get("redirect_uri")?, code_verifier: form.get("code_verifier")? };
+        PresentedCode { redirect_uri: form.get("redirect_uri")?, code_verifier: form.get("code_verifier")? };
     let KeptCode { grant: found, at } = app.store.code(&issuer.id, &code, call.now).await?.ok_or(UNKNOWN)?;
     rule::check(&found, call.client, presented)?;
     let resource: Vec<&str> = form.get_all("resource").collect();
@@ -53,7 +53,7 @@ async fn redeemed(
     access.limit_to(targets);
     let refresh_token = match family {
         Some(family) => {
-            let family_id = app.store.place(Kind::Refresh).draw_family(call.now, &*app.random);
+            let family_id = app.store.place(ShardKind::Refresh).draw_family(call.now, &*app.random);
             let version = family.version;
             let begun = app.store.begin_family(&issuer.id, &family_id, family).await?;
             begun.take(durable);

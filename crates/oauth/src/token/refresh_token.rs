@@ -4,7 +4,7 @@ use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{Family, FamilyId};
 use symbolon_protocol::token::refresh_token::{
-    self as rule, Presented, RefreshPlan, RefreshRecords, Refreshed, Refused, RegisteredToken,
+    self as rule, PresentedRefreshToken, RefreshPlan, RefreshRecords, Refreshed, Refused, RegisteredToken,
 };
 use symbolon_protocol::token::{IssuePlan, resource};
 use symbolon_store::Durable;
@@ -47,7 +47,7 @@ async fn plan(
     durable: &mut Durable,
 ) -> Result<RefreshPlan, Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
-    let presented = Presented { scope: call.form.get("scope")?, thumbprint: None };
+    let presented = PresentedRefreshToken { scope: call.form.get("scope")?, thumbprint: None };
     let has_ended = app.store.revoked(&issuer.id, &rule::lineage(family)).await?.take(durable);
     let session = match rule::session_needed(family) {
         Some(sid) => app.store.session_by_sid(&issuer.id, sid.as_str(), call.now).await?.take(durable),

@@ -1,6 +1,6 @@
 //! Client authentication at the token endpoint and its like (RFC 6749 2.3, RFC 7523, OpenID Connect Core 9).
 //!
-//! [`Presented::read`] takes the credentials from the request, [`Presented::client_id`] names the client to load,
+//! [`PresentedCredentials::read`] takes the credentials from the request, [`PresentedCredentials::client_id`] names the client to load,
 //! and [`verify`] compares. A `private_key_jwt` leaves one thing to the store: its `jti` must be used once.
 
 mod assertion;
@@ -11,7 +11,7 @@ mod presented;
 mod tests;
 
 pub use assertion::{Assertion, CLIENT_ASSERTION_TYPE, MAX_ASSERTION_LIFE};
-pub use presented::{Presented, Transport};
+pub use presented::{PresentedCredentials, Transport};
 
 use smol_str::SmolStr;
 use symbolon_crypto::digest;
@@ -88,14 +88,14 @@ pub struct Verified {
     pub assertion_use: Option<AssertionUse>,
 }
 
-/// Whether the client is who it says. `client` is the record of [`Presented::client_id`], none where there is no such client.
+/// Whether the client is who it says. `client` is the record of [`PresentedCredentials::client_id`], none where there is no such client.
 ///
 /// # Errors
 /// [`AuthenticationFailed`] with one and the same error for an unknown client, another method than the registered
 /// one, and a wrong secret: nobody learns which clients exist. What is wrong with an assertion is told only once
 /// its signature is good.
 pub fn verify(
-    presented: &Presented<'_>,
+    presented: &PresentedCredentials<'_>,
     client: Option<&Client>,
     expected: &Expectation<'_>,
 ) -> Result<Verified, AuthenticationFailed> {
@@ -105,21 +105,21 @@ pub fn verify(
     match (presented, client.token_endpoint_auth_method) {
         // A secret is as good in the header as in the form: libraries guess, so both ways are one method here.
         (
-            Presented::Secret { digest, verbatim, .. },
+            PresentedCredentials::Secret { digest, verbatim, .. },
             Method::ClientSecretBasic | Method::ClientSecretPost,
         ) => {
             let good = is_live_secret(client, digest)
                 | verbatim.as_ref().is_some_and(|digest| is_live_secret(client, digest));
             good.then(Verified::default).ok_or_else(refused)
         }
-        (Presented::Assertion(assertion), Method::PrivateKeyJwt) => {
+        (PresentedCredentials::Assertion(assertion), Method::PrivateKeyJwt) => {
             let assertion_use = assertion.verify(client, expected)?;
             Ok(Verified { assertion_use: Some(assertion_use) })
         }
         // RFC 6749 3.2.1: only a public client identifies itself without proof.
-        (Presented::Public { .. }, Method::None) => Ok(Verified::default()),
+        (PresentedCredentials::Public { .. }, Method::None) => Ok(Verified::default()),
         // RFC 6749 2.3.1: an empty secret may be left out; some libraries send it with the id of a public client.
-        (Presented::Secret { digest, transport: Transport::Basic, .. }, Method::None)
+        (PresentedCredentials::Secret { digest, transport: Transport::Basic, .. }, Method::None)
             if *digest == secret_digest("") =>
         {
             Ok(Verified::default())

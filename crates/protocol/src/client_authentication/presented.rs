@@ -16,7 +16,7 @@ pub enum Transport {
 }
 
 /// Credentials as they were presented, by exactly one method. Of a secret only the digest is kept.
-pub enum Presented<'a> {
+pub enum PresentedCredentials<'a> {
     /// A client secret.
     Secret {
         /// Who the client says it is.
@@ -37,7 +37,7 @@ pub enum Presented<'a> {
     },
 }
 
-impl<'a> Presented<'a> {
+impl<'a> PresentedCredentials<'a> {
     /// Reads the `Authorization` header and the form.
     ///
     /// # Errors

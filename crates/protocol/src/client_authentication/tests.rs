@@ -42,7 +42,7 @@ fn basic(joined: &str) -> String {
 /// Reads and verifies against a client.
 fn authenticate(header: Option<&str>, body: &str, client: &Client) -> Result<Verified, AuthenticationFailed> {
     let params = Params::parse(body.as_bytes()).unwrap();
-    let presented = Presented::read(header.map(str::as_bytes), &params)?;
+    let presented = PresentedCredentials::read(header.map(str::as_bytes), &params)?;
     verify(&presented, Some(client), &EXPECTED)
 }
 
@@ -69,7 +69,8 @@ fn a_wrong_secret_and_an_unknown_client_look_the_same() {
         let body = form(&[("client_id", "rp"), ("client_secret", "wrong")]);
         let (head, body) = if header { (Some(basic("rp:wrong")), "") } else { (None, body.as_str()) };
         let params = Params::parse(body.as_bytes()).unwrap();
-        let presented = Presented::read(head.as_deref().map(str::as_bytes), &params).map_err(|_| ()).unwrap();
+        let presented =
+            PresentedCredentials::read(head.as_deref().map(str::as_bytes), &params).map_err(|_| ()).unwrap();
         let wrong = verify(&presented, Some(&registered), &EXPECTED).unwrap_err();
         let unknown = verify(&presented, None, &EXPECTED).unwrap_err();
         assert_eq!(wrong, unknown);
@@ -319,7 +320,7 @@ proptest! {
     #[test]
     fn any_header_and_form_never_panic(header: Option<Vec<u8>>, body in "[a-z_=&%+:.0-9]{0,80}") {
         if let Ok(params) = Params::parse(body.as_bytes()) {
-            let _ = Presented::read(header.as_deref(), &params);
+            let _ = PresentedCredentials::read(header.as_deref(), &params);
         }
     }
 
@@ -328,7 +329,7 @@ proptest! {
         let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
         let header = basic(&format!("{}:{}", encode(&id), encode(&secret)));
         let params = Params::parse(b"").unwrap();
-        let Ok(Presented::Secret { client_id, digest, .. }) = Presented::read(Some(header.as_bytes()), &params)
+        let Ok(PresentedCredentials::Secret { client_id, digest, .. }) = PresentedCredentials::read(Some(header.as_bytes()), &params)
         else {
             panic!("not read: {id}")
         };

@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 
 /// What a client sends with a code.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Presented<'a> {
+pub struct PresentedCode<'a> {
     /// `redirect_uri`.
     pub redirect_uri: Option<&'a str>,
     /// `code_verifier`.
@@ -32,7 +32,7 @@ pub struct Presented<'a> {
 /// `invalid_grant` for another client's code, another redirect URI, and a verifier that does not fit; `invalid_request`
 /// without `redirect_uri`; `unauthorized_client` without the grant type; `invalid_scope` where the client may have nothing
 /// of the scope any more.
-pub fn check(code: &CodeGrant, client: &Client, presented: Presented<'_>) -> Result<(), OAuthError> {
+pub fn check(code: &CodeGrant, client: &Client, presented: PresentedCode<'_>) -> Result<(), OAuthError> {
     // RFC 6749 5.2.
     if !client.may_use(GrantType::AuthorizationCode) {
         return Err(OAuthError::new(

@@ -150,7 +150,7 @@ pub fn family_of_registered(issuer: &IssuerId, jti: &Jti) -> FamilyId {
 
 /// What a client sends with a refresh token.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Presented<'a> {
+pub struct PresentedRefreshToken<'a> {
     /// `scope`.
     pub scope: Option<&'a str>,
     /// The thumbprint of the key that the request proved.
@@ -165,7 +165,7 @@ pub struct Presented<'a> {
 pub fn check(
     family: &Family,
     client: &Client,
-    presented: Presented<'_>,
+    presented: PresentedRefreshToken<'_>,
     now: Timestamp,
 ) -> Result<Scope, OAuthError> {
     // RFC 6749 5.2.

@@ -22,9 +22,9 @@ use tower::{Layer, Service};
 
 use super::Routes;
 use super::places::{Place, Places};
+use super::serve_until::serve_until;
 use super::tls::TlsSlot;
-use super::unless::unless;
-use super::watchdog::{self, Activity, Held, Newcomers, Patience, Watched};
+use super::watchdog::{self, Activity, BeforeFirstRequest, Counted, WaitLimits, Watched};
 use symbolon_app::app::App;
 use symbolon_app::http::{IssuerService, is_trusted};
 use symbolon_app::let_others_run::let_others_run;
@@ -110,8 +110,8 @@ impl Acceptor {
         let serving = Serving {
             service: self.service.clone(),
             builder: connection_builder(&http, self.windows),
-            patience: Patience { head: http.header_timeout, idle: http.idle_timeout },
-            newcomers: Newcomers::default(),
+            wait_limits: WaitLimits { head: http.header_timeout, idle: http.idle_timeout },
+            before_first_request: BeforeFirstRequest::default(),
         };
         let (closing, _) = watch::channel(());
         loop {
@@ -151,7 +151,7 @@ impl Acceptor {
         }
         drop(listener);
         for _ in 0..FIRST_REQUEST_LOOKS {
-            if serving.newcomers.load(Ordering::Relaxed) == 0 {
+            if serving.before_first_request.load(Ordering::Relaxed) == 0 {
                 break;
             }
             tokio::time::sleep(LAST_COMERS).await;
@@ -168,7 +168,7 @@ impl Acceptor {
     ) {
         let remote = peer.ip().to_canonical();
         let Ok(of_address) = self.of_address(remote) else { return self.places.refused() };
-        let activity = Arc::new(Activity::new(&serving.newcomers, self.places.beginning));
+        let activity = Arc::new(Activity::new(&serving.before_first_request, self.places.beginning));
         let mut stopping = self.stopping.clone();
         let too_late = async {
             stopped(&mut stopping).await;
@@ -186,7 +186,7 @@ impl Acceptor {
     }
 
     /// Counts a connection of an address. A trusted proxy may have any number: of what it forwards, requests count.
-    fn of_address(&self, remote: IpAddr) -> Result<Option<rate_limit::Held>, Limited> {
+    fn of_address(&self, remote: IpAddr) -> Result<Option<rate_limit::Counted>, Limited> {
         if !self.limits_addresses || is_trusted(&self.app.config.load().security.trusted_proxies, remote) {
             return Ok(None);
         }
@@ -234,8 +234,8 @@ async fn stopped(stopping: &mut watch::Receiver<bool>) {
 struct Serving {
     service: TelemetryService<IssuerService<Routes>>,
     builder: Builder<TokioExecutor>,
-    patience: Patience,
-    newcomers: Newcomers,
+    wait_limits: WaitLimits,
+    before_first_request: BeforeFirstRequest,
 }
 
 impl Serving {
@@ -255,7 +255,7 @@ impl Serving {
             let answering = requests.request(request.version() == Version::HTTP_2);
             let answer = service.borrow_mut().call(request.map(|body| match body.is_end_stream() {
                 true => Body::empty(),
-                false => Body::new(Held::new(body, requests.body())),
+                false => Body::new(Counted::new(body, requests.body())),
             }));
             async move {
                 let _answering = answering;
@@ -272,8 +272,8 @@ impl Serving {
         // Borrowed: the receiver says for as long as the connection lives that there is one to wait for.
         let closed = async { drop(closing.changed().await) };
         // How a connection ends is the client's business: nothing is lost with it.
-        let watched = watchdog::watch(activity, self.patience);
-        unless(connection, closed, GracefulConnection::graceful_shutdown, watched).await;
+        let watched = watchdog::watch(activity, self.wait_limits);
+        serve_until(connection, closed, GracefulConnection::graceful_shutdown, watched).await;
     }
 }
 

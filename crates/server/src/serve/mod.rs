@@ -5,8 +5,8 @@ mod lingering;
 mod listener;
 mod places;
 mod routes;
+mod serve_until;
 mod tls;
-mod unless;
 mod watchdog;
 
 use routes::Routes;

@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::watchdog::Activity;
-use symbolon_app::rate_limit::Held;
+use symbolon_app::rate_limit::Counted;
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
 /// How long a newcomer waits before it is looked again whom to close: somebody who was to go may have a request by now, or
@@ -85,7 +85,7 @@ impl Places {
     pub(super) async fn take(
         self: &Arc<Self>,
         activity: &Arc<Activity>,
-        of_address: Option<Held>,
+        of_address: Option<Counted>,
     ) -> Option<Place> {
         let free = match Arc::clone(&self.free).try_acquire_owned() {
             Ok(free) => free,
@@ -126,7 +126,7 @@ pub(super) struct Place {
     places: Arc<Places>,
     id: u64,
     _free: OwnedSemaphorePermit,
-    _of_address: Option<Held>,
+    _of_address: Option<Counted>,
 }
 
 impl Drop for Place {
@@ -170,13 +170,13 @@ impl MetricSource for ConnectionFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::watchdog::Newcomers;
+    use crate::serve::watchdog::BeforeFirstRequest;
 
     const MOMENT: Duration = Duration::from_millis(1);
 
     /// A connection that ends when it is told to.
     async fn connect(places: &Arc<Places>) -> Arc<Activity> {
-        let activity = Arc::new(Activity::new(&Newcomers::default(), places.beginning));
+        let activity = Arc::new(Activity::new(&BeforeFirstRequest::default(), places.beginning));
         let place = places.take(&activity, None).await;
         let told = Arc::clone(&activity);
         tokio::spawn(async move {

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::lingering::Lingering;
 
 /// How many connections have not brought their first request yet.
-pub(super) type Newcomers = Arc<AtomicUsize>;
+pub(super) type BeforeFirstRequest = Arc<AtomicUsize>;
 
 /// What has happened on a connection.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Activity {
     /// A body was left before its end.
     left: AtomicBool,
     http2: AtomicBool,
-    newcomers: Newcomers,
+    before_first_request: BeforeFirstRequest,
     /// What times are counted from, of all connections of a listener.
     beginning: Instant,
     /// Since when it is idle, where it is: nanoseconds from the beginning.
@@ -44,8 +44,8 @@ pub(super) struct Activity {
 
 impl Activity {
     /// Of a new connection. Times are counted from the `beginning`.
-    pub(super) fn new(newcomers: &Newcomers, beginning: Instant) -> Self {
-        newcomers.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn new(before_first_request: &BeforeFirstRequest, beginning: Instant) -> Self {
+        before_first_request.fetch_add(1, Ordering::Relaxed);
         Self {
             started: AtomicU64::default(),
             finished: AtomicU64::default(),
@@ -54,7 +54,7 @@ impl Activity {
             read: AtomicU64::default(),
             left: AtomicBool::default(),
             http2: AtomicBool::default(),
-            newcomers: Arc::clone(newcomers),
+            before_first_request: Arc::clone(before_first_request),
             beginning,
             idle_since: AtomicU64::new(nanoseconds(beginning)),
             to_end: AtomicBool::default(),
@@ -98,7 +98,7 @@ impl Activity {
     /// its [body](Self::body), where it has one.
     pub(super) fn request(self: &Arc<Self>, http2: bool) -> InFlight {
         if self.started.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.newcomers.fetch_sub(1, Ordering::Relaxed);
+            self.before_first_request.fetch_sub(1, Ordering::Relaxed);
         }
         self.left.store(false, Ordering::Relaxed);
         if http2 {
@@ -140,7 +140,7 @@ fn nanoseconds(beginning: Instant) -> u64 {
 impl Drop for Activity {
     fn drop(&mut self) {
         if self.started.load(Ordering::Relaxed) == 0 {
-            self.newcomers.fetch_sub(1, Ordering::Relaxed);
+            self.before_first_request.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -168,7 +168,7 @@ struct Look {
 
 /// How long a connection may take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct WaitLimits {
     /// For a head.
     pub(super) head: Duration,
     /// Between requests.
@@ -185,8 +185,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Whether patience is at its end.
-    fn is_over(&mut self, look: Look, now: Instant, patience: Patience) -> bool {
+    /// Whether wait_limits is at its end.
+    fn is_over(&mut self, look: Look, now: Instant, wait_limits: WaitLimits) -> bool {
         // An answer may be streamed long after its handler is done.
         if look.started != look.finished || look.started != self.seen.started || look.sent != self.seen.sent {
             *self = Self { since: now, head_since: None, seen: look };
@@ -194,17 +194,17 @@ impl Waiting {
         }
         // HTTP/2 sends frames of its own between requests.
         if look.received != self.seen.received && !look.http2 {
-            return now.duration_since(*self.head_since.get_or_insert(now)) >= patience.head;
+            return now.duration_since(*self.head_since.get_or_insert(now)) >= wait_limits.head;
         }
-        let most = if look.started == 0 { patience.head } else { patience.idle };
+        let most = if look.started == 0 { wait_limits.head } else { wait_limits.idle };
         now.duration_since(self.since) >= most
     }
 }
 
 /// Returns when a connection has to end.
-pub(super) async fn watch(activity: Arc<Activity>, patience: Patience) {
+pub(super) async fn watch(activity: Arc<Activity>, wait_limits: WaitLimits) {
     let tick =
-        (patience.head.min(patience.idle) / 8).clamp(Duration::from_millis(50), Duration::from_secs(5));
+        (wait_limits.head.min(wait_limits.idle) / 8).clamp(Duration::from_millis(50), Duration::from_secs(5));
     // Nothing has been seen yet: what happened before this first poll counts as happening now.
     let mut waiting = Waiting { since: Instant::now(), head_since: None, seen: Look::default() };
     loop {
@@ -212,7 +212,7 @@ pub(super) async fn watch(activity: Arc<Activity>, patience: Patience) {
             () = activity.told_to_end() => return,
             () = tokio::time::sleep(tick) => {}
         }
-        if waiting.is_over(activity.look(), Instant::now(), patience) {
+        if waiting.is_over(activity.look(), Instant::now(), wait_limits) {
             return;
         }
     }
@@ -248,14 +248,14 @@ fn count(activity: &Activity, written: Poll<io::Result<usize>>) -> Poll<io::Resu
 
 pin_project! {
     /// A request's body that keeps its connection.
-    pub(super) struct Held {
+    pub(super) struct Counted {
         #[pin]
         body: Incoming,
         guard: InFlight,
         ended: bool,
     }
 
-    impl PinnedDrop for Held {
+    impl PinnedDrop for Counted {
         fn drop(this: Pin<&mut Self>) {
             if !this.ended && !this.body.is_end_stream() {
                 this.guard.0.left.store(true, Ordering::Relaxed);
@@ -264,13 +264,13 @@ pin_project! {
     }
 }
 
-impl Held {
+impl Counted {
     pub(super) fn new(body: Incoming, guard: InFlight) -> Self {
         Self { body, guard, ended: false }
     }
 }
 
-impl Body for Held {
+impl Body for Counted {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -350,19 +350,19 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for Watched<S> {
 mod tests {
     use super::*;
 
-    const PATIENCE: Patience = Patience { head: Duration::from_secs(10), idle: Duration::from_secs(75) };
+    const PATIENCE: WaitLimits = WaitLimits { head: Duration::from_secs(10), idle: Duration::from_secs(75) };
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_says_nothing_ends_with_the_patience_for_a_head() {
         let began = Instant::now();
-        watch(Arc::new(Activity::new(&Newcomers::default(), Instant::now())), PATIENCE).await;
+        watch(Arc::new(Activity::new(&BeforeFirstRequest::default(), Instant::now())), PATIENCE).await;
         let lasted = began.elapsed();
         assert!(lasted >= PATIENCE.head && lasted < PATIENCE.head * 2, "{lasted:?}");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_head_that_comes_byte_by_byte_ends_too() {
-        let activity = Arc::new(Activity::new(&Newcomers::default(), Instant::now()));
+        let activity = Arc::new(Activity::new(&BeforeFirstRequest::default(), Instant::now()));
         drop(activity.request(false));
         let trickle = Arc::clone(&activity);
         tokio::spawn(async move {
@@ -378,7 +378,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_that_came_before_the_first_look_is_no_head() {
-        let activity = Arc::new(Activity::new(&Newcomers::default(), Instant::now()));
+        let activity = Arc::new(Activity::new(&BeforeFirstRequest::default(), Instant::now()));
         activity.received.fetch_add(100, Ordering::Relaxed);
         drop(activity.request(false));
         let began = Instant::now();
@@ -388,7 +388,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn between_requests_and_during_one_there_is_more_time() {
-        let activity = Arc::new(Activity::new(&Newcomers::default(), Instant::now()));
+        let activity = Arc::new(Activity::new(&BeforeFirstRequest::default(), Instant::now()));
         let request = activity.request(false);
         let held =
             tokio::time::timeout(Duration::from_secs(600), watch(Arc::clone(&activity), PATIENCE)).await;

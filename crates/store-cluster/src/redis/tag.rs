@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crc16::{State, XMODEM};
 use symbolon_protocol::grant::{SLOTS, Slot};
-use symbolon_store::shard::{Kind, Route};
+use symbolon_store::shard::{Route, ShardKind};
 
 /// How many slots Redis Cluster has.
 pub(super) const HASH_SLOTS: u16 = 16_384;
@@ -39,7 +39,7 @@ impl Tags {
     }
 
     /// The tag of a shard of a kind: of a generation, or of a constant slot where the generation is 0.
-    pub(crate) fn shard(&self, kind: Kind, route: Route) -> Tag {
+    pub(crate) fn shard(&self, kind: ShardKind, route: Route) -> Tag {
         Tag::new(&self.prefix, format_args!("{}:{}:{}", kind.as_str(), route.generation, route.shard))
     }
 
@@ -138,7 +138,7 @@ mod tests {
     fn a_tag_is_known_by_its_name() {
         let tags = Tags::new("demo");
         let (slot, shard) =
-            (tags.slot(Slot::new(7)), tags.shard(Kind::Session, Route { generation: 2, shard: 5 }));
+            (tags.slot(Slot::new(7)), tags.shard(ShardKind::Session, Route { generation: 2, shard: 5 }));
         assert_eq!((slot.as_str(), slot.name(), slot.is_slot()), ("{demo:7}", "7", true));
         assert_eq!(
             (shard.as_str(), shard.name(), shard.is_slot()),

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use symbolon_crypto::random;
 use symbolon_store::StoreError;
 
-use super::record::Place;
+use super::record::SessionPlace;
 use crate::ClusterStore;
 use crate::epoch::Epochs;
 use crate::redis::{Key, Redis, Script, ScriptCall, Tag};
@@ -36,7 +36,7 @@ pub(super) struct Ending {
 }
 
 impl ClusterStore {
-    pub(super) fn ending(&self, place: Place) -> Ending {
+    pub(super) fn ending(&self, place: SessionPlace) -> Ending {
         Ending {
             tombstones: Arc::clone(&self.tombstones),
             epochs: Arc::clone(&self.epochs),

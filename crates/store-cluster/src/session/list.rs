@@ -17,7 +17,7 @@ use symbolon_store::port::{Issuers, ListedSession, NextSessions, Page, PageReque
 use symbolon_store::shard::Route;
 use symbolon_store::transfer::RecordKey;
 
-use super::record::{Found, Place};
+use super::record::{SessionPlace, StoredSession};
 use super::slot_of_key;
 use crate::ClusterStore;
 use crate::one_time::time_to_live;
@@ -44,7 +44,7 @@ static ADD_TO_USER_LIST: LazyLock<Script> = LazyLock::new(|| {
 
 /// One entry of a list: key, route and end, 32 bytes that sort by the key.
 struct ListEntry {
-    place: Place,
+    place: SessionPlace,
     expires_at: u64,
 }
 
@@ -69,7 +69,7 @@ impl ListEntry {
         let (shard, rest) = rest.split_first_chunk::<4>()?;
         let expires_at = u64::from_be_bytes(*rest.first_chunk::<8>()?);
         let route = Route { generation: u32::from_be_bytes(*generation), shard: u32::from_be_bytes(*shard) };
-        Some(Self { place: Place { route, key: *key }, expires_at })
+        Some(Self { place: SessionPlace { route, key: *key }, expires_at })
     }
 }
 
@@ -91,7 +91,7 @@ impl ClusterStore {
     pub(crate) async fn open_at(
         &self,
         issuer: &IssuerId,
-        place: Place,
+        place: SessionPlace,
         session: &Session,
         used_at: Timestamp,
     ) -> Result<(), StoreError> {
@@ -105,7 +105,7 @@ impl ClusterStore {
     async fn add_to_user_list(
         &self,
         issuer: &IssuerId,
-        place: Place,
+        place: SessionPlace,
         session: &Session,
     ) -> Result<(), StoreError> {
         let now = self.now();
@@ -123,7 +123,7 @@ impl ClusterStore {
     async fn add_to_issuer_list(
         &self,
         issuer: &IssuerId,
-        place: Place,
+        place: SessionPlace,
         session: &Session,
     ) -> Result<(), StoreError> {
         let entry = ListEntry { place, expires_at: session.expires_at.millis() }.bytes();
@@ -133,7 +133,7 @@ impl ClusterStore {
     }
 
     /// Takes a session that ended off its lists. One that stays on them is not listed either.
-    pub(super) async fn unlist(&self, issuer: &IssuerId, place: Place, session: &Session) {
+    pub(super) async fn unlist(&self, issuer: &IssuerId, place: SessionPlace, session: &Session) {
         let entry = ListEntry { place, expires_at: session.expires_at.millis() }.bytes();
         let remove = |key: &Key| {
             let mut cmd = redis::cmd("ZREM");
@@ -151,7 +151,7 @@ impl ClusterStore {
         &self,
         issuer: &IssuerId,
         user: &UserId,
-    ) -> Result<Vec<Place>, StoreError> {
+    ) -> Result<Vec<SessionPlace>, StoreError> {
         let mut cmd = redis::cmd("ZRANGE");
         cmd.arg(self.user_list(issuer, user).as_bytes()).arg(0).arg(-1);
         let entries: Vec<Vec<u8>> = self.redis.ask(&cmd).await?.read()?;
@@ -162,8 +162,8 @@ impl ClusterStore {
     async fn sessions_at(
         &self,
         issuer: &IssuerId,
-        places: &[Place],
-    ) -> Result<Vec<(Place, Found)>, StoreError> {
+        places: &[SessionPlace],
+    ) -> Result<Vec<(SessionPlace, StoredSession)>, StoreError> {
         let mut shards: BTreeMap<(u32, u32), NumberedKeys> = BTreeMap::new();
         for (number, place) in places.iter().enumerate() {
             let route = (place.route.generation, place.route.shard);
@@ -184,11 +184,11 @@ impl ClusterStore {
         issuer: &IssuerId,
         route: Route,
         wanted: NumberedKeys,
-    ) -> Result<Vec<(usize, Place, Found)>, StoreError> {
+    ) -> Result<Vec<(usize, SessionPlace, StoredSession)>, StoreError> {
         let keys: Vec<_> = wanted.iter().map(|(_, key)| *key).collect();
         let found = self.read_sessions(issuer, route, &keys).await?;
-        let one = |((number, key), found): ((usize, [u8; 16]), Option<Found>)| {
-            found.map(|found| (number, Place { route, key }, found))
+        let one = |((number, key), found): ((usize, [u8; 16]), Option<StoredSession>)| {
+            found.map(|found| (number, SessionPlace { route, key }, found))
         };
         Ok(wanted.into_iter().zip(found).filter_map(one).collect())
     }
@@ -251,7 +251,7 @@ impl ClusterStore {
         now: Timestamp,
     ) -> Result<(Vec<(RecordKey, Session, Timestamp)>, Option<SessionCursor>), StoreError> {
         let (live, next) = self.next_live(issuer, after, limit, now).await?;
-        let one = |(place, found): (Place, Found)| (place.key, found.session, found.used_at);
+        let one = |(place, found): (SessionPlace, StoredSession)| (place.key, found.session, found.used_at);
         Ok((live.into_iter().map(one).collect(), next))
     }
 
@@ -261,7 +261,7 @@ impl ClusterStore {
         after: Option<SessionCursor>,
         limit: usize,
         now: Timestamp,
-    ) -> Result<(Vec<(Place, Found)>, Option<SessionCursor>), StoreError> {
+    ) -> Result<(Vec<(SessionPlace, StoredSession)>, Option<SessionCursor>), StoreError> {
         let mut entries = Vec::new();
         let mut part = after.map_or(0, |after| slot_of_key(&after.0));
         let parts_in_all = u32::from(SLOTS);
@@ -277,7 +277,7 @@ impl ClusterStore {
         // Where it is full, there may be more.
         let read_up_to = entries.get(limit.saturating_sub(1)).map(|last| last.place.key);
         entries.truncate(limit);
-        let places: Vec<Place> = entries.iter().map(|entry| entry.place).collect();
+        let places: Vec<SessionPlace> = entries.iter().map(|entry| entry.place).collect();
         let mut live = self.sessions_at(issuer, &places).await?;
         live.retain(|(_, found)| found.session.expires_at > now);
         Ok((live, read_up_to.map(SessionCursor)))
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn entries_sort_by_key_and_come_back() {
-        let place = |first| Place { route: Route { generation: 3, shard: 900 }, key: [first; 16] };
+        let place = |first| SessionPlace { route: Route { generation: 3, shard: 900 }, key: [first; 16] };
         let entries = [1, 7, 200].map(|first| ListEntry { place: place(first), expires_at: 5 }.bytes());
         assert!(entries.is_sorted());
         let read = ListEntry::parse(&entries[1]).unwrap();

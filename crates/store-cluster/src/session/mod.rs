@@ -21,14 +21,14 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::{
     ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
 };
-use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
+use symbolon_store::shard::{Route, ShardKind, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::ClusterStore;
 use crate::revocation::Row;
-use record::Found;
+use record::StoredSession;
 
-pub(crate) use record::{Place, Uses};
+pub(crate) use record::{SessionPlace, Uses};
 
 /// Sessions of one bulk creation that are on their way together.
 const OPENED_AT_ONCE: usize = 256;
@@ -40,26 +40,26 @@ fn slot_of_key(key: &[u8; 16]) -> u32 {
 }
 
 impl ClusterStore {
-    fn session_place(&self, issuer: &IssuerId, id: &SessionId) -> Place {
+    fn session_place(&self, issuer: &IssuerId, id: &SessionId) -> SessionPlace {
         let key = record_key(issuer, id.expose());
-        let said = Route::of_id(Kind::Session, id.expose()).unwrap_or(Route { generation: 0, shard: 0 });
+        let said = Route::of_id(ShardKind::Session, id.expose()).unwrap_or(Route { generation: 0, shard: 0 });
         self.place_of(said, key)
     }
 
-    fn sid_place(&self, sid: &str) -> Option<Place> {
+    fn sid_place(&self, sid: &str) -> Option<SessionPlace> {
         session_of_sid(sid).map(|(said, key)| self.place_of(said, key))
     }
 
     /// Where a session lives: where its id and its `sid` say, if there is such a shard, else in the slot of its key,
     /// because a `sid` no longer knows the id.
-    fn place_of(&self, said: Route, key: [u8; 16]) -> Place {
+    fn place_of(&self, said: Route, key: [u8; 16]) -> SessionPlace {
         let slot = Route { generation: 0, shard: slot_of_key(&key) };
-        let route = if self.generations.exists(Kind::Session, said) { said } else { slot };
-        Place { route, key }
+        let route = if self.generations.exists(ShardKind::Session, said) { said } else { slot };
+        SessionPlace { route, key }
     }
 
     /// Where a session lives of which only its key is known, and what its `sid` says.
-    pub(crate) fn session_at(&self, said: Option<Route>, key: [u8; 16]) -> Place {
+    pub(crate) fn session_at(&self, said: Option<Route>, key: [u8; 16]) -> SessionPlace {
         self.place_of(said.unwrap_or(Route { generation: 0, shard: 0 }), key)
     }
 
@@ -67,7 +67,7 @@ impl ClusterStore {
     async fn end_session_at(
         &self,
         issuer: &IssuerId,
-        place: Place,
+        place: SessionPlace,
         end: &SessionEnd,
     ) -> Result<Option<Arc<Session>>, StoreError> {
         let Some(found) = self.read_session(issuer, place).await? else { return Ok(None) };
@@ -82,7 +82,7 @@ impl ClusterStore {
         Ok(Some(Arc::new(found.session)))
     }
 
-    fn listed(&self, place: Place, found: Found) -> ListedSession {
+    fn listed(&self, place: SessionPlace, found: StoredSession) -> ListedSession {
         let used = self.uses.get(&place.key).map_or(found.used_at, |used| used.max(found.used_at));
         ListedSession { session: Arc::new(found.session), last_used_at: used }
     }

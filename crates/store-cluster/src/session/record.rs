@@ -10,7 +10,7 @@ use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::session::Session;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::shard::{Kind, Route};
+use symbolon_store::shard::{Route, ShardKind};
 
 use crate::one_time::time_to_live;
 use crate::redis::{Answered, Key, Script, ScriptCall, Tag};
@@ -58,7 +58,7 @@ static REPLACE: LazyLock<Script> = LazyLock::new(|| {
 
 /// Where a session is: its shard and its key there.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct SessionPlace {
     pub(super) route: Route,
     pub(super) key: [u8; 16],
 }
@@ -77,19 +77,19 @@ struct DocumentRef<'a> {
 }
 
 /// A session as it was read.
-pub(super) struct Found {
+pub(super) struct StoredSession {
     pub(super) session: Session,
     pub(super) used_at: Timestamp,
 }
 
-impl Found {
+impl StoredSession {
     /// Whether a use is to be written.
     pub(super) fn use_is_due(&self, now: Timestamp) -> bool {
         now.millis().saturating_sub(self.used_at.millis()) >= USE_WRITTEN_EVERY
     }
 }
 
-fn parse(issuer: &IssuerId, record: &[u8]) -> Result<Option<Found>, StoreError> {
+fn parse(issuer: &IssuerId, record: &[u8]) -> Result<Option<StoredSession>, StoreError> {
     let Some((header, document)) =
         record.split_at_checked(HEADER).filter(|(header, _)| header.starts_with(b"L"))
     else {
@@ -98,7 +98,7 @@ fn parse(issuer: &IssuerId, record: &[u8]) -> Result<Option<Found>, StoreError> 
     let used = header.get(1..).and_then(|used| std::str::from_utf8(used).ok()?.parse().ok()).unwrap_or(0);
     let document: Document = from_document(document)?;
     let own = document.issuer == *issuer;
-    Ok(own.then_some(Found { session: document.session, used_at: Timestamp::from_millis(used) }))
+    Ok(own.then_some(StoredSession { session: document.session, used_at: Timestamp::from_millis(used) }))
 }
 
 fn record(issuer: &IssuerId, session: &Session, used_at: Timestamp) -> Result<Vec<u8>, StoreError> {
@@ -129,15 +129,15 @@ impl Uses {
 
 impl ClusterStore {
     pub(super) fn session_tag(&self, route: Route) -> Tag {
-        self.redis.tags().shard(Kind::Session, route)
+        self.redis.tags().shard(ShardKind::Session, route)
     }
 
-    pub(super) fn session_key(&self, place: Place) -> Key {
+    pub(super) fn session_key(&self, place: SessionPlace) -> Key {
         self.session_tag(place.route).key('r', key_text(&place.key).as_bytes())
     }
 
     /// What PostgreSQL is to remember of a session that ended.
-    pub(super) fn ended(&self, place: Place, until: Timestamp) -> Ended {
+    pub(super) fn ended(&self, place: SessionPlace, until: Timestamp) -> Ended {
         Ended { tag: self.session_tag(place.route), id: format!("r:{}", key_text(&place.key)), until }
     }
 
@@ -145,7 +145,7 @@ impl ClusterStore {
     pub(super) async fn write_record(
         &self,
         issuer: &IssuerId,
-        place: Place,
+        place: SessionPlace,
         session: &Session,
         used_at: Timestamp,
     ) -> Result<(), StoreError> {
@@ -159,8 +159,8 @@ impl ClusterStore {
     pub(super) async fn read_session(
         &self,
         issuer: &IssuerId,
-        place: Place,
-    ) -> Result<Option<Found>, StoreError> {
+        place: SessionPlace,
+    ) -> Result<Option<StoredSession>, StoreError> {
         let records = self.read_records(place.route, &[place.key]).await?;
         match records.first() {
             Some(Some(record)) => parse(issuer, record),
@@ -174,7 +174,7 @@ impl ClusterStore {
         issuer: &IssuerId,
         route: Route,
         keys: &[[u8; 16]],
-    ) -> Result<Vec<Option<Found>>, StoreError> {
+    ) -> Result<Vec<Option<StoredSession>>, StoreError> {
         let records = self.read_records(route, keys).await?;
         let found = |record: Option<Vec<u8>>| record.map_or(Ok(None), |record| parse(issuer, &record));
         records.into_iter().map(found).collect()
@@ -203,14 +203,14 @@ impl ClusterStore {
     }
 
     /// Deletes a record as though it had never been.
-    pub(super) async fn delete_record(&self, place: Place) -> Result<(), StoreError> {
+    pub(super) async fn delete_record(&self, place: SessionPlace) -> Result<(), StoreError> {
         let mut cmd = redis::cmd("DEL");
         cmd.arg(self.session_key(place).as_bytes());
         self.redis.write_durably(&cmd).await.map(drop)
     }
 
     /// Notes a use. Nobody waits for it to last: that a session was used is not worth an answer's time.
-    pub(super) async fn write_use(&self, place: Place, now: Timestamp) {
+    pub(super) async fn write_use(&self, place: SessionPlace, now: Timestamp) {
         let used = format!("{:013}", now.millis().min(9_999_999_999_999));
         let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &[used.as_bytes()] };
         if let Err(error) = self.redis.run(&USE, call).await {
@@ -222,7 +222,7 @@ impl ClusterStore {
     pub(super) async fn note_at(
         &self,
         issuer: &IssuerId,
-        place: Place,
+        place: SessionPlace,
         client: &ClientId,
     ) -> Result<bool, StoreError> {
         let Some(found) = self.read_session(issuer, place).await? else { return Ok(false) };

@@ -16,7 +16,9 @@ use crate::engines::{RedisCluster, RedisServerOptions};
 use crate::testing::{NOW, Place as TestPlace};
 
 fn session(store: &ClusterStore, number: u64) -> (SessionId, Session) {
-    let id = SessionId::new(store.place(Kind::Session).draw::<16>(Kind::Session, &SeededRandom::new(number)));
+    let id = SessionId::new(
+        store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &SeededRandom::new(number)),
+    );
     let session = Session {
         user: UserId::parse("ann").unwrap(),
         sid: sid_of(&IssuerId::default_issuer(), &id),
@@ -52,7 +54,7 @@ async fn a_late_copy_of_what_kept_a_code_does_not_make_it_fresh() {
     let (store, issuer) = (TestPlace::new("late-codes").open().await, IssuerId::default_issuer());
     let random = SeededRandom::new(2);
     let (_, session) = session(&store, 2);
-    let code = AuthorizationCode::new(store.place(Kind::Code).draw::<32>(Kind::Code, &random));
+    let code = AuthorizationCode::new(store.place(ShardKind::Code).draw::<32>(ShardKind::Code, &random));
     let grant = CodeGrant {
         grant: GrantId::draw(&issuer, "ann", NOW, &random),
         client: ClientId::parse("app").unwrap(),

@@ -9,7 +9,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::PasswordHash;
 use symbolon_store::StoreError;
 use symbolon_store::port::{Issuers, SessionCursor, Shards};
-use symbolon_store::shard::Kind;
+use symbolon_store::shard::ShardKind;
 use symbolon_store::transfer::{Export, Record, RecordKey, Records};
 use tokio_postgres::Row as DatabaseRow;
 
@@ -168,7 +168,7 @@ impl Pages {
     }
 
     fn shards(&self) -> Vec<Record> {
-        Kind::ALL.into_iter().map(|kind| Record::Shards(kind, self.store.generations(kind))).collect()
+        ShardKind::ALL.into_iter().map(|kind| Record::Shards(kind, self.store.generations(kind))).collect()
     }
 
     async fn issuers(&self) -> Result<Vec<Record>, StoreError> {

@@ -15,7 +15,7 @@ use symbolon_protocol::session::{Amr, Session, SessionId};
 use symbolon_protocol::user::{User, UserProfile};
 use symbolon_store::backup::BackupError;
 use symbolon_store::port::{PageRequest, RefreshTokens, Revocations, Sessions, Store, Users};
-use symbolon_store::shard::{FirstShards, Kind, Route, sid_of};
+use symbolon_store::shard::{FirstShards, Route, ShardKind, sid_of};
 
 use super::*;
 use crate::database::DatabaseOptions;
@@ -245,7 +245,7 @@ async fn a_restore_begins_an_epoch_that_ends_sessions_and_access_tokens_but_not_
     let (store, _) = backed_up(root.path()).await;
     let random = SeededRandom::new(7);
     let grant = GrantId::draw(&issuer(), "ann", NOW, &random);
-    let route: Route = symbolon_store::port::Shards::place(&store, Kind::Refresh);
+    let route: Route = symbolon_store::port::Shards::place(&store, ShardKind::Refresh);
     let id: FamilyId = route.draw_family(NOW, &random);
     let begun = store.begin_family(&issuer(), &id, family(grant).into()).await.unwrap();
     begun.durable.wait().await.unwrap();

@@ -31,20 +31,20 @@ pub(super) struct Copied(SmallVec<[u8; USUAL]>);
 
 impl Copied {
     /// The entry.
-    pub(super) fn entry(&self) -> Option<Entry<'_>> {
-        Entry::read(&self.0)
+    pub(super) fn entry(&self) -> Option<LogEntry<'_>> {
+        LogEntry::read(&self.0)
     }
 }
 
 /// Where an entry stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LogPlace {
     piece: u64,
     /// Less than [`PIECE`]: a longer entry has a piece of its own.
     offset: u16,
 }
 
-impl Place {
+impl LogPlace {
     /// In 64 bits: there are 2^48 pieces before it is one too many.
     pub(super) fn number(self) -> u64 {
         self.piece << 16 | u64::from(self.offset)
@@ -57,7 +57,7 @@ impl Place {
 }
 
 /// One entry.
-pub(super) struct Entry<'a> {
+pub(super) struct LogEntry<'a> {
     /// Whose it is.
     pub(super) key: Key,
     /// When it is to be looked at.
@@ -68,7 +68,7 @@ pub(super) struct Entry<'a> {
     pub(super) grant: &'a [u8],
 }
 
-impl<'a> Entry<'a> {
+impl<'a> LogEntry<'a> {
     fn read(bytes: &'a [u8]) -> Option<Self> {
         let (key, rest) = bytes.split_first_chunk::<16>()?;
         let (due, rest) = rest.split_first_chunk::<8>()?;
@@ -96,30 +96,30 @@ pub(super) struct Log {
 
 impl Log {
     /// Adds an entry at the end.
-    pub(super) fn append(&mut self, key: &Key, due: Timestamp, grant: &[u8]) -> Place {
+    pub(super) fn append(&mut self, key: &Key, due: Timestamp, grant: &[u8]) -> LogPlace {
         let bytes = HEADER + grant.len();
         if self.pieces.back().is_none_or(|piece| piece.len() + bytes > PIECE) {
             self.pieces.push_back(Vec::with_capacity(bytes.max(PIECE)));
         }
         let piece = self.first + self.pieces.len() as u64 - 1;
-        let Some(last) = self.pieces.back_mut() else { return Place { piece, offset: 0 } };
+        let Some(last) = self.pieces.back_mut() else { return LogPlace { piece, offset: 0 } };
         let offset = u16::try_from(last.len()).unwrap_or(u16::MAX);
         last.extend_from_slice(key);
         last.extend_from_slice(&due.millis().to_le_bytes());
         last.push(0);
         last.extend_from_slice(&u32::try_from(grant.len()).unwrap_or(u32::MAX).to_le_bytes());
         last.extend_from_slice(grant);
-        Place { piece, offset }
+        LogPlace { piece, offset }
     }
 
     /// The entry at a place that [`append`](Self::append) answered, unless it is forgotten. At any other place it is
     /// nothing, or no entry: only one with the right key is to be believed.
-    pub(super) fn get(&self, place: Place) -> Option<Entry<'_>> {
-        Entry::read(self.bytes_at(place)?)
+    pub(super) fn get(&self, place: LogPlace) -> Option<LogEntry<'_>> {
+        LogEntry::read(self.bytes_at(place)?)
     }
 
     /// All bytes of a piece from a place on, unless what stood there is forgotten.
-    fn bytes_at(&self, place: Place) -> Option<&[u8]> {
+    fn bytes_at(&self, place: LogPlace) -> Option<&[u8]> {
         let index = usize::try_from(place.piece.checked_sub(self.first)?).ok()?;
         let offset = usize::from(place.offset);
         if index == 0 && offset < self.oldest {
@@ -130,19 +130,19 @@ impl Log {
 
     /// Copies the entry at a place: what [`get`](Self::get) answers. Written where it is to be read: moving it would be
     /// another copy.
-    pub(super) fn copy(&self, place: Place, copied: &mut Copied) {
+    pub(super) fn copy(&self, place: LogPlace, copied: &mut Copied) {
         copied.0.clear();
         let Some(bytes) = self.bytes_at(place) else { return };
         copied.0.extend_from_slice(bytes.get(..USUAL).unwrap_or(bytes));
         if copied.entry().is_none()
-            && let Some(entry) = Entry::read(bytes)
+            && let Some(entry) = LogEntry::read(bytes)
         {
             copied.0.extend_from_slice(bytes.get(USUAL..entry.bytes()).unwrap_or_default());
         }
     }
 
     /// Marks the entry at a place that [`append`](Self::append) answered, unless it is forgotten.
-    pub(super) fn mark_used(&mut self, place: Place) {
+    pub(super) fn mark_used(&mut self, place: LogPlace) {
         let index = place.piece.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         let piece = index.and_then(|index| self.pieces.get_mut(index));
         if let Some(used) = piece.and_then(|piece| piece.get_mut(usize::from(place.offset) + USED)) {
@@ -151,8 +151,8 @@ impl Log {
     }
 
     /// The entry that came first of those that are not forgotten.
-    pub(super) fn oldest(&self) -> Option<Entry<'_>> {
-        Entry::read(self.pieces.front()?.get(self.oldest..)?)
+    pub(super) fn oldest(&self) -> Option<LogEntry<'_>> {
+        LogEntry::read(self.pieces.front()?.get(self.oldest..)?)
     }
 
     /// Forgets that entry; its memory goes with the last entry of its piece.
@@ -183,7 +183,7 @@ mod tests {
         let mut copied = Copied::default();
         let sizes = [0, 1, 300, PIECE - HEADER, 5_000, PIECE, 100_000, 7, 60_000];
         for round in 0..50_u64 {
-            let entries: Vec<(Place, Vec<u8>)> = sizes
+            let entries: Vec<(LogPlace, Vec<u8>)> = sizes
                 .iter()
                 .map(|size| {
                     let grant = vec![u8::try_from(round).unwrap(); *size];
@@ -191,7 +191,7 @@ mod tests {
                 })
                 .collect();
             for (at, (place, grant)) in entries.iter().enumerate() {
-                assert_eq!(Place::of_number(place.number()), *place);
+                assert_eq!(LogPlace::of_number(place.number()), *place);
                 if at % 2 == 0 {
                     log.mark_used(*place);
                 }

@@ -9,7 +9,7 @@ use super::error::WriteError;
 
 /// What became of the transaction that a job was part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum JobOutcome {
     /// It is durable.
     Committed,
     /// It was rolled back for want of room.
@@ -25,7 +25,7 @@ pub(super) struct Ran {
     /// Whether SQLite refused, rather than the closure.
     pub(super) failed: bool,
     /// Tells the caller.
-    pub(super) settle: Box<dyn FnOnce(Outcome)>,
+    pub(super) settle: Box<dyn FnOnce(JobOutcome)>,
 }
 
 /// A closure, its types forgotten. Without a transaction it does not run.
@@ -51,15 +51,15 @@ where
         let failed = matches!(result, Err(WriteError::Sqlite(_) | WriteError::Full));
         let settle = Box::new(move |outcome| {
             let answer = match outcome {
-                Outcome::Committed => result,
+                JobOutcome::Committed => result,
                 // Refusals too: they may rest on changes of other callers that are gone now.
-                Outcome::Full => Err(WriteError::Full),
-                Outcome::Failed => Err(WriteError::Unavailable),
+                JobOutcome::Full => Err(WriteError::Full),
+                JobOutcome::Failed => Err(WriteError::Unavailable),
             };
             // The caller may have gone away; the write stands.
             drop(sender.send(answer));
         });
-        Ran { keep, failed, settle: settle as Box<dyn FnOnce(Outcome)> }
+        Ran { keep, failed, settle: settle as Box<dyn FnOnce(JobOutcome)> }
     });
     (job, receiver)
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{is_full, is_lost_sync};
-use super::job::{Job, Outcome, Ran};
+use super::job::{Job, JobOutcome, Ran};
 use super::log::Log;
 use super::stats::{Counters, take_counted};
 use crate::fatal::OnFatal;
@@ -28,16 +28,16 @@ pub(super) struct Writer {
 /// Why a transaction is not durable.
 enum Failure {
     /// It was rolled back; the next one may work.
-    RolledBack(Outcome),
+    RolledBack(JobOutcome),
     /// Nobody knows what the disk holds.
     LostSync(rusqlite::Error),
 }
 
 impl Failure {
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> JobOutcome {
         match self {
             Self::RolledBack(outcome) => *outcome,
-            Self::LostSync(_) => Outcome::Failed,
+            Self::LostSync(_) => JobOutcome::Failed,
         }
     }
 }
@@ -78,7 +78,7 @@ impl Writer {
             while jobs.peek().is_some() {
                 let mut ran = Vec::new();
                 let result = self.transact(&mut jobs, &mut ran);
-                let outcome = result.as_ref().map_or_else(Failure::outcome, |()| Outcome::Committed);
+                let outcome = result.as_ref().map_or_else(Failure::outcome, |()| JobOutcome::Committed);
                 if let Err(Failure::LostSync(error)) = result {
                     self.end()(&format!("a transaction could not be made durable: {error}"));
                     settle(ran, outcome);
@@ -131,7 +131,7 @@ impl Writer {
             ran.push(one);
             if transaction.is_autocommit() {
                 // SQLite rolls the whole transaction back when it meets a full disk at the wrong moment.
-                return Err(Failure::RolledBack(Outcome::Full));
+                return Err(Failure::RolledBack(JobOutcome::Full));
             }
             if undone {
                 return transaction.rollback().map_err(|error| failure(error, &self.counters));
@@ -185,10 +185,10 @@ fn failure(error: rusqlite::Error, counters: &Counters) -> Failure {
         return Failure::LostSync(error);
     }
     tracing::error!(%error, "a transaction was rolled back");
-    Failure::RolledBack(if is_full(&error) { Outcome::Full } else { Outcome::Failed })
+    Failure::RolledBack(if is_full(&error) { JobOutcome::Full } else { JobOutcome::Failed })
 }
 
-fn settle(ran: Vec<Ran>, outcome: Outcome) {
+fn settle(ran: Vec<Ran>, outcome: JobOutcome) {
     for ran in ran {
         (ran.settle)(outcome);
     }

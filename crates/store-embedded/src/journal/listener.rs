@@ -60,19 +60,19 @@ impl OfRuntime {
 
 /// The task of a runtime that wakes the others. It lives as long as the runtime.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(super) struct CommitListener {
     watermark: Arc<Watermark>,
     runtime: Id,
     woken: Vec<Waker>,
 }
 
-impl Listener {
+impl CommitListener {
     pub(super) fn new(watermark: Arc<Watermark>, runtime: Id) -> Self {
         Self { watermark, runtime, woken: Vec::new() }
     }
 }
 
-impl Future for Listener {
+impl Future for CommitListener {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -88,7 +88,7 @@ impl Future for Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for CommitListener {
     /// The runtime ends. Whoever is still waiting may be polled elsewhere: from now on they are woken one by one.
     fn drop(&mut self) {
         {
@@ -109,7 +109,7 @@ impl Drop for Listener {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::watermark::{CommitNumber, Durable};
+    use super::super::watermark::{CommitNumber, DurableCommit};
     use super::*;
 
     fn runtime() -> tokio::runtime::Runtime {
@@ -120,8 +120,8 @@ mod tests {
         watermark.raise(number, &mut Vec::new());
     }
 
-    fn wait(watermark: &Arc<Watermark>, commit: u64) -> Durable {
-        Durable::new(Arc::clone(watermark), CommitNumber(commit))
+    fn wait(watermark: &Arc<Watermark>, commit: u64) -> DurableCommit {
+        DurableCommit::new(Arc::clone(watermark), CommitNumber(commit))
     }
 
     /// Waits in tasks of its own, and counts those that are done.

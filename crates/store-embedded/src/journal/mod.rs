@@ -42,7 +42,7 @@ pub use options::{BeforeSync, JournalError, JournalOptions, OnCommit, SyncMode, 
 pub use scan::{JournalSnapshot, Record, Scan};
 pub use stats::JournalStats;
 pub use table::{END_BYTES, KeyBytes, NEVER, Op, Table, ValueBytes, split_value};
-pub use watermark::{CommitNumber, Durable};
+pub use watermark::{CommitNumber, DurableCommit};
 
 use crate::free_space::FreeSpace;
 use crate::group_commit::OpenBatch;
@@ -179,8 +179,8 @@ impl Journal {
     }
 
     /// Resolves when everything up to `commit` is on disk.
-    pub fn wait(&self, commit: CommitNumber) -> Durable {
-        Durable::new(Arc::clone(&self.watermark), commit)
+    pub fn wait(&self, commit: CommitNumber) -> DurableCommit {
+        DurableCommit::new(Arc::clone(&self.watermark), commit)
     }
 
     /// The youngest commit number given out.
@@ -189,7 +189,7 @@ impl Journal {
     }
 
     /// Resolves when everything that was appended before this call is on disk.
-    pub fn flush(&self) -> Durable {
+    pub fn flush(&self) -> DurableCommit {
         self.wait(self.youngest())
     }
 

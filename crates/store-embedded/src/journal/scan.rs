@@ -66,7 +66,7 @@ impl Journal {
         Ok(engine.database.snapshot().get(engine.tables.get(table), key)?)
     }
 
-    /// Durable records whose key starts with `prefix`, in order.
+    /// DurableCommit records whose key starts with `prefix`, in order.
     ///
     /// # Errors
     /// [`JournalError::NotRecovered`].
@@ -75,7 +75,7 @@ impl Journal {
         Ok(Scan(engine.database.snapshot().prefix(engine.tables.get(table), prefix)))
     }
 
-    /// Durable records with keys in `range`, in order.
+    /// DurableCommit records with keys in `range`, in order.
     ///
     /// # Errors
     /// [`JournalError::NotRecovered`].

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
-use super::listener::{Listener, OfRuntime, reached};
+use super::listener::{CommitListener, OfRuntime, reached};
 
 /// The number of a batch. It is given when a change enters memory and counts from 1 in each process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,7 +89,7 @@ impl Watermark {
         }
         waiting.runtimes.push(OfRuntime::with(runtime.id(), waiter));
         drop(waiting);
-        runtime.spawn(Listener::new(Arc::clone(self), runtime.id()));
+        runtime.spawn(CommitListener::new(Arc::clone(self), runtime.id()));
         true
     }
 }
@@ -97,19 +97,19 @@ impl Watermark {
 /// Resolves when a commit number is durable. Polling it costs one atomic load once that is so.
 #[derive(Debug)]
 #[must_use = "nothing is acknowledged before it is durable"]
-pub struct Durable {
+pub struct DurableCommit {
     watermark: Arc<Watermark>,
     commit: CommitNumber,
     registered: Option<Waker>,
 }
 
-impl Durable {
+impl DurableCommit {
     pub(super) fn new(watermark: Arc<Watermark>, commit: CommitNumber) -> Self {
         Self { watermark, commit, registered: None }
     }
 }
 
-impl Future for Durable {
+impl Future for DurableCommit {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {

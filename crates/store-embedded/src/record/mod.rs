@@ -32,7 +32,7 @@ use symbolon_protocol::precis::login_key;
 use symbolon_store::StoreError;
 use symbolon_store::cache::RecordCaches;
 use symbolon_store::columns::{TextForm, millis};
-use symbolon_store::port::{Changed, Listener};
+use symbolon_store::port::{ChangeListener, Changed};
 
 use crate::database::{Database, Migration, ReadError, WriteError};
 use crate::failed;
@@ -65,7 +65,7 @@ pub(crate) struct Records {
     journal: Arc<Journal>,
     figures: Arc<StoreFigures>,
     caches: RecordCaches,
-    listeners: RwLock<Vec<Listener>>,
+    listeners: RwLock<Vec<ChangeListener>>,
 }
 
 impl Records {
@@ -83,7 +83,7 @@ impl Records {
         })
     }
 
-    pub(crate) fn on_change(&self, listener: Listener) {
+    pub(crate) fn on_change(&self, listener: ChangeListener) {
         self.listeners.write().push(listener);
     }
 

@@ -16,7 +16,7 @@ use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::{
     ListedSession, NextSessions, Page, PageRequest, SessionCursor, Sessions, oldest_sign_ins_beyond,
 };
-use symbolon_store::shard::{Kind, Route, record_key, session_of_sid};
+use symbolon_store::shard::{Route, ShardKind, record_key, session_of_sid};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::journal::{CommitNumber, Journal, Op, Table, split_value};
@@ -91,7 +91,7 @@ fn note(
 impl EmbeddedStore {
     fn session_route(&self, issuer: &IssuerId, id: &SessionId) -> (Route, Key) {
         let key = record_key(issuer, id.expose());
-        let said = Route::of_id(Kind::Session, id.expose()).unwrap_or(Route { generation: 0, shard: 0 });
+        let said = Route::of_id(ShardKind::Session, id.expose()).unwrap_or(Route { generation: 0, shard: 0 });
         (self.session_home(said, &key), key)
     }
 

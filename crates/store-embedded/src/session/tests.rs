@@ -31,7 +31,7 @@ fn session(issuer: &IssuerId, id: &SessionId, user: &str) -> Session {
 }
 
 fn draw(store: &EmbeddedStore, random: &SeededRandom) -> SessionId {
-    SessionId::new(store.place(Kind::Session).draw::<16>(Kind::Session, random))
+    SessionId::new(store.place(ShardKind::Session).draw::<16>(ShardKind::Session, random))
 }
 
 /// What `work` gave to the journal: how often, and how many changes in all.
@@ -93,7 +93,7 @@ async fn what_ends_together_is_given_to_the_journal_at_once() {
         binding: None,
         resources: Vec::new(),
     };
-    let id = store.place(Kind::Refresh).draw_family(NOW, &random);
+    let id = store.place(ShardKind::Refresh).draw_family(NOW, &random);
     assert_eq!(store.begin_family(&issuer, &id, family.into()).await.unwrap().value, Created::Created);
     let tombstone = Tombstone::grant(grant, NOW + HOUR);
     let (ended, appends, ops) = written(&store, store.end_family(&issuer, &id, &tombstone)).await;

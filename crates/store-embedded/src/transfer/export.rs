@@ -11,7 +11,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::PasswordHash;
 use symbolon_store::StoreError;
-use symbolon_store::shard::{Generation, Kind};
+use symbolon_store::shard::{Generation, ShardKind};
 use symbolon_store::transfer::{Export, Record, RecordKey, Records};
 use tokio::sync::mpsc;
 
@@ -174,7 +174,7 @@ fn give_meta(key: &[u8], value: &[u8], out: &mut Out) -> Result<(), StoreError> 
     if key == epoch::KEY {
         return out.give(Record::Epoch(decode(record)?));
     }
-    for kind in Kind::ALL {
+    for kind in ShardKind::ALL {
         if key == generation::key(kind) {
             out.give(Record::Shards(kind, decode::<Vec<Generation>>(record)?))?;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::sample::MINUTE;
 use super::{BackEnd, ROUNDS, Scene, race_for_one};
-use crate::shard::Kind;
+use crate::shard::ShardKind;
 
 pub async fn all(back_end: &dyn BackEnd) {
     is_taken_once(back_end).await;
@@ -14,7 +14,7 @@ pub async fn all(back_end: &dyn BackEnd) {
 }
 
 fn draw(scene: &Scene) -> String {
-    scene.store.place(Kind::Challenge).draw::<16>(Kind::Challenge, &scene.random).to_string()
+    scene.store.place(ShardKind::Challenge).draw::<16>(ShardKind::Challenge, &scene.random).to_string()
 }
 
 async fn is_taken_once(back_end: &dyn BackEnd) {

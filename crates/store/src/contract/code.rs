@@ -10,7 +10,7 @@ use super::sample::{MINUTE, code_grant, redeem};
 use super::{BackEnd, ROUNDS, Scene, race_for_one};
 use crate::Store;
 use crate::port::Redemption;
-use crate::shard::Kind;
+use crate::shard::ShardKind;
 
 pub async fn all(back_end: &dyn BackEnd) {
     is_redeemed_once(back_end).await;
@@ -60,8 +60,8 @@ async fn is_redeemed_once(back_end: &dyn BackEnd) {
 /// Codes that nobody was given: foreign texts, drawn ones in the form of ours, and a kept one with a character changed,
 /// wherever it stands.
 fn never_kept(store: &dyn Store, kept: &AuthorizationCode, random: &dyn Random) -> Vec<AuthorizationCode> {
-    let place = store.place(Kind::Code);
-    let drawn = [place.draw::<32>(Kind::Code, random), place.draw::<40>(Kind::Code, random)];
+    let place = store.place(ShardKind::Code);
+    let drawn = [place.draw::<32>(ShardKind::Code, random), place.draw::<40>(ShardKind::Code, random)];
     let mut texts = vec![String::new(), "ac_".to_owned(), "x".repeat(62), format!("{}A", kept.expose())];
     texts.extend(drawn.iter().map(ToString::to_string));
     for (at, before) in kept.expose().char_indices() {

@@ -16,7 +16,7 @@ use super::sample::{
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{Redemption, Use};
-use crate::shard::Kind;
+use crate::shard::ShardKind;
 
 pub async fn all(back_end: &dyn BackEnd) {
     hot_state_survives(back_end).await;
@@ -28,7 +28,7 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     let Scene { store, issuer, now, .. } = &scene;
     let ids: Vec<_> = (0..200).map(|_| draw_session(&**store, &scene.random)).collect();
     let families: Vec<_> = (0..200)
-        .map(|_| (store.place(Kind::Refresh).draw_family(*now, &scene.random), family(&scene, "user")))
+        .map(|_| (store.place(ShardKind::Refresh).draw_family(*now, &scene.random), family(&scene, "user")))
         .collect();
     let app = ClientId::parse("app").unwrap();
     let sessions = ids.iter().map(|id| (id.clone(), session(issuer, id, "user", *now))).collect();

@@ -12,7 +12,7 @@ use symbolon_protocol::time::Timestamp;
 use super::sample::{HOUR, MINUTE, family, lineage_of, rotation};
 use super::{BackEnd, ROUNDS, Scene, race, race_for_one, told};
 use crate::port::Created;
-use crate::shard::Kind;
+use crate::shard::ShardKind;
 use crate::{Store, StoreError};
 
 pub async fn all(back_end: &dyn BackEnd) {
@@ -28,7 +28,7 @@ pub async fn all(back_end: &dyn BackEnd) {
 }
 
 fn draw(scene: &Scene) -> FamilyId {
-    scene.store.place(Kind::Refresh).draw_family(scene.now, &scene.random)
+    scene.store.place(ShardKind::Refresh).draw_family(scene.now, &scene.random)
 }
 
 /// The family of a registered token: found by hash.

@@ -20,7 +20,7 @@ use symbolon_protocol::user::{Profile, User};
 
 use super::Scene;
 use crate::port::{PageRequest, Redemption};
-use crate::shard::{Kind, sid_of};
+use crate::shard::{ShardKind, sid_of};
 use crate::{Store, StoreError};
 
 pub const MINUTE: Duration = Duration::from_secs(60);
@@ -113,7 +113,7 @@ pub fn key(kid: &str, state: KeyState, now: Timestamp) -> KeyRecord {
 }
 
 pub fn draw_session(store: &dyn Store, random: &dyn Random) -> SessionId {
-    SessionId::new(store.place(Kind::Session).draw::<16>(Kind::Session, random))
+    SessionId::new(store.place(ShardKind::Session).draw::<16>(ShardKind::Session, random))
 }
 
 pub fn assertion_use(client: &ClientId, jti: &Jti, expires_at: Timestamp) -> AssertionUse {

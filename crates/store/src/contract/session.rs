@@ -10,7 +10,7 @@ use symbolon_protocol::time::Timestamp;
 use super::sample::{HOUR, MINUTE, draw_session, lineage_in, page, session, with_tokens};
 use super::{BackEnd, ROUNDS, Scene, race, race_for_one, told};
 use crate::Store;
-use crate::shard::{Kind, sid_of};
+use crate::shard::{ShardKind, sid_of};
 
 pub async fn all(back_end: &dyn BackEnd) {
     lives_until_it_ends(back_end).await;
@@ -114,7 +114,7 @@ async fn is_found_under_foreign_names(back_end: &dyn BackEnd) {
     }
     assert_eq!(told(store.end_sessions_of(issuer, &user, &with_tokens(*now)).await).await, 4);
 
-    let current = *store.generations(Kind::Session).last().unwrap();
+    let current = *store.generations(ShardKind::Session).last().unwrap();
     let id = draw_session(&**store, &scene.random);
     told(store.open_session(issuer, &id, session(issuer, &id, "user", *now)).await).await;
     let sid = sid_of(issuer, &id);

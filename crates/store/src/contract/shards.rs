@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::sample::{code_grant, draw_session, family, redeem, rotation, session, with_tokens};
 use super::{BackEnd, Scene, told};
 use crate::port::Redemption;
-use crate::shard::{Kind, Route};
+use crate::shard::{Route, ShardKind};
 
 pub async fn all(back_end: &dyn BackEnd) {
     places_and_routes(back_end).await;
@@ -23,7 +23,7 @@ pub async fn all(back_end: &dyn BackEnd) {
 async fn places_and_routes(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "shards").await;
     let Scene { store, issuer, now, .. } = &scene;
-    for kind in Kind::ALL {
+    for kind in ShardKind::ALL {
         let current = *store.generations(kind).last().expect("there is always one");
         for _ in 0..100 {
             let route = store.place(kind);
@@ -54,7 +54,7 @@ async fn make(scene: &Scene) -> Made {
     let made = Made {
         code: store.keep_code(issuer, grant, *now, &scene.random).await.unwrap(),
         session: draw_session(&**store, &scene.random),
-        family: store.place(Kind::Refresh).draw_family(*now, &scene.random),
+        family: store.place(ShardKind::Refresh).draw_family(*now, &scene.random),
     };
     told(store.open_session(issuer, &made.session, session(issuer, &made.session, "user", *now)).await).await;
     told(store.begin_family(issuer, &made.family, family(scene, "user").into()).await).await;
@@ -64,7 +64,7 @@ async fn make(scene: &Scene) -> Made {
 /// Ids of every generation work before, during and after the change, and after a restart.
 async fn loses_nothing_when_they_change(back_end: &dyn BackEnd) {
     let scene = Arc::new(Scene::open(back_end, "shards-change").await);
-    let kinds = [Kind::Code, Kind::Session, Kind::Refresh];
+    let kinds = [ShardKind::Code, ShardKind::Session, ShardKind::Refresh];
     let done = Arc::new(AtomicBool::new(false));
     let mut makers = JoinSet::new();
     for _ in 0..8 {
@@ -113,13 +113,13 @@ async fn opens_generations_one_after_the_other(back_end: &dyn BackEnd) {
     let mut changes = JoinSet::new();
     for shards in 1..=32 {
         let (store, now) = (Arc::clone(&scene.store), scene.now);
-        changes.spawn(async move { store.set_shards(Kind::Session, shards, now).await.unwrap() });
+        changes.spawn(async move { store.set_shards(ShardKind::Session, shards, now).await.unwrap() });
     }
     let mut opened = changes.join_all().await;
     opened.sort_by_key(|generation| generation.generation);
     let numbers: BTreeSet<u32> = opened.iter().map(|generation| generation.generation).collect();
     assert_eq!(numbers.len(), 32, "two changes opened the same generation");
-    let known = scene.store.generations(Kind::Session);
+    let known = scene.store.generations(ShardKind::Session);
     for one in &opened {
         let same = known.iter().find(|generation| generation.generation == one.generation);
         assert_eq!(same.map(|generation| generation.shards), Some(one.shards));

@@ -25,7 +25,7 @@ use super::sample::{
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{AuditFilter, Created, Redemption, Use};
-use crate::shard::Kind;
+use crate::shard::ShardKind;
 use crate::transfer::{Export, Freeze, FreezeError, Import, Record, Tally, copy, tally};
 use crate::{Store, StoreError};
 
@@ -118,7 +118,7 @@ impl Seeded {
             let (some, gone) = plant_sessions(scene).await;
             live.extend(some);
             ended.extend(gone);
-            for kind in Kind::ALL {
+            for kind in ShardKind::ALL {
                 store.set_shards(kind, shards, *now).await.unwrap();
             }
         }
@@ -149,7 +149,7 @@ impl Seeded {
         let keys = [key("b", KeyState::Active, *now), key("a", KeyState::Next, *now)];
         assert_eq!(store.keys(one).await.unwrap(), keys);
         assert!(store.keys(other).await.unwrap().is_empty());
-        for kind in Kind::ALL {
+        for kind in ShardKind::ALL {
             let generations = store.generations(kind);
             let shards: Vec<u32> = generations.iter().map(|generation| generation.shards).collect();
             assert_eq!(shards.get(1..), Some(&[8, 3][..]), "{kind:?}");
@@ -294,7 +294,7 @@ async fn plant_families(scene: &Scene) -> (Families, Families) {
     let Scene { store, issuer: one, now, .. } = scene;
     let (mut live, mut gone) = (Vec::new(), Vec::new());
     for number in 0..12_u32 {
-        let id = store.place(Kind::Refresh).draw_family(*now, &scene.random);
+        let id = store.place(ShardKind::Refresh).draw_family(*now, &scene.random);
         let mut family = family(scene, "ann");
         assert_eq!(told(store.begin_family(one, &id, family.clone().into()).await).await, Created::Created);
         for version in 1..=number {
@@ -377,7 +377,7 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("user", store.create_user(one, user("new", None, *now), None).await.err()),
         ("consent", store.withdraw(one, &ann, &app).await.err()),
         ("keys", store.put_keys(one, &[], &[]).await.err()),
-        ("shards", store.set_shards(Kind::Code, 5, *now).await.err()),
+        ("shards", store.set_shards(ShardKind::Code, 5, *now).await.err()),
     ];
     for (what, error) in refused {
         assert!(matches!(error, Some(StoreError::Unavailable(_))), "{what}: {error:?}");

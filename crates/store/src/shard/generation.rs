@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_protocol::settings::LONGEST_LIFE;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 
-use super::Kind;
+use super::ShardKind;
 
 /// The most shards that a generation may have.
 pub const MOST_SHARDS: u32 = 1024;
@@ -31,14 +31,14 @@ pub struct FirstShards {
 
 impl FirstShards {
     /// The number of a kind.
-    pub const fn of(self, kind: Kind) -> u32 {
+    pub const fn of(self, kind: ShardKind) -> u32 {
         match kind {
-            Kind::Code => self.code,
-            Kind::Session => self.session,
-            Kind::Challenge => self.challenge,
-            Kind::Refresh => self.refresh,
-            Kind::Revocation => self.revocation,
-            Kind::Assertion => self.assertion,
+            ShardKind::Code => self.code,
+            ShardKind::Session => self.session,
+            ShardKind::Challenge => self.challenge,
+            ShardKind::Refresh => self.refresh,
+            ShardKind::Revocation => self.revocation,
+            ShardKind::Assertion => self.assertion,
         }
     }
 }
@@ -63,10 +63,10 @@ pub struct Generation {
 }
 
 /// How long an id of a kind may live: a closed generation is dropped that long after it was closed.
-const fn longest_life(kind: Kind) -> Duration {
+const fn longest_life(kind: ShardKind) -> Duration {
     match kind {
-        Kind::Code | Kind::Challenge | Kind::Assertion => Duration::from_secs(86_400),
-        Kind::Session | Kind::Refresh | Kind::Revocation => LONGEST_LIFE,
+        ShardKind::Code | ShardKind::Challenge | ShardKind::Assertion => Duration::from_secs(86_400),
+        ShardKind::Session | ShardKind::Refresh | ShardKind::Revocation => LONGEST_LIFE,
     }
 }
 
@@ -88,7 +88,7 @@ pub fn opened(generations: &[Generation], shards: u32, now: Timestamp) -> (Vec<G
 }
 
 /// The list without what no living id can name.
-pub fn without_the_dead(kind: Kind, generations: &[Generation], now: Timestamp) -> Vec<Generation> {
+pub fn without_the_dead(kind: ShardKind, generations: &[Generation], now: Timestamp) -> Vec<Generation> {
     let life = longest_life(kind) + KEPT_AFTER_END;
     generations.iter().copied().filter(|g| g.closed_at.is_none_or(|closed| closed + life > now)).collect()
 }
@@ -105,10 +105,10 @@ mod tests {
         let (list, second) = opened(&list, 4_000, start + Duration::from_secs(5));
         assert_eq!((second.generation, second.shards), (2, 1024));
         let soon = start + Duration::from_secs(86_400);
-        assert_eq!(without_the_dead(Kind::Code, &list, soon).len(), 2);
+        assert_eq!(without_the_dead(ShardKind::Code, &list, soon).len(), 2);
         let late = soon + KEPT_AFTER_END + Duration::from_secs(6);
-        assert_eq!(without_the_dead(Kind::Code, &list, late), [second]);
-        for kind in [Kind::Session, Kind::Refresh] {
+        assert_eq!(without_the_dead(ShardKind::Code, &list, late), [second]);
+        for kind in [ShardKind::Session, ShardKind::Refresh] {
             // Of an id that was given out at the last moment.
             let end = start + Duration::from_secs(5) + LONGEST_LIFE;
             assert_eq!(without_the_dead(kind, &list, end).len(), 2);

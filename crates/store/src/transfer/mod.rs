@@ -34,7 +34,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 
 use crate::StoreError;
-use crate::shard::{Generation, Kind};
+use crate::shard::{Generation, ShardKind};
 
 /// Whether a store takes writes, where it is the source of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub type RecordKey = [u8; 16];
 #[derive(Clone)]
 pub enum Record {
     /// All generations of shards of one kind, the current one last: ids that were given out name them.
-    Shards(Kind, Vec<Generation>),
+    Shards(ShardKind, Vec<Generation>),
     /// Access tokens that were issued up to here are refused: the store was restored from a backup.
     Epoch(Timestamp),
     /// An issuer with its settings and its keys in their order, sealed under the master key.

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use symbolon_figures::StoreOperation;
 
 use super::message::{KeyValue, Span, SpanKind, Status, StatusCode as SpanStatus};
-use crate::endpoint::{Endpoint, Outcome};
+use crate::endpoint::{Endpoint, RequestOutcome};
 use crate::request_id::RequestId;
 use crate::request_log::RequestLine;
 
@@ -46,7 +46,7 @@ pub(super) struct RequestSpan {
     endpoint: Endpoint,
     route: Option<&'static str>,
     scheme: Option<&'static str>,
-    outcome: Outcome,
+    outcome: RequestOutcome,
     status: Option<StatusCode>,
     oauth_error: Option<&'static str>,
     client_id: Option<SmolStr>,

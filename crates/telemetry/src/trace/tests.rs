@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 use super::message::{ExportRequest, Span, SpanKind, Status, Value};
 use super::*;
-use crate::endpoint::{Endpoint, Outcome};
+use crate::endpoint::{Endpoint, RequestOutcome};
 use crate::request_id::RequestId;
 
 /// What a collector got, and what it is to answer first: statuses, with which it asks to come again at once.
@@ -92,7 +92,7 @@ fn trace(tracer: &Tracer, parent: Option<&str>, status: Option<StatusCode>) {
         method: &Method::POST,
         endpoint: Endpoint::TokenAuthorizationCode,
         route: Some("/token"),
-        outcome: if status.is_some() { Outcome::Ok } else { Outcome::Abandoned },
+        outcome: if status.is_some() { RequestOutcome::Ok } else { RequestOutcome::Abandoned },
         status,
         oauth_error: None,
         client_id: Some("demo"),

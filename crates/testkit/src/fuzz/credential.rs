@@ -4,7 +4,8 @@ use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
 use symbolon_crypto::{SeededRandom, digest};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_authentication::{
-    CLIENT_ASSERTION_TYPE, Expectation, MAX_ASSERTION_LIFE, Presented, Transport, secret_digest, verify,
+    CLIENT_ASSERTION_TYPE, Expectation, MAX_ASSERTION_LIFE, PresentedCredentials, Transport, secret_digest,
+    verify,
 };
 use symbolon_protocol::code::CodeGrant;
 use symbolon_protocol::grant::GrantId;
@@ -31,18 +32,18 @@ pub fn token_request(data: &[u8]) {
     let at = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
     let (header, rest) = data.split_at(at);
     let Ok(form) = Params::parse(rest.get(1..).unwrap_or_default()) else { return };
-    let Ok(presented) = Presented::read((header != b"-").then_some(header), &form) else { return };
+    let Ok(presented) = PresentedCredentials::read((header != b"-").then_some(header), &form) else { return };
     let client = CLIENTS.find(presented.client_id().as_str());
     let verified = verify(&presented, client, &EXPECTED);
     if let (Ok(verified), Some(client)) = (&verified, client) {
         let good = match &presented {
-            Presented::Secret { digest, verbatim, .. } => {
+            PresentedCredentials::Secret { digest, verbatim, .. } => {
                 let own = secret_digest(SECRET);
                 *digest == own || verbatim.as_ref() == Some(&own)
             }
             // No corpus can hold a signature of a key that was drawn in this process.
-            Presented::Assertion(_) => false,
-            Presented::Public { .. } => client.is_public(),
+            PresentedCredentials::Assertion(_) => false,
+            PresentedCredentials::Public { .. } => client.is_public(),
         };
         assert!(good && verified.assertion_use.is_none(), "somebody else passed for {:?}", client.client_id);
     }
@@ -60,7 +61,7 @@ fn redeem(form: &Params<'_>, client: &Client) {
     let (Ok(redirect_uri), Ok(code_verifier)) = (form.get("redirect_uri"), form.get("code_verifier")) else {
         return;
     };
-    let presented = authorization_code::Presented { redirect_uri, code_verifier };
+    let presented = authorization_code::PresentedCode { redirect_uri, code_verifier };
     let mut code = code(client);
     if authorization_code::check(&code, client, presented).is_ok() {
         assert_eq!((redirect_uri, code_verifier), (Some("https://app.example.com/cb"), Some(VERIFIER)));
@@ -98,7 +99,7 @@ fn refresh(form: &Params<'_>, client: &Client) {
     let Some(family) = authorization_code::issue(&context, &code, code.session_expires_at).family else {
         return;
     };
-    let presented = refresh_token::Presented { scope, thumbprint: None };
+    let presented = refresh_token::PresentedRefreshToken { scope, thumbprint: None };
     if let Ok(granted) = refresh_token::check(&family, client, presented, NOW) {
         assert!(family.scope.covers(&granted), "a refresh widened the scope");
     }
@@ -146,8 +147,8 @@ fn credentials(form: &Params<'_>, client: &Client) {
 /// A Basic header as it is, and one made of an id and a secret of two lines: what a client writes is read as it was.
 pub fn basic_header(data: &[u8]) {
     let empty = Params::parse(b"").unwrap_or_else(|error| panic!("{error}"));
-    match Presented::read(Some(data), &empty) {
-        Ok(Presented::Secret { client_id, transport, .. }) => {
+    match PresentedCredentials::read(Some(data), &empty) {
+        Ok(PresentedCredentials::Secret { client_id, transport, .. }) => {
             assert_eq!(transport, Transport::Basic);
             assert!(client_id.as_str().bytes().all(|byte| byte.is_ascii_graphic()));
         }
@@ -160,7 +161,8 @@ pub fn basic_header(data: &[u8]) {
     let header = format!("Basic {}", base64(pair.as_bytes()));
     // What is no id may be read as another one that was not encoded.
     let valid = symbolon_protocol::id::ClientId::parse(id).is_ok();
-    if let Ok(Presented::Secret { client_id, digest, .. }) = Presented::read(Some(header.as_bytes()), &empty)
+    if let Ok(PresentedCredentials::Secret { client_id, digest, .. }) =
+        PresentedCredentials::read(Some(header.as_bytes()), &empty)
     {
         let same = client_id.as_str() == id || !valid;
         assert!(same && digest == secret_digest(secret), "read otherwise than written");
@@ -194,11 +196,13 @@ fn present(
 ) {
     let text = form(&[("client_assertion_type", CLIENT_ASSERTION_TYPE), ("client_assertion", assertion)]);
     let Ok(params) = Params::parse(text.as_bytes()) else { return };
-    let Ok(presented) = Presented::read(None, &params) else { return };
+    let Ok(presented) = PresentedCredentials::read(None, &params) else { return };
     let client = CLIENTS.find(presented.client_id().as_str());
     match verify(&presented, client, &EXPECTED) {
         Ok(verified) => {
-            assert!(matches!(presented, Presented::Assertion(_)) && verified.assertion_use.is_some());
+            assert!(
+                matches!(presented, PresentedCredentials::Assertion(_)) && verified.assertion_use.is_some()
+            );
             then(verified.assertion_use);
         }
         Err(failed) => {

@@ -6,7 +6,7 @@ use symbolon_protocol::grant::GrantId;
 use symbolon_protocol::id::{ClientId, IssuerId, Jti, Kid, Sid, UserId};
 use symbolon_protocol::session::SessionId;
 use symbolon_protocol::token::refresh_token::{mint, parse_and_authenticate};
-use symbolon_store::shard::{Kind, Route, record_key, session_of_sid, sid_of};
+use symbolon_store::shard::{Route, ShardKind, record_key, session_of_sid, sid_of};
 
 /// Ids: one text per id, so that what was ended under one cannot live on under another.
 pub fn ids(data: &[u8]) {
@@ -17,7 +17,7 @@ pub fn ids(data: &[u8]) {
         assert_eq!(grant.to_string(), format!("gr_{}_{}_{tail}", grant.slot().number(), grant.at().millis()));
         assert_eq!(grant.to_string(), text);
     }
-    for kind in Kind::ALL {
+    for kind in ShardKind::ALL {
         if let Some(route) = Route::of_id(kind, text) {
             assert!(route.generation > 0);
             let head = format!("{}_{}_", route.generation, route.shard);
@@ -31,7 +31,7 @@ pub fn ids(data: &[u8]) {
     let sid = sid_of(&issuer, &SessionId::new(text));
     let (route, key) = session_of_sid(sid.as_str()).expect("a sid of ours");
     assert_eq!(key, record_key(&issuer, text));
-    assert_eq!(route, Route::of_id(Kind::Session, text).unwrap_or_else(|| Route::hashed(&issuer, text)));
+    assert_eq!(route, Route::of_id(ShardKind::Session, text).unwrap_or_else(|| Route::hashed(&issuer, text)));
     for (parsed, most) in [
         (ClientId::parse(text).map(|id| id.as_str() == text), 255),
         (UserId::parse(text).map(|id| id.as_str() == text), 255),

@@ -5,8 +5,8 @@ use crate::token::fixture::{VERIFIER, World, after, client, code};
 
 const REDIRECT_URI: &str = "https://app.example.com/cb";
 
-fn good() -> Presented<'static> {
-    Presented { redirect_uri: Some(REDIRECT_URI), code_verifier: Some(VERIFIER) }
+fn good() -> PresentedCode<'static> {
+    PresentedCode { redirect_uri: Some(REDIRECT_URI), code_verifier: Some(VERIFIER) }
 }
 
 #[test]
@@ -21,10 +21,10 @@ fn refusals_of_rfc_6749_section_4_1_3() {
     public_without_grant.grant_types = vec![GrantType::RefreshToken];
     for (client, presented, error) in [
         (client("other"), good(), ErrorCode::InvalidGrant),
-        (client("app"), Presented { redirect_uri: None, ..good() }, ErrorCode::InvalidRequest),
+        (client("app"), PresentedCode { redirect_uri: None, ..good() }, ErrorCode::InvalidRequest),
         (
             client("app"),
-            Presented { redirect_uri: Some("https://app.example.com/cb/"), ..good() },
+            PresentedCode { redirect_uri: Some("https://app.example.com/cb/"), ..good() },
             ErrorCode::InvalidGrant,
         ),
         (public_without_grant, good(), ErrorCode::UnauthorizedClient),
@@ -56,7 +56,7 @@ fn pkce_of_rfc_7636_and_rfc_9700() {
     ] {
         let mut code = code("openid");
         code.code_challenge = code.code_challenge.filter(|_| challenge);
-        let presented = Presented { redirect_uri: Some(REDIRECT_URI), code_verifier: verifier };
+        let presented = PresentedCode { redirect_uri: Some(REDIRECT_URI), code_verifier: verifier };
         let answer = check(&code, &client, presented).map_err(|error| error.code);
         let expected = if good { Ok(()) } else { Err(ErrorCode::InvalidGrant) };
         assert_eq!(answer, expected, "challenge {challenge}, verifier {verifier:?}");

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use symbolon_crypto::digest::HmacKey;
 
-use super::{Presented, RefreshToken, check, issue, mint, unknown};
+use super::{PresentedRefreshToken, RefreshToken, check, issue, mint, unknown};
 use crate::error::OAuthError;
 use crate::event::Event;
 use crate::family::{Family, FamilyId, Rotation, RotationRequest};
@@ -80,7 +80,7 @@ pub struct Refused {
 pub fn plan(
     context: &Context<'_>,
     records: &RefreshRecords<'_>,
-    presented: Presented<'_>,
+    presented: PresentedRefreshToken<'_>,
 ) -> Result<RefreshPlan, OAuthError> {
     let RefreshRecords { family, version, has_ended, user, session } = *records;
     let scope = check(family, context.client, presented, context.now)?;

@@ -92,9 +92,9 @@ fn refusals_of_rfc_6749_section_6() {
     let mut without_grant_type = client("app");
     without_grant_type.grant_types = vec![GrantType::AuthorizationCode];
     let narrower = |left| Client { scope: scope(left), ..client("app") };
-    let plain = Presented::default();
-    let asks = |scope| Presented { scope: Some(scope), thumbprint: None };
-    let proves = |key| Presented { scope: None, thumbprint: Some(key) };
+    let plain = PresentedRefreshToken::default();
+    let asks = |scope| PresentedRefreshToken { scope: Some(scope), thumbprint: None };
+    let proves = |key| PresentedRefreshToken { scope: None, thumbprint: Some(key) };
     for (family, client, presented, now, answer) in [
         (family(), client("app"), plain, NOW, Ok("openid profile email")),
         (family(), client("app"), asks(""), NOW, Ok("openid profile email")),
@@ -185,7 +185,7 @@ fn what_has_ended_and_whoever_may_not_sign_in_is_refused_before_anything_rotates
         (records(&family, Some(&inactive), None), Err(ErrorCode::InvalidGrant)),
         (ended, Err(ErrorCode::InvalidGrant)),
     ] {
-        let planned = plan(&world.context(), &records, Presented::default());
+        let planned = plan(&world.context(), &records, PresentedRefreshToken::default());
         assert_eq!(planned.map(|plan| plan.rotation.presented).map_err(|error| error.code), answer);
     }
 }
@@ -196,7 +196,8 @@ fn outcomes_become_answers() {
     let id = id(1, 2, "abcdefghijklmnopqrstuv");
     let moved = Arc::new(Family { version: 2, ..family() });
     let finish = |outcome| {
-        let plan = plan(&world.context(), &records(&family(), None, None), Presented::default()).unwrap();
+        let plan = plan(&world.context(), &records(&family(), None, None), PresentedRefreshToken::default())
+            .unwrap();
         let finished = plan.finish(&world.context(), ("the text", &id), &key(), outcome);
         finished.map(|refreshed| (refreshed.event, refreshed.refresh_token.expose().to_owned()))
     };
@@ -232,7 +233,8 @@ fn a_refreshed_id_token_names_a_session_that_lives() {
         (&family(), None, sid),
         (&registered, None, None),
     ] {
-        let plan = plan(&world.context(), &records(family, None, session), Presented::default()).unwrap();
+        let plan = plan(&world.context(), &records(family, None, session), PresentedRefreshToken::default())
+            .unwrap();
         let outcome = Rotation::Rotated(Arc::new(family.clone()));
         let id = id(1, 2, "abcdefghijklmnopqrstuv");
         let refreshed = plan.finish(&world.context(), ("the text", &id), &key(), outcome).unwrap();

@@ -73,7 +73,7 @@ impl Search {
 
     /// Reads the page, and counts all that match.
     pub(super) fn read(&self, statements: &Statements<'_>) -> rusqlite::Result<Documents> {
-        let mut found = Found { skipped: self.skipped, limit: self.limit, ..Found::default() };
+        let mut found = SearchResult { skipped: self.skipped, limit: self.limit, ..SearchResult::default() };
         self.each_block(statements, |block| {
             found.settle(block.newest);
             if found.is_full() && self.takes_all(&block) {
@@ -149,26 +149,26 @@ impl Search {
 }
 
 /// A record's place: its time, the number of its block and its place there.
-type Place = (i64, i64, usize);
+type RecordPlace = (i64, i64, usize);
 
 /// What was found so far.
 #[derive(Default)]
-struct Found {
+struct SearchResult {
     total: u64,
     /// Records before the page that are yet to come.
     skipped: u64,
     limit: usize,
     page: Vec<String>,
     /// What has no place yet.
-    pending: Vec<(Place, String)>,
+    pending: Vec<(RecordPlace, String)>,
 }
 
-impl Found {
+impl SearchResult {
     fn is_full(&self) -> bool {
         self.page.len() >= self.limit
     }
 
-    fn add(&mut self, place: Place, line: &[u8]) {
+    fn add(&mut self, place: RecordPlace, line: &[u8]) {
         self.total += 1;
         if !self.is_full() {
             self.pending.push((place, String::from_utf8_lossy(line).into_owned()));

@@ -5,7 +5,7 @@ use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Amr, AuthenticationMethod};
 use symbolon_store::port::{Issuers, RefreshTokens, Shards, Users};
-use symbolon_store::shard::Kind;
+use symbolon_store::shard::ShardKind;
 use symbolon_store::{Store, contract::sample};
 
 use super::*;
@@ -59,7 +59,7 @@ async fn families_of_before_the_lists_are_on_them_after_the_next_start() {
     }
     for (issuer, times) in [(&one, 3), (&two, 1)] {
         for _ in 0..times {
-            let id = store.place(Kind::Refresh).draw_family(NOW, &random);
+            let id = store.place(ShardKind::Refresh).draw_family(NOW, &random);
             begin_unlisted(&store, issuer, &id, family(issuer, "ann", &random)).await;
         }
     }
@@ -69,7 +69,7 @@ async fn families_of_before_the_lists_are_on_them_after_the_next_start() {
     let store = EmbeddedStore::open(options(directory.path())).unwrap();
     assert_eq!((listed(&store, &one, "ann").await, listed(&store, &two, "ann").await), (3, 1));
     // Once: the next start does not read them all again.
-    let id = store.place(Kind::Refresh).draw_family(NOW, &random);
+    let id = store.place(ShardKind::Refresh).draw_family(NOW, &random);
     let by_user =
         super::super::user_key(&one, &UserId::trusted("ann"), &symbolon_store::shard::family_key(&one, &id));
     drop(store.begin_family(&one, &id, family(&one, "ann", &random).into()).await.unwrap());
@@ -86,7 +86,7 @@ async fn a_list_is_written_when_a_family_begins_and_when_it_ends() {
     let directory = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::open(options(directory.path())).unwrap();
     let (issuer, random) = (IssuerId::default_issuer(), SeededRandom::new(7));
-    let id = store.place(Kind::Refresh).draw_family(NOW, &random);
+    let id = store.place(ShardKind::Refresh).draw_family(NOW, &random);
     let entries = async || {
         store.journal.flush().await;
         store.journal.scan(Table::FamiliesOfUser, ..).unwrap().count()

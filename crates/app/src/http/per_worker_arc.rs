@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// The count of an [`Arc`] that requests on several cores clone and drop moves from core to core each time
 /// (docs/topics/speed.md). A worker has one thread for all its connections, and so a count of its own.
 #[allow(clippy::redundant_allocation, reason = "the outer count is the one that clones share")]
-pub struct Lent<T>(Arc<Arc<T>>);
+pub struct PerWorkerArc<T>(Arc<Arc<T>>);
 
-impl<T> Lent<T> {
+impl<T> PerWorkerArc<T> {
     /// Lends it once more.
     pub fn new(shared: &Arc<T>) -> Self {
         Self(Arc::new(Arc::clone(shared)))
@@ -22,13 +22,13 @@ impl<T> Lent<T> {
     }
 }
 
-impl<T> Clone for Lent<T> {
+impl<T> Clone for PerWorkerArc<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<T> Deref for Lent<T> {
+impl<T> Deref for PerWorkerArc<T> {
     type Target = T;
 
     fn deref(&self) -> &T {

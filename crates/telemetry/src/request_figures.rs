@@ -2,7 +2,7 @@
 
 use symbolon_figures::{HistogramSet, HistogramSnapshot, StripedCounter};
 
-use super::endpoint::{Endpoint, Outcome};
+use super::endpoint::{Endpoint, RequestOutcome};
 
 /// Upper bounds of the request histograms in nanoseconds: 5 µs to 10 s, finest where answers are expected.
 pub static REQUEST_BOUNDS_NS: [u64; 26] = [
@@ -44,14 +44,14 @@ pub struct RequestFigures {
 }
 
 /// The place of an endpoint and outcome in the histograms: fixed, so nothing is looked up.
-const fn series(endpoint: Endpoint, outcome: Outcome) -> usize {
-    endpoint as usize * Outcome::ALL.len() + outcome as usize
+const fn series(endpoint: Endpoint, outcome: RequestOutcome) -> usize {
+    endpoint as usize * RequestOutcome::ALL.len() + outcome as usize
 }
 
 impl RequestFigures {
     /// Figures at zero.
     pub fn new() -> Self {
-        Self::of(Endpoint::ALL.len() * Outcome::ALL.len())
+        Self::of(Endpoint::ALL.len() * RequestOutcome::ALL.len())
     }
 
     /// Figures that keep nothing: recording into them ends at the first comparison.
@@ -70,7 +70,7 @@ impl RequestFigures {
 
     /// One finished request: nanoseconds from its arrival to its answer, and nanoseconds spent in polls.
     #[inline]
-    pub fn record(&self, endpoint: Endpoint, outcome: Outcome, duration_ns: u64, cpu_ns: u64) {
+    pub fn record(&self, endpoint: Endpoint, outcome: RequestOutcome, duration_ns: u64, cpu_ns: u64) {
         let series = series(endpoint, outcome);
         self.durations.record(series, duration_ns);
         self.cpu.record(series, cpu_ns);
@@ -91,7 +91,7 @@ impl RequestFigures {
     pub fn snapshot(&self) -> Vec<RequestSnapshot> {
         let pairs = Endpoint::ALL
             .iter()
-            .flat_map(|endpoint| Outcome::ALL.iter().map(move |outcome| (*endpoint, *outcome)));
+            .flat_map(|endpoint| RequestOutcome::ALL.iter().map(move |outcome| (*endpoint, *outcome)));
         pairs
             .map(|(endpoint, outcome)| RequestSnapshot {
                 endpoint,
@@ -116,7 +116,7 @@ pub struct RequestSnapshot {
     /// What was asked for.
     pub endpoint: Endpoint,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
     /// Time from arrival to answer.
     pub duration: HistogramSnapshot,
     /// Time spent in polls.
@@ -139,8 +139,8 @@ mod tests {
         let figures = RequestFigures::new();
         let mut expected = Vec::new();
         for (e, endpoint) in Endpoint::ALL.iter().enumerate() {
-            for (o, outcome) in Outcome::ALL.iter().enumerate() {
-                let times = (e * Outcome::ALL.len() + o + 1) as u64;
+            for (o, outcome) in RequestOutcome::ALL.iter().enumerate() {
+                let times = (e * RequestOutcome::ALL.len() + o + 1) as u64;
                 (0..times).for_each(|_| figures.record(*endpoint, *outcome, 6_000, 4_000));
                 expected.push((*endpoint, *outcome, times));
             }
@@ -152,15 +152,15 @@ mod tests {
     #[test]
     fn figures_that_are_switched_off_keep_nothing() {
         let figures = RequestFigures::none();
-        figures.record(Endpoint::Discovery, Outcome::Ok, 6_000, 4_000);
-        figures.record(Endpoint::Other, Outcome::Abandoned, 6_000, 4_000);
+        figures.record(Endpoint::Discovery, RequestOutcome::Ok, 6_000, 4_000);
+        figures.record(Endpoint::Other, RequestOutcome::Abandoned, 6_000, 4_000);
         assert!(figures.snapshot().is_empty());
     }
 
     #[test]
     fn duration_and_cpu_are_apart_and_silence_has_no_series() {
         let figures = RequestFigures::new();
-        figures.record(Endpoint::Userinfo, Outcome::Ok, 40_000, 9_000);
+        figures.record(Endpoint::Userinfo, RequestOutcome::Ok, 40_000, 9_000);
         let snapshot = figures.snapshot();
         assert_eq!(snapshot.len(), 1);
         assert_eq!((snapshot[0].duration.sum_ns, snapshot[0].cpu.sum_ns), (40_000, 9_000));

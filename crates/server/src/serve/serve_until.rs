@@ -1,4 +1,4 @@
-//! Work that something else may end.
+//! Serving a connection until the server stops or the connection's time is over.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 ///
 /// Both are polled when one of them was woken, and not whenever the work has something to do: requests need not ask
 /// whether the server stops, nor a timer that looks at their connection once in seconds.
-pub(super) async fn unless<W: Future>(
+pub(super) async fn serve_until<W: Future>(
     work: W,
     stop: impl Future<Output = ()>,
     tell: impl FnOnce(Pin<&mut W>),
@@ -18,16 +18,16 @@ pub(super) async fn unless<W: Future>(
 ) {
     let (mut work, mut stop, mut end) = (pin!(work), pin!(stop), pin!(end));
     let mut tell = Some(tell);
-    let mut bell: Option<(Arc<Bell>, Waker)> = None;
+    let mut reason: Option<(Arc<WakeReason>, Waker)> = None;
     poll_fn(|context| {
-        let known = bell.take().filter(|(bell, _)| bell.task.will_wake(context.waker()));
-        let (bell, waker) = bell.insert(known.unwrap_or_else(|| Bell::of(context.waker())));
-        if bell.has_rung() {
-            let mut rung = Context::from_waker(waker);
-            if let Some(tell) = tell.take_if(|_| stop.as_mut().poll(&mut rung).is_ready()) {
+        let known = reason.take().filter(|(reason, _)| reason.task.will_wake(context.waker()));
+        let (reason, waker) = reason.insert(known.unwrap_or_else(|| WakeReason::of(context.waker())));
+        if reason.is_stop_or_end() {
+            let mut for_them = Context::from_waker(waker);
+            if let Some(tell) = tell.take_if(|_| stop.as_mut().poll(&mut for_them).is_ready()) {
                 tell(work.as_mut());
             }
-            if end.as_mut().poll(&mut rung).is_ready() {
+            if end.as_mut().poll(&mut for_them).is_ready() {
                 return Poll::Ready(());
             }
         }
@@ -36,32 +36,32 @@ pub(super) async fn unless<W: Future>(
     .await;
 }
 
-/// Wakes the task, and remembers why.
-struct Bell {
-    rung: AtomicBool,
+/// Wakes the task of a connection on behalf of `stop` and `end`, and remembers that it was for them.
+struct WakeReason {
+    is_stop_or_end: AtomicBool,
     task: Waker,
 }
 
-impl Bell {
-    /// One that has rung: so that whoever waits for it is polled for the first time.
+impl WakeReason {
+    /// It begins as woken for them, so that `stop` and `end` are polled a first time.
     fn of(task: &Waker) -> (Arc<Self>, Waker) {
-        let bell = Arc::new(Self { rung: AtomicBool::new(true), task: task.clone() });
-        (Arc::clone(&bell), Waker::from(bell))
+        let reason = Arc::new(Self { is_stop_or_end: AtomicBool::new(true), task: task.clone() });
+        (Arc::clone(&reason), Waker::from(reason))
     }
 
-    /// Whether it has rung since it was asked last.
-    fn has_rung(&self) -> bool {
-        self.rung.load(Ordering::Relaxed) && self.rung.swap(false, Ordering::AcqRel)
+    /// Whether `stop` or `end` has woken the task since this was asked last.
+    fn is_stop_or_end(&self) -> bool {
+        self.is_stop_or_end.load(Ordering::Relaxed) && self.is_stop_or_end.swap(false, Ordering::AcqRel)
     }
 }
 
-impl Wake for Bell {
+impl Wake for WakeReason {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.rung.store(true, Ordering::Release);
+        self.is_stop_or_end.store(true, Ordering::Release);
         self.task.wake_by_ref();
     }
 }
@@ -102,7 +102,7 @@ mod tests {
             sleep(SECOND).await;
         };
         let stops = Cell::new(0);
-        unless(work, counted(&stops, pending()), |_| {}, counted(&polls, end)).await;
+        serve_until(work, counted(&stops, pending()), |_| {}, counted(&polls, end)).await;
         assert_eq!(began.elapsed(), 2 * SECOND);
         assert_eq!((polls.get(), stops.get()), (3, 3));
         assert!(done.get() >= 18, "{}", done.get());
@@ -111,15 +111,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn work_that_is_done_waits_for_no_end() {
         let began = Instant::now();
-        unless(sleep(SECOND), pending(), |_| {}, sleep(60 * SECOND)).await;
+        serve_until(sleep(SECOND), pending(), |_| {}, sleep(60 * SECOND)).await;
         assert_eq!(began.elapsed(), SECOND);
-        unless(async {}, pending(), |_| {}, pending()).await;
+        serve_until(async {}, pending(), |_| {}, pending()).await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_task_that_others_poll_too_hears_the_bell() {
+    async fn a_task_that_others_poll_too_is_woken_by_the_end() {
         let began = Instant::now();
-        let mut both = pin!(unless(pending::<()>(), pending(), |_| {}, sleep(SECOND)));
+        let mut both = pin!(serve_until(pending::<()>(), pending(), |_| {}, sleep(SECOND)));
         // Polled with another waker first.
         let first = both.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(first.is_pending());
@@ -148,10 +148,10 @@ mod tests {
             told.set(told.get() + 1);
             work.last = Some(Box::pin(sleep(SECOND)));
         };
-        unless(Stoppable::default(), sleep(SECOND), tell, sleep(60 * SECOND)).await;
+        serve_until(Stoppable::default(), sleep(SECOND), tell, sleep(60 * SECOND)).await;
         assert_eq!((began.elapsed(), told.get()), (2 * SECOND, 1));
         // Its time is limited all the same.
-        unless(pending::<()>(), sleep(SECOND), |_| {}, sleep(3 * SECOND)).await;
+        serve_until(pending::<()>(), sleep(SECOND), |_| {}, sleep(3 * SECOND)).await;
         assert_eq!(began.elapsed(), 5 * SECOND);
     }
 }

@@ -6,7 +6,7 @@ use symbolon_app::rate_limit::EndpointClass;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
-use crate::{authorize, consent, consent_page, login, login_page, logout, pages};
+use crate::{authorize, consent, consent_page, login, login_page, logout, root_page};
 
 /// What every issuer has for people, those that carry most of the load first.
 pub static ENDPOINTS: [Endpoint; 10] = [
@@ -112,7 +112,7 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         needs_lease: false,
         cors: Cors::None,
         failures: Failures::Page,
-        handler: |call| Box::pin(pages::root(call)),
+        handler: |call| Box::pin(root_page::root(call)),
     },
     Endpoint {
         path: "/callback",
@@ -125,7 +125,7 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         needs_lease: false,
         cors: Cors::None,
         failures: Failures::Page,
-        handler: |call| Box::pin(pages::callback(call)),
+        handler: |call| Box::pin(root_page::callback(call)),
     },
     Endpoint {
         path: "/callback/silent",
@@ -138,6 +138,6 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         needs_lease: false,
         cors: Cors::None,
         failures: Failures::Page,
-        handler: |call| Box::pin(pages::silent_callback(call)),
+        handler: |call| Box::pin(root_page::silent_callback(call)),
     },
 ];

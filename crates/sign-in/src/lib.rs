@@ -1,6 +1,7 @@
 //! The person's endpoints: a request for authorization, the pages of signing in, consent and logout, and the walk-through of
 //! development mode. [`ENDPOINTS`] are their rows in the table of endpoints.
 
+mod assets;
 mod authorize;
 mod consent;
 mod consent_page;
@@ -10,12 +11,12 @@ mod interaction;
 mod login;
 mod login_page;
 mod logout;
-mod pages;
+mod root_page;
 mod session_end;
 mod session_quota;
 
+pub use assets::asset_routes;
 pub use endpoints::ENDPOINTS;
-pub use pages::asset_routes;
 
 #[cfg(test)]
 mod tests {

@@ -17,9 +17,9 @@ mod challenge;
 mod changes;
 mod check;
 mod code;
+mod complete_primary;
 #[cfg(feature = "engines")]
 pub mod engines;
-mod epoch;
 mod freeze;
 mod generation;
 mod nodes;
@@ -55,7 +55,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 
 use crate::changes::Changes;
-use crate::epoch::Epochs;
+use crate::complete_primary::CompletePrimaries;
 use crate::freeze::Gate;
 use crate::generation::Generations;
 use crate::nodes::Nodes;
@@ -83,7 +83,7 @@ pub struct ClusterStore {
     uses: Uses,
     /// The part of the lists of sessions that is swept next.
     swept: AtomicU32,
-    epochs: Arc<Epochs>,
+    complete_primaries: Arc<CompletePrimaries>,
     tombstones: Arc<Tombstones>,
     families: Families,
     assertions: assertion::Marking,

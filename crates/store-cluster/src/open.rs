@@ -13,7 +13,7 @@ use symbolon_store::{Store, StoreError};
 
 use crate::changes::Changes;
 use crate::check::{Finding, Level, check};
-use crate::epoch::Epochs;
+use crate::complete_primary::CompletePrimaries;
 use crate::freeze::{self, Gate};
 use crate::generation::Generations;
 use crate::nodes::{Nodes, Shared};
@@ -155,8 +155,8 @@ impl ClusterStore {
         };
         let nodes = Nodes::join(shared, options.redis.urls, words, &*options.random).await?;
         let restored_at = revocation::restored_at(&postgres).await?;
-        let epochs = Epochs::new(&postgres, Marks::new(&redis, &options.now));
-        let tombstones = Tombstones::start(&postgres, &epochs);
+        let complete_primaries = CompletePrimaries::new(&postgres, Marks::new(&redis, &options.now));
+        let tombstones = Tombstones::start(&postgres, &complete_primaries);
         let families = Families::start(&postgres, &tombstones);
         let assertions = assertion::start(&postgres);
         Ok(Self {
@@ -169,7 +169,7 @@ impl ClusterStore {
             gate,
             uses: Uses::new(),
             swept: AtomicU32::new(0),
-            epochs,
+            complete_primaries,
             tombstones,
             families,
             assertions,

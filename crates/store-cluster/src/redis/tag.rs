@@ -106,7 +106,7 @@ impl Tag {
     }
 
     /// The key that says under which primary everything that this tag must not have forgotten was confirmed.
-    pub(crate) fn epoch(&self) -> Key {
+    pub(crate) fn complete_primary(&self) -> Key {
         self.key('e', b"")
     }
 }
@@ -145,7 +145,7 @@ mod tests {
             ("{demo:session:2:5}", "session:2:5", false)
         );
         assert_eq!((&tags.named("7"), tags.named("session:2:5")), (slot, shard));
-        assert_eq!(slot.epoch().as_bytes(), b"{demo:7}e:");
+        assert_eq!(slot.complete_primary().as_bytes(), b"{demo:7}e:");
         assert_eq!(slot.key('t', b"x"), slot.followed_by("t:x"));
         assert_eq!(tags.slots().len(), 1_024);
     }

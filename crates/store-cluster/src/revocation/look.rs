@@ -22,7 +22,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Asks for the epoch of the slot and for the tombstones of everything in the lineage.
+    /// Asks for the complete primary of the slot and for the tombstones of everything in the lineage.
     pub(super) fn at(tag: &Tag, issuer: &IssuerId, lineage: &Lineage) -> Self {
         let most = lineage.tokens.len() + 9;
         let mut cmd = Cmd::with_capacity(most, most * KEY);
@@ -59,14 +59,14 @@ impl Look {
         Self { cmd, certain, born: capped(lineage.born) }
     }
 
-    /// The epoch, and whether anything in the lineage has ended. None for an answer that is none.
+    /// The run id of the complete primary, and whether anything in the lineage has ended. None for an answer that is none.
     pub(super) fn read<'a>(&self, answer: &'a Value) -> Option<(Option<&'a [u8]>, bool)> {
         let Value::Array(values) = answer else { return None };
-        let (epoch, marks) = values.split_first()?;
+        let (complete, marks) = values.split_first()?;
         let (certain, others) = marks.split_at_checked(self.certain)?;
         let ended =
             certain.iter().any(|mark| *mark != Value::Nil) || others.iter().any(|mark| self.ends(mark));
-        Some((text(epoch), ended))
+        Some((text(complete), ended))
     }
 
     fn ends(&self, mark: &Value) -> bool {
@@ -137,7 +137,7 @@ mod tests {
             .args_iter()
             .map(|arg| if let Arg::Simple(arg) = arg { arg.to_vec() } else { Vec::new() })
             .collect();
-        assert_eq!(asked[..2], [b"MGET".to_vec(), tag.epoch().as_bytes().to_vec()]);
+        assert_eq!(asked[..2], [b"MGET".to_vec(), tag.complete_primary().as_bytes().to_vec()]);
         assert_eq!(asked[2..], written);
     }
 
@@ -149,8 +149,8 @@ mod tests {
             let mut values = vec![Value::Nil; 10];
             values[index] = Value::BulkString(text.as_bytes().to_vec());
             let answer = Value::Array(values);
-            let (epoch, ended) = look.read(&answer).unwrap();
-            (epoch.map(<[u8]>::to_vec), ended)
+            let (complete, ended) = look.read(&answer).unwrap();
+            (complete.map(<[u8]>::to_vec), ended)
         };
         assert_eq!(ended(0, "abc"), (Some(b"abc".to_vec()), false));
         for index in 1..=3 {

@@ -25,7 +25,7 @@ use symbolon_store::port::Revocations;
 use symbolon_store::{Outcome, StoreError};
 
 use crate::ClusterStore;
-use crate::epoch::unconfirmed;
+use crate::complete_primary::unconfirmed;
 use look::Look;
 
 impl ClusterStore {
@@ -51,8 +51,8 @@ impl ClusterStore {
         for _ in 0..2 {
             let answered = self.redis.ask_at(tag.hash_slot(), &look.cmd).await?;
             let no_answer = || StoreError::Failed("Redis answers MGET with no such list".into());
-            let (epoch, ended) = look.read(&answered.value).ok_or_else(no_answer)?;
-            if self.epochs.confirmed(tag, epoch, answered.primary).await? {
+            let (complete, ended) = look.read(&answered.value).ok_or_else(no_answer)?;
+            if self.complete_primaries.confirmed(tag, complete, answered.primary).await? {
                 return Ok(ended);
             }
         }

@@ -157,7 +157,7 @@ async fn doubt_is_settled_from_postgres() {
     ));
     assert!(!answered(&store, lineage).await, "Redis was not told, and nobody doubts it");
     let tag = store.redis.tags().slot(lineage.slot).clone();
-    store.epochs.doubt(&tag);
+    store.complete_primaries.doubt(&tag);
     assert!(answered(&store, lineage).await);
 
     let (lineage, tombstone) = &ended[1];
@@ -166,7 +166,7 @@ async fn doubt_is_settled_from_postgres() {
         "INSERT INTO tombstones VALUES ('{}', '{}', {}, {})",
         row.tag, row.id, row.value, row.until
     ));
-    store.epochs.doubt(&tag);
+    store.complete_primaries.doubt(&tag);
     while ask(&store, "GET", &tag.followed_by(&row.id)).await.value == ::redis::Value::Nil {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -231,12 +231,12 @@ async fn a_session_that_ended_does_not_come_back() {
     assert!(answered(&store, &of_session).await);
 
     // As after a failover to a replica that lost its end: the record is there, and the epoch is another's.
-    let epoch = ask(&store, "GET", &tag.epoch()).await;
+    let epoch = ask(&store, "GET", &tag.complete_primary()).await;
     assert_eq!(epoch.value, ::redis::Value::Nil);
     assert!(!store.confirmed(&tag, None, epoch.primary).await.unwrap());
     let held: String = ask(&store, "GET", &record).await.read().unwrap();
     assert_eq!(held, "E");
-    let epoch = ask(&store, "GET", &tag.epoch()).await;
+    let epoch = ask(&store, "GET", &tag.complete_primary()).await;
     let primary = epoch.primary;
     let text: String = epoch.read().unwrap();
     assert!(store.confirmed(&tag, Some(text.as_bytes()), primary).await.unwrap());
@@ -262,7 +262,7 @@ async fn many_in_one_slot_are_confirmed_together() {
         delete.arg(tag.followed_by(&format!("t:default:token-{n}")).as_bytes());
     }
     store.redis.ask(&delete).await.unwrap();
-    store.redis.ask(cmd("DEL").arg(tag.epoch().as_bytes())).await.unwrap();
+    store.redis.ask(cmd("DEL").arg(tag.complete_primary().as_bytes())).await.unwrap();
     for n in (0..4_500).step_by(300) {
         let lineage = Lineage { tokens: vec![jti(n)], ..bare(slot) };
         assert!(answered(&store, &lineage).await, "{n}");

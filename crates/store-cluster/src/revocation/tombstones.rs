@@ -15,7 +15,7 @@ use tokio::task::JoinError;
 use super::marks::Reach;
 use super::row::{EVERYWHERE, Row};
 use crate::batch::Batch;
-use crate::epoch::Epochs;
+use crate::complete_primary::CompletePrimaries;
 use crate::postgres::{Postgres, retried};
 use crate::redis::Tag;
 
@@ -51,12 +51,12 @@ pub(crate) type Applied = Shared<BoxFuture<'static, Result<(), StoreError>>>;
 /// Writes what ended.
 pub(crate) struct Tombstones {
     postgres: Arc<Postgres>,
-    epochs: Arc<Epochs>,
+    complete_primaries: Arc<CompletePrimaries>,
     batch: Batch<Arc<[Row]>, ()>,
 }
 
 impl Tombstones {
-    pub(crate) fn start(postgres: &Arc<Postgres>, epochs: &Arc<Epochs>) -> Arc<Self> {
+    pub(crate) fn start(postgres: &Arc<Postgres>, complete_primaries: &Arc<CompletePrimaries>) -> Arc<Self> {
         let database = Arc::clone(postgres);
         let batch = Batch::start("revocations", MOST, LANES, move |requests: Vec<Arc<[Row]>>| {
             let database = Arc::clone(&database);
@@ -65,7 +65,11 @@ impl Tombstones {
                 Ok(requests.iter().map(|_| Ok(())).collect())
             }
         });
-        Arc::new(Self { postgres: Arc::clone(postgres), epochs: Arc::clone(epochs), batch })
+        Arc::new(Self {
+            postgres: Arc::clone(postgres),
+            complete_primaries: Arc::clone(complete_primaries),
+            batch,
+        })
     }
 
     /// Writes tombstones to PostgreSQL alone, for a store of which Redis is not believed yet.
@@ -91,10 +95,10 @@ impl Tombstones {
         let applied = self.apply(&rows).await;
         if applied.is_err() {
             // PostgreSQL has the ends of sessions too, and nobody goes on to put them into Redis.
-            let tags = self.epochs.marks().redis().tags();
+            let tags = self.complete_primaries.marks().redis().tags();
             rows.iter()
                 .filter(|row| row.is_session())
-                .for_each(|row| self.epochs.doubt(&tags.named(&row.tag)));
+                .for_each(|row| self.complete_primaries.doubt(&tags.named(&row.tag)));
         }
         applied
     }
@@ -113,7 +117,7 @@ impl Tombstones {
             of_tag.entry(&row.tag).or_default().push(row);
         }
         let everywhere = of_tag.remove(EVERYWHERE).unwrap_or_default();
-        let tags = self.epochs.marks().redis().tags();
+        let tags = self.complete_primaries.marks().redis().tags();
         let slots = tags.slots().iter().filter(|_| !everywhere.is_empty());
         let in_slots = slots.map(|slot| (slot.clone(), everywhere.clone()));
         let writes: Vec<(Tag, Vec<&Row>)> =
@@ -124,10 +128,10 @@ impl Tombstones {
     }
 
     async fn apply_to(&self, tag: &Tag, rows: &[&Row]) -> Result<(), StoreError> {
-        let written = self.epochs.marks().put(tag, rows, Reach::Replica).await;
+        let written = self.complete_primaries.marks().put(tag, rows, Reach::Replica).await;
         if written.is_err() {
             // PostgreSQL has it, and Redis may not: until it has, this node believes nothing that it says there.
-            self.epochs.doubt(tag);
+            self.complete_primaries.doubt(tag);
         }
         written.map(|_| ())
     }

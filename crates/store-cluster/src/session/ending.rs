@@ -7,7 +7,7 @@ use symbolon_store::StoreError;
 
 use super::record::SessionPlace;
 use crate::ClusterStore;
-use crate::epoch::Epochs;
+use crate::complete_primary::CompletePrimaries;
 use crate::redis::{Key, Redis, Script, ScriptCall, Tag};
 use crate::revocation::{Row, Tombstones, closed};
 
@@ -28,7 +28,7 @@ static END: LazyLock<Script> = LazyLock::new(|| {
 /// What it takes to end the session at a place.
 pub(super) struct Ending {
     tombstones: Arc<Tombstones>,
-    epochs: Arc<Epochs>,
+    complete_primaries: Arc<CompletePrimaries>,
     redis: Arc<Redis>,
     tag: Tag,
     key: Key,
@@ -39,7 +39,7 @@ impl ClusterStore {
     pub(super) fn ending(&self, place: SessionPlace) -> Ending {
         Ending {
             tombstones: Arc::clone(&self.tombstones),
-            epochs: Arc::clone(&self.epochs),
+            complete_primaries: Arc::clone(&self.complete_primaries),
             redis: Arc::clone(&self.redis),
             tag: self.session_tag(place.route),
             key: self.session_key(place),
@@ -61,7 +61,7 @@ impl Ending {
         let ended = self.end_record().await;
         if ended.is_err() {
             // PostgreSQL knows that it ended: until Redis does too, nothing of this shard is believed here.
-            self.epochs.doubt(&self.tag);
+            self.complete_primaries.doubt(&self.tag);
         }
         ended
     }

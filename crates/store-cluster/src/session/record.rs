@@ -180,7 +180,7 @@ impl ClusterStore {
         records.into_iter().map(found).collect()
     }
 
-    /// Reads records with their shard's epoch, in one command, from a primary that forgot no end of theirs.
+    /// Reads records with the run id of their shard's complete primary, in one command, from a primary that forgot no end of theirs.
     async fn read_records(
         &self,
         route: Route,
@@ -188,14 +188,14 @@ impl ClusterStore {
     ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         let tag = self.session_tag(route);
         let mut cmd = redis::cmd("MGET");
-        cmd.arg(tag.epoch().as_bytes());
+        cmd.arg(tag.complete_primary().as_bytes());
         for key in keys {
             cmd.arg(tag.key('r', key_text(key).as_bytes()).as_bytes());
         }
         for _ in 0..2 {
             let Answered { value, primary } = self.redis.ask_at(tag.hash_slot(), &cmd).await?;
-            let (epoch, records) = epoch_and_records(value)?;
-            if self.confirmed(&tag, epoch.as_deref(), primary).await? {
+            let (complete, records) = complete_and_records(value)?;
+            if self.confirmed(&tag, complete.as_deref(), primary).await? {
                 return Ok(records);
             }
         }
@@ -246,10 +246,10 @@ impl ClusterStore {
     }
 }
 
-/// An epoch, and the records behind it.
+/// The run id of the complete primary, and the records behind it.
 type EpochAndRecords = (Option<Vec<u8>>, Vec<Option<Vec<u8>>>);
 
-fn epoch_and_records(value: Value) -> Result<EpochAndRecords, StoreError> {
+fn complete_and_records(value: Value) -> Result<EpochAndRecords, StoreError> {
     let read = |value: Value| match value {
         Value::BulkString(bytes) => Some(bytes),
         _ => None,
@@ -258,6 +258,6 @@ fn epoch_and_records(value: Value) -> Result<EpochAndRecords, StoreError> {
         return Err(StoreError::Failed("Redis answered MGET with something else than a list".into()));
     };
     let mut values = values.into_iter().map(read);
-    let epoch = values.next().flatten();
-    Ok((epoch, values.collect()))
+    let complete = values.next().flatten();
+    Ok((complete, values.collect()))
 }

@@ -161,7 +161,7 @@ async fn begin(store: &Arc<ClusterStore>, prefix: String) -> Result<(), ImportEr
 }
 
 impl ClusterStore {
-    /// Whether anything under the prefix tells of a store that was in use: its epochs.
+    /// Whether anything under the prefix tells of a store that was in use: the keys with the run ids of complete primaries.
     async fn redis_is_used(&self) -> Result<bool, StoreError> {
         for tags in self.redis.tags().slots().chunks(KEYS_AT_ONCE) {
             let mut looks = Vec::with_capacity(tags.len());
@@ -177,7 +177,7 @@ impl ClusterStore {
 
     async fn has_epoch(&self, tag: &Tag) -> Result<bool, StoreError> {
         let mut cmd = redis::cmd("GET");
-        cmd.arg(tag.epoch().as_bytes());
+        cmd.arg(tag.complete_primary().as_bytes());
         Ok(self.redis.ask(&cmd).await?.read::<Option<Vec<u8>>>()?.is_some())
     }
 
@@ -195,7 +195,7 @@ impl ClusterStore {
 
     async fn forget_epoch(&self, tag: &Tag) -> Result<(), StoreError> {
         let mut cmd = redis::cmd("DEL");
-        cmd.arg(tag.epoch().as_bytes());
+        cmd.arg(tag.complete_primary().as_bytes());
         self.redis.write_durably(&cmd).await.map(drop)
     }
 }

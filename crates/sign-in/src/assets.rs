@@ -1,4 +1,4 @@
-//! The issuer's root page and the files that pages load; in development mode the walk-through.
+//! The files that pages load.
 
 use axum::Router;
 use axum::body::Body;
@@ -6,10 +6,7 @@ use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use symbolon_pages::{Asset, IndexPage, Language, RenderError, SilentCallbackPage, WalkThroughPage, assets};
-
-use crate::demo::{self, Demo};
-use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html};
+use symbolon_pages::{Asset, assets};
 use symbolon_telemetry::{Endpoint, RequestFacts};
 
 /// `/assets/...`: their paths are absolute, so they are wanted beside the issuers too, where each has a prefix.
@@ -48,68 +45,6 @@ fn file(asset: &'static Asset, request: &HeaderMap) -> Response {
 fn names(tags: &HeaderValue, etag: &str) -> bool {
     let Ok(tags) = tags.to_str() else { return false };
     tags.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
-}
-
-fn rendered(page: Result<String, RenderError>) -> Result<String, Failure> {
-    page.map_err(|error| Failure::Internal(error.to_string()))
-}
-
-/// `GET /`.
-///
-/// # Errors
-/// [`Failure::Internal`]
-pub(super) async fn root(call: &mut Call) -> Result<Response, Failure> {
-    match demo::of(&call.context).await? {
-        Some(demo) => walk_through(&call.context, &demo),
-        None => index(&call.context),
-    }
-}
-
-fn index(context: &Context) -> Result<Response, Failure> {
-    let page = IndexPage {
-        language: Language::English,
-        issuer_name: context.issuer.display_name().to_owned(),
-        issuer: context.issuer.url.to_string(),
-        discovery_uri: format!("{}/.well-known/openid-configuration", context.issuer.url),
-    };
-    Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &Policy::default()))
-}
-
-fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {
-    let issuer = context.issuer.url.to_string();
-    let page = WalkThroughPage {
-        language: Language::English,
-        issuer_name: "Symbolon".to_owned(),
-        issuer: issuer.clone(),
-        client_id: demo::CLIENT.to_owned(),
-        scope: demo::SCOPE.to_owned(),
-        other_site: demo::other_site(&issuer),
-        exchange_path: demo::EXCHANGE.to_owned(),
-        demo_username: demo.email.clone(),
-        demo_password: demo.password.clone(),
-    };
-    let policy = Policy { connect: vec![&issuer], frame: vec![&issuer], ..Policy::default() };
-    Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &policy))
-}
-
-/// `GET /callback`: where the walk-through's relying party is answered.
-///
-/// # Errors
-/// [`Failure::NotFound`] outside development mode.
-pub(super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
-    let demo = demo::of(&call.context).await?.ok_or(Failure::NotFound)?;
-    walk_through(&call.context, &demo)
-}
-
-/// `GET /callback/silent`: the same in a frame, for silent authentication.
-///
-/// # Errors
-/// [`Failure::NotFound`] outside development mode.
-pub(super) async fn silent_callback(call: &mut Call) -> Result<Response, Failure> {
-    demo::of(&call.context).await?.ok_or(Failure::NotFound)?;
-    let page = SilentCallbackPage { language: Language::English };
-    let page = rendered(page.render_below(&call.context.issuer.prefix))?;
-    Ok(html(StatusCode::OK, page, &Policy { framed_by: Framing::Ourselves, ..Policy::default() }))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Whether a Redis process has every tombstone: the epoch of a tag is the run id of the process that is known to have all
-//! tombstones of the tag's keys.
+//! Whether a Redis process has every tombstone. Each tag (a group of keys that live on one primary) has a key with the run
+//! id of its complete primary: of the process that is known to have all tombstones of the tag's keys.
 //!
 //! A primary that restarted empty, or a replica that took over before it had received everything, has another run id than
-//! the epoch says, or no epoch at all. Its answer "not revoked" is not accepted. First the rows of the table `tombstones`
-//! are written to it again, then its run id is written as the epoch.
+//! that key says, or lacks the key. Its answer "not revoked" is not accepted. First the rows of the table `tombstones`
+//! are written to it again, then its run id is written into that key.
 //!
 //! These writes do not wait for a replica. They need not: the rows are durable in PostgreSQL, and a replica that takes over
 //! has another run id, so it is confirmed in the same way. And they could not: right after a failover there may be no
@@ -44,7 +44,7 @@ const ROWS: &str = "SELECT id, value, until FROM tombstones
 type Flight = watch::Receiver<Option<Result<(), StoreError>>>;
 
 /// What is known about the tags.
-pub(crate) struct Epochs {
+pub(crate) struct CompletePrimaries {
     postgres: Arc<Postgres>,
     marks: Marks,
     flights: Mutex<HashMap<Tag, Flight>>,
@@ -61,7 +61,7 @@ struct Doubts {
     last: u64,
 }
 
-impl Epochs {
+impl CompletePrimaries {
     pub(crate) fn new(postgres: &Arc<Postgres>, marks: Marks) -> Arc<Self> {
         Arc::new(Self {
             postgres: Arc::clone(postgres),
@@ -77,7 +77,8 @@ impl Epochs {
         &self.marks
     }
 
-    /// Whether an answer may be believed that came from `primary` together with the tag's `epoch`. False: it may not,
+    /// Whether an answer may be believed that came from `primary` together with `complete`, the run id in the
+    /// tag's key. False: it may not,
     /// but the tag has just been confirmed, so that it can be read again, once.
     ///
     /// # Errors
@@ -85,10 +86,10 @@ impl Epochs {
     pub(crate) async fn confirmed(
         self: &Arc<Self>,
         tag: &Tag,
-        epoch: Option<&[u8]>,
+        complete: Option<&[u8]>,
         primary: Primary,
     ) -> Result<bool, StoreError> {
-        if epoch.and_then(Primary::parse) == Some(primary) && !self.is_doubted(tag) {
+        if complete.and_then(Primary::parse) == Some(primary) && !self.is_doubted(tag) {
             return Ok(true);
         }
         let mut flight = self.join(tag);
@@ -138,10 +139,10 @@ impl Epochs {
         }
         let (landing, flight) = watch::channel(None);
         flights.insert(tag.clone(), flight.clone());
-        let (epochs, tag) = (Arc::clone(self), tag.clone());
+        let (complete_primaries, tag) = (Arc::clone(self), tag.clone());
         tokio::spawn(async move {
-            let result = epochs.confirm(&tag).await;
-            epochs.flights.lock().remove(&tag);
+            let result = complete_primaries.confirm(&tag).await;
+            complete_primaries.flights.lock().remove(&tag);
             let _ = landing.send(Some(result));
         });
         flight
@@ -162,8 +163,8 @@ impl Epochs {
     /// Writes everything that a tag must not have forgotten to its primary. False: it was not one and the same all the
     /// while.
     async fn write_again(&self, tag: &Tag) -> Result<bool, StoreError> {
-        let (redis, epoch) = (self.marks.redis(), tag.epoch());
-        let primary = redis.ask(redis::cmd("GET").arg(epoch.as_bytes())).await?.primary;
+        let (redis, complete) = (self.marks.redis(), tag.complete_primary());
+        let primary = redis.ask(redis::cmd("GET").arg(complete.as_bytes())).await?.primary;
         // Whatever PostgreSQL gets from here on is written to Redis by whoever put it there.
         let mut written = 0;
         for source in [tag.name(), EVERYWHERE] {
@@ -184,7 +185,7 @@ impl Epochs {
             }
         }
         let mut set = redis::cmd("SET");
-        set.arg(epoch.as_bytes()).arg(primary.to_string());
+        set.arg(complete.as_bytes()).arg(primary.to_string());
         if redis.ask(&set).await?.primary != primary {
             return Ok(false);
         }
@@ -214,18 +215,18 @@ pub(crate) fn unconfirmed(tag: &Tag) -> StoreError {
 }
 
 /// Confirms what is in doubt, again and again, until nothing is.
-async fn repair(epochs: Weak<Epochs>) {
+async fn repair(complete_primaries: Weak<CompletePrimaries>) {
     loop {
-        let Some(epochs) = epochs.upgrade() else { return };
-        let tags: Vec<Tag> = epochs.doubts.lock().tags.keys().cloned().collect();
+        let Some(complete_primaries) = complete_primaries.upgrade() else { return };
+        let tags: Vec<Tag> = complete_primaries.doubts.lock().tags.keys().cloned().collect();
         if tags.is_empty() {
             return;
         }
-        for mut flight in tags.iter().map(|tag| epochs.join(tag)).collect::<Vec<_>>() {
+        for mut flight in tags.iter().map(|tag| complete_primaries.join(tag)).collect::<Vec<_>>() {
             let _ = flight.wait_for(Option::is_some).await;
         }
-        let settled = epochs.doubts.lock().tags.is_empty();
-        drop(epochs);
+        let settled = complete_primaries.doubts.lock().tags.is_empty();
+        drop(complete_primaries);
         if !settled {
             tokio::time::sleep(PAUSE).await;
         }
@@ -233,13 +234,13 @@ async fn repair(epochs: Weak<Epochs>) {
 }
 
 impl ClusterStore {
-    /// Whether an answer of Redis may be believed; see [`Epochs::confirmed`].
+    /// Whether an answer of Redis may be believed; see [`CompletePrimaries::confirmed`].
     pub(crate) async fn confirmed(
         &self,
         tag: &Tag,
-        epoch: Option<&[u8]>,
+        complete: Option<&[u8]>,
         primary: Primary,
     ) -> Result<bool, StoreError> {
-        self.epochs.confirmed(tag, epoch, primary).await
+        self.complete_primaries.confirmed(tag, complete, primary).await
     }
 }

@@ -46,7 +46,7 @@ pub(super) async fn authenticate(
     // `verify` refuses an unknown client.
     let Some(client) = client else { return Err(Failure::Internal("a client without a record".into())) };
     if let Some(assertion) = verified.assertion_use {
-        let used = app.store.use_assertion(&assertion).await?;
+        let used = app.store.use_assertion(&issuer.id, &assertion).await?;
         // RFC 7523 3: an assertion is used once.
         if used.take(durable) == Use::Replayed {
             return Err(Failure::OAuth(OAuthError::invalid_client()));

@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::grant::Slot;
+use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::{Assertions, Use};
-use symbolon_store::shard::assertion_key;
+use symbolon_store::shard::{assertion_key, assertion_key_before};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::ClusterStore;
@@ -21,17 +22,25 @@ use crate::revocation::{capped, sweep_by};
 const MOST: usize = 512;
 const LANES: usize = 4;
 
+/// No mark is set where there is one under the key of before.
 const MARK: &str = "
-    INSERT INTO assertion_marks (key, until) SELECT * FROM unnest($1::bytea[], $2::bigint[])
+    INSERT INTO assertion_marks (key, until)
+    SELECT n.key, n.until FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) AS n(key, until, before)
+    WHERE NOT EXISTS (SELECT 1 FROM assertion_marks m WHERE m.key = n.before)
     ON CONFLICT (key) DO NOTHING RETURNING key";
+
+const IMPORT: &str = "
+    INSERT INTO assertion_marks (key, until) SELECT * FROM unnest($1::bytea[], $2::bigint[])
+    ON CONFLICT (key) DO NOTHING";
 
 const SWEEP: &str = "
     DELETE FROM assertion_marks WHERE key IN
         (SELECT key FROM assertion_marks WHERE until <= $1 ORDER BY until LIMIT $2)";
 
-/// A mark to set: its key, and until when it is needed.
+/// A mark to set: its key, that of before, and until when it is needed.
 pub(crate) struct Mark {
     key: [u8; 16],
+    before: [u8; 16],
     until: u64,
 }
 
@@ -56,9 +65,11 @@ async fn set(postgres: &Postgres, marks: &[Mark]) -> Result<Vec<Result<Use, Stor
     }
     let (keys, untils): (Vec<&[u8]>, Vec<i64>) =
         wanted.iter().map(|(key, (_, until))| (*key, until.cast_signed())).unzip();
-    let rows =
-        retried(|| async { postgres.connection().await?.change_returning(MARK, &[&keys, &untils]).await })
-            .await?;
+    let before: Vec<Option<&[u8]>> =
+        wanted.values().map(|(index, _)| marks.get(*index).map(|mark| &mark.before[..])).collect();
+    let set =
+        || async { postgres.connection().await?.change_returning(MARK, &[&keys, &untils, &before]).await };
+    let rows = retried(set).await?;
     let mut uses: Vec<_> = marks.iter().map(|_| Ok(Use::Replayed)).collect();
     for row in &rows {
         let first = wanted.get(column::<&[u8]>(row, 0)?).and_then(|(index, _)| uses.get_mut(*index));
@@ -77,7 +88,7 @@ impl ClusterStore {
         }
         let keys: Vec<&[u8]> = marks.iter().map(|(key, _)| key.as_slice()).collect();
         let untils: Vec<i64> = marks.iter().map(|(_, until)| capped(*until).cast_signed()).collect();
-        self.postgres.connection().await?.change(MARK, &[&keys, &untils]).await.map(drop)
+        self.postgres.connection().await?.change(IMPORT, &[&keys, &untils]).await.map(drop)
     }
 
     /// Deletes marks that nothing needs any more, a bounded piece; how many.
@@ -88,13 +99,17 @@ impl ClusterStore {
 
 #[async_trait]
 impl Assertions for ClusterStore {
-    async fn use_assertion(&self, assertion: &AssertionUse) -> Result<Outcome<Use>, StoreError> {
+    async fn use_assertion(
+        &self,
+        issuer: &IssuerId,
+        assertion: &AssertionUse,
+    ) -> Result<Outcome<Use>, StoreError> {
         let _pass = self.gate.enter()?;
-        let key = assertion_key(assertion);
+        let (key, before) = (assertion_key(assertion), assertion_key_before(issuer, assertion));
         let [.., high, low] = key;
         let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());
         let timer = self.figures.kind(StoreKind::Assertion).start(self.counted_under(slot));
-        let used = self.assertions.submit(Mark { key, until: capped(assertion.expires_at) }).await;
+        let used = self.assertions.submit(Mark { key, before, until: capped(assertion.expires_at) }).await;
         timer.finish(used.is_ok());
         used.map(Outcome::settled)
     }

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use symbolon_protocol::client_authentication::AssertionUse;
+use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 use symbolon_store::port::{Assertions, Use};
-use symbolon_store::shard::{Route, assertion_key};
+use symbolon_store::shard::{Route, assertion_key, assertion_key_before};
 use symbolon_store::{Outcome, StoreError};
 
 use crate::EmbeddedStore;
@@ -54,8 +55,18 @@ impl EmbeddedStore {
 
 #[async_trait]
 impl Assertions for EmbeddedStore {
-    async fn use_assertion(&self, assertion: &AssertionUse) -> Result<Outcome<Use>, StoreError> {
+    async fn use_assertion(
+        &self,
+        issuer: &IssuerId,
+        assertion: &AssertionUse,
+    ) -> Result<Outcome<Use>, StoreError> {
         self.check_writable()?;
+        let before = assertion_key_before(issuer, assertion);
+        let route = Self::assertion_route(&before);
+        let mark = self.assertions.with(route, |shard| shard.used.get(&before).copied());
+        if let Some((_, commit)) = mark {
+            return Ok(self.outcome(Use::Replayed, commit));
+        }
         let (key, expires_at) = (assertion_key(assertion), assertion.expires_at);
         let (mark, commit) = self.assertions.with(Self::assertion_route(&key), |shard| {
             if let Some((_, commit)) = shard.used.get(&key) {

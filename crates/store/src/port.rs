@@ -272,8 +272,13 @@ pub trait Revocations: Send + Sync {
 #[async_trait]
 pub trait Assertions: Send + Sync {
     /// Uses a client assertion's `jti` (RFC 7523 3), remembered until `expires_at` and 15 minutes more. It counts for
-    /// the whole installation, whichever issuer was asked: its mark is kept under [`crate::shard::assertion_key`]. Durable.
-    async fn use_assertion(&self, assertion: &AssertionUse) -> Result<Outcome<Use>, StoreError>;
+    /// the whole installation, whichever issuer was asked: its mark is kept under [`crate::shard::assertion_key`]. A mark
+    /// under [`crate::shard::assertion_key_before`] of the issuer that was asked counts too. Durable.
+    async fn use_assertion(
+        &self,
+        issuer: &IssuerId,
+        assertion: &AssertionUse,
+    ) -> Result<Outcome<Use>, StoreError>;
 }
 
 /// Login and consent transactions: opaque JSON of the server's own, in memory, used once.

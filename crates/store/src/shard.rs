@@ -148,6 +148,13 @@ pub fn assertion_key(assertion: &AssertionUse) -> [u8; 16] {
     digest::sha256(&[text.as_bytes()]).first_chunk().copied().unwrap_or_default()
 }
 
+/// What the mark was kept under before one assertion counted for the whole installation: a digest over the issuer that was
+/// asked, the client and the `jti`. No mark is made under it any more. Those of before an upgrade are looked at, so that the
+/// upgrade does not let an assertion be used a second time.
+pub fn assertion_key_before(issuer: &IssuerId, assertion: &AssertionUse) -> [u8; 16] {
+    record_key(issuer, &format!("{} {}", assertion.client_id, assertion.jti))
+}
+
 /// What a refresh-token family is kept under: a record's key, which begins with the millisecond of the family's birth if
 /// its name does. So new families stand side by side wherever families are kept in order: the way to the last place of
 /// an index is in the cache, that to any other is not.

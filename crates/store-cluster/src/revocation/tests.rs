@@ -313,7 +313,7 @@ async fn what_nothing_needs_any_more_is_swept() {
         let end = if n < 4 { NOW + HOUR } else { NOW + 2 * HOUR };
         let (client_id, key_thumbprint) = (client.clone(), "thumbprint".into());
         let assertion = AssertionUse { client_id, key_thumbprint, jti: jti(n), expires_at: end };
-        let used = store.use_assertion(&assertion).await.unwrap().value;
+        let used = store.use_assertion(&issuer(), &assertion).await.unwrap().value;
         assert_eq!(used, Use::First);
     }
     let end = NOW + HOUR + KEPT_AFTER_END;

@@ -17,36 +17,40 @@ pub async fn all(back_end: &dyn BackEnd) {
 
 async fn is_used_once(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "assertion").await;
-    let Scene { store, now, .. } = &scene;
+    let Scene { store, issuer, now, .. } = &scene;
     let (client, stranger) = (ClientId::parse("client").unwrap(), ClientId::parse("stranger").unwrap());
     let (jti, end) = (Jti::parse("jti").unwrap(), *now + 5 * MINUTE);
     let own = assertion_use(&client, &jti, end);
     let of_stranger = assertion_use(&stranger, &jti, end);
     // Another issuer may know another client, with a key of its own, by the same client_id.
     let of_namesake = AssertionUse { key_thumbprint: "another".into(), ..own.clone() };
-    assert_eq!(told(store.use_assertion(&own).await).await, Use::First);
-    assert_eq!(told(store.use_assertion(&own).await).await, Use::Replayed);
-    assert_eq!(told(store.use_assertion(&of_stranger).await).await, Use::First);
-    assert_eq!(told(store.use_assertion(&of_namesake).await).await, Use::First);
+    assert_eq!(told(store.use_assertion(issuer, &own).await).await, Use::First);
+    assert_eq!(told(store.use_assertion(issuer, &own).await).await, Use::Replayed);
+    assert_eq!(told(store.use_assertion(issuer, &of_stranger).await).await, Use::First);
+    assert_eq!(told(store.use_assertion(issuer, &of_namesake).await).await, Use::First);
     let longer = AssertionUse { expires_at: end + MINUTE, ..own.clone() };
-    assert_eq!(told(store.use_assertion(&longer).await).await, Use::Replayed, "one jti, whatever its end");
+    assert_eq!(
+        told(store.use_assertion(issuer, &longer).await).await,
+        Use::Replayed,
+        "one jti, whatever its end"
+    );
     assert_eq!(store.sweep(end + KEPT_AFTER_END - MINUTE).await.unwrap(), 0, "nothing goes early");
-    assert_eq!(told(store.use_assertion(&own).await).await, Use::Replayed);
+    assert_eq!(told(store.use_assertion(issuer, &own).await).await, Use::Replayed);
     if scene.forgets {
         assert_eq!(store.sweep(end + KEPT_AFTER_END).await.unwrap(), 3);
     }
     let after = back_end.after_crash("assertion").await;
-    assert_eq!(told(after.use_assertion(&of_stranger).await).await, Use::Replayed);
+    assert_eq!(told(after.use_assertion(issuer, &of_stranger).await).await, Use::Replayed);
 }
 
 async fn is_used_by_one_racer(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "assertion-race").await;
     race_for_one("use_assertion", |round, _| {
-        let store = Arc::clone(&scene.store);
+        let (store, issuer) = (Arc::clone(&scene.store), scene.issuer.clone());
         let (client, jti) =
             (ClientId::parse("client").unwrap(), Jti::parse(&format!("jti-{round}")).unwrap());
         let assertion = assertion_use(&client, &jti, scene.now + MINUTE);
-        async move { told(store.use_assertion(&assertion).await).await == Use::First }
+        async move { told(store.use_assertion(&issuer, &assertion).await).await == Use::First }
     })
     .await;
 }

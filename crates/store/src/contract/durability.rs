@@ -57,7 +57,7 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     told(store.revoke(issuer, &[Tombstone::token(jti.clone(), Slot::new(5), *now + HOUR)]).await).await;
     let client_ended = Tombstone::up_to(Target::Client(app.clone()), Slot::new(0), *now, *now + HOUR);
     told(store.revoke(issuer, &[client_ended]).await).await;
-    told(store.use_assertion(&assertion_use(&app, &jti, *now + HOUR)).await).await;
+    told(store.use_assertion(issuer, &assertion_use(&app, &jti, *now + HOUR)).await).await;
     let code = store.keep_code(issuer, code_grant(&scene, "user"), *now, &scene.random).await.unwrap();
     assert_eq!(redeem(&**store, issuer, &code, *now).await.unwrap(), Redemption::Redeemed);
 
@@ -82,7 +82,10 @@ async fn hot_state_survives(back_end: &dyn BackEnd) {
     assert!(told(after.revoked(issuer, &token).await).await);
     let of_client = Lineage { client: Some(app.clone()), ..bare_lineage(Slot::new(9), *now) };
     assert!(told(after.revoked(issuer, &of_client).await).await);
-    assert_eq!(told(after.use_assertion(&assertion_use(&app, &jti, *now + HOUR)).await).await, Use::Replayed);
+    assert_eq!(
+        told(after.use_assertion(issuer, &assertion_use(&app, &jti, *now + HOUR)).await).await,
+        Use::Replayed
+    );
     let again = redeem(&*after, issuer, &code, *now).await.unwrap();
     assert_ne!(again, Redemption::Redeemed, "a used code came back");
     let live = ids.len() - ids.len().div_ceil(3);

@@ -126,7 +126,7 @@ impl Seeded {
         let revoked = plant_revocations(scene).await;
         let (app, _, jti) = ids();
         assert_eq!(
-            told(store.use_assertion(&assertion_use(&app, &jti, *now + HOUR)).await).await,
+            told(store.use_assertion(one, &assertion_use(&app, &jti, *now + HOUR)).await).await,
             Use::First
         );
         let code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
@@ -210,7 +210,7 @@ impl Seeded {
         let Scene { issuer: one, now, .. } = scene;
         let (app, _, jti) = ids();
         assert_eq!(
-            told(store.use_assertion(&assertion_use(&app, &jti, *now + HOUR)).await).await,
+            told(store.use_assertion(one, &assertion_use(&app, &jti, *now + HOUR)).await).await,
             Use::Replayed
         );
         for code in [&self.code, &self.used_code] {
@@ -372,7 +372,7 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("client of a session", store.note_client(one, &seeded.live[0], &ann_s_other_client()).await.err()),
         ("family", store.rotate(one, family_id, &rotation(begun.version, *now)).await.err()),
         ("revocation", store.revoke(one, &[token]).await.err()),
-        ("assertion", store.use_assertion(&assertion_use(&app, &jti, *now)).await.err()),
+        ("assertion", store.use_assertion(one, &assertion_use(&app, &jti, *now)).await.err()),
         ("client", store.create_client(one, client("new", *now)).await.err()),
         ("user", store.create_user(one, user("new", None, *now), None).await.err()),
         ("consent", store.withdraw(one, &ann, &app).await.err()),

@@ -66,6 +66,8 @@ impl Answer {
 /// A client with a cookie jar.
 pub struct Browser {
     base: String,
+    /// What it says in `Host`, where that is not in the URL.
+    host: Option<String>,
     agent: ureq::Agent,
     jar: Mutex<BTreeMap<String, String>>,
 }
@@ -82,7 +84,13 @@ impl Browser {
             // Only what will never be answered: the machine may be slow.
             .timeout_global(Some(std::time::Duration::from_secs(300)))
             .build();
-        Self { base: base.to_owned(), agent: config.into(), jar: Mutex::default() }
+        Self { base: base.to_owned(), host: None, agent: config.into(), jar: Mutex::default() }
+    }
+
+    /// The same browser, which asks for another host than the one in the URL: as behind a proxy.
+    #[must_use]
+    pub fn asking_for(self, host: &str) -> Self {
+        Self { host: Some(host.to_owned()), ..self }
     }
 
     /// Puts a cookie into the jar.
@@ -125,6 +133,9 @@ impl Browser {
         let cookies = self.cookie_header();
         if !cookies.is_empty() {
             request = request.header("cookie", cookies);
+        }
+        if let Some(host) = &self.host {
+            request = request.header("host", host);
         }
         for (name, value) in headers {
             request = request.header(*name, *value);

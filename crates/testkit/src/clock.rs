@@ -16,6 +16,11 @@ impl Default for TestClock {
 }
 
 impl TestClock {
+    /// One that starts at this many milliseconds since 1970-01-01T00:00:00Z.
+    pub fn at(millis: u64) -> Self {
+        Self(AtomicU64::new(millis))
+    }
+
     /// Lets time pass.
     pub fn advance(&self, span: Duration) {
         let millis = u64::try_from(span.as_millis()).expect("a span of a test");

@@ -19,6 +19,7 @@ pub mod fuzz;
 mod relying_party;
 mod server;
 mod signing;
+pub mod upgrade;
 
 pub use browser::{Answer, Browser};
 pub use clock::TestClock;

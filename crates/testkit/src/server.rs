@@ -30,6 +30,7 @@ use round_robin::RoundRobin;
 use crate::browser::{Answer, Browser};
 use crate::clock::TestClock;
 use crate::commit_gate::CommitGate;
+use crate::upgrade::{HOST, Kind, Left};
 
 /// The admin secret of every test server.
 pub const ADMIN_SECRET: &str = "an-admin-secret-for-tests";
@@ -142,6 +143,12 @@ impl TestServer {
     /// Starts a server with fresh data and options.
     pub fn start_with(options: Options) -> Self {
         Self::start_in(Data::fresh(), options, Arc::new(TestClock::default()))
+    }
+
+    /// Starts a server on a copy of what an earlier build left, at the time when it left it.
+    pub fn start_on(kind: Kind, left: &Left, options: Options) -> Self {
+        let options = options.issuer(&format!("http://{HOST}"));
+        Self::start_in(Data::left(kind), options, Arc::new(TestClock::at(left.at)))
     }
 
     /// Stops the server and starts it again on the same data and clock.

@@ -23,6 +23,9 @@ const PASSWORD: &str = "for-tests-only";
 /// Seconds until psql gives up; a server that runs answers sooner.
 const CONNECT_TIMEOUT: &str = "20";
 
+/// Begin lines of a dump that older versions of PostgreSQL, or of psql, refuse.
+const NEWER_ONLY: [&str; 3] = ["\\restrict", "\\unrestrict", "SET transaction_timeout"];
+
 /// The database that is always there.
 const FIRST_DATABASE: &str = "postgres";
 
@@ -90,6 +93,32 @@ impl PostgresServer {
     /// With what psql says, if it fails.
     pub fn psql(&self, database: &str, sql: &str) -> String {
         self.try_psql(database, sql).unwrap_or_else(|error| panic!("psql: {error}\n{sql}"))
+    }
+
+    /// A database as `pg_dump` writes it, without what only its own version of PostgreSQL reads.
+    ///
+    /// # Panics
+    /// With what `pg_dump` says, if it fails.
+    pub fn dump(&self, database: &str) -> String {
+        let mut dump = self.command("pg_dump");
+        dump.args(["--no-owner", "--no-privileges", "--dbname", &self.url(database)]);
+        let dump = output(dump).unwrap_or_else(|error| panic!("pg_dump: {error}"));
+        let anywhere =
+            |line: &&str| !NEWER_ONLY.iter().any(|begin| line.starts_with(begin)) && !line.starts_with("--");
+        let mut lines: Vec<&str> = dump.lines().filter(anywhere).collect();
+        lines.retain(|line| !line.is_empty());
+        lines.join("\n") + "\n"
+    }
+
+    /// Runs what [`PostgresServer::dump`] wrote, in an empty database.
+    ///
+    /// # Panics
+    /// With what psql says, if it fails.
+    pub fn load(&self, database: &str, dump: &Path) {
+        let mut psql = self.psql_at(database);
+        // The server's user may not be allowed to read the file.
+        psql.stdin(File::open(dump).expect("a dump"));
+        finished(psql).unwrap_or_else(|error| panic!("psql: {error}"));
     }
 
     /// The server's first process, whose children are all its others.
@@ -193,17 +222,29 @@ impl PostgresServer {
     }
 
     fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {
+        let mut psql = self.psql_at(database);
+        psql.args(["--command", sql]);
+        output(psql)
+    }
+
+    fn psql_at(&self, database: &str) -> Command {
         let mut psql = self.command("psql");
         psql.env("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT);
         psql.args(["--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1"]);
-        psql.args(["--dbname", &self.url(database), "--command", sql]);
-        output(psql)
+        psql.args(["--dbname", &self.url(database)]);
+        psql
     }
 }
 
 /// What a command that ends by itself says: on its output when it succeeds, else on its error output.
 fn output(mut command: Command) -> Result<String, String> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::null());
+    finished(command)
+}
+
+/// The same of a command that has its input.
+fn finished(mut command: Command) -> Result<String, String> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = spawner::spawn(command).and_then(std::process::Child::wait_with_output);
     let output = output.map_err(|error| error.to_string())?;
     let text = if output.status.success() { output.stdout } else { output.stderr };

@@ -25,7 +25,7 @@ pub use actor::{Actor, LOST_CODE, RelyingPartyAtHand};
 pub use crew::{Crew, Pressure};
 pub use ledger::{Chain, Code, Fate, Ledger, Link, Micros, Moment, Person, SignedIn, Span, Token};
 pub use meter::{Availability, Meter, Noted, Outcome};
-pub use provider::{Launch, Provider};
+pub use provider::{ADMIN_SECRET, Launch, Provider};
 pub use scene::{Arguments, Dice, unix_micros};
 pub use tally::Tally;
 pub use verify::Depth;

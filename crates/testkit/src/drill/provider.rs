@@ -13,7 +13,8 @@ use symbolon_loadtest::free_pair;
 
 use super::Wire;
 
-const ADMIN_SECRET: &str = "the-admin-secret-of-a-drill";
+/// The admin secret of the process.
+pub const ADMIN_SECRET: &str = "the-admin-secret-of-a-drill";
 /// The name of the session cookie.
 pub(super) const COOKIE: &str = "drill_session";
 /// How long a start may take before it counts as failed: a first one of a cluster makes hundreds of tables.
@@ -93,6 +94,11 @@ impl Launch {
         Self { wrapper, ..self }
     }
 
+    /// Where its public listener is.
+    pub fn base(&self) -> String {
+        format!("http://{}:{}", self.address, self.ports[0])
+    }
+
     /// A wire to it.
     pub fn wire(&self) -> Wire {
         Self::wire_in_turn(&[self])
@@ -100,8 +106,7 @@ impl Launch {
 
     /// A wire to several nodes of one issuer in turn.
     pub fn wire_in_turn(nodes: &[&Self]) -> Wire {
-        let bases: Vec<String> =
-            nodes.iter().map(|node| format!("http://{}:{}", node.address, node.ports[0])).collect();
+        let bases: Vec<String> = nodes.iter().map(|node| node.base()).collect();
         Wire::in_turn(&bases, ADMIN_SECRET)
     }
 

@@ -14,6 +14,7 @@ use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Recovery};
 
 use crate::clock::TestClock;
 use crate::commit_gate::CommitGate;
+use crate::upgrade::{self, Kind};
 
 /// Nodes on a cluster store.
 const NODES: usize = 3;
@@ -48,13 +49,33 @@ pub(super) enum Data {
 impl Data {
     /// None yet, in the store that the environment names.
     pub(super) fn fresh() -> Self {
+        if is_clustered() { Self::empty_cluster() } else { Self::Embedded(directory()) }
+    }
+
+    fn empty_cluster() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        if is_clustered() {
-            let name = format!("server_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-            engines::shared().postgres.create_database(&name);
-            return Self::Cluster(name);
+        let name = format!("server_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        engines::shared().postgres.create_database(&name);
+        Self::Cluster(name)
+    }
+
+    /// A copy of what an earlier build left.
+    pub(super) fn left(kind: Kind) -> Self {
+        let from = kind.directory();
+        let data = match kind {
+            Kind::Embedded => Self::Embedded(directory()),
+            Kind::Cluster => Self::empty_cluster(),
+        };
+        match &data {
+            Self::Embedded(directory) => upgrade::unpack(&from.join("data.tar.gz"), directory.path()),
+            Self::Cluster(name) => {
+                let engines = engines::shared();
+                engines.postgres.load(name, &from.join("postgres.sql"));
+                let lines = std::fs::read_to_string(from.join("redis.jsonl")).expect("redis.jsonl");
+                upgrade::load_redis(&engines.redis, &lines, name);
+            }
         }
-        Self::Embedded(tempfile::tempdir().expect("a temporary directory"))
+        data
     }
 
     /// How many processes such data is for.
@@ -107,6 +128,10 @@ impl Data {
 pub(crate) struct Durability {
     pub(crate) journal: JournalOptions,
     pub(crate) database: DatabaseOptions,
+}
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary directory")
 }
 
 fn gated(gate: Option<&CommitGate>) -> Durability {

@@ -44,5 +44,6 @@ mod stopping;
 mod telemetry;
 mod token_exchange;
 mod traces;
+mod upgrade;
 mod userinfo;
 mod users;

@@ -185,7 +185,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Whether wait_limits is at its end.
+    /// Whether the connection has waited as long as it may.
     fn is_over(&mut self, look: Look, now: Instant, wait_limits: WaitLimits) -> bool {
         // An answer may be streamed long after its handler is done.
         if look.started != look.finished || look.started != self.seen.started || look.sent != self.seen.sent {

@@ -18,6 +18,7 @@ mod changes;
 mod check;
 mod code;
 mod complete_primary;
+mod earlier;
 #[cfg(feature = "engines")]
 pub mod engines;
 mod freeze;

@@ -36,6 +36,9 @@ const MIGRATIONS: &[Migration] = &[
 /// How long a step of the schema may take at least, and the wait for another node's.
 const MIGRATION: Duration = Duration::from_secs(60);
 
+/// The name under which the table `meta` tells that every login name is in today's form.
+const LOGIN_NAMES: &str = "login_names";
+
 /// The name under which the table `meta` tells that the store is being filled.
 pub(crate) const FILLING: &str = "filling";
 
@@ -93,7 +96,7 @@ impl ClusterStore {
     pub async fn open(options: ClusterOptions) -> Result<Self, ClusterError> {
         let store = Self::open_whatever_moves(options).await?;
         let ready = match store.check_moves().await {
-            Ok(()) => store.list_families().await.map_err(ClusterError::from),
+            Ok(()) => store.bring_up_records().await.map_err(ClusterError::from),
             Err(error) => Err(error),
         };
         match ready {
@@ -103,6 +106,12 @@ impl ClusterStore {
                 Err(error)
             }
         }
+    }
+
+    /// Brings records of earlier versions up to date.
+    async fn bring_up_records(&self) -> Result<(), StoreError> {
+        self.once(LOGIN_NAMES, self.records.normalize_login_names()).await?;
+        self.list_families().await
     }
 
     /// Refuses a store that is not whole.

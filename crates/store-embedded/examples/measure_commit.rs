@@ -62,7 +62,7 @@ fn open_database(path: &Path, hold: Duration) -> Database {
     let sql = "CREATE TABLE measured (id INTEGER PRIMARY KEY, key BLOB NOT NULL, record BLOB NOT NULL) STRICT;\
                CREATE INDEX measured_key ON measured (key);";
     let options = DatabaseOptions { hold, ..DatabaseOptions::default() };
-    Database::open(path, &[Migration { number: 1, sql }], options).unwrap()
+    Database::open(path, &[Migration { number: 1, sql, then: None }], options).unwrap()
 }
 
 /// Keys come in no order and from a set of 200,000, as sessions do.

@@ -58,6 +58,8 @@ pub struct UserColumns {
     pub email_before: Option<String>,
     /// `preferred_username` as it is looked up; not unique.
     pub username: Option<String>,
+    /// `preferred_username` as records of earlier releases have it.
+    pub username_before: Option<String>,
     /// `email_verified`.
     pub verified: bool,
     /// What a search looks through.
@@ -84,12 +86,21 @@ impl UserColumns {
             email: user.email.as_deref().map(form.looked_up),
             email_before: user.email.as_deref().map(form.looked_up_before),
             username: username.map(form.looked_up),
+            username_before: username.map(form.looked_up_before),
             verified: user.email_verified,
             search: (form.searched)(&names),
             created_at: millis(user.created_at),
             updated_at: millis(user.updated_at),
             document: document(user)?,
         })
+    }
+
+    /// The same with address and user name as records of earlier releases have them: for a record that comes from another
+    /// store, where another user may share the address in another spelling. Once all users are there, names are brought
+    /// into today's form where nobody else has it.
+    #[must_use]
+    pub fn spelled_as_before(self) -> Self {
+        Self { email: self.email_before.clone(), username: self.username_before.clone(), ..self }
     }
 }
 

@@ -56,10 +56,17 @@ impl Records {
         issuer: &IssuerId,
         users: Vec<(Box<User>, Option<PasswordHash>)>,
     ) -> Result<(), StoreError> {
-        let rows = users.into_iter().map(|(user, password)| UserRow::of(&user, password));
-        let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        let number = rows.len();
-        all_new(self.create_in_order(issuer, rows).await?.len(), number, "a user", issuer)
+        // Of two users who share an address in two spellings, neither may take the other's.
+        let row = |(user, password): &(Box<User>, Option<PasswordHash>)| UserRow::of(user, password.clone());
+        let spelled_as_before = users.iter().map(|user| row(user).map(UserRow::spelled_as_before));
+        let created = self.create_in_order(issuer, spelled_as_before.collect::<Result<_, _>>()?).await?;
+        let rest = users.iter().filter(|(user, _)| !created.contains(user.id.as_str())).map(row);
+        let rest = rest.collect::<Result<Vec<_>, _>>()?;
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let number = rest.len();
+        all_new(self.create_in_order(issuer, rest).await?.len(), number, "a user", issuer)
     }
 
     async fn import_consents(&self, given: &[Given]) -> Result<(), StoreError> {

@@ -11,6 +11,7 @@ mod consent;
 mod import;
 mod issuer;
 mod listing;
+mod login_name;
 mod reseal;
 mod text;
 mod user;

@@ -11,7 +11,7 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{Changed, Created, Page, PageRequest, UserFilter, Users};
 
 use super::listing::Listing;
-use super::text::{looked_up, looked_up_as};
+use super::text::looked_up_as;
 use super::user_row::UserRow;
 use super::{Written, millis};
 use crate::postgres::{Connection, Transaction, column};
@@ -30,13 +30,16 @@ const BY_LOGIN: [&str; 2] = [
 async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connection) -> Written<bool> {
     let (issuer, row, seen) = &*changed;
     let transaction = connection.transaction().await?;
-    let sql = "SELECT updated_at, email_lower FROM users WHERE issuer = $1 AND id = $2 FOR UPDATE";
+    let sql = "SELECT updated_at, email_lower, username_lower FROM users
+               WHERE issuer = $1 AND id = $2 FOR UPDATE";
     let Some(found) = transaction.first(sql, &[&issuer.as_str(), &row.id]).await? else {
         return Ok(Some(false));
     };
-    // An address that does not change stays as it is: of two users of before, who share it in two spellings, both go on.
+    // An address or a name that does not change stays as it is: of two users of before, who share it in two spellings,
+    // both go on.
     let before: Option<&str> = column(&found, 1)?;
-    let email = before.filter(|before| Some(*before) == row.email_before.as_deref()).or(row.email.as_deref());
+    let email = unchanged(before, row.email_before.as_deref()).or(row.email.as_deref());
+    let username = unchanged(column(&found, 2)?, row.username_before.as_deref()).or(row.username.as_deref());
     if column::<i64>(&found, 0)? != *seen
         || !move_address((issuer, &row.id), (before, email), &transaction).await?
     {
@@ -51,7 +54,7 @@ async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connecti
                 &issuer.as_str(),
                 &row.id,
                 &email,
-                &row.username,
+                &username,
                 &row.verified,
                 &row.search,
                 &row.updated_at,
@@ -63,8 +66,13 @@ async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connecti
     Ok(Some(true))
 }
 
+/// What a column holds, where that is what it would have held before.
+fn unchanged<'a>(holds: Option<&'a str>, before: Option<&str>) -> Option<&'a str> {
+    holds.filter(|holds| Some(*holds) == before)
+}
+
 /// Gives an address back and takes the new one; false where that is another's.
-async fn move_address(
+pub(super) async fn move_address(
     (issuer, user): (&IssuerId, &str),
     (before, email): (Option<&str>, Option<&str>),
     transaction: &Transaction<'_>,
@@ -136,8 +144,9 @@ async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Wri
 
 fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     if let Some(email) = &filter.email {
-        let whose = "id = (SELECT user_id FROM emails WHERE issuer = $1 AND email_lower = ?)";
-        listing = listing.only(whose, looked_up(email));
+        // Two users of before may share it in two spellings: both are listed.
+        let whose = "id IN (SELECT user_id FROM emails WHERE issuer = $1 AND email_lower = ANY(?))";
+        listing = listing.only(whose, looked_up_as(email));
     }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", verified);

@@ -16,6 +16,11 @@ impl UserRow {
     pub(super) fn of(user: &User, password: Option<PasswordHash>) -> Result<Self, StoreError> {
         Ok(Self { columns: UserColumns::of(user, TEXT_FORM)?, password })
     }
+
+    /// As [`UserColumns::spelled_as_before`].
+    pub(super) fn spelled_as_before(self) -> Self {
+        Self { columns: self.columns.spelled_as_before(), password: self.password }
+    }
 }
 
 impl std::ops::Deref for UserRow {

@@ -36,10 +36,6 @@ const ADD: &str = "INSERT INTO families_of_users (owner, key)
 /// Says in `meta` that every family has its row.
 const MARK: &str = "families_of_users";
 
-/// Nodes that may begin families without a row: of a version that does not know the table, and says no schema.
-const OLDER: &str =
-    "SELECT count(*) FROM leases WHERE until > now() AND NOT closed AND version NOT LIKE '% schema %'";
-
 /// Where the last sweep stopped: owner and key.
 pub(super) type Swept = Mutex<Option<(Vec<u8>, Key)>>;
 
@@ -98,22 +94,7 @@ impl ClusterStore {
     /// Gives families a row that have none, because a version that did not know the table began them, or because they
     /// came from another store. Every node does so at its start until one found them all with no older node beside it.
     pub(crate) async fn list_families(&self) -> Result<(), StoreError> {
-        // What is being moved stays as it is.
-        let Ok(_pass) = self.gate.enter() else { return Ok(()) };
-        let connection = self.postgres.connection().await?;
-        if connection.first("SELECT 1 FROM meta WHERE name = $1", &[&MARK]).await?.is_some() {
-            return Ok(());
-        }
-        // Before the table is read: whatever an older node begins afterwards may be missed.
-        let older = connection.first(OLDER, &[]).await?;
-        let older = older.map(|row| column::<i64>(&row, 0)).transpose()?.unwrap_or_default();
-        drop(connection);
-        self.list_every_family().await?;
-        if older == 0 {
-            let mark = "INSERT INTO meta (name, value) VALUES ($1, '') ON CONFLICT DO NOTHING";
-            self.postgres.connection().await?.change(mark, &[&MARK]).await?;
-        }
-        Ok(())
+        self.once(MARK, self.list_every_family()).await
     }
 
     /// Gives every family its row, whatever was done before.

@@ -241,6 +241,7 @@ impl Import for ClusterImport {
 
     async fn finish(self: Box<Self>) -> Result<(), StoreError> {
         self.store.forget_epochs().await?;
+        self.store.records.normalize_login_names().await?;
         // Whose they are is found out now: every user is there.
         self.store.list_every_family().await?;
         let finished = "DELETE FROM meta WHERE name = $1";

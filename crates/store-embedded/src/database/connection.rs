@@ -17,6 +17,8 @@ pub struct Migration {
     pub number: u32,
     /// Statements, separated by semicolons: the text of `migrations/NNNN_name.sql`.
     pub sql: &'static str,
+    /// What SQL cannot say, done after the statements in the same transaction.
+    pub then: Option<fn(&Connection) -> rusqlite::Result<()>>,
 }
 
 /// Statements kept prepared per connection.
@@ -110,6 +112,9 @@ pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> 
 fn run(connection: &mut Connection, migration: &Migration) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(migration.sql)?;
+    if let Some(then) = migration.then {
+        then(&transaction)?;
+    }
     transaction.pragma_update(None, "user_version", migration.number)?;
     transaction.commit()
 }

@@ -9,8 +9,13 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration {
         number: 1,
         sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;",
+        then: None,
     },
-    Migration { number: 2, sql: "CREATE TABLE part (item INTEGER NOT NULL REFERENCES item(id)) STRICT;" },
+    Migration {
+        number: 2,
+        sql: "CREATE TABLE part (item INTEGER NOT NULL REFERENCES item(id)) STRICT;",
+        then: None,
+    },
 ];
 
 type Refused = WriteError<&'static str>;
@@ -177,13 +182,14 @@ fn migrations_run_once_and_newer_schemas_are_refused_by_number() {
 fn a_broken_migration_leaves_nothing_and_gaps_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("test.db");
-    let broken = [MIGRATIONS[0], Migration { number: 2, sql: "CREATE TABLE half (id); SELECT nonsense;" }];
+    let broken =
+        [MIGRATIONS[0], Migration { number: 2, sql: "CREATE TABLE half (id); SELECT nonsense;", then: None }];
     assert!(matches!(
         Database::open(&path, &broken, options()),
         Err(DatabaseError::Migration { number: 2, .. })
     ));
     drop(open(&directory));
-    let gap = [MIGRATIONS[0], Migration { number: 3, sql: "" }];
+    let gap = [MIGRATIONS[0], Migration { number: 3, sql: "", then: None }];
     assert!(matches!(
         Database::open(&path, &gap, options()),
         Err(DatabaseError::MigrationOrder { expected: 2, found: 3 })

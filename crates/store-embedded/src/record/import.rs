@@ -35,6 +35,15 @@ impl Records {
     }
 }
 
+impl Records {
+    /// Brings the login names of users that were taken in into today's form, once all of them are there.
+    pub(crate) async fn normalize_login_names(&self) -> Result<(), StoreError> {
+        let normalize =
+            |statements: &Statements<'_>| Ok(super::login_name::normalize(statements.connection())?);
+        self.write(StoreKind::User, normalize).await
+    }
+}
+
 /// The row of a record; none for one that lives in the journal, or in the audit log.
 fn row(record: Record) -> Result<Option<Insert>, StoreError> {
     Ok(Some(match record {
@@ -53,8 +62,14 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
         }
         Record::User(issuer, user, password) => {
             let row = UserColumns::of(&user, TEXT_FORM)?;
+            let spelled_as_before = UserColumns::of(&user, TEXT_FORM)?.spelled_as_before();
             Box::new(move |statements| {
-                new(user::insert(&row, &issuer, password.as_ref(), statements)?, "a user", &issuer)
+                // Of two users who share an address in two spellings, neither may take the other's.
+                let mut created = user::insert(&spelled_as_before, &issuer, password.as_ref(), statements)?;
+                if created == Created::Exists {
+                    created = user::insert(&row, &issuer, password.as_ref(), statements)?;
+                }
+                new(created, "a user", &issuer)
             })
         }
         Record::Consent(issuer, user, client, consent) => {

@@ -10,6 +10,7 @@ mod consent;
 mod import;
 mod issuer;
 mod listing;
+mod login_name;
 mod reseal;
 mod statement;
 mod user;
@@ -42,10 +43,11 @@ use statement::Statements;
 
 /// The schema, step by step.
 pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { number: 1, sql: include_str!("../../migrations/0001_init.sql") },
-    Migration { number: 2, sql: include_str!("../../migrations/0002_audit_sizes.sql") },
-    Migration { number: 3, sql: include_str!("../../migrations/0003_audit_blocks.sql") },
-    Migration { number: 4, sql: include_str!("../../migrations/0004_audit_packed.sql") },
+    Migration { number: 1, sql: include_str!("../../migrations/0001_init.sql"), then: None },
+    Migration { number: 2, sql: include_str!("../../migrations/0002_audit_sizes.sql"), then: None },
+    Migration { number: 3, sql: include_str!("../../migrations/0003_audit_blocks.sql"), then: None },
+    Migration { number: 4, sql: include_str!("../../migrations/0004_audit_packed.sql"), then: None },
+    Migration { number: 5, sql: "", then: Some(login_name::normalize) },
 ];
 
 /// SQLite takes every text.

@@ -14,6 +14,11 @@ impl<'a> Statements<'a> {
         Self { connection, figures }
     }
 
+    /// The connection itself, for statements that are not counted.
+    pub(super) fn connection(&self) -> &'a Connection {
+        self.connection
+    }
+
     /// The first row, if there is one.
     pub(super) fn first<T>(
         &self,

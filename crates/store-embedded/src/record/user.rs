@@ -58,10 +58,10 @@ pub(super) fn insert(
 /// Whether there was such a user, still as it was seen.
 fn update(row: &UserColumns, issuer: &IssuerId, seen: i64, statements: &Statements<'_>) -> Written<bool> {
     let written = statements.change(
-        // An address that does not change stays as it is: of two users of before, who share it in two spellings, both
-        // go on.
+        // An address or a name that does not change stays as it is: of two users of before, who share it in two
+        // spellings, both go on.
         "UPDATE users SET email_lower = CASE WHEN email_lower = ?10 THEN email_lower ELSE ?4 END,
-                          username_lower = ?5, verified = ?6, search = ?7, updated_at = ?8,
+                          username_lower = CASE WHEN username_lower = ?11 THEN username_lower ELSE ?5 END, verified = ?6, search = ?7, updated_at = ?8,
                           document = ?9
          WHERE issuer = ?1 AND id = ?2 AND updated_at = ?3",
         params![
@@ -74,7 +74,8 @@ fn update(row: &UserColumns, issuer: &IssuerId, seen: i64, statements: &Statemen
             row.search,
             row.updated_at,
             row.document,
-            row.email_before
+            row.email_before,
+            row.username_before
         ],
     );
     match written {
@@ -113,7 +114,9 @@ fn exists(issuer: &IssuerId, user: &str, statements: &Statements<'_>) -> rusqlit
 
 fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     if let Some(email) = &filter.email {
-        listing = listing.only("email_lower = ?", (TEXT_FORM.looked_up)(email));
+        // Two users of before may share it in two spellings: both are listed.
+        let keys = serde_json::Value::from(login_keys(email)).to_string();
+        listing = listing.only("email_lower IN (SELECT value FROM json_each(?))", keys);
     }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", i64::from(verified));
@@ -266,7 +269,7 @@ impl Users for EmbeddedStore {
         let page = page.clone();
         let read = move |statements: &Statements<'_>| listing.read(statements, &page);
         let documents = match &filter.email {
-            // At most one, by the index.
+            // Nearly always at most one, by the index.
             Some(_) => self.records.read(StoreKind::User, read).await?,
             None => self.records.scan(StoreKind::User, read).await?,
         };

@@ -115,6 +115,7 @@ impl Import for EmbeddedImport {
 
     async fn finish(self: Box<Self>) -> Result<(), StoreError> {
         let Self { store, staging } = *self;
+        store.records.normalize_login_names().await?;
         symbolon_store::Store::close(&store).await?;
         drop(store);
         tokio::task::spawn_blocking(move || staging.finish()).await.map_err(failed)?.map_err(failed)

@@ -24,7 +24,7 @@ use super::sample::{
     lineage_of, page, redeem, rotation, session, user, with_tokens,
 };
 use super::{BackEnd, Scene, told};
-use crate::port::{AuditFilter, Created, Redemption, Use};
+use crate::port::{AuditFilter, Created, Redemption, Use, UserFilter};
 use crate::shard::ShardKind;
 use crate::transfer::{Export, Freeze, FreezeError, Import, Record, Tally, copy, tally};
 use crate::{Store, StoreError};
@@ -55,6 +55,53 @@ pub async fn there_and_back(here: &dyn Movable, there: &dyn Movable) {
     seeded.check(&scene, &*back).await;
     assert!(first.differing(&second).is_empty(), "{first:?} {second:?}");
     seeded.goes_on(&scene, &*back).await;
+    for back_end in [here, there] {
+        users_who_share_an_address(back_end, scene.now).await;
+    }
+}
+
+/// Two users of an earlier release whose addresses and names differ by their spelling alone: after a move each still signs in
+/// by its own, whichever comes first, and nobody else can have the address.
+async fn users_who_share_an_address(back_end: &dyn Movable, now: Timestamp) {
+    let (one, spellings) = (issuer("one", now), ["rene\u{301}@example.com", "ren\u{e9}@example.com"]);
+    let id = one.id.clone();
+    let of = |name: &str, email: &str| {
+        let mut user = user(name, Some(email), now);
+        user.profile.preferred_username = email.split('@').next().map(str::to_owned);
+        Record::User(id.clone(), Box::new(user), Some(PasswordHash::new(name.to_owned())))
+    };
+    let import = back_end.import("spellings").await;
+    import.put(vec![Record::Issuer(Box::new((one, IssuerSettings::default(), Vec::new())))]).await.unwrap();
+    import.put(vec![of("decomposed", spellings[0]), of("composed", spellings[1])]).await.unwrap();
+    import.put(vec![of("alone", "zoe\u{308}@example.com")]).await.unwrap();
+    import.finish().await.unwrap();
+    let store = back_end.filled("spellings").await;
+    let found = async |login: &str| {
+        store.user_by_login(&id, login).await.unwrap().map(|(user, _)| user.id.to_string())
+    };
+    for (name, spelling) in ["decomposed", "composed"].into_iter().zip(spellings) {
+        for login in [spelling, &spelling.to_uppercase(), spelling.split('@').next().unwrap()] {
+            assert_eq!(found(login).await.as_deref(), Some(name), "{login}");
+        }
+        let filter = UserFilter { email: Some(spelling.to_owned()), verified: None };
+        assert_eq!(store.list_users(&id, &filter, &page(1, 10)).await.unwrap().total, 2, "both are shown");
+        let taken = store.create_user(&id, user("third", Some(spelling), now), None).await.unwrap();
+        assert_eq!(taken, Created::Exists, "{spelling}");
+    }
+    for spelling in ["zo\u{eb}", "zoe\u{308}"] {
+        assert_eq!(found(&format!("{spelling}@example.com")).await.as_deref(), Some("alone"));
+        assert_eq!(found(spelling).await.as_deref(), Some("alone"));
+    }
+    // A change of something else leaves everybody the name that was stored.
+    let mut changed = store.user(&id, &UserId::parse("decomposed").unwrap()).await.unwrap().unwrap();
+    let seen = changed.updated_at;
+    let record = Arc::make_mut(&mut changed);
+    record.profile.name = Some("Ren\u{e9}".to_owned());
+    record.updated_at = seen + MINUTE;
+    assert!(store.update_user(&id, record.clone(), seen).await.unwrap());
+    for login in [spellings[0], "rene\u{301}"] {
+        assert_eq!(found(login).await.as_deref(), Some("decomposed"), "{login}");
+    }
 }
 
 /// Moves a store; what both have.

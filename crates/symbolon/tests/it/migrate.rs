@@ -10,6 +10,8 @@ use crate::place::Place;
 
 const MASTER: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 const PASSWORD: &str = "correct horse battery";
+const ANN: &str = "ann@example.com";
+const BOB: &str = "bob@example.com";
 const CLIENT: &str = "app";
 const CALLBACK: &str = "https://a.example/cb";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -24,6 +26,8 @@ struct Held {
     refresh: String,
     revoked_access: String,
     revoked_refresh: String,
+    /// Another user's.
+    of_bob: String,
 }
 
 fn browser(place: &Place) -> Browser {
@@ -37,14 +41,18 @@ fn authorize(prompt: &str) -> String {
     )
 }
 
-/// The browser after its user signed in with the password.
+/// The browser after Ann signed in with the password.
 fn signed_in(place: &Place) -> Browser {
+    signed_in_as(place, ANN)
+}
+
+fn signed_in_as(place: &Place, email: &str) -> Browser {
     let browser = browser(place);
     let to_login = browser.get(&authorize("")).location();
     let page = browser.get(to_login.strip_prefix("http://issuer.test").unwrap_or(&to_login));
     let hidden = |name| page.field(name).unwrap();
     let (transaction, csrf_token) = (hidden("transaction"), hidden("csrf_token"));
-    let who = [("username", "ann@example.com"), ("password", PASSWORD)];
+    let who = [("username", email), ("password", PASSWORD)];
     let form = [("transaction", &*transaction), ("csrf_token", &csrf_token)];
     let answer = browser.post("/login", &[&form[..], &who].concat());
     assert_eq!(answer.status, 303, "{answer:?}");
@@ -99,9 +107,9 @@ impl Held {
 
     /// A user, a client, a session, tokens, a family in its second version, and what was revoked of each.
     fn plant(place: &Place) -> Self {
-        place
-            .run_with(&["user", "create", "--email", "ann@example.com"], &[], &format!("{PASSWORD}\n"))
-            .good();
+        for email in [ANN, BOB] {
+            place.run_with(&["user", "create", "--email", email], &[], &format!("{PASSWORD}\n")).good();
+        }
         let client = json!({
             "client_name": "App",
             "client_id": CLIENT,
@@ -122,12 +130,14 @@ impl Held {
             refresh: none(),
             revoked_access: none(),
             revoked_refresh: none(),
+            of_bob: none(),
         };
         let browser = signed_in(place);
         held.session = browser.cookie("symbolon_session").unwrap();
         let (access, first) = held.tokens(place, &browser);
         (held.access, held.refresh) = (access, Self::both(&held.refreshed(place, &first)).1);
         (held.revoked_access, held.revoked_refresh) = held.tokens(place, &browser);
+        held.of_bob = held.tokens(place, &signed_in_as(place, BOB)).1;
         for token in [&held.revoked_access, &held.revoked_refresh] {
             let answer = held.post(place, "/revoke", &held.form(&[("token", token)]));
             assert_eq!(answer.status, 200, "{answer:?}");
@@ -152,6 +162,20 @@ impl Held {
         assert!(ready.starts_with("HTTP/1.1 200"), "{ready}");
         let (status, told) = place.admin("DELETE", &format!("/clients/{CLIENT}"), "");
         assert_eq!(status, 503, "{told}");
+    }
+
+    /// What the client has of a user is listed, and ends by signing the user out.
+    fn check_sign_out(&self, place: &Place, email: &str, refresh: &str) {
+        let (_, listed) = place.admin("GET", &format!("/users?email={email}"), "");
+        let user = format!("/users/{}", listed["users"][0]["id"].as_str().unwrap());
+        let (status, listed) = place.admin("GET", &format!("{user}/grants"), "");
+        assert_eq!((status, listed["grants"][0]["client_id"].as_str()), (200, Some(CLIENT)), "{listed}");
+        let (status, told) = place.admin("POST", &format!("{user}/sign-out"), "{}");
+        assert_eq!(status, 204, "{told}");
+        let refused = self.refreshed(place, refresh);
+        assert_eq!((refused.status, refused.error()), (400, "invalid_grant".to_owned()), "of {email}");
+        let (_, listed) = place.admin("GET", &format!("{user}/grants"), "");
+        assert_eq!(listed["grants"], json!([]), "of {email}");
     }
 
     /// Everything goes on; afterwards the refresh token is the next one.
@@ -229,7 +253,7 @@ fn a_provider_moves_to_the_cluster_and_back_while_it_answers() {
     held.check_reads(&old);
     // Whatever store is configured, the settings of both are there.
     let told = moved(&old, "cluster", &cluster.env("cluster", "data"), &held);
-    for (class, expected) in [("issuers", 1), ("clients", 1), ("users", 1), ("sessions", 1), ("families", 1)]
+    for (class, expected) in [("issuers", 1), ("clients", 1), ("users", 2), ("sessions", 2), ("families", 2)]
     {
         assert_eq!(count(&told, class), [expected; 2], "{class} of {told}");
     }
@@ -243,6 +267,7 @@ fn a_provider_moves_to_the_cluster_and_back_while_it_answers() {
     let node = Place::new();
     let server = node.serve(&cluster.env("cluster", "data"));
     held.check_all(&node);
+    held.check_sign_out(&node, BOB, &held.of_bob);
     let refused =
         node.run_with(&["store", "migrate", "--to", "cluster"], &cluster.env("cluster", "gone"), "");
     assert!(refused.bad(2).contains("there is no data directory"));
@@ -264,6 +289,7 @@ fn a_provider_moves_to_the_cluster_and_back_while_it_answers() {
     let refused = refused.bad(1);
     assert!(refused.contains("is not empty"), "{refused}");
     held.check_all(&node);
+    held.check_sign_out(&node, ANN, &held.refresh);
     drop(server);
     node.run_with(&["store", "thaw", "--force"], &cluster.env("cluster", "data"), "").good();
     node.run_with(&["keys", "list"], &cluster.env("cluster", "data"), "").good();

@@ -1,5 +1,5 @@
 //! Prints what the operations of this crate cost on this machine, in microseconds of wall time per call, one
-//! thread: `cargo run --release -p symbolon-crypto --example cost`.
+//! thread: `cargo run --profile dist -p symbolon-crypto --example cost`.
 
 use std::error::Error;
 use std::future::Future;

@@ -1,6 +1,6 @@
 //! What this machine gives: signatures, a bare axum server, and the load generator itself.
 //!
-//! `cargo run --release -p symbolon-loadtest --example machine`
+//! `cargo run --profile dist -p symbolon-loadtest --example machine`
 
 use std::io::{stderr, stdout};
 use std::process::ExitCode;

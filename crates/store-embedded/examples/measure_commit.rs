@@ -1,6 +1,6 @@
 //! Measures group commits: latency under an open load, CPU per operation with many in flight, bulk inserts.
 //!
-//! `cargo run --release --example measure_commit -- DIRECTORY [SECONDS] [OPS_PER_SECOND] [HOLD_MICROS] [MEMTABLE_KIB]`, on the
+//! `cargo run --profile dist --example measure_commit -- DIRECTORY [SECONDS] [OPS_PER_SECOND] [HOLD_MICROS] [MEMTABLE_KIB]`, on the
 //! disk that is in question; the directory is filled and left.
 #![allow(clippy::disallowed_methods, reason = "measuring code reads the clock")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement may stop with a message")]

@@ -1,6 +1,6 @@
 //! Prints how many users per second are created in bulk, and what reading a cached record costs.
 //!
-//! `cargo run --release -p symbolon-store-embedded --example measure_records [users]`
+//! `cargo run --profile dist -p symbolon-store-embedded --example measure_records [users]`
 
 use std::sync::Arc;
 use std::time::Instant;

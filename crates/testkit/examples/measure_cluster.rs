@@ -1,7 +1,7 @@
 //! What a request costs on the cluster store, beside the embedded one: on nodes, Redis and PostgreSQL.
 //!
-//! `cargo build --release -p symbolon && cargo run --release -p symbolon-testkit --example measure_cluster --
-//! target/release/symbolon [--nodes 1,2,4] [--scenarios silent,userinfo] [--algorithm RS256] [--rounds 5]
+//! `cargo build --profile dist -p symbolon && cargo run --profile dist -p symbolon-testkit --example measure_cluster --
+//! target/dist/symbolon [--nodes 1,2,4] [--scenarios silent,userinfo] [--algorithm RS256] [--rounds 5]
 //! [--slice-ms 2000] [--rate N] [--connections 32] [--threads 1] [--out DIR]`
 //!
 //! It starts PostgreSQL and a Redis Cluster of its own from Debian's packages. `--out` gets `cost.md` and `cost.json`.

@@ -1,7 +1,7 @@
 //! What `symbolon loadtest plan` multiplies: the cost of every operation at one node, what state takes, rotations a second.
 //!
-//! `cargo build --release -p symbolon && cargo run --release -p symbolon-testkit --example measure_costs --
-//! target/release/symbolon --out costs.json [--algorithm EdDSA] [--rounds 5] [--slice-ms 2000] [--connections 32]
+//! `cargo build --profile dist -p symbolon && cargo run --profile dist -p symbolon-testkit --example measure_costs --
+//! target/dist/symbolon --out costs.json [--algorithm EdDSA] [--rounds 5] [--slice-ms 2000] [--connections 32]
 //! [--rate 200] [--kept 20000]`
 #![allow(
     clippy::expect_used,

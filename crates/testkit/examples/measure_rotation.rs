@@ -1,6 +1,6 @@
 //! Refresh rotations a second: batches of the cluster store against a statement for each, on one PostgreSQL, in turn.
 //!
-//! `cargo run --release -p symbolon-testkit --example measure_rotation -- [--in-flight 1024] [--families 8]
+//! `cargo run --profile dist -p symbolon-testkit --example measure_rotation -- [--in-flight 1024] [--families 8]
 //! [--connections 16] [--rounds 5] [--slice-ms 2000] [--json FILE]`
 //!
 //! Exit status 1: the batches were not 5 times as fast.

@@ -297,7 +297,7 @@ fn a_flood_of_addresses_never_grows_the_table_and_keeps_who_owes_most() {
     assert!(limits.check_address(EndpointClass::Token, heavy, NOW).is_err(), "it was pushed out");
 }
 
-/// Run with `--release -- --ignored --nocapture`.
+/// Run with `--profile dist -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures"]
 #[allow(clippy::disallowed_methods, reason = "measures")]

@@ -3,7 +3,7 @@
 //!
 //! Real engines, real nodes, one binary, one load generator. A round loads the embedded store and then every number of
 //! nodes of the cluster with the same requests, one after the other, so that what is compared was taken within seconds;
-//! rounds repeat and medians count. `cargo run --release -p symbolon-testkit --example measure_cluster` runs it.
+//! rounds repeat and medians count. `cargo run --profile dist -p symbolon-testkit --example measure_cluster` runs it.
 
 mod background;
 mod figures;

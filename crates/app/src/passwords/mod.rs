@@ -385,13 +385,13 @@ mod tests {
             policy.hash(&"x".into(), &SeededRandom::new(1)).unwrap()
         };
         let (cheap, costliest) = (hash(8), hash(4_096));
-        let (_, took) = timed(|| costliest.verify(&"x".into()).unwrap());
         for stored in [Some(cheap), None] {
             let begun = tokio::time::Instant::now();
             let stored = stored.map(|hash| PasswordHash::new(hash.to_phc()));
             assert!(!passwords.verify_own("wrong".into(), stored).await.unwrap());
-            // Half: machines that run tests are busy.
-            assert!(begun.elapsed() >= took / 2, "{:?} of {took:?}", begun.elapsed());
+            // What the costliest hash takes on this machine, as it was measured during the attempt.
+            let floor = passwords.hasher.floor.rest(Duration::ZERO);
+            assert!(!floor.is_zero() && begun.elapsed() >= floor, "{:?} of {floor:?}", begun.elapsed());
         }
         assert_eq!(passwords.check_import(&costliest), Ok(()));
         let refused = passwords.check_import(&hash(4_097)).unwrap_err().to_string();

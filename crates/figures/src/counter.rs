@@ -38,7 +38,7 @@ impl Default for StripedCounter {
     }
 }
 
-/// What stands for the size of a log that the store does not have.
+/// Stands in place of the size of the write-ahead log where the store has no such log.
 const NO_LOG: u64 = u64::MAX;
 
 /// Queries against the SQL database (SQLite or PostgreSQL), never the key-value engines.
@@ -113,7 +113,8 @@ pub struct DatabaseSnapshot {
     pub log_bytes: Option<u64>,
 }
 
-/// What no disk syncs in is left out of the bounds: they begin at 20 µs.
+/// How many of the lowest bounds of a histogram are left out for syncs, because no disk syncs in so short a time. The first
+/// bound that is kept is 20 µs.
 const FASTER_THAN_A_DISK: usize = 5;
 
 /// The group commit: how many operations went to disk together, and what the sync took.

@@ -28,7 +28,7 @@ pub(crate) fn count() -> usize {
     })
 }
 
-/// A thread's own stripe, until this is dropped on the same thread.
+/// A stripe that is reserved for one thread, until this is dropped on that thread.
 #[derive(Debug)]
 #[must_use = "the stripe is given back when this is dropped"]
 pub struct OwnStripe {
@@ -37,9 +37,9 @@ pub struct OwnStripe {
     thread: PhantomData<*const ()>,
 }
 
-/// Gives the calling thread a stripe of its own, in which it counts by a plain addition: one that other cores must not
-/// interrupt takes several times as long, and waits for every write before it. For threads that count all the time; a
-/// thread without one counts where others do. Nothing where all are taken, or this thread has one.
+/// Reserves a stripe for the calling thread, which then counts by a plain load and store. An atomic addition takes several
+/// times as long, and waits for every earlier write of the thread. For threads that count all the time: all others share the
+/// remaining stripes. None where every stripe is reserved, or this thread has one already.
 pub fn own_stripe() -> Option<OwnStripe> {
     let half = count() / 2;
     if HERE.get() < half {

@@ -1,5 +1,5 @@
-//! What the calling thread does for the request that it is computing: nothing has to be handed through the port to
-//! know it.
+//! Store operations of the request that the calling thread is computing. They are counted per thread, so the storage port
+//! needs no parameter that names the request.
 
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -18,7 +18,7 @@ pub struct ThreadWork {
     pub wall_ns: u64,
 }
 
-/// One finished operation, noted for whoever traces a request.
+/// One finished operation, kept for the trace of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreOperation {
     /// The kind of state.

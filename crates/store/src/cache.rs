@@ -28,8 +28,9 @@ use copies::Copies;
 
 pub use records::RecordCaches;
 
-/// Counters of drops: each is shared by the entries whose names hash to it. A reader whose counter was moved by the drop of
-/// another entry does not put its record, and the next reader asks the database once more.
+/// Counters of dropped entries; the entries whose names hash to the same counter share it. A reader that asked the database
+/// puts its record into the cache only if its counter did not move meanwhile. Where another entry of the counter was
+/// dropped, the record is not put either, and the next reader asks the database once more.
 const COUNTERS: usize = 64;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -62,7 +63,8 @@ struct Counter {
     held: u32,
 }
 
-/// While it lives, nothing is put, and what was read meanwhile is not put later.
+/// While this lives, nothing is put into the entries of its counters, and a record that was read meanwhile is not put
+/// afterwards.
 #[must_use = "nothing is held once it is gone"]
 pub struct Held<'a>(&'a [Mutex<Counter>]);
 
@@ -117,7 +119,8 @@ impl<T> RecordCache<T> {
         }
     }
 
-    /// Holds an entry while a write is on its way, and drops it. Some others are held with it.
+    /// Drops an entry, and lets nobody put it again while a write of its record is under way. The other entries of its
+    /// counter cannot be put meanwhile either.
     pub fn hold(&self, issuer: &IssuerId, id: &str) -> Held<'_> {
         let probe = Probe { issuer, id };
         let held = Self::held(std::slice::from_ref(self.counter(&probe)));
@@ -126,7 +129,7 @@ impl<T> RecordCache<T> {
         held
     }
 
-    /// Holds every entry, and drops those of an issuer.
+    /// Drops the entries of an issuer, and lets nobody put any entry while the write is under way.
     pub fn hold_issuer(&self, issuer: &IssuerId) -> Held<'_> {
         let held = Self::held(&self.counters);
         self.entries.retain(|name, _| name.issuer != *issuer);
@@ -141,9 +144,9 @@ impl<T> RecordCache<T> {
         Held(counters)
     }
 
-    /// Drops everything, and whatever is being read.
+    /// Drops every entry, and keeps out the records that are being read from the database at this moment.
     pub fn drop_all(&self) {
-        // Before entries go: what is put from now on was read from now on.
+        // Counted before the entries are removed: a reader that began earlier finds its counter moved, and puts nothing.
         for counter in &self.counters {
             counter.lock().drops += 1;
         }

@@ -7,14 +7,14 @@ use symbolon_protocol::user::User;
 
 use crate::StoreError;
 
-/// The form in which a database takes texts that come from outside.
+/// How a database wants the texts that people and clients typed.
 #[derive(Clone, Copy)]
 pub struct TextForm {
-    /// Of a text that is looked up whatever its case.
+    /// The form of a text that is looked up without regard to case.
     pub looked_up: fn(&str) -> String,
-    /// The same as records of earlier releases have it.
+    /// The form that earlier releases gave to a text that is looked up; their records still have it.
     pub looked_up_before: fn(&str) -> String,
-    /// Of a text that is searched through.
+    /// The form of a text that searches look through.
     pub searched: fn(&str) -> String,
 }
 

@@ -64,12 +64,12 @@ impl fmt::Debug for Durable {
 pub struct Outcome<T> {
     /// What was achieved.
     pub value: T,
-    /// When it may be told.
+    /// The wait after which the value may be told to anybody: until the changes that it rests on are durable.
     pub durable: Durable,
 }
 
 impl<T> Outcome<T> {
-    /// An outcome that rests on nothing that is not durable.
+    /// An outcome that rests on durable records only, so that there is nothing to wait for.
     pub const fn settled(value: T) -> Self {
         Self { value, durable: Durable::already() }
     }

@@ -33,12 +33,12 @@ use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
 use symbolon_figures::StoreFigures;
 
-/// What became of a redemption.
+/// What came of redeeming an authorization code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redemption {
-    /// This caller, and nobody else ever, redeemed it: what [`Codes::code`] said of it is the caller's.
+    /// This caller redeemed the code, and no other caller ever does: the grant that [`Codes::code`] gave is for this caller.
     Redeemed,
-    /// It was redeemed before: its grant must end.
+    /// The code was redeemed before: the tokens of its grant must be revoked (RFC 6749 4.1.2).
     Replayed,
     /// There is no such code, or its time is over.
     Unknown,
@@ -65,7 +65,8 @@ pub enum Created {
 /// Authorization codes. In memory: they may be lost with the machine, and never reappear.
 #[async_trait]
 pub trait Codes: Send + Sync {
-    /// Draws a code, and keeps what it stands for until its end. The code says where that is, in the store's own way.
+    /// Draws a code, and keeps its grant until the code expires. The code names the shard that has the grant, in the form of
+    /// [`shard`](crate::shard).
     async fn keep_code(
         &self,
         issuer: &IssuerId,
@@ -94,7 +95,8 @@ pub struct KeptCode {
     pub at: CodePlace,
 }
 
-/// Where a store keeps a code: what it said when it was asked, so that it need not read the code again.
+/// Where a store keeps a code. The store gave it with the code's grant, and gets it back with the redemption, so that it
+/// need not look for the code a second time.
 #[derive(Clone, Copy, Debug)]
 pub struct CodePlace {
     /// The shard.
@@ -155,8 +157,8 @@ pub trait Sessions: Send + Sync {
         sid: &str,
         now: Timestamp,
     ) -> Result<Outcome<Option<ListedSession>>, StoreError>;
-    /// Ends a session by its id, together with what `end` says: whoever finds it gone finds that ended too, in memory
-    /// and after a crash. The session, if it was live.
+    /// Ends a session by its id, together with what `end` names, in one atomic change: nobody sees the one without the
+    /// other, in memory or after a crash. Returns the session if it was live.
     async fn end_session(
         &self,
         issuer: &IssuerId,
@@ -333,7 +335,8 @@ pub trait Clients: Send + Sync {
     ) -> Result<Vec<Created>, StoreError>;
     /// The client of an id.
     async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError>;
-    /// Replaces a client whose `updated_at` is still `seen`; [`StoreError::Conflict`] where it is not. False: no such client.
+    /// Replaces a client whose `updated_at` is still `seen`; [`StoreError::Conflict`] where it is not. False: no such
+    /// client.
     async fn update_client(
         &self,
         issuer: &IssuerId,
@@ -570,7 +573,7 @@ pub enum Changed {
     Everything,
 }
 
-/// Ends when a listener has taken a change over.
+/// Resolves when a listener has applied a change to its copies.
 pub type Following = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Whoever keeps copies. It is called at once and does not wait; what it gives back need not be waited for.
@@ -598,18 +601,18 @@ pub trait Store:
     /// tokens and requests by it.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`]: it has lost touch with what other nodes may have changed.
+    /// [`StoreError::Unavailable`]: this node has not heard from the others for so long that it may have missed a change.
     fn check_lease(&self) -> Result<(), StoreError> {
         Ok(())
     }
-    /// What every operation has cost so far, for `/metrics`.
+    /// Counts and times of every operation so far, for `/metrics`.
     fn figures(&self) -> &Arc<StoreFigures>;
     /// Whether what was there before the start is known again. Until then nobody may ask for more than what lasts: issuers,
     /// keys, settings, clients and users.
     fn is_recovered(&self) -> bool {
         true
     }
-    /// Whether the store can answer: tombstones loaded, engines well.
+    /// Whether the store can answer: its tombstones are loaded, and its engines answer.
     async fn ready(&self) -> Result<(), StoreError>;
     /// Deletes what ended more than 15 minutes ago, a bounded piece at a time; how many records went.
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError>;

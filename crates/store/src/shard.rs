@@ -83,7 +83,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// The route of everything that is not in our form.
+    /// The route of an id that no store of ours drew: it names no shard, so its hash does.
     pub fn hashed(issuer: &IssuerId, id: &str) -> Self {
         Self { generation: 0, shard: u32::from(Slot::of(issuer, id).number()) }
     }
@@ -167,7 +167,7 @@ pub fn family_key(issuer: &IssuerId, id: &FamilyId) -> [u8; 16] {
     key
 }
 
-/// Under what the families of a user are listed.
+/// The key of the list of a user's refresh-token families.
 pub fn families_key(issuer: &IssuerId, user: &UserId) -> [u8; 16] {
     record_key(issuer, user.as_str())
 }

@@ -18,10 +18,11 @@ use super::queue::Queue;
 pub(super) const BATCH: usize = 20_000;
 /// How long the first record of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(250);
-/// How long it waits where many come. Users are all over their index, whose pages are written once for a batch, and the
-/// embedded store has one place there for all of a user's records in it.
+/// How long the first record of a batch waits where at least [`MANY`] others came within [`GATHER`]. The pages of the
+/// index of users are written once for a batch, and the embedded store has one index row for all records of a user in a
+/// batch: larger batches write less.
 const GATHER_MANY: Duration = Duration::from_secs(1);
-/// What many are, of [`GATHER`].
+/// Records waiting after [`GATHER`] from which on a batch is gathered for [`GATHER_MANY`].
 pub(super) const MANY: usize = 500;
 /// Waits between attempts while the store is out of reach: doubled from the first to the last.
 const FIRST_RETRY: Duration = Duration::from_millis(250);

@@ -29,13 +29,14 @@ struct Copy<T> {
 
 type Set<T> = Padded<Mutex<Vec<Option<Copy<T>>>>>;
 
-/// The number of changes that a copy must be younger than.
+/// How many changes there had been when the cache was asked: a copy that is put with an older number is not used.
 #[derive(Clone, Copy)]
 pub(super) struct Changes(u64);
 
 pub(super) struct Copies<T> {
     sets: [Set<T>; SETS],
-    /// Whatever changes, every copy made before is of no use any more: changes are rare.
+    /// Changes so far, of any record. A change makes every earlier copy unusable, which costs little because changes are
+    /// rare.
     changes: Padded<AtomicU64>,
 }
 
@@ -45,9 +46,11 @@ impl<T: Clone> Copies<T> {
         Self { sets, changes: Padded::default() }
     }
 
-    /// The copy, or under which number to [put](Self::put) one of what the cache says from now on.
+    /// The copy, if no record changed since it was made. Otherwise the number of changes, which the caller passes to
+    /// [`put`](Self::put) together with the record that it then reads from the cache.
     pub(super) fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Changes> {
-        // Before the cache is asked: what it drops after this makes the copy useless.
+        // Read before the cache is asked: a record that the cache drops after this raises the number, and the copy of what
+        // it said before is not used.
         let changes = self.changes.0.load(Ordering::Acquire);
         let set = self.set().lock();
         let known = set.get(place(id)).and_then(Option::as_ref);
@@ -57,7 +60,7 @@ impl<T: Clone> Copies<T> {
             .ok_or(Changes(changes))
     }
 
-    /// Copies what the cache said, in place of another record.
+    /// Keeps a copy of a record that the cache gave, in place of whichever record was in that place.
     pub(super) fn put(&self, issuer: &IssuerId, id: &str, record: &T, changes: Changes) -> Arc<T> {
         let record = Arc::new(record.clone());
         let (issuer, id) = (issuer.clone(), SmolStr::new(id));
@@ -80,13 +83,13 @@ impl<T: Clone> Copies<T> {
 }
 
 impl<T> Copies<T> {
-    /// No copy made until now is given out any more. After the cache has dropped what changed.
+    /// Makes every copy unusable. To be called after the cache has dropped the record that changed.
     pub(super) fn forget(&self) {
         self.changes.0.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-/// By the end of an id, which differs most.
+/// The place of an id in a set, from the last eight bytes of the id: ids differ most at their end.
 fn place(id: &str) -> usize {
     let end = id.bytes().rev().take(8).fold(0_u64, |end, byte| end << 8 | u64::from(byte));
     // Fibonacci hashing.

@@ -27,7 +27,7 @@ pub struct RecordCaches {
 }
 
 impl RecordCaches {
-    /// Nothing is kept yet. What is found and what is not is counted in `figures`.
+    /// Empty caches. Hits and misses are counted in `figures`.
     pub fn new(figures: &StoreFigures) -> Self {
         Self {
             clients: RecordCache::new(CLIENTS, figures.cache("client")).with_copies(),
@@ -36,12 +36,13 @@ impl RecordCaches {
         }
     }
 
-    /// Drops what a change will make old, and holds it: from before its commit until it is announced.
+    /// Drops the records that a change makes old, and lets nobody put them again before the returned value is dropped: the
+    /// caller keeps it from before the commit until the change was announced to the other holders of copies.
     pub fn hold(&self, changed: &Changed) -> Vec<Held<'_>> {
         match changed {
             Changed::Client(issuer, id) => vec![self.clients.hold(issuer, id.as_str())],
             Changed::ClientDeleted(issuer, id) => {
-                // Nobody knows which of the cached users had allowed it.
+                // It is not known which of the cached users had given the client their consent.
                 vec![self.clients.hold(issuer, id.as_str()), self.consents.hold_issuer(issuer)]
             }
             Changed::User(issuer, id) => {
@@ -52,7 +53,7 @@ impl RecordCaches {
         }
     }
 
-    /// Drops what a change made old that another process may have written.
+    /// Drops the records that a change of another process made old.
     pub fn forget(&self, changed: &Changed) {
         drop(self.hold(changed));
         if let Changed::Everything = changed {

@@ -87,7 +87,7 @@ pub fn opened(generations: &[Generation], shards: u32, now: Timestamp) -> (Vec<G
     (list, opened)
 }
 
-/// The list without what no living id can name.
+/// The list without the generations that closed so long ago that every id drawn in them has expired.
 pub fn without_the_dead(kind: ShardKind, generations: &[Generation], now: Timestamp) -> Vec<Generation> {
     let life = longest_life(kind) + KEPT_AFTER_END;
     generations.iter().copied().filter(|g| g.closed_at.is_none_or(|closed| closed + life > now)).collect()

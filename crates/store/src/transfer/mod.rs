@@ -58,8 +58,8 @@ impl Freeze {
         }
     }
 
-    /// Whether a store of which `found` is known may be told this: nothing was moved that was not frozen, and what was
-    /// moved is not moved again. What is lifted may be told of any.
+    /// Whether a store may go from the state `found` to this one. Only a frozen store becomes moved, and a moved store is
+    /// not frozen again before its freeze was lifted. A freeze may be lifted from any state.
     #[must_use]
     pub const fn may_follow(self, found: Self) -> bool {
         match self {
@@ -79,12 +79,12 @@ impl Freeze {
 /// Why a store was not frozen, or thawed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum FreezeError {
-    /// It would not follow on how the store is: nothing was changed.
+    /// The store is in a state from which it cannot go to the wanted one. Nothing was changed.
     #[error("the store is {}, and cannot become {}", found.as_str(), wanted.as_str())]
     OutOfOrder {
-        /// How it is.
+        /// The state of the store.
         found: Freeze,
-        /// How it should become.
+        /// The state that was asked for.
         wanted: Freeze,
     },
     /// The store could not do it.

@@ -22,7 +22,7 @@ pub struct Sum {
     digests: u128,
 }
 
-/// What a store has, by class. Two that are equal have the same records.
+/// The records of a store, summed up by class. Two stores with equal sums have the same records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally(BTreeMap<Class, Sum>);
 
@@ -51,15 +51,15 @@ impl Tally {
         self.0.get(&class).copied().unwrap_or_default()
     }
 
-    /// The classes of which the other has other records.
+    /// The classes whose records differ between the two stores.
     #[must_use]
     pub fn differing(&self, other: &Self) -> Vec<Class> {
         Class::ALL.into_iter().filter(|class| self.of(*class) != other.of(*class)).collect()
     }
 }
 
-/// Adds up the records of a store, but what ended at `ended` or before. `progress` is told after each piece how many of
-/// its class there are so far.
+/// Sums up the records of a store, without those that ended at `ended` or before. `progress` is called after each piece with
+/// the number of records of its class so far.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -107,7 +107,7 @@ fn json(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(value)
 }
 
-/// A tombstone without what has no meaning, in times that every back-end can tell.
+/// A tombstone without the fields that have no meaning for its target, with times cut to what every back-end can keep.
 fn told(tombstone: &Tombstone) -> Tombstone {
     let everywhere = matches!(tombstone.target, Target::Client(_) | Target::Issuer);
     Tombstone {

@@ -16,6 +16,7 @@ mod commit_gate;
 pub mod cost;
 pub mod drill;
 pub mod fuzz;
+pub mod instructions;
 mod relying_party;
 mod server;
 mod signing;

@@ -1,0 +1,159 @@
+//! How many instructions the server executes for one request of each operation.
+//!
+//! Times depend on the machine, on its neighbours and on the minute; what a processor is told to do does not. The
+//! server runs under valgrind's `callgrind`, which counts every instruction of every thread of the process, and nothing
+//! of the kernel. The load generator is another process, so it is not counted. `scripts/instructions` runs this.
+//!
+//! What is done to have the same figure every time: one worker thread, one connection with one request in flight, a
+//! fixed number of requests, EdDSA (RSA would be nine tenths of every figure), a pause after the requests in which the
+//! audit log writes what it gathered, so that it is counted too, and the best of several such slices. Valgrind shows the
+//! program a processor without AVX-512, so the cryptography takes the same way on every machine that has AVX2.
+
+mod baseline;
+mod callgrind;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_crypto::algorithm::Algorithm;
+use symbolon_loadtest::LoadtestError;
+use symbolon_loadtest::executor::{Closed, Load, Until, closed};
+use symbolon_loadtest::scenario::{Mix, Scenario, Visitor};
+use symbolon_loadtest::seed::{Seed, SeedOptions, harvest_codes, plant};
+use tokio::runtime::Runtime;
+
+use callgrind::Counted;
+
+pub use baseline::{ALLOWED_PERCENT, Baseline, Comparison};
+
+/// The operations that are counted.
+pub const OPERATIONS: [Scenario; 7] = [
+    Scenario::Silent,
+    Scenario::Userinfo,
+    Scenario::Introspect,
+    Scenario::Exchange,
+    Scenario::ClientCredentials,
+    Scenario::Refresh,
+    Scenario::Code,
+];
+
+/// How long the server has for what requests leave behind: the audit log gathers for a second at most.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// Instructions per request, by the scenario's name.
+pub type Counts = BTreeMap<String, u64>;
+
+/// What is counted, and how.
+pub struct CountOptions {
+    /// The binary that is counted.
+    pub binary: PathBuf,
+    /// What is asked.
+    pub operations: Vec<Scenario>,
+    /// Requests of each slice. Codes live for a minute, in which all of a slice must be redeemed.
+    pub requests: u64,
+    /// Slices of each operation that count, after one that does not: caches fill in it, and every token is verified for
+    /// the first time. The slice with the fewest instructions is told: what the clock makes the server do meanwhile comes
+    /// on top, and a slice that was lucky has least of it.
+    pub slices: u32,
+    /// The directory that keeps callgrind's dumps, one for each operation, for `callgrind_annotate`.
+    pub dumps: Option<PathBuf>,
+}
+
+impl CountOptions {
+    /// All seven operations, three slices of 300 requests each.
+    pub fn new(binary: PathBuf) -> Self {
+        Self { binary, operations: OPERATIONS.to_vec(), requests: 300, slices: 3, dumps: None }
+    }
+}
+
+/// Starts the server under callgrind, asks it for one operation after the other, and returns the instructions per
+/// request. Says on `progress` what it does.
+///
+/// # Errors
+/// [`LoadtestError`] when valgrind cannot be started or does not answer, and when any answer was wrong.
+pub fn count(options: &CountOptions, progress: &mut (dyn Write + Send)) -> Result<Counts, LoadtestError> {
+    // The server's output is read beside the load, which blocks.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let counts = run(&runtime, options, progress);
+    runtime.shutdown_background();
+    counts
+}
+
+fn run(
+    runtime: &Runtime,
+    options: &CountOptions,
+    progress: &mut (dyn Write + Send),
+) -> Result<Counts, LoadtestError> {
+    let seeding = SeedOptions {
+        users: 20,
+        tokens: 64,
+        families: 8,
+        algorithm: Some(Algorithm::EdDsa),
+        ..SeedOptions::default()
+    };
+    let (counted, seed) = runtime.block_on(async {
+        let counted = Counted::start(&options.binary, options.dumps.as_deref()).await?;
+        let seed = plant(counted.target().await?, &seeding, progress).await?;
+        Ok::<_, LoadtestError>((counted, Arc::new(seed)))
+    })?;
+    counted.count_from_now_on()?;
+    let mut counts = Counts::new();
+    for operation in &options.operations {
+        let slices = Operation { runtime, options, seed: &seed, scenario: *operation }.count(&counted)?;
+        let least = slices.iter().min().copied().unwrap_or(u64::MAX);
+        writeln!(progress, "{operation}: {least} instructions, the least of {slices:?}")?;
+        counts.insert(operation.name().to_owned(), least);
+    }
+    runtime.block_on(counted.end());
+    Ok(counts)
+}
+
+/// One operation, asked again and again.
+struct Operation<'a> {
+    runtime: &'a Runtime,
+    options: &'a CountOptions,
+    seed: &'a Arc<Seed>,
+    scenario: Scenario,
+}
+
+impl Operation<'_> {
+    /// Instructions per request, of each slice that counts.
+    fn count(&self, counted: &Counted) -> Result<Vec<u64>, LoadtestError> {
+        let mut visitors = self.scenario.visitors(self.seed, 1, Mix::Pure)?;
+        let mut slices = Vec::new();
+        for slice in 0..=self.options.slices {
+            if self.scenario == Scenario::Code {
+                let codes = usize::try_from(self.options.requests).unwrap_or(usize::MAX);
+                self.runtime.block_on(harvest_codes(self.seed, codes))?;
+                std::thread::sleep(SETTLE);
+            }
+            counted.zero()?;
+            visitors = self.ask(self.options.requests, visitors)?;
+            std::thread::sleep(SETTLE);
+            let instructions = counted.instructions(self.scenario.name())?;
+            if slice > 0 {
+                slices.push(instructions / self.options.requests.max(1));
+            }
+        }
+        Ok(slices)
+    }
+
+    /// Sends so many requests, one after the other, and checks every answer.
+    fn ask(
+        &self,
+        requests: u64,
+        visitors: Vec<Box<dyn Visitor>>,
+    ) -> Result<Vec<Box<dyn Visitor>>, LoadtestError> {
+        let load = Load::to(self.seed.target.peer.clone());
+        let outcome = closed(&Closed { load, until: Until::Requests(requests) }, visitors)?;
+        if outcome.tally.is_clean() && outcome.tally.right == requests {
+            return Ok(outcome.visitors);
+        }
+        let (wrong, failed) = (&outcome.tally.first_wrong, &outcome.tally.failures);
+        let detail = format!("{} right answers of {requests}: {wrong:?} {failed:?}", outcome.tally.right);
+        Err(LoadtestError::Refused { what: self.scenario.name(), status: 0, detail })
+    }
+}

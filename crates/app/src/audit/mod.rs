@@ -173,8 +173,8 @@ impl AuditLog {
         }
     }
 
-    /// The same, and says how to wait until the record is durable. None: nobody writes, before the server serves and when
-    /// it is about to end.
+    /// The same, and says how to wait until the record is durable; before the writer has begun, for that too. None: the log
+    /// takes no records any more, as the server is about to end.
     pub fn record_awaited(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) -> Option<Written> {
         self.count(entry.event);
         if !entry.event.audited() {
@@ -182,8 +182,7 @@ impl AuditLog {
         }
         let (tell, written) = oneshot::channel();
         self.push(Queued { issuer: issuer.clone(), at: now, entry, written: Some(tell) });
-        let is_written = self.has_writer.load(Ordering::Relaxed) && !self.queue.is_closed();
-        is_written.then_some(Written(written))
+        (!self.queue.is_closed()).then_some(Written(written))
     }
 
     fn queue(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) {

@@ -267,3 +267,15 @@ async fn draining_a_log_that_nobody_writes_returns() {
     fixture.record(Event::SignedIn, 1);
     fixture.log.drain().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_change_before_the_writer_begins_waits_for_its_record_too() {
+    let fixture = fixture(10);
+    let entry = AuditEntry::system(Event::UserCreated, serde_json::Value::Null);
+    let issuer = IssuerId::default_issuer();
+    let written = fixture.log.record_awaited(&issuer, entry, Timestamp::from_seconds(1));
+    let waiting = tokio::spawn(written.expect("a record to wait for").within(Duration::from_secs(10)));
+    let _writer = fixture.start();
+    assert!(waiting.await.unwrap());
+    assert_eq!(fixture.store.sizes(), [1]);
+}

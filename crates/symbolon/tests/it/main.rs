@@ -7,6 +7,7 @@
     reason = "in tests a panic is the report"
 )]
 
+mod audit_kill;
 mod backup;
 mod cluster;
 mod commands;

@@ -53,6 +53,9 @@ static PROVIDER: LazyLock<Provider> = LazyLock::new(|| {
     let clock = Arc::new(TestClock::default());
     let app = app(config, embedded(directory.path(), &clock, durability), &clock, 1);
     runtime.block_on(app.load_issuers()).expect("issuers");
+    // Changes are answered when their audit records are written.
+    let writer = Arc::clone(&app);
+    runtime.spawn(async move { writer.audit.run(&*writer.store).await });
     let provider = Provider { router: admin::router(app), runtime, _directory: directory };
     let user = json!({ "id": "u-1", "email": "u-1@example.com" });
     let client = json!({

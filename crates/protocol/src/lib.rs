@@ -11,6 +11,7 @@ pub mod client_metadata;
 pub mod code;
 pub mod consent;
 pub mod discovery;
+pub mod encoded;
 pub mod error;
 pub mod event;
 pub mod family;

@@ -1,6 +1,7 @@
 //! Logout by a relying party (OpenID Connect RP-Initiated Logout 1.0).
 
 use crate::client::Client;
+use crate::encoded::{self, LONGEST_STATE, STATE_TOO_LONG};
 use crate::error::OAuthError;
 use crate::id_token_hint::IdTokenHint;
 use crate::params::Params;
@@ -45,13 +46,17 @@ impl<'p> LogoutRequest<'p> {
     /// Reads the parameters, of a query or of a form (section 2).
     ///
     /// # Errors
-    /// `invalid_request` for a repeated parameter.
+    /// `invalid_request` for a repeated parameter, and for a `state` beyond [`LONGEST_STATE`].
     pub fn read(params: &'p Params<'_>) -> Result<Self, OAuthError> {
+        let state = params.get("state")?;
+        if state.is_some_and(|state| !encoded::fits_address(state, LONGEST_STATE)) {
+            return Err(STATE_TOO_LONG);
+        }
         Ok(Self {
             id_token_hint: params.get("id_token_hint")?,
             client_id: params.get("client_id")?,
             post_logout_redirect_uri: params.get("post_logout_redirect_uri")?,
-            state: params.get("state")?,
+            state,
             logout_hint: params.get("logout_hint")?,
             ui_locales: params.get("ui_locales")?,
         })
@@ -203,5 +208,10 @@ mod tests {
         assert!(matches!(named, LogoutDecision::EndNow { .. }));
         let params = Params::parse(b"state=a&state=b").unwrap();
         assert!(LogoutRequest::read(&params).is_err());
+        for (state, is_read) in [("%01".repeat(1_365), true), ("%01".repeat(1_366), false)] {
+            let query = format!("state={state}");
+            let params = Params::parse(query.as_bytes()).unwrap();
+            assert_eq!(LogoutRequest::read(&params).is_ok(), is_read);
+        }
     }
 }

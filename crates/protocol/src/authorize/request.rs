@@ -1,6 +1,7 @@
 //! Reading and checking an authorization request (OpenID Connect Core 3.1.2.1, 3.1.2.2).
 
 use crate::client::{Client, GrantType};
+use crate::encoded::{self, LONGEST_STATE, STATE_TOO_LONG};
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::ClientId;
 use crate::params::{self, Params};
@@ -10,7 +11,7 @@ use crate::scope::Scope;
 use crate::settings::IssuerSettings;
 use crate::token::resource;
 
-/// The longest `nonce` that is kept, in bytes.
+/// The longest `nonce` that is kept, in bytes, as a document has it.
 const MAX_NONCE: usize = 2048;
 
 /// How much of a refused `redirect_uri` is shown, in characters.
@@ -159,6 +160,10 @@ impl<'p> AuthorizationRequest<'p> {
         let sent = Sent::read(params);
         // From here until the redirect URI is known to be the client's, nothing may be redirected.
         let redirect_uri = redirect_uri(&sent, client).map_err(Rejection::Page)?;
+        if sent.state.value().is_some_and(|state| !encoded::fits_address(state, LONGEST_STATE)) {
+            // RFC 6749 4.1.2.1: an error must bring the state back, and this one is too long for that.
+            return Err(Rejection::Page(STATE_TOO_LONG));
+        }
         let return_to = ReturnTo {
             redirect_uri,
             response_mode: response_mode(&sent, redirect_uri).unwrap_or_else(|_| default_mode(&sent)),
@@ -170,6 +175,9 @@ impl<'p> AuthorizationRequest<'p> {
             .and_then(|()| Self::check_trusted(&sent, return_to, client, settings))
             .and_then(|request| {
                 let resource: Vec<&str> = params.get_all("resource").collect();
+                if resource.len() > usize::from(settings.token_exchange_max_targets) {
+                    return Err(OAuthError::invalid_request("too many resource parameters"));
+                }
                 resource::check(issuer, client, &resource)?;
                 Ok(Self { resource, ..request })
             })
@@ -357,7 +365,7 @@ fn max_age(sent: &Sent<'_>, client: &Client) -> Result<Option<u64>, OAuthError> 
 
 fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {
     match sent.nonce.value() {
-        Some(nonce) if nonce.len() > MAX_NONCE => {
+        Some(nonce) if !encoded::fits_json(nonce, MAX_NONCE) => {
             Err(OAuthError::invalid_request("nonce is longer than 2048 bytes"))
         }
         nonce => Ok(nonce),

@@ -86,6 +86,31 @@ fn outcome(text: &str, client: &Client, settings: &IssuerSettings) -> Outcome {
 }
 
 #[test]
+fn what_is_kept_or_goes_back_is_bounded_as_it_is_encoded() {
+    use ErrorCode::InvalidRequest;
+    use Outcome::*;
+    use ResponseMode::Query;
+    let (long, longer) = ("\u{1}".repeat(1_365), "\u{1}".repeat(1_366));
+    let (plain, plainer) = ("s".repeat(4_096), "s".repeat(4_097));
+    let (nonce, nonce_longer) = ("\u{1}".repeat(341), "\u{1}".repeat(342));
+    let (resources, more) = ([("resource", ISSUER); 10], [("resource", ISSUER); 11]);
+    let table: &[(&[(&str, &str)], Outcome)] = &[
+        (&[("state", &long)], Good),
+        (&[("state", &longer)], Page(InvalidRequest)),
+        (&[("state", &plain)], Good),
+        (&[("state", &plainer)], Page(InvalidRequest)),
+        (&[("nonce", &nonce)], Good),
+        (&[("nonce", &nonce_longer)], Redirect(InvalidRequest, Query)),
+        (&resources, Good),
+        (&more, Redirect(InvalidRequest, Query)),
+    ];
+    for (changes, expected) in table {
+        let text = query(changes);
+        assert_eq!(outcome(&text, &client(), &IssuerSettings::default()), *expected, "{text}");
+    }
+}
+
+#[test]
 fn requests_and_where_their_errors_go() {
     use ErrorCode::*;
     use Outcome::*;

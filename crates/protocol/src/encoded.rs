@@ -1,0 +1,62 @@
+//! How long a text becomes where it goes: in an address, or in a JSON document. What is kept or sent back is bounded in that
+//! form, because a text of 1 KiB may become 6 KiB of escapes.
+
+use crate::error::OAuthError;
+
+/// The longest `state` that goes back, in bytes, as an address has it: proxies refuse a request line beyond 8 KB, and a
+/// redirect URI and a code must find room beside it.
+pub const LONGEST_STATE: usize = 4 * 1024;
+
+/// The error for a `state` that is longer.
+pub(crate) const STATE_TOO_LONG: OAuthError =
+    OAuthError::invalid_request("state is longer than 4096 bytes, as an address has it");
+
+/// Whether a text has so many bytes at most in `application/x-www-form-urlencoded`.
+pub fn fits_address(text: &str, most: usize) -> bool {
+    // Three bytes for one at most: most texts are short, and need not be looked at.
+    text.len() * 3 <= most || text.bytes().map(in_address).sum::<usize>() <= most
+}
+
+const fn in_address(byte: u8) -> usize {
+    match byte {
+        b'*' | b'-' | b'.' | b'_' | b' ' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => 1,
+        _ => 3,
+    }
+}
+
+/// Whether a text has so many bytes at most in a JSON document (RFC 8259 7).
+pub fn fits_json(text: &str, most: usize) -> bool {
+    text.len() * 6 <= most || text.bytes().map(in_json).sum::<usize>() <= most
+}
+
+const fn in_json(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' => 2,
+        0..=0x1f => 6,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn nothing_is_longer_than_it_was_said_to_be(text: String, most in 0_usize..200) {
+            let address: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+            prop_assert!(fits_address(&text, address.len()));
+            prop_assert!(address.is_empty() || !fits_address(&text, address.len() - 1));
+            let json = serde_json::to_string(&text).unwrap().len() - 2;
+            // Serializers have shorter escapes for some control characters.
+            prop_assert!(!fits_json(&text, most) || json <= most);
+        }
+
+        #[test]
+        fn what_has_nothing_to_escape_is_as_long_as_it_is(text in "[a-z0-9]{0,40}") {
+            prop_assert!(fits_json(&text, text.len()) && fits_address(&text, text.len()));
+        }
+    }
+}

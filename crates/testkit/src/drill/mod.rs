@@ -4,7 +4,7 @@
 //! A [`Crew`] of workers loads the process ([`Provider`]) and keeps a [`Ledger`] each of what was sent and what was
 //! answered. After the accident [`verify`](Crew::verify) holds the ledgers against the process that was started
 //! again. [`strace`] and [`disk`] rebuild a data directory as a power cut would have left it. [`cluster`] has several
-//! nodes, their engines and what can go wrong with them.
+//! nodes, their engines and what can go wrong with them. [`flood`] has what many connections send at once.
 
 mod actor;
 mod crew;
@@ -19,13 +19,14 @@ mod wire;
 
 pub mod cluster;
 pub mod disk;
+pub mod flood;
 pub mod strace;
 
 pub use actor::{Actor, LOST_CODE, RelyingPartyAtHand};
 pub use crew::{Crew, Pressure};
 pub use ledger::{Chain, Code, Fate, Ledger, Link, Micros, Moment, Person, SignedIn, Span, Token};
 pub use meter::{Availability, Meter, Noted, Outcome};
-pub use provider::{ADMIN_SECRET, Launch, Provider};
+pub use provider::{ADMIN_SECRET, COOKIE, Launch, Provider};
 pub use scene::{Arguments, Dice, unix_micros};
 pub use tally::Tally;
 pub use verify::Depth;

@@ -16,7 +16,7 @@ use super::Wire;
 /// The admin secret of the process.
 pub const ADMIN_SECRET: &str = "the-admin-secret-of-a-drill";
 /// The name of the session cookie.
-pub(super) const COOKIE: &str = "drill_session";
+pub const COOKIE: &str = "drill_session";
 /// How long a start may take before it counts as failed: a first one of a cluster makes hundreds of tables.
 const START: Duration = Duration::from_secs(180);
 
@@ -190,6 +190,11 @@ impl Provider {
     /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// The id of its process, unless it runs by a wrapper.
+    pub fn process(&self) -> Option<u32> {
+        self.child.as_ref().filter(|_| !self.wrapped).map(Child::id)
     }
 
     fn signal(&self, signal: Signal) {

@@ -117,6 +117,7 @@ impl App {
         let recovered = ports.store.is_recovered().then_some(());
         let rate_limits = RateLimits::new(&config.rate_limits);
         registry.register(rate_limits.bodies());
+        registry.register(rate_limits.one_time_refusals());
         registry.register(Arc::clone(&figures) as Arc<dyn symbolon_telemetry::MetricSource>);
         let traced = &config.telemetry;
         let trusted_proxies = Arc::new(ArcSwap::from_pointee(config.security.trusted_proxies.clone()));

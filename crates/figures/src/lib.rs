@@ -12,6 +12,7 @@
 
 mod counter;
 mod histogram;
+mod room;
 mod shard;
 mod stripe;
 mod thread;
@@ -25,6 +26,7 @@ pub use counter::{
     StripedCounter,
 };
 pub use histogram::{HistogramSet, HistogramSnapshot};
+pub use room::{Room, RoomSnapshot};
 pub use shard::{KindSnapshot, MAX_SHARDS, OperationTimer, ShardFigures, ShardSnapshot, machine_now};
 pub use stripe::{OwnStripe, Padded, own_stripe, thread_stripe};
 pub use thread::{StoreOperation, ThreadWork, noting_operations, thread_work};
@@ -108,6 +110,9 @@ pub struct StoreFigures {
     key: ShardFigures,
     setting: ShardFigures,
     audit: ShardFigures,
+    code_room: Room,
+    challenge_room: Room,
+    assertion_room: Room,
     database: DatabaseFigures,
     commit: CommitFigures,
     caches: Mutex<Vec<Arc<CacheFigures>>>,
@@ -129,6 +134,9 @@ impl StoreFigures {
             key: ShardFigures::new(StoreKind::Key, 1),
             setting: ShardFigures::new(StoreKind::Setting, 1),
             audit: ShardFigures::new(StoreKind::Audit, 1),
+            code_room: Room::new(),
+            challenge_room: Room::new(),
+            assertion_room: Room::new(),
             database: DatabaseFigures::new(),
             commit: CommitFigures::new(),
             caches: Mutex::new(Vec::new()),
@@ -151,6 +159,21 @@ impl StoreFigures {
             StoreKind::Setting => &self.setting,
             StoreKind::Audit => &self.audit,
         }
+    }
+
+    /// The room for authorization codes.
+    pub const fn code_room(&self) -> &Room {
+        &self.code_room
+    }
+
+    /// The room for login challenges.
+    pub const fn challenge_room(&self) -> &Room {
+        &self.challenge_room
+    }
+
+    /// The room for marks of client assertions.
+    pub const fn assertion_room(&self) -> &Room {
+        &self.assertion_room
     }
 
     /// The figures of the SQL database.
@@ -179,6 +202,11 @@ impl StoreFigures {
     pub fn snapshot(&self) -> StoreSnapshot {
         StoreSnapshot {
             kinds: StoreKind::ALL.iter().map(|kind| self.kind(*kind).snapshot()).collect(),
+            rooms: [
+                (StoreKind::Code, self.code_room.snapshot()),
+                (StoreKind::Challenge, self.challenge_room.snapshot()),
+                (StoreKind::Assertion, self.assertion_room.snapshot()),
+            ],
             database: self.database.snapshot(),
             commit: self.commit.snapshot(),
             caches: self.caches.lock().iter().map(|cache| cache.snapshot()).collect(),
@@ -203,6 +231,8 @@ impl std::fmt::Debug for StoreFigures {
 pub struct StoreSnapshot {
     /// One entry per kind, in the order of [`StoreKind::ALL`].
     pub kinds: Vec<KindSnapshot>,
+    /// The rooms of those kinds that have one.
+    pub rooms: [(StoreKind, RoomSnapshot); 3],
     /// The SQL database.
     pub database: DatabaseSnapshot,
     /// The group commit.

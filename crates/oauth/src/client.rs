@@ -46,11 +46,14 @@ pub(super) async fn authenticate(
     // `verify` refuses an unknown client.
     let Some(client) = client else { return Err(Failure::Internal("a client without a record".into())) };
     if let Some(assertion) = verified.assertion_use {
+        // The mark of its use is kept for a while: nobody may leave more of them than his share.
+        app.rate_limits.may_use_assertion(&issuer.id, &client.client_id, now)?;
         let used = app.store.use_assertion(&issuer.id, &assertion).await?;
         // RFC 7523 3: an assertion is used once.
         if used.take(durable) == Use::Replayed {
             return Err(Failure::OAuth(OAuthError::invalid_client()));
         }
+        app.rate_limits.used_assertion(&issuer.id, &client.client_id, now);
     }
     if let Limit::Client(class) = endpoint.limit {
         if client.is_public() {

@@ -10,7 +10,8 @@ use symbolon_protocol::authorize::response::{self, AuthorizationResponse, Issuan
 use symbolon_protocol::authorize::{Decision, InteractionSoFar, decide};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::consent::Consent;
-use symbolon_protocol::error::OAuthError;
+use symbolon_protocol::encoded;
+use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::scope::Scope;
@@ -24,8 +25,15 @@ use crate::{consent_page, login_page};
 use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
 use symbolon_telemetry::RequestFacts;
 
-/// The longest request that waits for a person, in bytes: it comes back, sealed, in the form of the page.
+/// The longest request that waits for a person, in bytes, as a document has it: it comes back, sealed, in the form of the
+/// page.
 const LONGEST_PENDING: usize = 8 * 1024;
+
+/// Said to a client whose user got too many codes lately (RFC 6749 4.1.2.1).
+const TOO_MANY_CODES: OAuthError = OAuthError::new(
+    ErrorCode::TemporarilyUnavailable,
+    "this person got too many authorization codes lately: try again in a moment",
+);
 
 /// `GET` and `POST /authorize`.
 ///
@@ -39,7 +47,7 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
         NextStep::Answer(response) => Ok(response),
         next => {
             let pending = PendingAuthorization::of(received.encoded())?;
-            if pending.request.len() > LONGEST_PENDING {
+            if !encoded::fits_json(&pending.request, LONGEST_PENDING) {
                 let error = OAuthError::invalid_request("a request that needs a page may have 8 KiB at most");
                 return refuse(call, &pending, &error).await;
             }
@@ -171,7 +179,7 @@ impl AuthorizationAttempt<'_> {
         let known = session.as_deref();
         let loaded = LoadedRequest { request, client: &client, session: known, settings: &settings, now };
         match self.decide(&loaded).await? {
-            Decision::Issue { scope } => self.issue(&loaded, scope, durable).await.map(NextStep::Answer),
+            Decision::Issue { scope } => self.issue(&loaded, scope, durable).await,
             Decision::Login { .. } => Ok(NextStep::SignIn),
             Decision::Consent { scopes } => match session {
                 Some(session) => Ok(NextStep::Consent(session, scopes)),
@@ -211,10 +219,17 @@ impl AuthorizationAttempt<'_> {
         loaded: &LoadedRequest<'_>,
         scope: Scope,
         durable: &mut Durable,
-    ) -> Result<Response, Failure> {
+    ) -> Result<NextStep, Failure> {
         let Context { app, issuer, .. } = self.context;
         let LoadedRequest { request, client, session, settings, now } = loaded;
         let Some(session) = session else { return Err(Failure::Internal("a code without a session".into())) };
+        if app.rate_limits.check_code(&issuer.id, &session.user, *now).is_err() {
+            // RFC 6749 4.1.2.1: the client is told, because the request may be a silent one in a frame.
+            // In log and figures it is what a 429 would be, and no engine out of reach.
+            RequestFacts::new().oauth_error("rate_limit_exceeded").note();
+            let answer = response::error(&request.return_to, &TOO_MANY_CODES, &issuer.url);
+            return send(answer, self.is_post, &issuer.prefix).map(NextStep::Answer);
+        }
         let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };
         let grant = issuance.code_grant(request, scope, &*app.random);
         let code = app.store.keep_code(&issuer.id, grant, *now, &*app.random).await?;
@@ -227,7 +242,8 @@ impl AuthorizationAttempt<'_> {
         if request.prompt.none {
             app.audit.count(Event::SilentAuthentication);
         }
-        send(response::success(&request.return_to, &code, &issuer.url), self.is_post, &issuer.prefix)
+        let answer = response::success(&request.return_to, &code, &issuer.url);
+        send(answer, self.is_post, &issuer.prefix).map(NextStep::Answer)
     }
 }
 

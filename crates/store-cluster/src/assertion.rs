@@ -105,6 +105,7 @@ impl Assertions for ClusterStore {
         assertion: &AssertionUse,
     ) -> Result<Outcome<Use>, StoreError> {
         let _pass = self.gate.enter()?;
+        self.admit_assertion()?;
         let (key, before) = (assertion_key(assertion), assertion_key_before(issuer, assertion));
         let [.., high, low] = key;
         let slot = u32::from(Slot::new(u32::from_be_bytes([0, 0, high, low])).number());

@@ -34,6 +34,7 @@ impl Challenges for ClusterStore {
     ) -> Result<(), StoreError> {
         let _pass = self.gate.enter()?;
         let (key, shard) = self.challenge_key(issuer, id);
+        self.admit(self.figures.challenge_room(), (&key, shard)).await?;
         let write = |out: &mut dyn Write| out.write_all(&value).map_err(failed);
         let keep = self.keep_once(&key, write, (expires_at, self.now()));
         self.measured(StoreKind::Challenge, shard, keep).await

@@ -22,7 +22,8 @@ impl ClusterStore {
         CodePlace { route, key: record_key(issuer, code.expose()), entry: 0 }
     }
 
-    fn code_key(&self, at: &CodePlace) -> Key {
+    /// Where a code is kept.
+    pub(crate) fn code_key(&self, at: &CodePlace) -> Key {
         self.redis.tags().shard(ShardKind::Code, at.route).key('c', key_text(&at.key).as_bytes())
     }
 
@@ -36,6 +37,7 @@ impl ClusterStore {
     ) -> Result<(), StoreError> {
         let at = self.code_place(issuer, code);
         let key = self.code_key(&at);
+        self.admit(self.figures.code_room(), (&key, at.route.shard)).await?;
         let document = |out: &mut dyn Write| serde_json::to_writer(out, grant).map_err(failed);
         let keep = self.keep_once(&key, document, (grant.expires_at, now));
         self.measured(StoreKind::Code, at.route.shard, keep).await

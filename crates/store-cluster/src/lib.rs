@@ -31,6 +31,7 @@ mod record;
 mod redis;
 mod refresh_token;
 mod revocation;
+mod room;
 mod session;
 mod store;
 #[cfg(test)]
@@ -65,6 +66,7 @@ use crate::record::Records;
 use crate::redis::Redis;
 use crate::refresh_token::Families;
 use crate::revocation::Tombstones;
+use crate::room::RedisRoom;
 use crate::session::Uses;
 
 /// The clock, as milliseconds since 1970.
@@ -84,6 +86,7 @@ pub struct ClusterStore {
     uses: Uses,
     /// The part of the lists of sessions that is swept next.
     swept: AtomicU32,
+    redis_room: RedisRoom,
     complete_primaries: Arc<CompletePrimaries>,
     tombstones: Arc<Tombstones>,
     families: Families,

@@ -23,7 +23,8 @@ const HEADER: usize = 32;
 /// Room for a command that keeps a record, so that it does not grow.
 const KEEPING: usize = 1_024;
 
-/// Takes a fresh record whose end has not come. 0: there is none; 1: taken, now and by this caller; 2: taken before.
+/// Takes a fresh record whose end has not come, and keeps it for longer: that it was used must be known for a while after
+/// its end. 0: there is none; 1: taken, now and by this caller; 2: taken before.
 static TAKE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local head = redis.call('GETRANGE', KEYS[1], 0, 31)
@@ -32,8 +33,10 @@ static TAKE: LazyLock<Script> = LazyLock::new(|| {
            if string.sub(head, 2, 17) == ARGV[1] then return 1 end
            return 2
          end
-         if tonumber(string.sub(head, 18, 32)) <= tonumber(ARGV[2]) then return 0 end
+         local left = tonumber(string.sub(head, 18, 32)) - tonumber(ARGV[2])
+         if left <= 0 then return 0 end
          redis.call('SETRANGE', KEYS[1], 0, 'U' .. ARGV[1])
+         redis.call('PEXPIRE', KEYS[1], left + tonumber(ARGV[3]))
          return 1",
     )
 });
@@ -88,7 +91,17 @@ impl OneTime {
 
 /// How long Redis keeps what ends then: 15 minutes longer, by its own clock.
 pub(crate) fn time_to_live(expires_at: Timestamp, now: Timestamp) -> u64 {
-    let life = expires_at.since(now).saturating_add(KEPT_AFTER_END).max(Duration::from_secs(1));
+    in_millis(expires_at.since(now).saturating_add(KEPT_AFTER_END))
+}
+
+/// How long Redis keeps what nobody has used yet: until its end. Gone, it is refused as if it had ended. Most codes of silent
+/// sign-ins are never used, and are not to take memory for a quarter of an hour each.
+fn time_until_end(expires_at: Timestamp, now: Timestamp) -> u64 {
+    in_millis(expires_at.since(now))
+}
+
+fn in_millis(life: Duration) -> u64 {
+    let life = life.max(Duration::from_secs(1));
     u64::try_from(life.as_millis()).unwrap_or(u64::MAX).min(i64::MAX.unsigned_abs() / 2)
 }
 
@@ -113,7 +126,7 @@ impl ClusterStore {
             value(&mut record)?;
         }
         // What stands there already is a copy of it, or of what it was.
-        cmd.arg("PX").arg(time_to_live(expires_at, now)).arg("NX");
+        cmd.arg("PX").arg(time_until_end(expires_at, now)).arg("NX");
         self.redis.ask_at(key.hash_slot(), &cmd).await.map(drop)
     }
 
@@ -127,7 +140,7 @@ impl ClusterStore {
         let mut record = Vec::with_capacity(HEADER + value.len());
         write_header(&mut record, expires_at)?;
         record.extend_from_slice(value);
-        let numbers = [time_to_live(expires_at, self.now()), now.millis()].map(|number| number.to_string());
+        let numbers = [time_until_end(expires_at, self.now()), now.millis()].map(|number| number.to_string());
         let [life, now] = &numbers;
         let arguments = [&record, life.as_bytes(), now.as_bytes()];
         let call = ScriptCall { keys: &[key], arguments: &arguments };
@@ -145,8 +158,9 @@ impl ClusterStore {
     /// Takes a record. A replica has it too when this answers.
     pub(crate) async fn take(&self, key: &Key, now: Timestamp) -> Result<Taken, StoreError> {
         let taker = random::base64url::<12>(&*self.random);
-        let arguments = [taker.as_bytes(), now.millis().to_string().as_bytes()].map(<[u8]>::to_vec);
-        let arguments = arguments.each_ref().map(Vec::as_slice);
+        let numbers = [now.millis(), in_millis(KEPT_AFTER_END)].map(|number| number.to_string());
+        let [now, kept] = &numbers;
+        let arguments = [taker.as_bytes(), now.as_bytes(), kept.as_bytes()];
         let call = ScriptCall { keys: &[key], arguments: &arguments };
         match self.redis.run_durably(&TAKE, call).await?.read::<u8>()? {
             0 => Ok(Taken::Absent),
@@ -173,9 +187,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_before_a_quarter_of_an_hour_after_its_end() {
+    fn what_was_used_goes_a_quarter_of_an_hour_after_its_end_and_the_rest_at_its_end() {
         let now = Timestamp::from_millis(1_000_000);
-        assert_eq!(time_to_live(now + Duration::from_secs(60), now), 960_000);
+        let end = now + Duration::from_secs(60);
+        assert_eq!([time_to_live(end, now), time_until_end(end, now)], [960_000, 60_000]);
+        assert_eq!(time_until_end(now, end), 1_000);
         assert_eq!(time_to_live(Timestamp::from_millis(0), now), 900_000);
     }
 }

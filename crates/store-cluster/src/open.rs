@@ -168,6 +168,7 @@ impl ClusterStore {
         let tombstones = Tombstones::start(&postgres, &complete_primaries);
         let families = Families::start(&postgres, &tombstones);
         let assertions = assertion::start(&postgres);
+        crate::room::furnish(figures.assertion_room());
         Ok(Self {
             postgres,
             redis,
@@ -178,6 +179,7 @@ impl ClusterStore {
             gate,
             uses: Uses::new(),
             swept: AtomicU32::new(0),
+            redis_room: crate::room::RedisRoom::default(),
             complete_primaries,
             tombstones,
             families,

@@ -40,6 +40,11 @@ impl Place {
         options(shared().postgres.url(&self.name), &self.redis, &self.name, now)
     }
 
+    /// Lets the clock of the test's stores go on.
+    pub(crate) fn advance(&self, by: std::time::Duration) {
+        self.now.fetch_add(u64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
+    }
+
     pub(crate) async fn open(&self) -> Arc<ClusterStore> {
         Arc::new(ClusterStore::open(self.options()).await.unwrap())
     }

@@ -10,6 +10,7 @@ use symbolon_store::{Outcome, StoreError};
 
 use crate::EmbeddedStore;
 use crate::journal::{CommitNumber, Op, Table, split_value};
+use crate::room::{ASSERTION_MARK, no_room};
 use crate::sharded::{Key, KeyMap, slot_of_key};
 
 /// The marks of one shard: until when each is needed, and the commit that made it.
@@ -26,6 +27,7 @@ impl EmbeddedStore {
 
     pub(crate) fn load_assertion_marks(&self) -> Result<u64, StoreError> {
         let mut loaded = 0;
+        let room = self.figures.assertion_room();
         for record in self.journal.scan_prefix(Table::AssertionMarks, &[]).map_err(crate::failed)? {
             let (key, value) = record.map_err(crate::failed)?;
             let (Some(key), Some((end, _))) = (key.first_chunk::<16>(), split_value(&value)) else {
@@ -33,6 +35,7 @@ impl EmbeddedStore {
             };
             let mark = (Timestamp::from_millis(end), CommitNumber::LOADED);
             self.assertions.with(Self::assertion_route(key), |shard| shard.used.insert(*key, mark));
+            room.moved(0, ASSERTION_MARK);
             loaded += 1;
         }
         Ok(loaded)
@@ -43,6 +46,9 @@ impl EmbeddedStore {
             .each(|shard| {
                 let before = shard.used.len();
                 shard.used.retain(|_, (end, _)| *end + KEPT_AFTER_END > now);
+                self.figures
+                    .assertion_room()
+                    .moved(before * ASSERTION_MARK, shard.used.len() * ASSERTION_MARK);
                 let gone = (before - shard.used.len()) as u64;
                 if shard.used.capacity() > 4 * shard.used.len() + 64 {
                     shard.used.shrink_to_fit();
@@ -68,15 +74,20 @@ impl Assertions for EmbeddedStore {
             return Ok(self.outcome(Use::Replayed, commit));
         }
         let (key, expires_at) = (assertion_key(assertion), assertion.expires_at);
+        let room = self.figures.assertion_room();
         let (mark, commit) = self.assertions.with(Self::assertion_route(&key), |shard| {
             if let Some((_, commit)) = shard.used.get(&key) {
-                return (Use::Replayed, *commit);
+                return Ok((Use::Replayed, *commit));
             }
+            if !room.admits() {
+                return Err(no_room("marks of client assertions"));
+            }
+            room.moved(0, ASSERTION_MARK);
             let commit =
                 self.journal.append([Op::put(Table::AssertionMarks, &key, expires_at.millis(), &[])]);
             shard.used.insert(key, (expires_at, commit));
-            (Use::First, commit)
-        });
+            Ok((Use::First, commit))
+        })?;
         Ok(self.outcome(mark, commit))
     }
 }

@@ -10,13 +10,11 @@ use symbolon_store::port::Challenges;
 use symbolon_store::shard::record_key;
 
 use crate::EmbeddedStore;
+use crate::room::no_room;
 use crate::sharded::{Key, KeyMap};
 
-/// Challenges that one shard keeps at most; a flood of abandoned logins pushes the soonest to end out.
-const MOST_PER_SHARD: usize = 16_384;
-
-/// Their bytes at most.
-const MOST_BYTES_PER_SHARD: usize = 8 * 1024 * 1024;
+/// What one takes beside its value: its key, its end, and its place in a table that is three quarters full on average.
+const BESIDE_VALUE: usize = 96;
 
 /// The challenges of one shard.
 #[derive(Default)]
@@ -27,8 +25,12 @@ pub(crate) struct ChallengeShard {
 }
 
 impl ChallengeShard {
+    /// The memory that it holds.
+    fn bytes(&self) -> usize {
+        self.bytes + self.kept.len() * BESIDE_VALUE
+    }
+
     fn insert(&mut self, key: Key, value: Arc<[u8]>, end: Timestamp) {
-        self.make_room();
         self.bytes += value.len();
         if let Some((before, _)) = self.kept.insert(key, (value, end)) {
             self.bytes -= before.len();
@@ -61,25 +63,26 @@ impl ChallengeShard {
             stays
         });
     }
-
-    fn make_room(&mut self) {
-        if self.kept.len() < MOST_PER_SHARD && self.bytes < MOST_BYTES_PER_SHARD {
-            return;
-        }
-        let mut ends: Vec<Timestamp> = self.kept.values().map(|(_, end)| *end).collect();
-        let eighth = ends.len() / 8;
-        let (_, cut, _) = ends.select_nth_unstable(eighth);
-        let cut = *cut;
-        self.remove_until(cut);
-    }
 }
 
 impl EmbeddedStore {
+    /// Changes the shard of a challenge, and follows what that takes or gives back.
+    fn change<R>(&self, issuer: &IssuerId, id: &str, change: impl FnOnce(&mut ChallengeShard) -> R) -> R {
+        self.challenges.with(self.challenges.route(issuer, id), |shard| {
+            let before = shard.bytes();
+            let result = change(shard);
+            self.figures.challenge_room().moved(before, shard.bytes());
+            result
+        })
+    }
+
     pub(crate) async fn sweep_challenges(&self, now: Timestamp) -> u64 {
+        let room = self.figures.challenge_room();
         self.challenges
             .each(|shard| {
-                let before = shard.kept.len();
+                let (before, bytes) = (shard.kept.len(), shard.bytes());
                 shard.remove_until(now);
+                room.moved(bytes, shard.bytes());
                 let gone = (before - shard.kept.len()) as u64;
                 if shard.kept.capacity() > 4 * shard.kept.len() + 64 {
                     shard.kept.shrink_to_fit();
@@ -100,8 +103,11 @@ impl Challenges for EmbeddedStore {
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
         self.check_not_frozen()?;
+        if !self.figures.challenge_room().admits() {
+            return Err(no_room("login challenges"));
+        }
         let key = record_key(issuer, id);
-        self.challenges.with(self.challenges.route(issuer, id), |shard| shard.insert(key, value, expires_at));
+        self.change(issuer, id, |shard| shard.insert(key, value, expires_at));
         Ok(())
     }
 
@@ -114,8 +120,8 @@ impl Challenges for EmbeddedStore {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         self.check_not_frozen()?;
-        let (key, route) = (record_key(issuer, id), self.challenges.route(issuer, id));
-        Ok(self.challenges.with(route, |shard| shard.replace(key, value, expires_at, now)))
+        let key = record_key(issuer, id);
+        Ok(self.change(issuer, id, |shard| shard.replace(key, value, expires_at, now)))
     }
 
     async fn challenge(
@@ -139,31 +145,7 @@ impl Challenges for EmbeddedStore {
     ) -> Result<Option<Arc<[u8]>>, StoreError> {
         self.check_not_frozen()?;
         let key = record_key(issuer, id);
-        let taken = self.challenges.with(self.challenges.route(issuer, id), |shard| shard.remove(&key));
+        let taken = self.change(issuer, id, |shard| shard.remove(&key));
         Ok(taken.filter(|(_, end)| *end > now).map(|(value, _)| value))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flood_pushes_out_what_ends_first_by_number_and_by_bytes() {
-        for (size, most) in [(10, MOST_PER_SHARD), (8 * 1024, MOST_BYTES_PER_SHARD / (8 * 1024))] {
-            let mut shard = ChallengeShard::default();
-            let value: Arc<[u8]> = vec![7; size].into();
-            for number in 0..2 * MOST_PER_SHARD as u64 {
-                let mut key = [0; 16];
-                key[..8].copy_from_slice(&number.to_be_bytes());
-                shard.insert(key, Arc::clone(&value), Timestamp::from_seconds(number));
-                assert!(shard.kept.len() <= most);
-                assert_eq!(shard.bytes, shard.kept.len() * size);
-                assert!(shard.kept.contains_key(&key));
-            }
-            assert!(shard.kept.len() > most / 2);
-            shard.remove_until(Timestamp::FOREVER);
-            assert_eq!((shard.kept.len(), shard.bytes), (0, 0));
-        }
     }
 }

@@ -12,12 +12,16 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{CodePlace, Codes, KeptCode, Redemption, Shards};
 use symbolon_store::shard::{Route, ShardKind};
 
+use crate::room::no_room;
 use crate::sharded::{Key, KeyMap};
 use crate::{EmbeddedStore, failed, serialized};
 use log::{Copied, Log, LogEntry, LogPlace};
 
 /// Codes that one insertion may clear away: more than one, so that the shard shrinks while it is in use.
 const SWEPT_PER_INSERT: usize = 3;
+
+/// Codes that a refusal may clear away.
+const SWEPT_WHEN_FULL: usize = 256;
 
 /// Bytes of a code that nobody can guess.
 const SECRET: usize = 32;
@@ -43,6 +47,11 @@ impl CodeShard {
     fn insert(&mut self, key: &Key, expires_at: Timestamp, grant: &[u8], now: Timestamp) -> LogPlace {
         self.sweep(now, SWEPT_PER_INSERT);
         self.fresh.append(key, expires_at, grant)
+    }
+
+    /// The memory that it holds, but for the table of those that were used.
+    fn bytes(&self) -> usize {
+        self.fresh.bytes() + self.aged.bytes()
     }
 
     fn find(&self, key: &Key, place: LogPlace) -> Option<LogEntry<'_>> {
@@ -137,7 +146,9 @@ impl EmbeddedStore {
     pub(crate) async fn sweep_codes(&self, now: Timestamp) -> u64 {
         self.codes
             .each(|shard| {
+                let before = shard.bytes();
                 let gone = shard.sweep(now, usize::MAX);
+                self.figures.code_room().moved(before, shard.bytes());
                 if shard.places.capacity() > 4 * shard.places.len() + 64 {
                     shard.places.shrink_to_fit();
                 }
@@ -162,8 +173,23 @@ impl Codes for EmbeddedStore {
         let (secret, place) = bytes.split_at_mut(SECRET);
         random.fill(secret);
         let (key, veil) = self.code_salt.digest(issuer, secret);
+        let room = self.figures.code_room();
+        if !room.admits() {
+            // The next one may find room: what has ended goes before anybody sweeps.
+            self.codes.with(route, |shard| {
+                let before = shard.bytes();
+                shard.sweep(now, SWEPT_WHEN_FULL);
+                room.moved(before, shard.bytes());
+            });
+            return Err(no_room("authorization codes"));
+        }
         let kept = serialized(&grant, |grant_bytes| {
-            self.codes.with(route, |shard| shard.insert(&key, grant.expires_at, grant_bytes, now))
+            self.codes.with(route, |shard| {
+                let before = shard.bytes();
+                let place = shard.insert(&key, grant.expires_at, grant_bytes, now);
+                room.moved(before, shard.bytes());
+                place
+            })
         })?;
         place.copy_from_slice(&(kept.number() ^ veil).to_be_bytes());
         Ok(AuthorizationCode::new(route.id(ShardKind::Code, &bytes)))
@@ -194,13 +220,9 @@ impl Codes for EmbeddedStore {
 #[cfg(test)]
 mod tests {
     use symbolon_crypto::random::SeededRandom;
-    use symbolon_protocol::grant::GrantId;
-    use symbolon_protocol::id::{ClientId, Sid, UserId};
-    use symbolon_protocol::scope::Scope;
-    use symbolon_protocol::session::Amr;
 
     use super::*;
-    use crate::open::tests::options;
+    use crate::open::tests::{code_grant, options};
 
     const fn at(second: u64) -> Timestamp {
         Timestamp::from_seconds(second)
@@ -253,24 +275,6 @@ mod tests {
         assert_eq!(shard.sweep(at(20_000), usize::MAX), 60);
     }
 
-    fn grant(issuer: &IssuerId, random: &SeededRandom) -> CodeGrant {
-        CodeGrant {
-            grant: GrantId::draw(issuer, "ann", at(1), random),
-            client: ClientId::parse("app").unwrap(),
-            user: UserId::parse("ann").unwrap(),
-            sid: Sid::trusted("sid"),
-            redirect_uri: "https://app.example/callback".to_owned(),
-            scope: Scope::parse("openid").unwrap(),
-            nonce: None,
-            code_challenge: None,
-            auth_time: at(1),
-            amr: Amr::default(),
-            session_expires_at: at(100),
-            expires_at: at(60),
-            resources: Vec::new(),
-        }
-    }
-
     #[tokio::test]
     async fn what_a_code_says_of_its_place_tells_nobody_else() {
         const CODES: usize = 1_000;
@@ -279,7 +283,8 @@ mod tests {
         let (issuer, random) = (IssuerId::default_issuer(), SeededRandom::new(7));
         let mut set = [0_usize; 64];
         for _ in 0..CODES {
-            let code = store.keep_code(&issuer, grant(&issuer, &random), at(1), &random).await.unwrap();
+            let code =
+                store.keep_code(&issuer, code_grant(&issuer, &random, at(1)), at(1), &random).await.unwrap();
             let (_, rest) = Route::split(ShardKind::Code, code.expose()).unwrap();
             let bytes: [u8; CODE] = encoding::decode_array(rest).unwrap();
             let said = u64::from_be_bytes(*bytes.last_chunk().unwrap());

@@ -31,6 +31,7 @@ mod record;
 mod refresh_token;
 mod resident;
 mod revocation;
+mod room;
 mod session;
 mod sharded;
 mod store;

@@ -107,6 +107,7 @@ impl EmbeddedStore {
             return Err(EmbeddedError::Migrated(directory.path().to_owned()));
         }
         let figures = Arc::new(StoreFigures::new());
+        crate::room::furnish(&figures);
         let counted = Arc::clone(&figures);
         let on_commit: OnCommit =
             Arc::new(move |operations, nanos| counted.commit().batch(operations, nanos));
@@ -197,10 +198,15 @@ fn check_clock(journal: &Journal, now: Timestamp) -> Result<(), EmbeddedError> {
 #[cfg(test)]
 pub(crate) mod tests {
     use std::path::Path;
+    use std::time::Duration;
 
-    use symbolon_protocol::grant::Slot;
-    use symbolon_protocol::id::{IssuerId, UserId};
+    use symbolon_crypto::random::SeededRandom;
+    use symbolon_protocol::code::CodeGrant;
+    use symbolon_protocol::grant::{GrantId, Slot};
+    use symbolon_protocol::id::{ClientId, IssuerId, Sid, UserId};
     use symbolon_protocol::revocation::{Target, Tombstone};
+    use symbolon_protocol::scope::Scope;
+    use symbolon_protocol::session::Amr;
     use symbolon_store::Store;
     use symbolon_store::port::{Revocations, Users};
 
@@ -217,6 +223,24 @@ pub(crate) mod tests {
             database: DatabaseOptions::default(),
             now: Arc::new(|| NOW),
             accept_clock: false,
+        }
+    }
+
+    pub(crate) fn code_grant(issuer: &IssuerId, random: &SeededRandom, now: Timestamp) -> CodeGrant {
+        CodeGrant {
+            grant: GrantId::draw(issuer, "ann", now, random),
+            client: ClientId::parse("app").unwrap(),
+            user: UserId::parse("ann").unwrap(),
+            sid: Sid::trusted("sid"),
+            redirect_uri: "https://app.example/callback".to_owned(),
+            scope: Scope::parse("openid").unwrap(),
+            nonce: None,
+            code_challenge: None,
+            auth_time: now,
+            amr: Amr::default(),
+            session_expires_at: now + Duration::from_secs(99),
+            expires_at: now + Duration::from_secs(59),
+            resources: Vec::new(),
         }
     }
 

@@ -168,6 +168,7 @@ impl RequestOutcome {
                 }
                 Some("server_error") => Self::ServerError,
                 Some("temporarily_unavailable") => Self::Unavailable,
+                Some("rate_limit_exceeded") => Self::RateLimited,
                 Some(_) => Self::ClientError,
             },
         }
@@ -209,6 +210,7 @@ mod tests {
             (302, Some("invalid_scope"), RequestOutcome::ClientError),
             (200, Some("server_error"), RequestOutcome::ServerError),
             (302, Some("temporarily_unavailable"), RequestOutcome::Unavailable),
+            (302, Some("rate_limit_exceeded"), RequestOutcome::RateLimited),
             (400, Some("invalid_grant"), RequestOutcome::ClientError),
             (401, Some("invalid_client"), RequestOutcome::Unauthorized),
             (403, None, RequestOutcome::ClientError),

@@ -1,7 +1,8 @@
 //! A store's figures on the metrics page.
 
 use symbolon_figures::{
-    CacheSnapshot, CommitSnapshot, DatabaseSnapshot, KindSnapshot, ShardSnapshot, StoreFigures,
+    CacheSnapshot, CommitSnapshot, DatabaseSnapshot, KindSnapshot, RoomSnapshot, ShardSnapshot, StoreFigures,
+    StoreKind,
 };
 
 use super::prometheus::{Exposition, MetricSource, MetricType};
@@ -17,6 +18,7 @@ impl MetricSource for StoreFigures {
             .collect();
         expose_shards(page, &used);
         expose_kinds(page, &used);
+        expose_rooms(page, &snapshot.rooms);
         expose_database(page, snapshot.database);
         expose_commit(page, &snapshot.commit);
         expose_caches(page, &snapshot.caches);
@@ -64,6 +66,19 @@ fn expose_kinds(page: &mut Exposition, kinds: &[&KindSnapshot]) {
     }
 }
 
+fn expose_rooms(page: &mut Exposition, rooms: &[(StoreKind, RoomSnapshot)]) {
+    let bounded = || rooms.iter().filter(|(_, room)| room.most != u64::MAX);
+    let help = "Bytes that records of one use take.";
+    page.family("symbolon_store_room_bytes", MetricType::Gauge, help);
+    bounded().for_each(|(kind, room)| page.count(&[("kind", kind.name())], room.bytes));
+    let help = "Bytes that they may take.";
+    page.family("symbolon_store_room_most_bytes", MetricType::Gauge, help);
+    bounded().for_each(|(kind, room)| page.count(&[("kind", kind.name())], room.most));
+    let help = "Records of one use that were refused because there was no room.";
+    page.family("symbolon_store_room_refused_total", MetricType::Counter, help);
+    rooms.iter().for_each(|(kind, room)| page.count(&[("kind", kind.name())], room.refused));
+}
+
 fn expose_database(page: &mut Exposition, database: DatabaseSnapshot) {
     page.family("symbolon_db_queries_total", MetricType::Counter, "Queries against the SQL database.");
     page.count(&[("operation", "read")], database.read_queries);
@@ -99,8 +114,6 @@ fn expose_caches(page: &mut Exposition, caches: &[CacheSnapshot]) {
 
 #[cfg(test)]
 mod tests {
-    use symbolon_figures::StoreKind;
-
     use super::*;
     use crate::prometheus::tests::parse;
 

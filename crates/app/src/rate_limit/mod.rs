@@ -8,6 +8,7 @@ mod bodies;
 mod connections;
 mod in_flight;
 mod login;
+mod one_time;
 mod rule;
 mod table;
 
@@ -16,6 +17,7 @@ pub(crate) use bodies::NoRoom;
 pub use in_flight::Counted;
 pub use login::LoginInFlight;
 pub(crate) use login::login_name;
+pub use one_time::OneTimeRefusals;
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
@@ -27,6 +29,7 @@ use symbolon_protocol::time::Timestamp;
 use bodies::Bodies;
 use in_flight::{CapCell, InFlight};
 use login::LoginRules;
+use one_time::OneTimeRules;
 use rule::{Rule, RuleCell};
 use symbolon_config as config;
 use table::Table;
@@ -56,10 +59,11 @@ pub struct Limited {
     pub retry_after_seconds: u64,
 }
 
-/// Sets of eight keys per table, 128 bytes each: at most 4, 4, 8, 4 and 1 MiB, taken when first used.
+/// Sets of eight keys per table, 128 bytes each: at most 4, 4, 2, 4 and 1 MiB, taken when first used. A thousand addresses touch
+/// every page of the table of addresses, so it is no larger than what a flood may cost.
 const CLIENT_SETS: usize = 1 << 15;
 const USER_SETS: usize = 1 << 15;
-const ADDRESS_SETS: usize = 1 << 16;
+const ADDRESS_SETS: usize = 1 << 14;
 const LOGIN_SETS: usize = 1 << 15;
 const ADMIN_SETS: usize = 1 << 13;
 
@@ -74,6 +78,7 @@ struct Rules {
     logout: RuleCell,
     login: LoginRules,
     admin_address: RuleCell,
+    one_time: OneTimeRules,
     connections: CapCell,
 }
 
@@ -106,6 +111,7 @@ pub struct RateLimits {
     connections: Arc<InFlight>,
     forwarded: Arc<InFlight>,
     bodies: Arc<Bodies>,
+    one_time_refusals: Arc<OneTimeRefusals>,
 }
 
 impl RateLimits {
@@ -123,6 +129,7 @@ impl RateLimits {
             connections: Arc::default(),
             forwarded: Arc::default(),
             bodies: Arc::default(),
+            one_time_refusals: Arc::default(),
         };
         limits.set(config);
         limits
@@ -141,6 +148,7 @@ impl RateLimits {
         rules.logout.set(config.logout.filter(|_| on));
         rules.login.set(&config.login, on);
         rules.admin_address.set(config.admin_address.filter(|_| on));
+        rules.one_time.set(config, on);
         rules.connections.set(config.connections.filter(|_| on));
         self.bodies.set(config.body_budget, on);
     }

@@ -19,6 +19,8 @@ fn configured() -> config::RateLimits {
     config::RateLimits {
         enabled: true,
         authorize: per_minute(3),
+        authorize_user: per_minute(2),
+        assertion_client: per_second(2),
         token: endpoint,
         userinfo: endpoint,
         userinfo_user: per_second(2),
@@ -215,6 +217,36 @@ fn what_one_user_is_refused_uses_nothing_of_the_clients_limit() {
     assert_eq!(passed, 2);
     ask(&one, "bob").unwrap();
     ask(&client("other").1, "alice").unwrap();
+}
+
+#[test]
+fn codes_of_a_user_are_limited_and_nobody_elses() {
+    let limits = RateLimits::new(&configured());
+    let (issuer, other) = (IssuerId::default_issuer(), IssuerId::parse("acme").unwrap());
+    let check = |issuer, name, now| limits.check_code(issuer, &UserId::parse(name).unwrap(), now);
+    check(&issuer, "alice", NOW).unwrap();
+    check(&issuer, "alice", NOW).unwrap();
+    assert_eq!(check(&issuer, "alice", NOW), Err(Limited { retry_after_seconds: 30 }));
+    check(&issuer, "bob", NOW).unwrap();
+    check(&other, "alice", NOW).unwrap();
+    check(&issuer, "alice", after(30_000)).unwrap();
+    limits.set(&config::RateLimits { enabled: false, ..configured() });
+    (0..100).for_each(|_| check(&issuer, "alice", NOW).unwrap());
+}
+
+#[test]
+fn assertions_of_a_client_are_limited_by_those_that_were_used() {
+    let limits = RateLimits::new(&configured());
+    let ((issuer, one), (_, two)) = (client("one"), client("two"));
+    for _ in 0..100 {
+        limits.may_use_assertion(&issuer, &one, NOW).unwrap();
+    }
+    for _ in 0..2 {
+        limits.used_assertion(&issuer, &one, NOW);
+    }
+    assert_eq!(limits.may_use_assertion(&issuer, &one, NOW), Err(Limited { retry_after_seconds: 1 }));
+    limits.may_use_assertion(&issuer, &two, NOW).unwrap();
+    limits.may_use_assertion(&issuer, &one, after(1_000)).unwrap();
 }
 
 #[test]

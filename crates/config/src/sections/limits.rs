@@ -51,6 +51,26 @@ pub(crate) const SECTION: Section = Section {
         )
         .doc("Authorization requests per address."),
         limit(
+            "rate_limit.authorize.user",
+            "SYMBOLON_RATE_LIMIT_AUTHORIZE_USER",
+            "--rate-limit-authorize-user",
+            "30/m",
+        )
+        .doc(
+            "Authorization codes per user. Each is kept until it ends. Beyond it the client is told \
+             `temporarily_unavailable`, and no code is made.",
+        ),
+        limit(
+            "rate_limit.assertion.client",
+            "SYMBOLON_RATE_LIMIT_ASSERTION_CLIENT",
+            "--rate-limit-assertion-client",
+            "500/s",
+        )
+        .doc(
+            "Client assertions per client that signs them, at all endpoints together. Each leaves a mark until nobody could \
+             use it again.",
+        ),
+        limit(
             "rate_limit.token.client",
             "SYMBOLON_RATE_LIMIT_TOKEN_CLIENT",
             "--rate-limit-token-client",
@@ -224,6 +244,10 @@ pub struct RateLimits {
     pub enabled: bool,
     /// Authorization requests per address.
     pub authorize: Option<Rate>,
+    /// Authorization codes per user.
+    pub authorize_user: Option<Rate>,
+    /// Client assertions per client.
+    pub assertion_client: Option<Rate>,
     /// The token endpoint.
     pub token: EndpointLimit,
     /// UserInfo.
@@ -254,6 +278,8 @@ pub(crate) fn build(reader: &mut Reader) -> RateLimits {
     RateLimits {
         enabled,
         authorize: rate("rate_limit.authorize.address"),
+        authorize_user: rate("rate_limit.authorize.user"),
+        assertion_client: rate("rate_limit.assertion.client"),
         token: EndpointLimit {
             client: rate("rate_limit.token.client"),
             address: rate("rate_limit.token.address"),

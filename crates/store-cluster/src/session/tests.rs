@@ -13,6 +13,7 @@ use symbolon_store::shard::sid_of;
 
 use super::*;
 use crate::engines::{RedisCluster, RedisServerOptions};
+use crate::redis::{Script, ScriptCall};
 use crate::testing::{NOW, Place as TestPlace};
 
 fn session(store: &ClusterStore, number: u64) -> (SessionId, Session) {
@@ -72,7 +73,15 @@ async fn a_late_copy_of_what_kept_a_code_does_not_make_it_fresh() {
     };
     store.keep_drawn_code(&issuer, &code, &grant, NOW).await.unwrap();
     let at = store.code(&issuer, &code, NOW).await.unwrap().unwrap().at;
+    let key = store.code_key(&at);
+    let ttl = Script::new("return redis.call('PTTL', KEYS[1])");
+    let left = async || {
+        let call = ScriptCall { keys: &[&key], arguments: &[] };
+        store.redis.run(&ttl, call).await.unwrap().read::<u64>().unwrap()
+    };
+    assert!((1..=60_000).contains(&left().await), "an unused one is kept until its end and no longer");
     assert_eq!(store.redeem_code(&at, NOW).await.unwrap(), Redemption::Redeemed);
+    assert!((900_001..=960_000).contains(&left().await), "that it was used is known for a while after");
     store.keep_drawn_code(&issuer, &code, &grant, NOW).await.unwrap();
     assert_eq!(store.redeem_code(&at, NOW).await.unwrap(), Redemption::Replayed);
 }

@@ -92,6 +92,8 @@ pub(super) struct Log {
     first: u64,
     /// Where its oldest entry begins.
     oldest: usize,
+    /// The memory of all pieces.
+    bytes: usize,
 }
 
 impl Log {
@@ -99,7 +101,9 @@ impl Log {
     pub(super) fn append(&mut self, key: &Key, due: Timestamp, grant: &[u8]) -> LogPlace {
         let bytes = HEADER + grant.len();
         if self.pieces.back().is_none_or(|piece| piece.len() + bytes > PIECE) {
-            self.pieces.push_back(Vec::with_capacity(bytes.max(PIECE)));
+            let piece = Vec::with_capacity(bytes.max(PIECE));
+            self.bytes += piece.capacity();
+            self.pieces.push_back(piece);
         }
         let piece = self.first + self.pieces.len() as u64 - 1;
         let Some(last) = self.pieces.back_mut() else { return LogPlace { piece, offset: 0 } };
@@ -160,16 +164,16 @@ impl Log {
         let Some(entry) = self.oldest() else { return };
         self.oldest += entry.bytes();
         if self.pieces.front().is_some_and(|piece| self.oldest >= piece.len()) {
-            self.pieces.pop_front();
+            let gone = self.pieces.pop_front();
+            self.bytes -= gone.map_or(0, |piece| piece.capacity());
             self.first += 1;
             self.oldest = 0;
         }
     }
 
     /// The memory that it holds.
-    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        self.pieces.iter().map(Vec::capacity).sum()
+        self.bytes
     }
 }
 

@@ -1,8 +1,10 @@
 //! Who a client is (RFC 6749 2.3, RFC 7523, OpenID Connect Core 9).
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
-use symbolon_testkit::{Answer, Browser, RelyingParty, Signing, TestServer};
+use symbolon_testkit::{Answer, Browser, Options, RelyingParty, Signing, TestServer};
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const CREDENTIALS: (&str, &str) = ("grant_type", "client_credentials");
@@ -86,7 +88,10 @@ struct Signer {
 
 impl Signer {
     fn new(algorithm: Algorithm) -> Self {
-        let server = TestServer::start();
+        Self::at(TestServer::start(), algorithm)
+    }
+
+    fn at(server: TestServer, algorithm: Algorithm) -> Self {
         let key = Signing::generate(algorithm);
         let metadata = json!({ "token_endpoint_auth_method": "private_key_jwt", "jwks": key.jwks() });
         let client_id = RelyingParty::register(&server, metadata).client_id;
@@ -222,6 +227,27 @@ fn a_jti_that_was_used_at_one_issuer_is_used_at_all() {
     assert_eq!(status(&url, &key, "fresh"), 200);
     assert_eq!(status(&server.issuer, &key, "fresh"), 401, "used at the second issuer");
     assert_eq!(status(&url, &namesake, "shared"), 200, "another client's, by its key");
+}
+
+/// Each leaves a mark that is kept for a while: no client is to leave more than its share. What somebody else replays uses
+/// up nothing.
+#[test]
+fn a_clients_assertions_are_limited() {
+    let options = Options::default()
+        .one_node()
+        .env("SYMBOLON_RATE_LIMITS", "on")
+        .env("SYMBOLON_RATE_LIMIT_ASSERTION_CLIENT", "2/m");
+    let signer = Signer::at(TestServer::start_with(options), Algorithm::EdDsa);
+    let assertion = |jti: &str| signer.key.jwt("JWT", &signer.claims(jti, json!({})));
+    let first = assertion("first");
+    assert_eq!(signer.present("/token", &first).status, 200);
+    (0..5).for_each(|_| assert_refused(&signer.present("/introspect", &first)));
+    assert_eq!(signer.present("/introspect", &assertion("second")).status, 200);
+    let third = assertion("third");
+    let refused = signer.present("/token", &third);
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("30")), "{refused:?}");
+    signer.server.clock.advance(Duration::from_secs(30));
+    assert_eq!(signer.present("/token", &third).status, 200, "what was refused was not used up");
 }
 
 #[test]

@@ -335,8 +335,11 @@ fn a_sign_in_does_not_outlive_the_end_of_its_user() {
 #[test]
 fn a_request_that_is_too_long_to_wait_is_refused() {
     let scene = Scene::new();
-    let request = |bytes| scene.rp.authorization_request().with("state", &"s".repeat(bytes));
-    let (short, long) = (request(7_000), request(9_000));
+    let request = |bytes: usize| {
+        let request = scene.rp.authorization_request().with("state", &"s".repeat(4_000));
+        request.with("ui_locales", &"en ".repeat(bytes / 3))
+    };
+    let (short, long) = (request(3_000), request(5_000));
     let browser = scene.server.browser();
     // Too long for an address, so the page itself is the answer.
     let page = browser.get(&short.path());
@@ -344,15 +347,19 @@ fn a_request_that_is_too_long_to_wait_is_refused() {
     let signed_in = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
     assert_eq!(signed_in.status, 200, "the consent page");
     let allowed = Scene::decide(&browser, &signed_in, "allow");
-    assert_eq!(allowed.redirected("state").unwrap().len(), 7_000);
+    assert_eq!(allowed.redirected("state").unwrap().len(), 4_000);
     assert!(allowed.redirected("code").is_some());
     let browser = scene.server.browser();
     let refused = browser.get(&long.path());
     assert_eq!(refused.redirected("error").as_deref(), Some("invalid_request"));
-    assert_eq!(refused.redirected("state").unwrap().len(), 9_000);
+    assert_eq!(refused.redirected("state").unwrap().len(), 4_000);
     // Where nobody has to be waited for, it is as good as any other.
     let silent = browser.get(&long.with("prompt", "none").path());
     assert_eq!(silent.redirected("error").as_deref(), Some("login_required"));
+    // A state that would not fit the answer's address is refused at once, whoever asks.
+    let state = scene.rp.authorization_request().with("state", &"\u{1}".repeat(2_000)).with("prompt", "none");
+    assert_eq!((browser.get(&state.path()).status, browser.get("/logout?state=").status), (400, 200));
+    assert_eq!(browser.get(&format!("/logout?state={}", "%01".repeat(2_000))).status, 400);
 }
 
 /// A person types the same password on a phone and on a desk: one composes characters, the other does not.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use symbolon_testkit::{Browser, Options};
+use symbolon_testkit::{Browser, Options, RelyingParty, TestServer};
 
 use crate::login::{PASSWORD, Scene};
 
@@ -84,4 +84,23 @@ fn beyond_the_number_of_sessions_the_oldest_ends() {
     let live: Vec<_> = browsers.iter().map(|cookie| scene.session_lives(cookie)).collect();
     assert_eq!(live, [false, false, true, true]);
     assert!(scene.session_lives(&made), "a session of the admin API is not counted");
+}
+
+/// Each code is kept until it ends: whoever is signed in is not to fill the memory with them.
+#[test]
+fn one_users_codes_are_limited_and_nobody_elses() {
+    let server = TestServer::start_with(limited().env("SYMBOLON_RATE_LIMIT_AUTHORIZE_USER", "3/m"));
+    let rp = RelyingParty::register(&server, json!({ "skip_consent": true }));
+    let silent = |browser: &Browser| browser.get(&rp.authorization_request().with("prompt", "none").path());
+    let (_, greedy) = server.signed_in("greedy@example.com");
+    let (_, other) = server.signed_in("other@example.com");
+    let codes = || silent(&greedy).redirected("code").is_some();
+    assert_eq!([codes(), codes(), codes(), codes()], [true, true, true, false]);
+    let refused = silent(&greedy);
+    assert_eq!(refused.redirected("error").as_deref(), Some("temporarily_unavailable"), "{refused:?}");
+    assert!(silent(&other).redirected("code").is_some(), "another user");
+    server.clock.advance(Duration::from_secs(20));
+    assert!(codes(), "a while later");
+    let metrics = Browser::new(&server.management).get("/metrics").body;
+    assert!(metrics.contains("symbolon_one_time_refused_total{kind=\"code\"} 2"), "{metrics}");
 }

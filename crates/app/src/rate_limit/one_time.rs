@@ -1,0 +1,94 @@
+//! Limits of what is kept so that something happens once: authorization codes of a user, and marks of client assertions.
+//!
+//! Whoever is beyond a limit is refused and nothing is kept, so that nobody's records are pushed out by somebody else's.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use symbolon_protocol::id::{ClientId, IssuerId, UserId};
+use symbolon_protocol::time::Timestamp;
+use symbolon_telemetry::{Exposition, MetricSource, MetricType};
+
+use super::rule::RuleCell;
+use super::{Limited, RateLimits};
+use symbolon_config as config;
+
+/// The limits.
+#[derive(Default)]
+pub(super) struct OneTimeRules {
+    codes: RuleCell,
+    assertions: RuleCell,
+}
+
+impl OneTimeRules {
+    pub(super) fn set(&self, limits: &config::RateLimits, on: bool) {
+        self.codes.set(limits.authorize_user.filter(|_| on));
+        self.assertions.set(limits.assertion_client.filter(|_| on));
+    }
+}
+
+/// How often something was refused.
+#[derive(Default)]
+pub struct OneTimeRefusals {
+    codes: AtomicU64,
+    assertions: AtomicU64,
+}
+
+impl RateLimits {
+    /// Counts an authorization code for a user, before it is made.
+    ///
+    /// # Errors
+    /// [`Limited`]: not now; no code is to be made.
+    pub fn check_code(&self, issuer: &IssuerId, user: &UserId, now: Timestamp) -> Result<(), Limited> {
+        let Some(rule) = self.rules.one_time.codes.get() else { return Ok(()) };
+        let taken = self.users.take(self.hashing.hash_one((0_u8, issuer, user)), rule, now);
+        taken.inspect_err(|_| count(&self.one_time_refusals.codes))
+    }
+
+    /// Whether a client may use one more assertion now. Counts nothing: an assertion that is replayed by somebody else uses
+    /// up nothing of the client's.
+    ///
+    /// # Errors
+    /// [`Limited`]: not now; no mark is to be made.
+    pub fn may_use_assertion(
+        &self,
+        issuer: &IssuerId,
+        client: &ClientId,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
+        let Some(rule) = self.rules.one_time.assertions.get() else { return Ok(()) };
+        let may = self.clients.look(self.assertion_key(issuer, client), rule, now);
+        may.inspect_err(|_| count(&self.one_time_refusals.assertions))
+    }
+
+    /// Counts an assertion that was used for the first time.
+    pub fn used_assertion(&self, issuer: &IssuerId, client: &ClientId, now: Timestamp) {
+        if let Some(rule) = self.rules.one_time.assertions.get() {
+            self.clients.charge(self.assertion_key(issuer, client), rule, now);
+        }
+    }
+
+    fn assertion_key(&self, issuer: &IssuerId, client: &ClientId) -> u64 {
+        self.hashing.hash_one((1_u8, issuer, client))
+    }
+
+    /// What was refused, for the metrics.
+    pub fn one_time_refusals(&self) -> Arc<OneTimeRefusals> {
+        Arc::clone(&self.one_time_refusals)
+    }
+}
+
+impl MetricSource for OneTimeRefusals {
+    fn expose(&self, page: &mut Exposition) {
+        let help = "Records of one use that were refused because whoever asked had too many.";
+        page.family("symbolon_one_time_refused_total", MetricType::Counter, help);
+        for (kind, refused) in [("code", &self.codes), ("assertion", &self.assertions)] {
+            page.count(&[("kind", kind)], refused.load(Ordering::Relaxed));
+        }
+    }
+}
+
+fn count(refusals: &AtomicU64) {
+    refusals.fetch_add(1, Ordering::Relaxed);
+}

@@ -1,0 +1,214 @@
+//! Room for records of one use. Redis refuses every write once it has the memory that it may use, revocations too; so what
+//! comes in numbers that nobody needs, codes and challenges, stops at a part of it. Marks of client assertions are rows of
+//! PostgreSQL, whose number is bounded.
+//!
+//! Nobody asks Redis for its memory unless codes come: each of the 64th that a shard gets looks first. Whoever is refused
+//! leaves nothing, and what is kept stays.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use symbolon_figures::Room;
+use symbolon_store::StoreError;
+
+use crate::ClusterStore;
+use crate::postgres::column;
+use crate::redis::{Key, Script, ScriptCall};
+
+/// The part of its memory that a primary may use while codes and challenges are taken, in quarters.
+const QUARTERS: u64 = 3;
+
+/// Records that a shard takes before the memory of its primary is looked at again.
+const LOOK_EVERY: u32 = 64;
+
+/// How long a primary that was full is taken for full, in milliseconds.
+const FULL_FOR: u64 = 1_000;
+
+/// Shards that are told apart; more of them share.
+const SHARDS: usize = 64;
+
+/// Marks of client assertions: a million.
+const ASSERTIONS: u64 = 128 << 20;
+
+/// What one mark takes, with its place in the index.
+const ASSERTION_MARK: u64 = 128;
+
+/// Memory that is used, and that may be, in bytes; 0 where there is no bound.
+static MEMORY: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local info = redis.call('INFO', 'memory')
+         return {tonumber(string.match(info, 'used_memory:(%d+)')), tonumber(string.match(info, 'maxmemory:(%d+)'))}",
+    )
+});
+
+/// `n_live_tup` is the database's own estimate: counting the rows would read them all.
+const MARKS: &str = "SELECT COALESCE(max(n_live_tup), 0)::bigint FROM pg_stat_user_tables
+                     WHERE relname = 'assertion_marks' AND schemaname = current_schema()";
+
+/// What this node knows of the memory of the primaries, by shard.
+#[derive(Default)]
+pub(crate) struct RedisRoom {
+    taken: Shards<AtomicU32>,
+    /// When the shard's primary was found full; 0 where it was not.
+    full_at: Shards<AtomicU64>,
+}
+
+struct Shards<T>([T; SHARDS]);
+
+impl<T: Default> Default for Shards<T> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| T::default()))
+    }
+}
+
+impl<T> Shards<T> {
+    fn of(&self, shard: u32) -> Option<&T> {
+        self.0.get(shard as usize % SHARDS)
+    }
+}
+
+/// The bound of the marks of client assertions.
+pub(crate) fn furnish(assertions: &Room) {
+    assertions.set_most(ASSERTIONS);
+}
+
+fn no_room(what: &str) -> StoreError {
+    StoreError::Unavailable(format!("{what} take all the memory that they may"))
+}
+
+impl ClusterStore {
+    /// Whether the primary of a key has room for one more record of one use.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]: it has not.
+    pub(crate) async fn admit(&self, room: &Room, (key, shard): (&Key, u32)) -> Result<(), StoreError> {
+        let (Some(taken), Some(full_at)) =
+            (self.redis_room.taken.of(shard), self.redis_room.full_at.of(shard))
+        else {
+            return Ok(());
+        };
+        let count = taken.fetch_add(1, Ordering::Relaxed);
+        let full = full_at.load(Ordering::Relaxed);
+        let now = self.now().millis();
+        if full == 0 && count % LOOK_EVERY != 0 {
+            return Ok(());
+        }
+        let is_full = match full != 0 && now.saturating_sub(full) < FULL_FOR {
+            true => true,
+            false => {
+                // Boxed, because it is rare: the future of a code stays small.
+                let is_full = Box::pin(self.is_full(room, key)).await;
+                full_at.store(if is_full { now.max(1) } else { 0 }, Ordering::Relaxed);
+                is_full
+            }
+        };
+        if is_full {
+            room.refuse();
+            return Err(no_room("codes and challenges"));
+        }
+        Ok(())
+    }
+
+    /// Looks at the memory of the primary of a key. Where that fails, the write itself will tell.
+    async fn is_full(&self, room: &Room, key: &Key) -> bool {
+        let call = ScriptCall { keys: &[key], arguments: &[] };
+        let looked = self.redis.run(&MEMORY, call).await.and_then(|answer| answer.read::<(u64, u64)>());
+        let Ok((used, most)) = looked else { return false };
+        let most = if most == 0 { u64::MAX } else { most / 4 * QUARTERS };
+        room.set_bytes(used);
+        room.set_most(most);
+        used >= most
+    }
+
+    /// Whether there is room for one more mark of a client assertion.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]: there is none.
+    pub(crate) fn admit_assertion(&self) -> Result<(), StoreError> {
+        match self.figures.assertion_room().admits() {
+            true => Ok(()),
+            false => Err(no_room("marks of client assertions")),
+        }
+    }
+
+    /// Follows how many marks of client assertions there are.
+    pub(crate) async fn measure_assertions(&self) -> Result<(), StoreError> {
+        let connection = self.postgres.connection().await?;
+        let Some(row) = connection.first(MARKS, &[]).await? else { return Ok(()) };
+        let marks: i64 = column(&row, 0)?;
+        self.figures.assertion_room().set_bytes(marks.unsigned_abs().saturating_mul(ASSERTION_MARK));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use symbolon_crypto::random::SeededRandom;
+    use symbolon_protocol::client_authentication::AssertionUse;
+    use symbolon_protocol::id::{ClientId, IssuerId, Jti};
+    use symbolon_store::port::{Assertions, Challenges, Shards as _, Store};
+    use symbolon_store::shard::ShardKind;
+
+    use super::*;
+    use crate::engines::{RedisCluster, RedisServerOptions};
+    use crate::testing::{NOW, Place};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_nobody_needs_stops_before_redis_is_full() {
+        let redis = RedisCluster::start(RedisServerOptions::default());
+        let place = Place::on(&redis, "full-redis");
+        let store = place.open().await;
+        let (issuer, random) = (IssuerId::default_issuer(), SeededRandom::new(1));
+        let keep = async || {
+            let id = store.place(ShardKind::Challenge).draw::<16>(ShardKind::Challenge, &random);
+            store.keep_challenge(&issuer, &id, vec![7; 16].into(), NOW + Duration::from_secs(60)).await
+        };
+        keep().await.unwrap();
+        let limit = |bytes: &str| {
+            (0..redis.nodes().len()).for_each(|node| {
+                redis.cli(node, &["CONFIG", "SET", "maxmemory", bytes]);
+            });
+        };
+        // All that they use is more than three quarters of what they may, and less than all of it.
+        let used = redis.cli(0, &["INFO", "memory"]);
+        let used = used.lines().find_map(|line| line.trim().strip_prefix("used_memory:")).unwrap();
+        let used: u64 = used.parse().unwrap();
+        limit(&(used / 6 * 7).to_string());
+        let mut refused = 0;
+        for _ in 0..SHARDS as u32 * LOOK_EVERY {
+            refused += u32::from(keep().await.is_err());
+        }
+        assert!(refused > 0, "they were taken to the end");
+        assert!(store.figures().code_room().snapshot().refused == 0);
+        assert!(store.figures().challenge_room().snapshot().refused >= u64::from(refused));
+        limit("0");
+        place.advance(Duration::from_millis(FULL_FOR));
+        for _ in 0..SHARDS {
+            keep().await.unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn marks_beyond_their_room_are_refused_and_those_that_are_there_stay() {
+        let store = Place::new("full-marks").open().await;
+        let used = |jti: &str| AssertionUse {
+            client_id: ClientId::parse("app").unwrap(),
+            key_thumbprint: "key".into(),
+            jti: Jti::parse(jti).unwrap(),
+            expires_at: NOW + Duration::from_secs(60),
+        };
+        let first = store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().value;
+        assert_eq!(first, symbolon_store::port::Use::First);
+        store.figures().assertion_room().set_most(0);
+        assert!(matches!(
+            store.use_assertion(&IssuerId::default_issuer(), &used("second")).await,
+            Err(StoreError::Unavailable(_))
+        ));
+        store.figures().assertion_room().set_most(ASSERTIONS);
+        let again = store.use_assertion(&IssuerId::default_issuer(), &used("first")).await.unwrap().value;
+        assert_eq!(again, symbolon_store::port::Use::Replayed);
+        store.measure_assertions().await.unwrap();
+    }
+}

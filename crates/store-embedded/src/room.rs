@@ -1,0 +1,89 @@
+//! How much memory records of one use may take, each kind for itself. Whoever comes when it is full is refused: what is kept
+//! still protects somebody, so nothing is pushed out.
+
+use symbolon_figures::StoreFigures;
+use symbolon_store::StoreError;
+
+/// Authorization codes: a minute of 25,000 a second.
+const CODES: u64 = 512 << 20;
+
+/// Login challenges.
+const CHALLENGES: u64 = 64 << 20;
+
+/// Marks of client assertions: two millions.
+const ASSERTIONS: u64 = 128 << 20;
+
+/// What one mark takes of the memory: its key, its end and its commit, in a table that is three quarters full on average.
+pub(crate) const ASSERTION_MARK: usize = 64;
+
+pub(crate) fn furnish(figures: &StoreFigures) {
+    figures.code_room().set_most(CODES);
+    figures.challenge_room().set_most(CHALLENGES);
+    figures.assertion_room().set_most(ASSERTIONS);
+}
+
+pub(crate) fn no_room(what: &str) -> StoreError {
+    StoreError::Unavailable(format!("{what} take all the memory that they may"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use symbolon_crypto::random::SeededRandom;
+    use symbolon_protocol::client_authentication::AssertionUse;
+    use symbolon_protocol::id::{ClientId, IssuerId, Jti, UserId};
+    use symbolon_protocol::revocation::Tombstone;
+    use symbolon_protocol::time::Timestamp;
+    use symbolon_store::port::{Assertions, Challenges, Codes, Redemption, Revocations, Store, Use};
+
+    use crate::EmbeddedStore;
+    use crate::open::tests::{code_grant, options};
+
+    const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+    #[tokio::test]
+    async fn what_is_kept_stays_where_there_is_no_room_and_revocations_go_on() {
+        let home = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(options(home.path())).unwrap();
+        let (issuer, random) = (IssuerId::default_issuer(), SeededRandom::new(1));
+        let grant = code_grant(&issuer, &random, NOW);
+        let assertion = |jti: &str| AssertionUse {
+            client_id: ClientId::parse("app").unwrap(),
+            key_thumbprint: "key".into(),
+            jti: Jti::parse(jti).unwrap(),
+            expires_at: NOW + Duration::from_secs(60),
+        };
+        let challenge = async |id: &str| {
+            let end = NOW + Duration::from_secs(60);
+            store.keep_challenge(&issuer, id, vec![7; 16].into(), end).await
+        };
+        let code = store.keep_code(&issuer, grant.clone(), NOW, &random).await.unwrap();
+        assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().value, Use::First);
+        challenge("first").await.unwrap();
+        let rooms = store.figures().snapshot().rooms;
+        assert!(rooms.iter().all(|(_, room)| room.bytes > 0 && room.refused == 0), "{rooms:?}");
+
+        let figures = store.figures();
+        for room in [figures.code_room(), figures.challenge_room(), figures.assertion_room()] {
+            room.set_most(1);
+        }
+        assert!(store.keep_code(&issuer, grant.clone(), NOW, &random).await.is_err());
+        assert!(store.use_assertion(&issuer, &assertion("second")).await.is_err());
+        assert!(challenge("second").await.is_err());
+        assert_eq!(store.use_assertion(&issuer, &assertion("first")).await.unwrap().value, Use::Replayed);
+        assert!(store.take_challenge(&issuer, "first", NOW).await.unwrap().is_some());
+        let at = store.code(&issuer, &code, NOW).await.unwrap().unwrap().at;
+        assert_eq!(store.redeem_code(&at, NOW).await.unwrap(), Redemption::Redeemed);
+        let user = UserId::parse("ann").unwrap();
+        let tombstone = Tombstone::user(&issuer, user, NOW, Duration::from_secs(60));
+        drop(store.revoke(&issuer, &[tombstone]).await.unwrap());
+        assert!(figures.snapshot().rooms.iter().all(|(_, room)| room.refused == 1));
+
+        // What has ended gives its room back.
+        store.sweep(NOW + Duration::from_secs(3_600)).await.unwrap();
+        assert!(figures.snapshot().rooms.iter().all(|(_, room)| room.bytes == 0), "{figures:?}");
+        challenge("third").await.unwrap();
+        store.keep_code(&issuer, grant, NOW, &random).await.unwrap();
+    }
+}

@@ -54,7 +54,7 @@ pub(crate) const SECTION: Section = Section {
             "rate_limit.authorize.user",
             "SYMBOLON_RATE_LIMIT_AUTHORIZE_USER",
             "--rate-limit-authorize-user",
-            "30/m",
+            "300/m",
         )
         .doc(
             "Authorization codes per user. Each is kept until it ends. Beyond it the client is told \

@@ -1,7 +1,8 @@
-//! Access tokens whose signature was checked: a signature checked once need not be checked again.
+//! Cache of access tokens whose signature was already verified, so that it is not verified again on every request.
 //!
-//! Keyed by a digest of the whole token, so that nothing forged can hit. An entry names its key, whose state is
-//! looked at on every hit; expiry and revocation are checked every time, by the caller.
+//! The key of the cache is a digest of the whole token, so a forged token never hits. An entry keeps the `kid` that
+//! verified it, and a hit counts only while the issuer still accepts that key. Expiry and revocation are not cached:
+//! the caller checks them on every request.
 
 use std::sync::Arc;
 
@@ -14,14 +15,14 @@ use symbolon_protocol::token::access_token::AccessToken;
 
 use crate::issuer::IssuerState;
 
-/// Tokens kept: about 1 KiB each.
+/// Capacity in tokens; each takes about 1 KiB.
 const CAPACITY: usize = 16_384;
 
-/// A token of an issuer, with a good signature.
+/// An access token of an issuer, with a verified signature.
 pub struct VerifiedAccessToken {
-    /// Its claims.
+    /// The token's claims.
     pub claims: AccessToken,
-    /// What ends it.
+    /// The records whose end revokes the token.
     pub lineage: Lineage,
     kid: String,
 }
@@ -38,8 +39,8 @@ impl AccessTokenCache {
         Self { cache: Cache::new(CAPACITY), figures }
     }
 
-    /// The claims of an access token that this issuer signed with a key that still verifies; none for anything else.
-    /// Expiry and revocation are the caller's to check.
+    /// The claims of an access token that this issuer signed with a key that still verifies; `None` for any other
+    /// token. The caller checks expiry and revocation.
     pub fn verify(&self, issuer: &IssuerState, token: &str) -> Option<Arc<VerifiedAccessToken>> {
         let key = digest::sha256(&[token.as_bytes()]);
         if let Some(known) = self.cache.get(&key) {

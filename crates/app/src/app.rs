@@ -1,4 +1,4 @@
-//! What every handler works with.
+//! The state that every handler receives.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -28,17 +28,17 @@ use crate::rate_limit::RateLimits;
 use symbolon_config::{Config, TraceparentOf};
 use symbolon_telemetry::{CounterFamily, Heeds, Registry, Tracer};
 
-/// What the outside world gives a server: everything that tests replace.
+/// The server's dependencies on the outside world: tests replace all of them.
 pub struct Ports {
     /// Where state is kept.
     pub store: Arc<dyn Store>,
-    /// What tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// Where randomness comes from.
     pub random: Arc<dyn Random>,
     /// What signs.
     pub signer: Arc<dyn Signer>,
-    /// Opens what is sealed at rest.
+    /// The key that opens keys and secrets sealed at rest.
     pub master: MasterKey,
 }
 
@@ -52,41 +52,41 @@ pub struct App {
     pub random: Arc<dyn Random>,
     /// What signs.
     pub signer: Arc<dyn Signer>,
-    /// Opens what is sealed at rest.
+    /// The key that opens keys and secrets sealed at rest.
     pub master: ArcSwap<MasterKey>,
     /// The issuers.
     pub issuers: ArcSwap<Directory>,
     /// Access tokens whose signature was checked.
     pub access_tokens: AccessTokenCache,
-    /// Password hashing, bounded.
+    /// Password hashing on a bounded pool of threads.
     pub passwords: Passwords,
-    /// Requests per client, endpoint, account and address.
+    /// Rate limits per client, user, endpoint, account and address.
     pub rate_limits: RateLimits,
-    /// Takes spans to the collector, where there is one.
+    /// Sends spans to the trace collector, if one is configured.
     pub tracer: Option<Arc<Tracer>>,
     /// The audit log's queue and the events' counters.
     pub audit: AuditLog,
-    /// Figures.
+    /// The registry of all metrics.
     pub registry: Arc<Registry>,
     /// Signatures made, by algorithm.
     pub signatures: Arc<CounterFamily>,
-    /// The admin secret's digest.
+    /// SHA-256 of the admin secret.
     pub admin_secret: ArcSwap<[u8; 32]>,
-    /// Changes that go on though whoever asked for them went away.
+    /// Changes that are completed even if their caller's connection closes.
     pub detached: Detached,
-    /// Those of the configuration, for the tracer.
+    /// The configuration's trusted proxies, shared with the tracer.
     trusted_proxies: Arc<ArcSwap<Vec<IpNet>>>,
     reserved_segments: Vec<&'static str>,
     clock: Arc<dyn Clock>,
     leaving: AtomicBool,
     recovered: SetOnce<()>,
-    /// Held from reading the store to swapping what was read in: whoever reads later swaps later.
+    /// Held from reading the store until the result is swapped in, so that an older read never replaces a newer one.
     following: tokio::sync::Mutex<()>,
     changes: OnceLock<Arc<Changes>>,
 }
 
 impl App {
-    /// Now.
+    /// The current time.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -96,8 +96,8 @@ impl App {
         &self.clock
     }
 
-    /// Whether a path, or one above it, is the server's own where an issuer is at the root: no issuer is put in such a
-    /// place, because all requests to what is there would be its own.
+    /// Whether the first segment of a path belongs to the server's own endpoints. No issuer may have such a path: its
+    /// requests would be taken for requests to an endpoint of an issuer at the root.
     pub fn is_reserved(&self, path: &str) -> bool {
         let first = path.split('/').nth(1).filter(|segment| !segment.is_empty());
         first.is_some_and(|segment| self.reserved_segments.contains(&segment))
@@ -152,9 +152,9 @@ impl App {
         })
     }
 
-    /// The store is recovered: requests that wait for it are handled now.
+    /// Marks the store as recovered: requests that waited for recovery are now handled.
     pub fn note_recovered(&self) {
-        // Whoever says it a second time says nothing new.
+        // A second call changes nothing.
         drop(self.recovered.set(()));
     }
 
@@ -163,12 +163,12 @@ impl App {
         self.recovered.initialized()
     }
 
-    /// Resolves once it is.
+    /// Resolves once the store is recovered.
     pub async fn recovered(&self) {
         self.recovered.wait().await;
     }
 
-    /// From now on the server is not ready, though it goes on as before: it will stop soon.
+    /// Makes readiness fail while requests are still served, because the server will stop soon.
     pub fn leave(&self) {
         self.leaving.store(true, Ordering::Relaxed);
     }
@@ -178,7 +178,7 @@ impl App {
         self.leaving.load(Ordering::Relaxed)
     }
 
-    /// What changed in the store, from the first call on, and is to be [followed](Self::follow).
+    /// Changes in the store since the first call of this function, to be passed to [`follow`](Self::follow).
     pub fn changes(&self) -> &Arc<Changes> {
         self.changes.get_or_init(|| {
             let (listener, changes) = changes::channel();
@@ -187,22 +187,24 @@ impl App {
         })
     }
 
-    /// Loads every issuer at the start; makes `default` at the first one, and follows the configuration's URL for it.
+    /// Loads every issuer at startup. Creates `default` on the first start, and gives it the configuration's URL on
+    /// later ones.
     ///
     /// # Errors
     /// [`IssuerError`].
     pub async fn load_issuers(&self) -> Result<(), IssuerError> {
         let _ordered = self.following.lock().await;
-        // Not when following: two nodes with different URLs would go on correcting each other.
+        // Only at startup: if `follow` did this, two nodes with different URLs would overwrite each other's URL for
+        // ever.
         self.ensure_default(&self.config.load()).await?;
-        // Before anything is read: what another node changes meanwhile is not to be missed. After what was written,
-        // for which the store may wait until this node follows.
+        // Subscribe before reading, so that no change by another node is missed. Subscribe after writing, because the
+        // store may wait until this node has followed the write.
         self.changes();
         self.load_all().await
     }
 
-    /// Requests in flight hold the issuer that they are for: one whose record is as it was stays the same, and they see
-    /// its new keys and settings.
+    /// An issuer whose record is unchanged keeps its `IssuerState`: requests in flight hold a reference to it, and
+    /// thereby see its new keys and settings.
     async fn load_all(&self) -> Result<(), IssuerError> {
         let (config, known) = (self.config.load(), self.issuers.load_full());
         let (store, master) = (&*self.store, self.master.load());
@@ -254,7 +256,7 @@ impl App {
         let (master, now) = (self.master.load_full(), self.now());
         let record = issuer::new_issuer(id, url, &master, now, &*self.random)?;
         let (id, of_keys) = (record.id.clone(), settings.clone());
-        // RSA keys take their time.
+        // Generating RSA keys takes long, so a blocking thread does it.
         let made = tokio::task::spawn_blocking(move || {
             let mut maker = |algorithm| issuer::new_key(&id, algorithm, &master, now);
             key::initial(&of_keys, now, &mut maker)
@@ -263,11 +265,11 @@ impl App {
         issuer::create(&*self.store, record, settings, &keys).await
     }
 
-    /// Brings memory in line with a change in the store. When it returns, memory is at least as new as the store was
-    /// when it was called, however many follow at once.
+    /// Updates the copies in memory after a change in the store. On return they are at least as new as the store was
+    /// at the time of the call, even if several calls run at once.
     ///
     /// # Errors
-    /// [`IssuerError`]: memory is as it was, or some of it newer.
+    /// [`IssuerError`]: the copies in memory are unchanged, or only some of them are updated.
     pub async fn follow(&self, changed: &Changed) -> Result<(), IssuerError> {
         let _ordered = self.following.lock().await;
         let issuers = self.issuers.load_full();
@@ -287,10 +289,10 @@ impl App {
         }
     }
 
-    /// Whether anything in the lineage of a verified token has ended.
+    /// Whether any record in the lineage of a verified token has ended, which revokes the token.
     ///
     /// # Errors
-    /// [`StoreError`]: then the token counts as revoked, because the caller answers with an error.
+    /// [`StoreError`]. The caller must then refuse the token.
     pub async fn revoked(
         &self,
         issuer: &IssuerState,
@@ -300,11 +302,11 @@ impl App {
         Ok(self.store.revoked(&issuer.id, &token.lineage).await?.take(durable))
     }
 
-    /// Takes over a configuration that was read again.
+    /// Applies a configuration that was read again.
     pub fn reconfigure(&self, config: Config) {
         self.rate_limits.set(&config.rate_limits);
         self.trusted_proxies.store(Arc::new(config.security.trusted_proxies.clone()));
-        // Where it gives none, the one that was made at the first start stays.
+        // A configuration without a secret keeps the one that was generated at the first start.
         if let Some(secret) = &config.security.admin_secret {
             self.admin_secret.store(Arc::new(digest::sha256(&[secret.expose().as_bytes()])));
         }
@@ -312,7 +314,7 @@ impl App {
     }
 }
 
-/// Whose `traceparent` counts, by the configuration.
+/// Decides by configuration which peers' `traceparent` header is honoured.
 fn heeds(whose: TraceparentOf, proxies: Arc<ArcSwap<Vec<IpNet>>>) -> Heeds {
     match whose {
         TraceparentOf::Anybody => Box::new(|_| true),

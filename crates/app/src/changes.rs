@@ -1,4 +1,4 @@
-//! What changed in the store, on its way to those who keep copies in memory.
+//! Changes in the store, queued for the job that updates the copies in memory.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use parking_lot::Mutex;
 use symbolon_store::port::{ChangeListener, Changed, Following};
 use tokio::sync::{Notify, oneshot};
 
-/// Changes that may wait; where more come at once, everything is loaded anew.
+/// Most queued changes. If more arrive, they are replaced by [`Changed::Everything`]: all copies are loaded again.
 const CAPACITY: usize = 256;
 
-/// Changes that wait to be followed.
+/// Queued changes.
 #[derive(Default)]
 pub struct Waiting {
-    /// What changed since it was last asked.
+    /// The changes since the last [`Changes::take`].
     pub changes: Vec<Changed>,
-    /// Those who wait until these changes are followed.
+    /// The writers that wait until these changes are applied to memory.
     pub told: Vec<oneshot::Sender<()>>,
 }
 
-/// Changes on their way.
+/// The queue of changes.
 #[derive(Default)]
 pub struct Changes {
     waiting: Mutex<Waiting>,
@@ -26,12 +26,12 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Resolves when a change has come.
+    /// Resolves when a change was queued.
     pub async fn came(&self) {
         self.came.notified().await;
     }
 
-    /// Takes all that wait.
+    /// Takes all queued changes.
     pub fn take(&self) -> Waiting {
         std::mem::take(&mut *self.waiting.lock())
     }
@@ -49,19 +49,19 @@ impl Changes {
         drop(waiting);
         self.came.notify_one();
         Box::pin(async move {
-            // An error says that the server is gone.
+            // An error means that the server stopped before it applied the change: nothing is left to wait for.
             let _ = followed.await;
         })
     }
 }
 
-/// A listener that never waits, and where its changes come out.
+/// A listener for the store, which only queues, and the queue that it fills.
 pub fn channel() -> (ChangeListener, Arc<Changes>) {
     let changes = Arc::new(Changes::default());
     let filled = Arc::clone(&changes);
     let listener = move |changed: &Changed| {
         match changed {
-            // Nothing above the store keeps copies of these, and there are many.
+            // There are many of these changes, and nothing above the store keeps copies of such records.
             Changed::Client(..) | Changed::ClientDeleted(..) | Changed::User(..) | Changed::Consents(..) => {
                 Box::pin(std::future::ready(())) as Following
             }

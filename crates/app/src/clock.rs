@@ -1,4 +1,5 @@
-//! The one clock of the process: it follows the monotonic clock, slews to the wall clock, and never runs backwards.
+//! The one clock of the process. It advances with the monotonic clock, slews towards the wall clock, and never runs
+//! backwards.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -6,18 +7,20 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwap;
 use symbolon_protocol::time::Timestamp;
 
-/// What tells the time. Injected, so that tests own it.
+/// Tells the time. Injected, so that tests control it.
 pub trait Clock: Send + Sync {
-    /// Now; never earlier than an earlier answer.
+    /// The current time; never earlier than an earlier result.
     fn now(&self) -> Timestamp;
 }
 
-/// A wall clock this far ahead is followed at once: the machine was suspended, or its clock was wrong before.
+/// If the wall clock is ahead by this much, the clock steps: the machine was suspended, or its clock was wrong
+/// before.
 const STEP: Duration = Duration::from_secs(1);
-/// How far the clock moves toward the wall clock per time that passes, in thousandths.
+/// How far the clock moves towards the wall clock, in thousandths of the time that passes.
 const SLEW_PER_MILLE: i64 = 50;
 
-/// A straight piece of the clock: from `began`, `nanos` since the epoch, at `rate` thousandths of real speed.
+/// A linear piece of the clock: `nanos` since the epoch at the instant `began`, advancing at `rate` thousandths of
+/// real speed.
 #[derive(Clone, Copy)]
 struct Piece {
     began: Instant,
@@ -34,18 +37,19 @@ impl Piece {
     }
 }
 
-/// What [`SystemClock::adjust`] did.
+/// The result of [`SystemClock::adjust`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adjusted {
-    /// The clocks agree, or the difference is being slewed away.
+    /// The clocks agree, or a small difference is being slewed away.
     Slewed,
-    /// The wall clock was ahead by this much and is followed at once.
+    /// The wall clock was ahead by this much, and the clock stepped to it.
     Stepped(Duration),
-    /// The wall clock is behind by this much: ours only runs slower until it is caught up.
+    /// The wall clock is behind by this much. The clock does not step back: it runs slower until the wall clock has
+    /// caught up.
     Behind(Duration),
 }
 
-/// The clock of a real process. [`adjust`](Self::adjust) is to be called about once a second.
+/// The clock of a real process. Call [`adjust`](Self::adjust) about once a second.
 pub struct SystemClock {
     piece: ArcSwap<Piece>,
 }
@@ -57,7 +61,7 @@ impl SystemClock {
         Arc::new(Self { piece: ArcSwap::from_pointee(piece) })
     }
 
-    /// Compares with the wall clock and sets the speed accordingly.
+    /// Compares with the wall clock and sets the rate for the next piece.
     pub fn adjust(&self) -> Adjusted {
         let (piece, adjusted) = next_piece(&self.piece.load(), monotonic(), wall());
         self.piece.store(Arc::new(piece));

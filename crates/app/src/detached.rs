@@ -1,9 +1,9 @@
-//! Work that is finished even if whoever asked for it goes away.
+//! Work that is completed even if its caller is dropped.
 //!
-//! A server drops the future of a request when its connection is closed. A change of several steps (a user is made inactive,
-//! then signed out, then the event is audited) would stop half way. So its future is [finished even if it is
-//! dropped](Detached::finish_even_if_dropped): what is left of it becomes a task of its own, and the server waits for such
-//! tasks when it stops.
+//! A server drops a request's future when the connection closes. A change of several steps (deactivate a user, end
+//! their sessions, write the audit record) would then stop half way. [`Detached::finish_even_if_dropped`] prevents
+//! this: when such a future is dropped, its remaining steps are spawned as a task, and a stopping server waits for
+//! these tasks.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,18 +12,18 @@ use std::task::{Context, Poll, ready};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-/// The work that goes on without its caller.
+/// Keeps track of the tasks that outlive their callers.
 #[derive(Debug)]
 pub struct Detached(watch::Sender<()>);
 
 impl Detached {
-    /// Nothing yet.
+    /// With no such tasks yet.
     pub fn new() -> Self {
         Self(watch::Sender::new(()))
     }
 
-    /// `work`, which is finished even if the answer is dropped. Dropped before it was polled once, it has begun nothing and is
-    /// not run.
+    /// Wraps `work`, which is completed even if the returned future is dropped. Exception: if the future is dropped
+    /// before it was first polled, `work` has not begun and is not run.
     pub fn finish_even_if_dropped<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -31,7 +31,7 @@ impl Detached {
         FinishedEvenIfDropped { work: Some(Box::pin(work)), begun: false, detached: self.0.clone() }
     }
 
-    /// Returns when nothing is left.
+    /// Returns when all such tasks have ended.
     pub async fn settled(&self) {
         self.0.closed().await;
     }
@@ -43,7 +43,7 @@ impl Default for Detached {
     }
 }
 
-/// Work that goes on in a task of its own when it is dropped.
+/// A future that continues in a task of its own when it is dropped.
 pub struct FinishedEvenIfDropped<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     begun: bool,
@@ -64,7 +64,7 @@ impl<T: Send + 'static> Future for FinishedEvenIfDropped<T> {
 
 impl<T: Send + 'static> Drop for FinishedEvenIfDropped<T> {
     fn drop(&mut self) {
-        // What panicked cannot go on.
+        // A future that panicked must not be polled again.
         if !self.begun || std::thread::panicking() {
             return;
         }

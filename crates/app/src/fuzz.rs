@@ -1,5 +1,5 @@
-//! Bodies of the fuzz targets whose parsers are no part of this crate's interface. Each takes any bytes and fails an
-//! assertion where a property does not hold.
+//! Fuzz targets for parsers that this crate does not export. Each takes arbitrary bytes and asserts properties of the
+//! parser.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use symbolon_config::Config;
 /// The session cookie's name on plain http.
 const COOKIE: &str = "symbolon_session";
 
-/// `Cookie` headers, one per line: values are pieces of what was sent, and a session id is of bounded length.
+/// `Cookie` headers, one per line: every value is a part of the input, and a session id has a bounded length.
 pub fn cookie(data: &[u8]) {
     let lines = data.split(|byte| *byte == b'\n').filter_map(|line| HeaderValue::from_bytes(line).ok());
     let headers: HeaderMap = lines.map(|line| (header::COOKIE, line)).collect();
@@ -29,7 +29,7 @@ pub fn cookie(data: &[u8]) {
     }
 }
 
-/// An `Accept` header: HTML is preferred only where it is named, and JSON alone never means HTML.
+/// An `Accept` header: HTML is chosen only if the header names it, and never if the header names JSON alone.
 pub fn accept(data: &[u8]) {
     let Ok(value) = HeaderValue::from_bytes(data) else { return };
     let html = prefers_html(&HeaderMap::from_iter([(header::ACCEPT, value)]));
@@ -37,10 +37,10 @@ pub fn accept(data: &[u8]) {
     assert!(named || !html, "HTML for who did not ask for it");
 }
 
-/// A configuration file: what is accepted can be shown and described, and is no development mode.
+/// A configuration file: if it is accepted, it can be shown and described, and development mode is off.
 pub fn configuration(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    // Secrets may be files: the target reads none that never ends.
+    // Settings may name files that hold secrets: the target must not open a file without an end, such as `/dev/zero`.
     if text.contains("/dev") || text.contains("/proc") {
         return;
     }
@@ -53,8 +53,8 @@ pub fn configuration(data: &[u8]) {
     }
 }
 
-/// An `X-Forwarded-Host` header and after it `X-Forwarded-For` headers, one per line: what a client writes never hides
-/// the address that a trusted proxy adds, and from anybody else nothing counts.
+/// An `X-Forwarded-Host` header followed by `X-Forwarded-For` headers, one per line: a client cannot hide the address
+/// that a trusted proxy adds, and headers from other peers are ignored.
 pub fn forwarded_headers(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n').filter_map(|line| HeaderValue::from_bytes(line).ok());
     let mut request = Request::new(());
@@ -74,7 +74,7 @@ pub fn forwarded_headers(data: &[u8]) {
     let headers = request.headers_mut();
     assert_eq!(forwarded_for(headers, &proxies, client), client, "an address by who is no proxy");
     let _ = forwarded_for(headers, &proxies, proxy);
-    // The proxy in front adds whom it saw, on a line of its own or on the last one.
+    // The proxy in front appends the address that it saw, as a line of its own or to the last line.
     for added in ["192.0.2.9", "192.0.2.9, 10.0.0.1"] {
         let mut own_line = headers.clone();
         own_line.append("x-forwarded-for", HeaderValue::from_static(added));
@@ -89,8 +89,8 @@ pub fn forwarded_headers(data: &[u8]) {
     }
 }
 
-/// A `Cookie` header, an id, a `sid` and a token, one per line: a form is accepted with the token that its page
-/// was given, and with no other.
+/// A `Cookie` header, an interaction id, a `sid` and a token, one per line: a form is accepted only with the token
+/// that its own page was given.
 pub fn csrf_token(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
     let mut next = || lines.next().and_then(|line| std::str::from_utf8(line).ok()).unwrap_or_default();
@@ -113,7 +113,7 @@ pub fn csrf_token(data: &[u8]) {
         form(Purpose::Consent),
         Some(&token)
     ));
-    // An interaction's id comes in base64url.
+    // Interaction ids are base64url, so one never contains the separator NUL.
     if !interaction.contains('\0') {
         let other = PageForm { interaction: "other", ..form(Purpose::Consent) };
         assert_eq!(browser.accepts(&issuer, other, Some(&token)), interaction == "other");

@@ -1,9 +1,9 @@
-//! What a request needs, whatever it asks.
+//! The state and the HTTP parts that all endpoints share.
 //!
-//! [`app::App`] is the state behind every handler; [`issuer`] is what a request needs of its issuer; [`http`] has the pieces
-//! that every endpoint shares, among them the columns of the table of endpoints ([`http::Endpoint`]). A handler parses,
-//! loads what the rule of `symbolon-protocol` names, lets it decide, has the store carry out the one change, and answers
-//! when that is durable.
+//! [`app::App`] is the state behind every handler; [`issuer`] holds the state of issuers; [`http`] has the shared
+//! HTTP parts, among them the columns of the endpoint table ([`http::Endpoint`]). A handler parses the request, loads
+//! the records that the rule in `symbolon-protocol` needs, calls the rule, has the store carry out the one resulting
+//! change, and answers when that is durable.
 
 pub mod access_token_cache;
 pub mod app;

@@ -1,7 +1,8 @@
-//! Wrong admin secrets, summed up: whoever tries them without end fills no audit log.
+//! Audit records of wrong admin secrets, aggregated per minute, so that endless attempts cannot fill the audit log.
 //!
-//! The first of an address is recorded at once, those of the following minute by one record with their number. Beyond
-//! [`ADDRESSES`] in one minute there is one record of all the others. So a minute brings at most twice that many and one.
+//! The first attempt of an address is recorded at once; its later ones within a minute share one record with their
+//! number. From the ([`ADDRESSES`] + 1)th address of a minute on, all further addresses share one record. So a minute
+//! adds at most 2 × [`ADDRESSES`] + 1 records.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,26 +17,26 @@ use symbolon_protocol::time::Timestamp;
 use super::{Actor, AuditEntry, AuditLog};
 use symbolon_telemetry::RequestId;
 
-/// Addresses that have records of their own in one minute.
+/// How many addresses per minute get records of their own.
 const ADDRESSES: usize = 16;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What was tried in the minute that runs.
+/// The attempts of the current minute.
 #[derive(Default)]
 pub(super) struct RefusedAdmins(Mutex<Minute>);
 
 #[derive(Default)]
 struct Minute {
     began: Timestamp,
-    /// The latest time that it was told.
+    /// The latest time passed in by a caller; used when the log closes.
     now: Timestamp,
-    /// By network: the address that was recorded, and how many came after that.
+    /// By network: the address that was recorded, and the number of attempts after the recorded one.
     addresses: HashMap<IpAddr, (IpAddr, u64)>,
     others: u64,
 }
 
 impl Minute {
-    /// Whether an attempt is the first of its address, and has a record of its own.
+    /// Counts an attempt. True if it is the first of its address and gets its own record.
     fn note(&mut self, address: IpAddr, network: IpAddr, now: Timestamp) -> bool {
         if self.addresses.is_empty() {
             self.began = now;
@@ -53,7 +54,7 @@ impl Minute {
         is_own
     }
 
-    /// What has no record yet, once the minute is over.
+    /// Takes the attempts without a record once the minute is over; before that, nothing.
     fn end(&mut self, now: Timestamp) -> Vec<(Option<IpAddr>, u64)> {
         self.now = self.now.max(now);
         if now.since(self.began) < MINUTE {
@@ -62,7 +63,8 @@ impl Minute {
         self.take()
     }
 
-    /// What has no record yet.
+    /// Takes the attempts that have no record yet. `None` as the address stands for all addresses without records of
+    /// their own.
     fn take(&mut self) -> Vec<(Option<IpAddr>, u64)> {
         let addresses = std::mem::take(&mut self.addresses).into_values();
         let others = (None, std::mem::take(&mut self.others));
@@ -72,8 +74,8 @@ impl Minute {
 }
 
 impl AuditLog {
-    /// Counts a wrong admin secret, and records it in the log of the issuer `default`: summed up, where many come.
-    /// Addresses of one `network` are summed up together.
+    /// Counts a wrong admin secret, and records it in the audit log of the issuer `default`. Repeated attempts from
+    /// one `network` share a record.
     pub fn admin_refused(
         &self,
         (address, network): (IpAddr, IpAddr),
@@ -87,7 +89,7 @@ impl AuditLog {
         }
     }
 
-    /// Records what was tried in a minute that is over.
+    /// Records the remaining attempts of a minute that is over.
     pub fn sum_up_refused_admins(&self, now: Timestamp) {
         let ended = self.refused_admins.0.lock().end(now);
         for (address, attempts) in ended {
@@ -95,7 +97,7 @@ impl AuditLog {
         }
     }
 
-    /// Records what was tried in the minute that runs, before the log is closed.
+    /// Records the remaining attempts of the current minute, before the log closes.
     pub(super) fn sum_up_last_refused_admins(&self) {
         let (now, ended) = {
             let mut minute = self.refused_admins.0.lock();

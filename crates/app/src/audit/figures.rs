@@ -1,4 +1,4 @@
-//! What became of audit records.
+//! Metrics of audit records: waiting, written and lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::queue::Queue;
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
-/// Records that wait, were written, and were lost. Those that wait are the queue's to know: a counter of them would be one
-/// more cache line that every login takes from another core.
+/// Numbers of records that wait, were written, and were lost. The waiting ones are read from the queue: a separate
+/// counter would be one more cache line for every login to fetch from another core.
 pub(super) struct AuditFigures {
     queue: Arc<Queue>,
     written: AtomicU64,
@@ -19,24 +19,24 @@ impl AuditFigures {
         Self { queue, written: AtomicU64::new(0), dropped: AtomicU64::new(0) }
     }
 
-    /// One did not fit.
+    /// Counts a record that did not fit into the queue.
     pub(super) fn refused(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many that were taken from the queue are in the store.
+    /// Counts records that were taken from the queue and are now in the store.
     pub(super) fn wrote(&self, records: usize) {
         self.written.fetch_add(count(records), Ordering::Relaxed);
         self.queue.settle(records);
     }
 
-    /// So many that were taken from the queue will never be.
+    /// Counts records that were taken from the queue and will never be written.
     pub(super) fn lost(&self, records: usize) {
         self.dropped.fetch_add(count(records), Ordering::Relaxed);
         self.queue.settle(records);
     }
 
-    /// Lost so far.
+    /// Records lost so far.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }

@@ -1,7 +1,7 @@
 //! Domain events: every one is counted; the audited ones are queued and written to the audit log in batches.
 //!
-//! No sign-in and no token waits for the audit log. Its queue is bounded: what does not fit is dropped, counted and
-//! reported. A change by an administrator waits until its record is written, and is not acknowledged without it.
+//! No sign-in and no token waits for the audit log: its queue is bounded, and a record that does not fit is dropped,
+//! counted and reported. An administrator's change does wait: it is acknowledged only after its record is written.
 
 mod admin_refused;
 mod figures;
@@ -25,30 +25,30 @@ use figures::AuditFigures;
 use queue::Queue;
 use symbolon_telemetry::{CounterFamily, MetricSource, Registry, RequestId};
 
-/// Records that may wait to be written: some 20 MiB where all of them do.
+/// Capacity of the queue in records: about 20 MiB when full.
 const CAPACITY: usize = 65_536;
-/// How often dropped records are reported at most.
+/// The shortest interval between two log lines about dropped records.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
-/// How often it is looked whether anything waits still.
+/// How often [`AuditLog::settle`] checks whether records are still waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Who did something.
+/// Who caused an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// A person in a browser.
     User,
-    /// A client by itself, with its own credentials or, where it is public, without.
+    /// A client acting for itself, with its credentials or, if it is public, without.
     Client,
-    /// Whoever holds the admin secret.
+    /// An administrator: a request with the admin secret.
     Admin,
     /// The server, in a background job.
     System,
-    /// Somebody who proved nothing.
+    /// A request without valid credentials.
     Anonymous,
 }
 
 impl Actor {
-    /// As the audit log has it.
+    /// The name in the audit log.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -60,38 +60,38 @@ impl Actor {
     }
 }
 
-/// What a handler says about an audited event.
+/// An event as a handler reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditEntry {
-    /// What happened.
+    /// The kind of event.
     pub event: Event,
-    /// Whom it concerns.
+    /// The user that it concerns.
     pub user: Option<UserId>,
-    /// Which client.
+    /// The client that it concerns.
     pub client: Option<ClientId>,
-    /// Who did it.
+    /// Who caused it.
     pub actor: Actor,
-    /// The address the request came from.
+    /// The address that the request came from.
     pub address: Option<IpAddr>,
     /// The request's id.
     pub request: Option<RequestId>,
-    /// What else is to be known: no secrets, no tokens.
+    /// Further details; never secrets or tokens.
     pub detail: serde_json::Value,
 }
 
 impl AuditEntry {
-    /// An event that the server itself caused, in a background job.
+    /// An event caused by a background job of the server.
     pub const fn system(event: Event, detail: serde_json::Value) -> Self {
         Self { event, user: None, client: None, actor: Actor::System, address: None, request: None, detail }
     }
 }
 
-/// An entry on its way to the store. It becomes a record only there, off the request's path.
+/// An entry in the queue. The writer turns it into a record, so that no request spends time on that.
 struct Queued {
     issuer: IssuerId,
     at: Timestamp,
     entry: AuditEntry,
-    /// Told once it is written; dropped untold where it never will be.
+    /// Signalled once the record is written; dropped without a signal if it never will be.
     written: Option<oneshot::Sender<()>>,
 }
 
@@ -112,11 +112,11 @@ impl Queued {
     }
 }
 
-/// An audit record on its way to the store.
+/// Resolves when an audit record has been written.
 pub struct Written(oneshot::Receiver<()>);
 
 impl Written {
-    /// Whether the record is in the store, durably; not, where it was dropped or `longest` is over.
+    /// True if the record becomes durable within `longest`; false if it is dropped or the time runs out.
     pub async fn within(self, longest: Duration) -> bool {
         matches!(tokio::time::timeout(longest, self.0).await, Ok(Ok(())))
     }
@@ -136,7 +136,7 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// A log whose figures stand on the registry's page. Call once per registry.
+    /// A log whose metrics are exposed by the registry. Call once per registry.
     pub fn new(registry: &Registry) -> Self {
         Self::with_capacity(registry, CAPACITY)
     }
@@ -165,7 +165,7 @@ impl AuditLog {
         self.events.increment(event as usize);
     }
 
-    /// Counts an event and, where it is audited, queues its record. Never waits.
+    /// Counts an event and, if its kind is audited, queues its record. Never waits.
     pub fn record(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) {
         self.count(entry.event);
         if entry.event.audited() {
@@ -173,8 +173,9 @@ impl AuditLog {
         }
     }
 
-    /// The same, and says how to wait until the record is durable; before the writer has begun, for that too. None: the log
-    /// takes no records any more, as the server is about to end.
+    /// Like [`record`](Self::record), but returns a handle to wait until the record is durable. Works before
+    /// [`run`](Self::run) has started too: the record then waits for it. `None` if the event is not audited, or if
+    /// the log is closed because the server is stopping.
     pub fn record_awaited(&self, issuer: &IssuerId, entry: AuditEntry, now: Timestamp) -> Option<Written> {
         self.count(entry.event);
         if !entry.event.audited() {
@@ -197,13 +198,13 @@ impl AuditLog {
         }
     }
 
-    /// How often an event happened.
+    /// How often an event has happened.
     pub fn events(&self, event: Event) -> u64 {
         self.events.value(event as usize).unwrap_or(0)
     }
 
-    /// Writes what is queued to the store until [`drain`](Self::drain): every 250 ms to 1 s, or 20,000 records. Only the
-    /// first call does anything.
+    /// Writes queued records to the store until [`drain`](Self::drain): one batch every 250 ms to 1 s, of at most
+    /// 20,000 records. Only the first call does this, later ones return at once.
     pub async fn run(&self, store: &dyn Audit) {
         if self.has_writer.swap(true, Ordering::Relaxed) {
             return;
@@ -212,7 +213,7 @@ impl AuditLog {
         self.finished.send_replace(true);
     }
 
-    /// Returns when nothing waits to be written, or after `longest`; whether nothing does.
+    /// Waits until no record is waiting to be written, for at most `longest`. True if none is.
     pub async fn settle(&self, longest: Duration) -> bool {
         let settled = async {
             while self.queue.unsettled() > 0 {
@@ -222,16 +223,16 @@ impl AuditLog {
         tokio::time::timeout(longest, settled).await.is_ok()
     }
 
-    /// Takes no more records, and returns when everything queued has been written or, where the store stays out of
-    /// reach, given up. Call it when no request is left, and before the store is closed.
+    /// Closes the queue, and returns when every queued record was written, or given up because the store stays out of
+    /// reach. Call it after the last request and before the store is closed.
     pub async fn drain(&self) {
         self.sum_up_last_refused_admins();
         self.closing.send_replace(true);
         if !self.has_writer.load(Ordering::Relaxed) {
-            // Nobody ever wrote.
+            // `run` was never called, so nobody will write.
             return;
         }
-        // It cannot fail: the sender is here.
+        // Cannot fail: `self` holds the sender.
         let _ = self.finished.subscribe().wait_for(|finished| *finished).await;
     }
 

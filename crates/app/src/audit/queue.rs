@@ -1,4 +1,4 @@
-//! Records on their way from requests to the writer.
+//! The bounded queue between requests and the audit writer.
 
 use std::collections::VecDeque;
 
@@ -11,15 +11,15 @@ use super::writer::BATCH;
 #[derive(Default)]
 struct Waiting {
     records: VecDeque<Queued>,
-    /// How many were taken and are not settled yet.
+    /// Records that the writer took and has not [settled](Queue::settle) yet.
     taken: usize,
-    /// Whether somebody waits until one of them is written.
+    /// Whether a caller waits until one of the queued records is written.
     is_awaited: bool,
     closed: bool,
 }
 
-/// A bounded queue that wakes its one reader for the first record, for the first that somebody waits for, and for a full
-/// batch only: a wake for every record would cost a request more than the record itself.
+/// A bounded queue with one reader. It wakes the reader only for the first record, for the first record that a caller
+/// waits for, and for a full batch: waking on every record would cost a request more than queueing the record.
 pub(super) struct Queue {
     waiting: Mutex<Waiting>,
     ready: Notify,
@@ -31,7 +31,7 @@ impl Queue {
         Self { waiting: Mutex::default(), ready: Notify::new(), capacity }
     }
 
-    /// Adds a record unless the queue is full or closed, and says whether it did.
+    /// Adds a record. False if the queue is full or closed: the record is dropped.
     pub(super) fn push(&self, record: Queued) -> bool {
         let (length, hurries) = {
             let mut waiting = self.waiting.lock();
@@ -49,28 +49,28 @@ impl Queue {
         true
     }
 
-    /// How many wait to be taken.
+    /// Records that the writer has not taken yet.
     pub(super) fn len(&self) -> usize {
         self.waiting.lock().records.len()
     }
 
-    /// Whether somebody waits until one of those is written.
+    /// Whether a caller waits until one of the queued records is written.
     pub(super) fn is_awaited(&self) -> bool {
         self.waiting.lock().is_awaited
     }
 
-    /// Whether it takes no more records.
+    /// Whether the queue refuses new records.
     pub(super) fn is_closed(&self) -> bool {
         self.waiting.lock().closed
     }
 
-    /// How many are not [settled](Self::settle), taken or not.
+    /// Records that are not [settled](Self::settle), whether the writer took them or not.
     pub(super) fn unsettled(&self) -> usize {
         let waiting = self.waiting.lock();
         waiting.records.len() + waiting.taken
     }
 
-    /// Moves the oldest records, a batch at most, to the end of `batch`.
+    /// Moves the oldest records, at most one batch, to the end of `batch`.
     pub(super) fn take(&self, batch: &mut Vec<Queued>) {
         let mut waiting = self.waiting.lock();
         let count = waiting.records.len().min(BATCH);
@@ -79,18 +79,19 @@ impl Queue {
         waiting.is_awaited = waiting.records.iter().any(|record| record.written.is_some());
     }
 
-    /// So many of those that were taken are written, or lost.
+    /// Marks so many of the taken records as written or lost.
     pub(super) fn settle(&self, records: usize) {
         let mut waiting = self.waiting.lock();
         waiting.taken = waiting.taken.saturating_sub(records);
     }
 
-    /// Takes no more records.
+    /// Refuses new records from now on.
     pub(super) fn close(&self) {
         self.waiting.lock().closed = true;
     }
 
-    /// Returns soon after the first record came, or the one that makes a batch full; now and then without either.
+    /// Waits for a wake-up: the first record, one that a caller waits for, or a full batch. May also return without
+    /// any of these.
     pub(super) async fn changed(&self) {
         self.ready.notified().await;
     }

@@ -1,4 +1,4 @@
-//! The one task that writes audit records.
+//! The one task that writes audit records to the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::Queued;
 use super::figures::AuditFigures;
 use super::queue::Queue;
 
-/// Records of one batch at most.
+/// The most records in one batch.
 pub(super) const BATCH: usize = 20_000;
 /// How long the first record of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(250);
@@ -24,10 +24,11 @@ const GATHER: Duration = Duration::from_millis(250);
 const GATHER_MANY: Duration = Duration::from_secs(1);
 /// Records waiting after [`GATHER`] from which on a batch is gathered for [`GATHER_MANY`].
 pub(super) const MANY: usize = 500;
-/// Waits between attempts while the store is out of reach: doubled from the first to the last.
+/// The first and the longest wait between attempts while the store is out of reach; each wait is twice the one
+/// before.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_secs(5);
-/// How often a batch is tried at shutdown: some four seconds.
+/// Attempts per batch at shutdown: about four seconds.
 const LAST_ATTEMPTS: u32 = 5;
 
 pub(super) struct Writer<'a> {
@@ -52,15 +53,15 @@ impl<'a> Writer<'a> {
             let awaited: Vec<_> = batch.iter_mut().filter_map(|queued| queued.written.take()).collect();
             if self.write(batch.drain(..).map(Queued::into_record).collect(), &mut closing).await {
                 for written in awaited {
-                    // Whoever waited may have given up.
+                    // The receiver is gone if the caller gave up waiting: that is no error.
                     let _ = written.send(());
                 }
             }
         }
     }
 
-    /// Waits for a first record, then for one that somebody waits for, a full batch, or the end of its time. Nothing: the
-    /// queue is closed and empty.
+    /// Takes the next batch: when it is full, when a caller waits for one of its records, or when its gathering time
+    /// is over. The batch stays empty only if the queue is closed and empty.
     async fn gather(&self, batch: &mut Vec<Queued>, closing: &mut watch::Receiver<bool>) {
         let mut since: Option<Instant> = None;
         let mut time = GATHER;
@@ -91,7 +92,7 @@ impl<'a> Writer<'a> {
         self.queue.take(batch);
     }
 
-    /// Whether the records are in the store, durably.
+    /// Writes a batch, with retries. True if the records are durable.
     async fn write(
         &self,
         batch: Arc<[(IssuerId, AuditRecord)]>,
@@ -121,7 +122,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Returns when the log is to be closed, or was dropped.
+/// Returns when the log is being closed, or its sender was dropped.
 async fn closed(closing: &mut watch::Receiver<bool>) {
     let _ = closing.wait_for(|closing| *closing).await;
 }

@@ -1,4 +1,4 @@
-//! What a request is about: its issuer, who sends it, its id. Found once, before routing.
+//! The issuer, sender and id of a request, found once before routing.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -25,28 +25,29 @@ use crate::audit::{Actor, AuditEntry};
 use crate::issuer::{self, IssuerState};
 use symbolon_telemetry::{Current, RequestFacts, RequestId};
 
-/// What a request is about.
+/// The facts about a request that handlers need.
 #[derive(Clone)]
 pub struct Context {
-    /// Everything that handlers work with.
+    /// The state that every handler receives.
     pub app: PerWorkerArc<App>,
-    /// Whom the request is for.
+    /// The issuer that the request is for.
     pub issuer: PerWorkerArc<IssuerState>,
-    /// Who sends it: the peer, or what a trusted proxy says.
+    /// The client's address: the peer, or the address that a trusted proxy reported.
     pub remote: IpAddr,
-    /// Whether a trusted proxy says that, of somebody who is none.
+    /// Whether a trusted proxy reported `remote`, and `remote` is not itself a trusted proxy.
     pub is_forwarded: bool,
-    /// Its id.
+    /// The request's id.
     pub id: RequestId,
 }
 
 impl Context {
-    /// Records what a user did in the browser: counted, and written to the audit log where it is audited.
+    /// Records an event that a user caused in a browser: counts it, and writes it to the audit log if its kind is
+    /// audited.
     pub fn audit(&self, event: Event, user: Option<&UserId>, client: Option<&ClientId>) {
         self.audit_by(Actor::User, event, user, client);
     }
 
-    /// Records what somebody did.
+    /// Like [`audit`](Self::audit), for any actor.
     pub fn audit_by(&self, actor: Actor, event: Event, user: Option<&UserId>, client: Option<&ClientId>) {
         let entry = AuditEntry {
             event,
@@ -65,7 +66,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Context {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
-        // Put there by `Routes`, around every route.
+        // Set by `Routes`, which wraps every route.
         parts.extensions.remove::<Self>().ok_or_else(|| StatusCode::NOT_FOUND.into_response())
     }
 }
@@ -74,26 +75,26 @@ impl<S: Send + Sync> FromRequestParts<S> for Context {
 #[derive(Clone)]
 pub struct IssuerService<S> {
     app: PerWorkerArc<App>,
-    /// The issuer of the request before: mostly that of the next one too.
+    /// The issuer of this connection's previous request: usually the next request has the same.
     issuer: Option<PerWorkerArc<IssuerState>>,
     inner: S,
     locates: bool,
 }
 
 impl<S> IssuerService<S> {
-    /// Puts itself around the routes of one worker.
+    /// Wraps the routes of one worker.
     pub fn new(app: &Arc<App>, inner: S) -> Self {
         Self { app: PerWorkerArc::new(app), issuer: None, inner, locates: true }
     }
 
-    /// For the management listener, which belongs to the installation and not to an issuer: neither the name that it
-    /// is called by nor an issuer's path prefix is of any meaning there.
+    /// For the management listener, which belongs to the installation rather than to an issuer: neither the Host header
+    /// nor an issuer's path prefix selects an issuer there.
     pub fn management(app: &Arc<App>, inner: S) -> Self {
         Self { app: PerWorkerArc::new(app), issuer: None, inner, locates: false }
     }
 
-    /// The request's [`Context`], which some have not, or the status that refuses it. Inside the issuer, its path is
-    /// another.
+    /// Finds the request's [`Context`] and strips the issuer's prefix from its path. `None` for assets, which need no
+    /// issuer; an error is the status that refuses the request.
     fn located(&mut self, request: &mut Request<Body>) -> Result<Option<Context>, StatusCode> {
         match self.context(request) {
             Ok((context, path)) => {
@@ -103,7 +104,7 @@ impl<S> IssuerService<S> {
                 }
                 Ok(Some(context))
             }
-            // The files that pages load are at the root, whether an issuer is there or not.
+            // Assets are served at the root, even if no issuer is there.
             Err(StatusCode::NOT_FOUND) if self.locates && request.uri().path().starts_with("/assets/") => {
                 Ok(None)
             }
@@ -111,7 +112,7 @@ impl<S> IssuerService<S> {
         }
     }
 
-    /// What a request is about, and its path inside the issuer where that is another one: 404 where nobody is meant.
+    /// The request's context, and its path without the issuer's prefix, if there is one. 404 if no issuer matches.
     fn context(&mut self, request: &Request<Body>) -> Result<(Context, Option<String>), StatusCode> {
         let nobody = StatusCode::NOT_FOUND;
         let app = self.app.clone();
@@ -128,7 +129,8 @@ impl<S> IssuerService<S> {
             issuer::Located { issuer, path: None }
         };
         let remote = forwarded_for(request.headers(), &config.security.trusted_proxies, peer);
-        // The admin API is the installation's: below an issuer's prefix it would seem to be that issuer's.
+        // The admin API belongs to the installation: served below an issuer's prefix, it would seem to belong to that
+        // issuer.
         if found.path.as_deref().is_some_and(|path| path.starts_with("/api/")) {
             return Err(nobody);
         }
@@ -157,7 +159,7 @@ where
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         match self.located(&mut request) {
             Ok(context) => {
-                // The management listener belongs to no issuer.
+                // The management listener belongs to no issuer, so its answers carry no HSTS header.
                 let of_issuer = context.as_ref().filter(|_| self.locates);
                 let hsts = of_issuer.and_then(|context| mark(&context.issuer));
                 Located::Here { inner: self.inner.call((context, request)), hsts }
@@ -168,16 +170,16 @@ where
 }
 
 pin_project_lite::pin_project! {
-    /// The future of a request that is for one of our issuers, or is refused.
+    /// The future of a request that an issuer handles, or that is refused.
     #[project = LocatedProjection]
     pub enum Located<F> {
-        /// It is handled.
+        /// Handled by the inner service.
         Here {
             #[pin]
             inner: F,
             hsts: Option<HeaderValue>,
         },
-        /// For nobody, or malformed.
+        /// Refused: no issuer matches, or the request is malformed.
         Refused { status: StatusCode },
     }
 }
@@ -199,7 +201,8 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Located<F> {
     }
 }
 
-/// The issuer as the connection has it: lent anew where the request before was for another, or it has changed since.
+/// The connection's reference to the issuer. It is made anew if the previous request was for another issuer, or if
+/// the issuer was replaced since.
 fn lent(
     known: &mut Option<PerWorkerArc<IssuerState>>,
     issuer: &Arc<IssuerState>,
@@ -210,7 +213,7 @@ fn lent(
     }
 }
 
-/// Notes whose request it is. Returns the header that every answer of the issuer has, if it has one.
+/// Notes the issuer for logs and metrics. Returns the HSTS header of its answers, if it has one.
 fn mark(issuer: &IssuerState) -> Option<HeaderValue> {
     RequestFacts::note_issuer(&issuer.id, if issuer.is_https() { "https" } else { "http" });
     issuer.hsts.clone()
@@ -228,10 +231,11 @@ pub fn is_trusted(proxies: &[IpNet], address: IpAddr) -> bool {
     proxies.iter().any(|network| network.contains(&address))
 }
 
-/// The client's address as trusted proxies tell it. Each hop is told by the one behind it, so `X-Forwarded-For` is read
-/// from its end, and only for as long as who tells is trusted: what is before that anybody can have written.
+/// The client's address as trusted proxies report it. Each proxy appends the address of its own peer, so
+/// `X-Forwarded-For` is read from its end, and only as long as the reporting hop is trusted: anybody can forge the
+/// entries before that.
 pub(crate) fn forwarded_for(headers: &HeaderMap, proxies: &[IpNet], peer: IpAddr) -> IpAddr {
-    // Nobody between: the headers need not be searched.
+    // The peer is no trusted proxy: the headers are ignored.
     if !is_trusted(proxies, peer) {
         return peer;
     }
@@ -247,7 +251,7 @@ pub(crate) fn forwarded_for(headers: &HeaderMap, proxies: &[IpNet], peer: IpAddr
     known
 }
 
-/// A hop: an address, with its port where the proxy says that too.
+/// Parses one entry: an address, with or without a port.
 fn address(hop: &[u8]) -> Option<IpAddr> {
     let hop = std::str::from_utf8(hop).ok()?.trim();
     let address = hop.parse::<IpAddr>().or_else(|_| hop.parse::<SocketAddr>().map(|address| address.ip()));

@@ -1,4 +1,4 @@
-//! Cookies (RFC 6265): read without trusting their form, written with every attribute said.
+//! Cookies (RFC 6265): parsed leniently, written with every attribute explicit.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use symbolon_protocol::session::SessionId;
 
 use crate::issuer::IssuerState;
 
-/// Every value of a cookie, as it was sent, in order: browsers and load tools may send a name twice.
+/// Every value of a cookie, in the order sent: browsers and load tools may send one name twice.
 pub fn cookies<'h>(headers: &'h HeaderMap, name: &'h str) -> impl Iterator<Item = &'h str> {
     headers
         .get_all(header::COOKIE)
         .iter()
-        // As bytes: what other applications of the domain keep need not be ASCII.
+        // Split as bytes: cookies of other applications on the same domain need not be ASCII.
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b';'))
         .filter_map(move |pair| pair.trim_ascii_start().strip_prefix(name.as_bytes())?.strip_prefix(b"="))
         .filter_map(|value| std::str::from_utf8(value).ok())
         .map(|value| value.trim_end().trim_matches('"'))
 }
 
-/// The session that a request claims: the first value of the issuer's session cookie. An id that a client
-/// percent-encoded is understood too.
+/// The session id that a request presents: the first value of the issuer's session cookie. Percent-encoded values are
+/// decoded too, because some clients encode them.
 pub fn session_cookie(headers: &HeaderMap, issuer: &IssuerState) -> Option<SessionId> {
     session_of(headers, &issuer.cookie)
 }
 
-/// The same by the cookie's name.
+/// Like [`session_cookie`], by the cookie's name.
 pub(crate) fn session_of(headers: &HeaderMap, name: &str) -> Option<SessionId> {
     let value = cookies(headers, name).find(|value| !value.is_empty())?;
     if value.len() > 512 {
@@ -38,8 +38,8 @@ pub(crate) fn session_of(headers: &HeaderMap, name: &str) -> Option<SessionId> {
     Some(SessionId::new(value))
 }
 
-/// A `Set-Cookie` for a cookie of this issuer. On https it is `SameSite=None; Secure`: silent renewal runs in a
-/// frame of another site, and other sites may POST to `/authorize`.
+/// A `Set-Cookie` for a cookie of this issuer. On https it is `SameSite=None; Secure`, because silent renewal runs in
+/// a frame of another site, and other sites may POST to `/authorize`.
 pub fn set_cookie(issuer: &IssuerState, name: &str, value: &str, lives: Duration) -> Option<HeaderValue> {
     // RFC 6265bis 4.1.3.2: a cookie with `__Host-` has the path `/`.
     let path = if issuer.prefix.is_empty() || name.starts_with("__Host-") { "/" } else { &issuer.prefix };
@@ -48,7 +48,7 @@ pub fn set_cookie(issuer: &IssuerState, name: &str, value: &str, lives: Duration
     HeaderValue::try_from(format!("{name}={value}; Path={path}; HttpOnly; {site}; Max-Age={seconds}")).ok()
 }
 
-/// A `Set-Cookie` that takes a cookie away.
+/// A `Set-Cookie` that deletes a cookie.
 pub fn remove_cookie(issuer: &IssuerState, name: &str) -> Option<HeaderValue> {
     set_cookie(issuer, name, "", Duration::ZERO)
 }

@@ -1,8 +1,9 @@
-//! Cross-origin calls (Fetch standard): which browser pages may read an answer.
+//! Cross-origin calls (Fetch standard): which origins' scripts may read an answer.
 //!
-//! Nothing here rests on cookies, so no answer allows credentials. Public documents are for everybody; the token and
-//! UserInfo endpoints are for the origins of a client's redirect URIs and those that it registered. A preflight names
-//! no client yet, so it allows every origin to ask, with any headers: what counts is whether the answer may be read.
+//! No endpoint here authenticates by cookie, so no answer allows credentials. Public documents may be read by every
+//! origin. The token and UserInfo endpoints may be read by the origins of the client's redirect URIs and those that
+//! it registered. A preflight does not identify a client, so it allows every origin and all requested headers; the
+//! check is made on the actual answer.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -18,8 +19,8 @@ pub fn preflight(headers: &HeaderMap) -> Response {
         answer.append(header::VARY, HeaderValue::from_static("Origin"));
     }
     answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
-    // Libraries add headers of their own, such as those of traces. Named one by one, because `*` leaves Authorization out
-    // (Fetch standard, CORS-unsafe request-header names).
+    // Libraries add headers of their own, such as trace headers. They are listed one by one, because `*` does not
+    // cover Authorization (Fetch standard, CORS-unsafe request-header names).
     let asked = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let allowed = asked.unwrap_or(HeaderValue::from_static("authorization, content-type, dpop"));
     answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
@@ -28,13 +29,13 @@ pub fn preflight(headers: &HeaderMap) -> Response {
     response
 }
 
-/// Lets every page read an answer that is the same for everybody.
+/// Lets every origin read an answer that is the same for everybody.
 pub(super) fn allow_everybody(response: &mut Response) {
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
 }
 
-/// Lets the page that asked read the answer, if it is one of the client's. `client`: none where the client is not
-/// known (a failed authentication): then any page may read the error, which tells nothing.
+/// Lets the requesting origin read the answer if it belongs to the client. Without a `client` (authentication failed)
+/// every origin may read the error, which reveals nothing.
 pub(super) fn allow(request: &HeaderMap, client: Option<&Client>, response: &mut Response) {
     let Some(origin) = request.get(header::ORIGIN) else { return };
     let allowed = client.is_none_or(|client| origin.to_str().is_ok_and(|origin| is_of(client, origin)));

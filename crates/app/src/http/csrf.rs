@@ -1,8 +1,9 @@
-//! Forms that nobody can forge (CSRF): each page's token binds it to the browser, the interaction and the purpose.
+//! CSRF protection of forms: each form carries a token that is bound to the browser, the interaction and the purpose.
 //!
-//! A browser that is sent to a page gets a cookie of random bits, before it has any session. An interaction carries
-//! the cookie's digest, and the token in a form is an HMAC over the cookie: a form that was made for another browser,
-//! interaction, page or session is refused (RFC 6749 10.12, RFC 9700 4.7).
+//! A browser gets a cookie of random bits with its first page, before it has a session. An interaction carries the
+//! cookie's digest, and the form's token is an HMAC keyed by the issuer over the cookie, interaction, session and
+//! purpose. So a form made for another browser, interaction, page or session is refused (RFC 6749 10.12, RFC 9700
+//! 4.7).
 
 use std::time::Duration;
 
@@ -14,21 +15,21 @@ use symbolon_crypto::{digest, encoding};
 use super::cookie::{cookies, set_cookie};
 use crate::issuer::IssuerState;
 
-/// How long what a person has proven in an interaction counts there. A person who takes longer begins anew.
+/// How long authentication within an interaction stays valid there. A person who takes longer starts again.
 pub const INTERACTION_LIVES: Duration = Duration::from_secs(600);
 
-/// How long a browser is known by its cookie: forms that it was shown are accepted for as long.
+/// Lifetime of the browser's cookie, and therefore of the forms that the browser was shown.
 const BROWSER_LIVES: Duration = Duration::from_secs(86_400);
 
 /// Random bytes in the cookie.
 const BYTES: usize = 32;
 
-/// What a form does: a token for one is of no use for another.
+/// The purpose of a form: a token for one purpose is refused for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Signing in, and the cancel button beside it.
     Login,
-    /// Allowing or refusing.
+    /// Allowing or denying consent.
     Consent,
     /// Signing out.
     Logout,
@@ -44,18 +45,18 @@ impl Purpose {
     }
 }
 
-/// One form: what it does, in which interaction, and for which session.
+/// A form, identified by purpose, interaction and session.
 #[derive(Clone, Copy)]
 pub struct PageForm<'a> {
-    /// What it does.
+    /// What submitting it does.
     pub purpose: Purpose,
     /// The interaction's id.
     pub interaction: &'a str,
-    /// The `sid` of the session that the page was shown to; empty where there need be none.
+    /// The `sid` of the session that the page was shown to; empty if the page needs no session.
     pub sid: &'a str,
 }
 
-/// A browser, told from others by a cookie of its own. It has no Debug: the cookie is a secret.
+/// A browser, identified by its own cookie. It has no Debug, because the cookie is a secret.
 pub struct Browser(SecretString);
 
 /// The cookie's name.
@@ -64,30 +65,31 @@ pub fn cookie_name(issuer: &IssuerState) -> String {
 }
 
 impl Browser {
-    /// The browser of a request, if it has a cookie in our form.
+    /// The browser that sent a request, if it has a well-formed cookie.
     pub fn of(headers: &HeaderMap, issuer: &IssuerState) -> Option<Self> {
         let name = cookie_name(issuer);
         cookies(headers, &name).find_map(Self::of_cookie)
     }
 
-    /// The browser of a cookie's value, if that is in our form.
+    /// The browser with this cookie value, if the value is well-formed.
     pub fn of_cookie(value: &str) -> Option<Self> {
         encoding::decode_array::<BYTES>(value).ok()?;
         Some(Self(SecretString::new(value.to_owned())))
     }
 
-    /// The browser of a request: the one that is known, so that its other tabs go on, or a new one.
+    /// The browser that sent a request. Its existing cookie is kept, so that its other tabs stay valid; without one,
+    /// a new one is made.
     pub fn of_or_new(headers: &HeaderMap, issuer: &IssuerState, random: &dyn Random) -> Self {
         Self::of(headers, issuer)
             .unwrap_or_else(|| Self(SecretString::new(random::base64url::<BYTES>(random))))
     }
 
-    /// The `Set-Cookie` for it.
+    /// The `Set-Cookie` header for this browser.
     pub fn cookie(&self, issuer: &IssuerState) -> Option<HeaderValue> {
         set_cookie(issuer, &cookie_name(issuer), self.0.expose(), BROWSER_LIVES)
     }
 
-    /// What an interaction carries of it.
+    /// The digest of the cookie that an interaction carries.
     pub fn digest(&self) -> String {
         encoding::encode(&digest::sha256(&[self.0.expose().as_bytes()]))
     }
@@ -102,7 +104,7 @@ impl Browser {
         encoding::encode(&issuer.form_key.sign(&self.parts(form)))
     }
 
-    /// Whether a form came from a page that this browser was shown. Takes the same time whatever the token.
+    /// Whether a form came from a page that this browser was shown. Constant time in the token.
     pub fn accepts(&self, issuer: &IssuerState, form: PageForm<'_>, token: Option<&str>) -> bool {
         let Some(tag) = token.and_then(|token| encoding::decode_array::<32>(token).ok()) else {
             return false;
@@ -110,7 +112,8 @@ impl Browser {
         issuer.form_key.verify(&self.parts(form), &tag)
     }
 
-    /// No part but the last can contain the separator: labels are ours, the others come in base64url and `_`.
+    /// Unambiguous: no part but the last can contain the separator NUL, because labels are constants and the other
+    /// parts consist of base64url characters.
     fn parts<'a>(&'a self, form: PageForm<'a>) -> [&'a [u8]; 7] {
         let PageForm { purpose, interaction, sid } = form;
         [

@@ -1,8 +1,8 @@
-//! The columns of the table of endpoints, and what every endpoint does alike.
+//! The columns of the endpoint table, and the steps that all endpoints share.
 //!
-//! A row says how an endpoint is called and answered. [`Endpoint::answer`] does all of it, in one order: the node's lease,
-//! the limit per address, the form, the handler, the wait for durability, failures as JSON or as a page, CORS, figures. A
-//! handler does its own work and nothing of this.
+//! A row says how an endpoint is called and answered. [`Endpoint::answer`] carries out the shared steps in one order:
+//! the node's lease, the limit per address, the form, the handler, the wait for durability, failures as JSON or as a
+//! page, CORS, metrics. A handler does only what is particular to its endpoint.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -25,110 +25,111 @@ use crate::issuer::IssuerState;
 use crate::rate_limit::{BodyInFlight, EndpointClass};
 use symbolon_telemetry::{self as telemetry, RequestFacts};
 
-/// The longest body of an endpoint that takes none: nothing of one is read.
+/// Limit for an endpoint that takes no body: no byte of a body is read.
 pub const NO_BODY: usize = 0;
-/// The longest form, in bytes: as long as parameters may be at all.
+/// The longest form, in bytes: the same limit as for parameters in a query.
 pub const FORM: usize = MAX_LENGTH;
 
 /// One endpoint: a row of the table.
 pub struct Endpoint {
-    /// The path below the issuer.
+    /// The path relative to the issuer.
     pub path: &'static str,
-    /// The methods that it takes. `HEAD` is among them only where a `GET` changes nothing (RFC 9110 9.2.1).
+    /// The allowed methods. `HEAD` is allowed only if `GET` changes nothing (RFC 9110 9.2.1).
     pub methods: &'static [Method],
-    /// The `endpoint` label of its figures.
+    /// The `endpoint` label of its metrics.
     pub label: telemetry::Endpoint,
-    /// Whom its requests count against.
+    /// Whose rate limit its requests count against.
     pub limit: Limit,
     /// Whether a POST must be a form.
     pub form: Form,
-    /// The longest body that it takes, in bytes.
+    /// The longest body that the endpoint reads, in bytes.
     pub longest_body: usize,
-    /// The parameters that may come several times; all others are refused (RFC 6749 3.2). None where the rule that reads
-    /// the request says it itself, because its refusal goes to the client by redirect.
+    /// The parameters that may be repeated; any other repeated parameter is refused (RFC 6749 3.2). `None` if the
+    /// handler checks this itself, because its refusal goes to the client by redirect.
     pub repeatable: Option<&'static [&'static str]>,
-    /// Whether it answers only while the store's node holds its lease: what it reads decides about tokens.
+    /// Whether it is answered only while the node holds its lease. Needed where the answer decides about tokens: a
+    /// node without a lease may read stale state.
     pub needs_lease: bool,
-    /// Which pages of other origins may read the answer.
+    /// Which origins' scripts may read the answer.
     pub cors: Cors,
-    /// How failures are told.
+    /// The format of failures.
     pub failures: Failures,
-    /// What it does.
+    /// The handler.
     pub handler: Handler,
 }
 
-/// Whom the requests of an endpoint count against.
+/// Whose rate limit the requests of an endpoint count against.
 #[derive(Clone, Copy)]
 pub enum Limit {
-    /// Nobody.
+    /// Nobody's: there is no limit.
     None,
-    /// The address, before anything else is done.
+    /// The address's, checked before anything else.
     Address(EndpointClass),
-    /// The client once it is authenticated, and the address where nobody is. The handler knows when.
+    /// The client's once it is authenticated, otherwise the address's. The handler makes this check itself.
     Client(EndpointClass),
 }
 
-/// What a POST must bring.
+/// The body that a POST must have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A form; any other type is refused.
+    /// A form; any other media type is refused.
     Required,
-    /// A form or nothing: a body of any other type is not read.
+    /// A form or none: a body of another media type is not read.
     Optional,
 }
 
-/// Which pages of other origins may read the answer.
+/// Which origins' scripts may read the answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Cors {
-    /// None: it is called by servers, or shown to people.
+    /// None: the endpoint is called by servers, or shown to people.
     None,
-    /// All: it is the same for everybody.
+    /// All: the answer is the same for everybody.
     Everybody,
-    /// The client's own: those of its redirect URIs, and the origins that it registered.
+    /// The client's own: the origins of its redirect URIs and those that it registered.
     Client,
 }
 
-/// How failures are told.
+/// The format of failures.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Failures {
     /// As JSON (RFC 6749 5.2).
     Json,
-    /// As a page, where the browser prefers one.
+    /// As an HTML page if the browser prefers one, else as JSON.
     Page,
 }
 
-/// The answer of an endpoint's own work.
+/// The future that a handler returns.
 pub(crate) type Handling<'a> = Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send + 'a>>;
 
-/// An endpoint's own work.
+/// A handler: the part of an endpoint that is particular to it.
 pub type Handler = for<'a> fn(&'a mut Call) -> Handling<'a>;
 
 /// The answer of an endpoint.
 pub type Answer = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
-/// What was sent.
+/// The request as received.
 pub struct Received {
     /// The method.
     pub method: Method,
-    /// The target.
+    /// The request target.
     pub uri: Uri,
     /// The headers.
     pub headers: HeaderMap,
     /// The form of a POST; empty without one.
     pub form: Bytes,
-    /// The bytes of the form, which count until the request is answered.
+    /// Counts the form's bytes against the budget of bodies until the request is answered.
     in_flight: Option<BodyInFlight>,
 }
 
 impl Received {
-    /// The parameters, form-encoded: those of the form of a POST, else those of the query.
+    /// The encoded parameters: the form of a POST, else the query.
     pub fn encoded(&self) -> &[u8] {
         if self.is_post() { &self.form } else { self.uri.query().unwrap_or_default().as_bytes() }
     }
 
-    /// Whether a form was sent by one of our own pages, as far as the browser says. A page of another site, a sibling
-    /// domain's too, can send a form here with this browser's cookies, but cannot say that it did not (Fetch Metadata 2.3,
-    /// RFC 6454 7.3).
+    /// Whether one of the issuer's own pages sent a form, judged by the browser's headers. Another site, also a
+    /// sibling domain, can submit a form here with this browser's cookies, but it cannot change `Sec-Fetch-Site` and
+    /// `Origin` (Fetch Metadata 2.3, RFC 6454 7.3).
     pub fn is_from_own_page(&self, issuer: &IssuerState) -> bool {
         let text = |name: &str| self.headers.get(name).and_then(|value| value.to_str().ok());
         match (text("sec-fetch-site"), text("origin")) {
@@ -138,7 +139,8 @@ impl Received {
         }
     }
 
-    /// Whether an origin is the issuer's, or what this very request was sent to: an issuer may be called by several names.
+    /// Whether an origin is the issuer's, or the host that this request was sent to: an issuer may be reachable under
+    /// several names.
     fn is_here(&self, origin: &str, issuer: &IssuerState) -> bool {
         let authority = |url: &str| url.split_once("://").map(|(_, rest)| rest.to_owned());
         let issuer = issuer.url.strip_suffix(issuer.prefix.as_str()).unwrap_or(&issuer.url);
@@ -147,7 +149,7 @@ impl Received {
         origin == issuer || (host.is_some() && authority(origin).as_deref() == host)
     }
 
-    /// Whether it is a POST.
+    /// Whether the method is POST.
     pub fn is_post(&self) -> bool {
         self.method == Method::POST
     }
@@ -157,13 +159,14 @@ impl Received {
 pub struct Call {
     /// The endpoint.
     pub endpoint: &'static Endpoint,
-    /// What the request is about.
+    /// The context of the request.
     pub context: Context,
-    /// What was sent.
+    /// The request as received.
     pub received: Received,
-    /// The wait for all that the request has read and written. Its only owner: no answer leaves before, refusals neither.
+    /// The wait until all that the request has read and written is durable. No answer leaves before it is over,
+    /// refusals included.
     pub durable: Durable,
-    /// The client that asks, as soon as it is known: for CORS, figures and the error page.
+    /// The requesting client, as soon as it is known: for CORS, metrics and the error page.
     pub client: Option<Arc<Client>>,
 }
 
@@ -186,7 +189,7 @@ impl Endpoint {
         })
     }
 
-    /// The parameters of a request, without those that come several times and may not.
+    /// The parameters of a request. A repeated parameter that must not be repeated is an error.
     ///
     /// # Errors
     /// `invalid_request`.
@@ -202,7 +205,7 @@ impl Endpoint {
 impl Call {
     async fn handle(&mut self, body: Body) -> Result<Response, Failure> {
         let Context { app, remote, is_forwarded, .. } = &self.context;
-        // Where a proxy stands between, connections are the proxy's: so requests in flight are counted.
+        // Connections from a proxy are the proxy's, so the limit per address counts the requests in flight instead.
         let _in_flight = if *is_forwarded { app.rate_limits.begin_forwarded(*remote)? } else { None };
         if self.endpoint.needs_lease {
             app.store.check_lease()?;
@@ -219,8 +222,8 @@ impl Call {
         (self.endpoint.handler)(self).await
     }
 
-    /// The answer, once all that it rests on is durable. A refusal waits like a success: it tells as much of what was
-    /// read, and a crash could still undo that.
+    /// Sends the answer once all that it rests on is durable. A refusal waits like a success, because it too reveals
+    /// state that a crash could still undo.
     async fn answer(self, handled: Result<Response, Failure>) -> Response {
         let Self { endpoint, context, received, durable, client } = self;
         let handled = match durable.wait().await {
@@ -251,7 +254,7 @@ impl Call {
     /// Waits for all that the request has read and written so far.
     ///
     /// # Errors
-    /// [`Failure`]: it could not be made durable.
+    /// [`Failure`]: something could not be made durable.
     pub async fn settle(&mut self) -> Result<(), Failure> {
         Ok(std::mem::take(&mut self.durable).wait().await?)
     }

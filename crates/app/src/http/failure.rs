@@ -1,4 +1,4 @@
-//! The one place where an error becomes status, code, JSON or page.
+//! The one place where an error becomes a status with a JSON body or a page.
 
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -13,38 +13,38 @@ use crate::passwords::Busy;
 use crate::rate_limit::Limited;
 use symbolon_telemetry::RequestFacts;
 
-/// Why a request is not answered as it was asked.
+/// Why a request fails.
 #[derive(Debug)]
 pub enum Failure {
-    /// An error that an RFC names.
+    /// An error code of an RFC.
     OAuth(OAuthError),
     /// An error of a protected resource (RFC 6750 3).
     Bearer(OAuthError),
-    /// No credentials at all: a challenge without an error (RFC 6750 3.1).
+    /// A protected resource was called without credentials: a challenge without an error code (RFC 6750 3.1).
     NoToken,
-    /// Later: overload, a full disk, an engine out of reach.
+    /// Temporarily unavailable: overload, a full disk, a store out of reach.
     Unavailable {
-        /// Seconds.
+        /// Seconds until a retry makes sense.
         retry_after: u64,
     },
     /// Too many requests (RFC 6585 4).
     TooMany {
-        /// Seconds.
+        /// Seconds until a retry makes sense.
         retry_after: u64,
     },
     /// The body is too long.
     TooLarge,
-    /// The body ended early.
+    /// The connection ended before the whole body came.
     BrokenBody,
-    /// The body came too slowly (RFC 9110 15.5.9).
+    /// The body did not come in time (RFC 9110 15.5.9).
     TooSlow,
-    /// A form was expected.
+    /// The body is not a form.
     NotAForm,
-    /// Nothing is here.
+    /// No endpoint has this path.
     NotFound,
-    /// Something is here, for another method (RFC 9110 15.5.6).
+    /// The endpoint does not allow the method (RFC 9110 15.5.6).
     MethodNotAllowed,
-    /// Our own fault: logged, never explained.
+    /// A fault of the server: logged, and not explained to the client.
     Internal(String),
 }
 
@@ -73,29 +73,29 @@ impl From<StoreError> for Failure {
                 tracing::warn!(target: "symbolon::store", reason, "the store is unavailable");
                 Self::Unavailable { retry_after: 1 }
             }
-            // Whoever gets here had decided a second time already.
+            // Callers retry after a conflict; this one is left after the second attempt.
             StoreError::Conflict => Self::Unavailable { retry_after: 1 },
             StoreError::Failed(reason) => Self::Internal(reason),
         }
     }
 }
 
-/// What the page of a failure is about.
+/// What an error page needs to know about the request.
 pub struct ErrorAbout<'a> {
     /// The headers of the request.
     pub headers: &'a HeaderMap,
-    /// The request's id, as the log has it.
+    /// The request's id, as it stands in the log.
     pub request_id: Option<String>,
-    /// The provider's name, where a request is for an issuer.
+    /// The provider's name, if the request is for an issuer.
     pub issuer_name: Option<String>,
-    /// The path in front of the issuer's pages, if it has one.
+    /// The path prefix of the issuer's pages; may be empty.
     pub prefix: &'a str,
-    /// The client that sent the person here, where it is known.
+    /// The client that sent the person here, if known.
     pub client: Option<&'a Client>,
 }
 
 impl<'a> ErrorAbout<'a> {
-    /// A request of which nothing more is known.
+    /// About a request of which only the headers are known.
     pub const fn request(headers: &'a HeaderMap) -> Self {
         Self { headers, request_id: None, issuer_name: None, prefix: "", client: None }
     }
@@ -149,7 +149,8 @@ impl Failure {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
         if matches!(self, Self::TooSlow | Self::TooLarge) {
-            // RFC 9110 15.5.9: the connection is to be closed; 15.5.14: it may be, and the rest of the body is not read.
+            // Closes the connection: RFC 9110 15.5.9 asks for it at 408; 15.5.14 allows it at 413, and the rest of
+            // the body is not read.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         if let Self::Unavailable { retry_after } | Self::TooMany { retry_after } = self {
@@ -159,7 +160,7 @@ impl Failure {
         response
     }
 
-    /// What to authenticate with: RFC 6749 5.2 and RFC 6750 3, and no 401 without a challenge (RFC 9110 15.5.2).
+    /// The authentication challenge: RFC 6749 5.2 and RFC 6750 3, and no 401 without one (RFC 9110 15.5.2).
     fn challenge(&self) -> Option<HeaderValue> {
         let text = match self {
             Self::OAuth(error) if error.code == ErrorCode::InvalidClient => {
@@ -183,7 +184,7 @@ impl Failure {
         self.finish(response, code)
     }
 
-    /// As a page where the browser prefers one, else as JSON.
+    /// As a page if the browser prefers HTML, else as JSON.
     pub fn into_page(self, about: &ErrorAbout<'_>) -> Response {
         if !prefers_html(about.headers) {
             return self.into_json();
@@ -206,7 +207,7 @@ impl Failure {
     }
 }
 
-/// Whether HTML comes before JSON in `Accept`.
+/// Whether HTML stands before JSON in `Accept`.
 pub(crate) fn prefers_html(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     match (accept.find("text/html"), accept.find("application/json")) {

@@ -1,4 +1,4 @@
-//! Reading bodies, bounded in length and time.
+//! Reading request bodies, with limits of length and time.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -18,14 +18,14 @@ use crate::rate_limit::{BodyInFlight, NoRoom};
 /// How much of a body is read, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyLimits {
-    /// Bytes.
+    /// The maximum length in bytes.
     pub most: usize,
-    /// The time in which it must have come.
+    /// The time within which the whole body must arrive.
     pub within: Duration,
 }
 
 impl Context {
-    /// The limits of an endpoint that takes bodies of so many bytes.
+    /// The limits for an endpoint whose bodies have at most `most` bytes.
     pub fn body_limits(&self, most: usize) -> BodyLimits {
         let config = self.app.config.load();
         BodyLimits { most: most.min(config.http.max_body), within: config.http.request_timeout }
@@ -41,11 +41,11 @@ impl From<NoRoom> for Failure {
     }
 }
 
-/// Reads a body within its limits, and no further. Its bytes are counted in `in_flight`.
+/// Reads a body within its limits. Its bytes are counted in `in_flight`.
 ///
 /// # Errors
-/// 413 where it is longer; 408 where it takes longer; 400 where the client broke off; 503 and 429 where those in flight
-/// leave no room.
+/// 413 if the body is longer; 408 if it takes longer; 400 if the client broke off; 503 or 429 if the budget of all
+/// bodies or the share of the address is used up.
 pub async fn read_body(
     mut body: Body,
     limits: BodyLimits,
@@ -57,14 +57,14 @@ pub async fn read_body(
         return Err(Failure::TooLarge);
     }
     let mut collecting = pin!(collect(&mut body, most, in_flight));
-    // A body mostly came with its head: then no timer is needed.
+    // The body has mostly arrived together with the head. Polling once before `timeout` avoids a timer in that case.
     match poll_fn(|context| Poll::Ready(collecting.as_mut().poll(context))).await {
         Poll::Ready(collected) => collected,
         Poll::Pending => timeout(within, collecting).await.unwrap_or(Err(Failure::TooSlow)),
     }
 }
 
-/// The whole body, unless it is longer than `most`. One that came in one piece is not copied.
+/// Collects the body, unless it is longer than `most`. A body of one piece is not copied.
 async fn collect(body: &mut Body, most: usize, in_flight: &mut BodyInFlight) -> Result<Bytes, Failure> {
     let (mut first, mut all) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = body.frame().await {
@@ -89,7 +89,7 @@ async fn collect(body: &mut Body, most: usize, in_flight: &mut BodyInFlight) -> 
 /// Reads a form (RFC 6749 3.2: `application/x-www-form-urlencoded`) within the limits of the configuration.
 ///
 /// # Errors
-/// 415 for another type; those of [`read_body`].
+/// 415 for another media type; the errors of [`read_body`].
 pub async fn read_form(
     headers: &HeaderMap,
     body: Body,
@@ -102,7 +102,7 @@ pub async fn read_form(
     read_body(body, limits, in_flight).await
 }
 
-/// Whether the body is said to be a form.
+/// Whether the Content-Type is that of a form.
 pub fn is_form(headers: &HeaderMap) -> bool {
     let media_type =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();

@@ -3,11 +3,11 @@
 use http::uri::Authority;
 use http::{Request, Version, header};
 
-/// A request whose host nobody can be sure of: 400.
+/// The host of a request is missing, repeated or malformed: 400.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// The host that was asked for: a trusted proxy's `X-Forwarded-Host`, or what the request itself says.
+/// The requested host: `X-Forwarded-Host` if the peer is a trusted proxy, else the request's own.
 pub fn host<B>(request: &Request<B>, trusted: bool) -> Result<Option<&str>, Malformed> {
     let asked = asked(request)?;
     if !trusted {
@@ -17,31 +17,32 @@ pub fn host<B>(request: &Request<B>, trusted: bool) -> Result<Option<&str>, Malf
     Ok(forwarded().map(str::trim).or(asked))
 }
 
-/// What the request says: in its target, or in the Host header.
+/// The host in the request target or in the Host header.
 fn asked<B>(request: &Request<B>) -> Result<Option<&str>, Malformed> {
     let target = request.uri().authority().map(Authority::as_str);
     if request.version() == Version::HTTP_2
         && let Some(target) = target
     {
-        // RFC 9113 8.3.1: where there is an `:authority`, the Host header says nothing.
+        // RFC 9113 8.3.1: if there is an `:authority`, the Host header is ignored.
         return checked(target).map(Some);
     }
     let mut lines = request.headers().get_all(header::HOST).iter();
     let host = match (lines.next(), lines.next()) {
         (Some(line), None) => Some(checked(line.to_str().map_err(|_| Malformed)?)?),
-        // HTTP/1.0 can do without; health checks speak it.
+        // HTTP/1.0 needs no Host header; some health checks use it.
         (None, None) if request.version() != Version::HTTP_11 => None,
-        // RFC 9112 3.2: HTTP/1.1 has a Host header, and nobody has two: a proxy may have gone by the other one.
+        // RFC 9112 3.2: an HTTP/1.1 request without exactly one Host header is refused. With two, a proxy in front
+        // may have routed by one and the server by the other.
         _ => return Err(Malformed),
     };
     match target {
-        // RFC 9112 3.2.2: a target in absolute form counts, and the Host header does not.
+        // RFC 9112 3.2.2: a target in absolute form overrides the Host header.
         Some(target) => checked(target).map(Some),
         None => Ok(host),
     }
 }
 
-/// RFC 9112 3.2: a value that is no `uri-host [ ":" port ]` is refused; so is RFC 3986's userinfo (RFC 9110 4.2.4).
+/// RFC 9112 3.2: anything but `uri-host [ ":" port ]` is refused, and so is RFC 3986's userinfo (RFC 9110 4.2.4).
 fn checked(value: &str) -> Result<&str, Malformed> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte);
     let name = value.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix(':').unwrap_or(value);

@@ -1,22 +1,23 @@
-//! What all cores share, lent to one of them.
+//! A reference to shared state whose reference count belongs to one worker.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A reference to something that everybody uses, whose clones are counted apart from everybody else's.
+/// An [`Arc`] whose clones share a reference count that only one worker uses.
 ///
-/// The count of an [`Arc`] that requests on several cores clone and drop moves from core to core each time
-/// (docs/topics/speed.md). A worker has one thread for all its connections, and so a count of its own.
+/// The reference count of a plain [`Arc`] that several cores clone and drop moves between their caches on every
+/// request (docs/topics/speed.md). A worker runs all its connections on one thread, so a count per worker stays in
+/// one cache.
 #[allow(clippy::redundant_allocation, reason = "the outer count is the one that clones share")]
 pub struct PerWorkerArc<T>(Arc<Arc<T>>);
 
 impl<T> PerWorkerArc<T> {
-    /// Lends it once more.
+    /// Makes a reference with a reference count of its own.
     pub fn new(shared: &Arc<T>) -> Self {
         Self(Arc::new(Arc::clone(shared)))
     }
 
-    /// The reference that everybody shares.
+    /// The reference that all workers share.
     pub fn shared(&self) -> &Arc<T> {
         &self.0
     }

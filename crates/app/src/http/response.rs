@@ -1,4 +1,4 @@
-//! Answers: JSON, redirects and pages, each with the headers that it must have.
+//! Responses: JSON, redirects and pages, each with its required headers.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -31,11 +31,12 @@ pub fn no_store(mut response: Response) -> Response {
     response
 }
 
-/// A redirect that no cache keeps: 302 after a GET, 303 after a POST (RFC 9700 4.12).
+/// A redirect that is not cached: 302 after a GET, 303 after a POST (RFC 9700 4.12).
 pub fn redirect(after_post: bool, location: &str) -> Response {
     let status = if after_post { StatusCode::SEE_OTHER } else { StatusCode::FOUND };
     let mut response = empty(status, Body::empty());
-    // A location was built from checked parts; one that is no header value is refused rather than guessed at.
+    // Locations are built from checked parts. If one is still not a valid header value, the redirect fails instead of
+    // being altered.
     match HeaderValue::from_str(location) {
         Ok(location) => {
             response.headers_mut().insert(header::LOCATION, location);
@@ -46,29 +47,30 @@ pub fn redirect(after_post: bool, location: &str) -> Response {
     response
 }
 
-/// What a page may do beyond showing itself (Content-Security-Policy).
+/// The Content-Security-Policy of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Policy<'a> {
-    /// Whether its forms lead to a client in the end. Browsers hold `form-action` against every redirect after a form,
-    /// those of the client too, which nobody can list beforehand: such a page has none.
+    /// Whether submitting the page's form ends in a redirect to a client. Browsers apply `form-action` to every
+    /// redirect after a form, also to those that the client makes, which are not known here. So such a page has no
+    /// `form-action`.
     pub leads_to_client: bool,
-    /// Origins that its script may call.
+    /// Origins that the page's script may call.
     pub connect: Vec<&'a str>,
-    /// Origins that it may put into frames.
+    /// Origins that the page may embed in frames.
     pub frame: Vec<&'a str>,
-    /// Who may put it into a frame.
+    /// Who may embed the page in a frame.
     pub framed_by: Framing,
 }
 
-/// Who may put a page into a frame.
+/// Who may embed a page in a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
-    /// Nobody, so that no click on it is led astray (RFC 9700 4.16).
+    /// Nobody: prevents clickjacking (RFC 9700 4.16).
     #[default]
     Nobody,
-    /// Our own pages.
+    /// Pages of the same origin.
     Ourselves,
-    /// Everybody: there is nothing to click that would do more than the page does by itself.
+    /// Everybody: nothing on the page reacts to clicks, so clickjacking gains nothing.
     Everybody,
 }
 
@@ -97,10 +99,10 @@ impl Policy<'_> {
     }
 }
 
-/// A page, with the headers that keep it from being framed, sniffed, cached or leaked.
+/// A page, with headers against framing, MIME sniffing, caching and leaking of referrers.
 ///
-/// There is no `Cross-Origin-Opener-Policy`: a client that signs people in in a popup waits for the answer of the window
-/// that it opened, and the policy would part the two.
+/// `Cross-Origin-Opener-Policy` is not sent: it would cut the link between a popup and its opener, and clients that
+/// sign people in in a popup wait for its answer.
 pub fn html(status: StatusCode, page: String, policy: &Policy<'_>) -> Response {
     let mut response = empty(status, Body::from(page));
     let headers = response.headers_mut();
@@ -110,7 +112,8 @@ pub fn html(status: StatusCode, page: String, policy: &Policy<'_>) -> Response {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // `no-referrer` would make browsers send `Origin: null` with our own forms.
+    // With `no-referrer`, browsers would send `Origin: null` with the page's own forms, and the check of `Origin`
+    // would refuse them.
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("strict-origin"));
     if policy.framed_by == Framing::Nobody {
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));

@@ -1,4 +1,5 @@
-//! Which issuer answers a request: one answers always; several by host, then by the longest path prefix.
+//! Finds the issuer of a request. A single issuer answers every host; several are told apart by host, then by the
+//! longest path prefix.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub struct Directory {
 }
 
 struct HostedIssuer {
-    /// `host[:port]`, without the port where it is the scheme's own.
+    /// `host[:port]`, without the port if it is the scheme's default.
     host: String,
     state: Arc<IssuerState>,
 }
@@ -24,31 +25,33 @@ impl HostedIssuer {
         Self { host: host_and_prefix(&state.url).0, state }
     }
 
-    /// Whether it is on exactly this host (RFC 3986 3.2.2: without case).
+    /// Whether the issuer's host is exactly this one (RFC 3986 3.2.2: compared without case).
     fn is_on(&self, host: &str) -> bool {
         self.host.eq_ignore_ascii_case(host)
     }
 
-    /// Whether it is on this host, which names the scheme's own port (RFC 9110 4.2.3, RFC 3986 6.2.3: as if it did not).
+    /// Whether `host` is the issuer's host with the scheme's default port written out (RFC 9110 4.2.3, RFC 3986
+    /// 6.2.3: both mean the same).
     fn is_on_with_port(&self, host: &str) -> bool {
         let port = if self.state.is_https() { ":443" } else { ":80" };
         host.strip_suffix(port).is_some_and(|host| self.is_on(host))
     }
 }
 
-/// The issuer of a request, and the path below it.
+/// The issuer of a request, and the path relative to it.
 pub struct Located<'a> {
     /// The issuer.
     pub issuer: &'a Arc<IssuerState>,
-    /// The path inside the issuer, `/authorize`; none where the request's own path is that already.
+    /// The path relative to the issuer, such as `/authorize`; `None` if the issuer has no prefix, so that the
+    /// request's path needs no change.
     pub path: Option<String>,
 }
 
-/// Where RFC 8414 3.1 puts the document of an issuer with a path: before the path.
+/// RFC 8414 3.1: for an issuer with a path, the well-known part stands before that path.
 const WELL_KNOWN: [&str; 2] =
     ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];
 
-/// `host[:port]` of an issuer's URL, as a Host header gives it, and its path without a slash at the end.
+/// `host[:port]` of an issuer's URL, as a Host header has it, and its path without a trailing slash.
 pub fn host_and_prefix(url: &str) -> (String, String) {
     let Ok(parsed) = Url::parse(url) else { return (String::new(), String::new()) };
     let host = parsed.host_str().unwrap_or_default();
@@ -56,23 +59,23 @@ pub fn host_and_prefix(url: &str) -> (String, String) {
     (host.to_ascii_lowercase(), parsed.path().trim_end_matches('/').to_owned())
 }
 
-/// Whether two issuers are one place. Requests are told apart by host and path, so they must differ in more than their
-/// scheme.
+/// Whether requests for two issuers could not be told apart. Host and path are compared; a different scheme does not
+/// help.
 pub fn is_same_place(one: &str, other: &str) -> bool {
     let ((host, one), (other_host, other)) = (host_and_prefix(one), host_and_prefix(other));
     host == other_host && one.eq_ignore_ascii_case(&other)
 }
 
 impl Directory {
-    /// Lists the issuers.
+    /// Builds the directory.
     pub fn new(states: Vec<Arc<IssuerState>>) -> Self {
         let mut issuers: Vec<HostedIssuer> = states.into_iter().map(HostedIssuer::new).collect();
-        // The longest prefix first, so that the first that fits is the one.
+        // Longest prefix first, so that the first match is the most specific.
         issuers.sort_by_key(|entry| std::cmp::Reverse(entry.state.prefix.len()));
         Self { issuers }
     }
 
-    /// The issuer of a name.
+    /// The issuer with this id.
     pub fn by_id(&self, id: &IssuerId) -> Option<&Arc<IssuerState>> {
         self.iter().find(|issuer| issuer.id == *id)
     }
@@ -82,13 +85,13 @@ impl Directory {
         self.issuers.iter().map(|entry| &entry.state)
     }
 
-    /// Finds the issuer of a request. `host`: what the request asks for, or a trusted proxy's word for it.
+    /// Finds the issuer of a request. `host` is the request's host, or the one that a trusted proxy reported.
     pub fn locate(&self, host: Option<&str>, path: &str) -> Option<Located<'_>> {
         if let [only] = self.issuers.as_slice() {
             return below(&only.state, path);
         }
         let host = host.unwrap_or_default();
-        // RFC 9110 4.2.3: an empty port is none.
+        // RFC 9110 4.2.3: an empty port means the default port.
         let host = host.strip_suffix(':').unwrap_or(host);
         for is_on in [HostedIssuer::is_on, HostedIssuer::is_on_with_port] {
             let mut here = self.issuers.iter().filter(|entry| is_on(entry, host)).peekable();
@@ -96,13 +99,13 @@ impl Directory {
                 return here.find_map(|entry| below(&entry.state, path));
             }
         }
-        // A host that names nobody: an issuer with a path of its own can still be meant.
+        // No issuer has this host: an issuer with a path prefix can still match by its path.
         let with_prefix = self.issuers.iter().filter(|entry| !entry.state.prefix.is_empty());
         with_prefix.into_iter().find_map(|entry| below(&entry.state, path))
     }
 }
 
-/// Whether a path is below an issuer, and what it is inside of it.
+/// The path relative to an issuer, if the request's path is below the issuer's prefix.
 fn below<'a>(issuer: &'a Arc<IssuerState>, path: &str) -> Option<Located<'a>> {
     let prefix = issuer.prefix.as_str();
     if prefix.is_empty() {

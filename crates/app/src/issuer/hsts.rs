@@ -5,10 +5,10 @@ use std::time::Duration;
 use http::HeaderValue;
 use url::{Host, Url};
 
-/// `Strict-Transport-Security` of an issuer (RFC 6797 6.1): that its host is to be called by https alone, for so long.
+/// `Strict-Transport-Security` of an issuer (RFC 6797 6.1): browsers use only https for its host for `max_age`.
 ///
-/// None on http (RFC 6797 7.2), for a time of zero, and where a browser would have to forget it or mean it for other
-/// programs of the same machine: addresses (RFC 6797 8.1.1) and `localhost`.
+/// `None` on http (RFC 6797 7.2), for a `max_age` of zero, for IP addresses, for which browsers ignore it (RFC 6797
+/// 8.1.1), and for `localhost`, where it would affect other programs of the same machine.
 pub(super) fn strict_transport_security(issuer: &str, max_age: Duration) -> Option<HeaderValue> {
     let url = Url::parse(issuer).ok().filter(|url| url.scheme() == "https" && !max_age.is_zero())?;
     let Some(Host::Domain(host)) = url.host() else { return None };

@@ -1,4 +1,4 @@
-//! The keys of one issuer in use: parsed once, one that signs per algorithm, and all that verify.
+//! The keys of one issuer, parsed once: the ones that sign, by algorithm, and all that verify.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use symbolon_protocol::key::{KeyRecord, KeyState};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 
-/// What a token says it is (`typ`, RFC 8725 3.11).
+/// The type of a token (`typ`, RFC 8725 3.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenType {
     /// `at+jwt` (RFC 9068 2.1).
@@ -23,7 +23,7 @@ pub enum TokenType {
     IdToken,
 }
 
-/// A key that signs, with its headers encoded.
+/// A signing key with its JWS headers encoded in advance.
 pub struct ActiveKey {
     /// The key.
     pub key: SigningKey,
@@ -38,7 +38,7 @@ impl ActiveKey {
         Self { key, access_token, id_token }
     }
 
-    /// The encoded header of a token.
+    /// The encoded JWS header for a type of token.
     pub fn header(&self, typ: TokenType) -> &EncodedHeader {
         match typ {
             TokenType::AccessToken => &self.access_token,
@@ -47,10 +47,10 @@ impl ActiveKey {
     }
 }
 
-/// A key that signs from a time on.
+/// A signing key, and from when on relying parties are expected to know it.
 struct Signer {
     algorithm: Algorithm,
-    /// When relying parties know it.
+    /// When every relying party has had time to fetch it from the JWKS.
     from: Timestamp,
     key: Arc<ActiveKey>,
 }
@@ -69,23 +69,22 @@ pub enum KeyRingError {
 #[derive(Default)]
 pub struct KeyRing {
     records: Vec<KeyRecord>,
-    // A handful of each: looking through a list costs less than hashing a name.
+    // An issuer has few keys: searching a list costs less than hashing a `kid`.
     signers: Vec<Signer>,
     verifying: Vec<(SmolStr, VerifyingKey)>,
     jwks: Bytes,
 }
 
-/// Binds a sealed key to its issuer and `kid`: it cannot be passed off as another's.
+/// Associated data that binds a sealed key to its issuer and `kid`, so that it cannot be used in place of another.
 pub(super) fn aad(issuer: &IssuerId, kid: &str) -> Vec<u8> {
     [b"signing-key\0", issuer.as_str().as_bytes(), b"\0", kid.as_bytes()].concat()
 }
 
 impl KeyRing {
-    /// Opens the keys of an issuer that verify at `now`. Keys that are in `old` and have not changed are not parsed
-    /// again.
+    /// Opens the keys of an issuer that verify at `now`. A key that `old` holds unchanged is reused without parsing.
     ///
     /// # Errors
-    /// [`KeyRingError`]: a key was sealed under another master key, or is damaged.
+    /// [`KeyRingError`]: a key was sealed under another master key, or is corrupt.
     pub fn open(
         issuer: &IssuerId,
         records: Vec<KeyRecord>,
@@ -119,20 +118,20 @@ impl KeyRing {
         Ok(ring)
     }
 
-    /// The records that the ring was made of.
+    /// The records that the ring was built from.
     pub fn records(&self) -> &[KeyRecord] {
         &self.records
     }
 
-    /// Whether a key in it has come to its end since it was opened.
+    /// Whether a key has stopped verifying since the ring was built, which must then be rebuilt.
     pub fn is_stale(&self, now: Timestamp) -> bool {
         self.records
             .iter()
             .any(|record| self.verifying(record.kid.as_str()).is_some() && !record.verifies_at(now))
     }
 
-    /// What signs for clients that name no algorithm: the issuer's `signing_algorithm`, or the one before it until
-    /// relying parties know a key of the new one.
+    /// The algorithm for clients that name none: the issuer's `signing_algorithm`. After a change of this setting the
+    /// previous one is used until relying parties know a key of the new one.
     pub fn algorithm(&self, settings: &IssuerSettings, now: Timestamp) -> Algorithm {
         let wanted = settings.signing_algorithm;
         match settings.signing_algorithm_before {
@@ -141,21 +140,21 @@ impl KeyRing {
         }
     }
 
-    /// The key that signs with an algorithm and that relying parties know.
+    /// The newest key of an algorithm that relying parties know.
     pub fn known(&self, algorithm: Algorithm, now: Timestamp) -> Option<&Arc<ActiveKey>> {
         let known = self.signers.iter().filter(|signer| signer.algorithm == algorithm && signer.from <= now);
         known.max_by_key(|signer| signer.from).map(|signer| &signer.key)
     }
 
-    /// The key that signs with an algorithm: one that relying parties know, or the first one of its algorithm, for
-    /// clients that ask for it by name.
+    /// The signing key of an algorithm. Prefers one that relying parties know. If there is none yet, the first key of
+    /// the algorithm, which only clients get that ask for the algorithm by name.
     pub fn signing(&self, algorithm: Algorithm, now: Timestamp) -> Option<&Arc<ActiveKey>> {
         self.known(algorithm, now).or_else(|| {
             self.signers.iter().find(|signer| signer.algorithm == algorithm).map(|signer| &signer.key)
         })
     }
 
-    /// When relying parties know a key of an algorithm, where that is to come.
+    /// When relying parties will know a key of an algorithm; `None` if they already do, or if there is no such key.
     pub fn signs_from(&self, algorithm: Algorithm, now: Timestamp) -> Option<Timestamp> {
         if self.known(algorithm, now).is_some() {
             return None;
@@ -163,12 +162,12 @@ impl KeyRing {
         self.signers.iter().find(|signer| signer.algorithm == algorithm).map(|signer| signer.from)
     }
 
-    /// The key of a `kid`, if it verifies.
+    /// The key with this `kid`, if it verifies.
     pub fn verifying(&self, kid: &str) -> Option<&VerifyingKey> {
         self.verifying.iter().find(|(own, _)| own == kid).map(|(_, key)| key)
     }
 
-    /// The published set (RFC 7517 5).
+    /// The published JWK Set (RFC 7517 5).
     pub fn jwks(&self) -> &Bytes {
         &self.jwks
     }

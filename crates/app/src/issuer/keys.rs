@@ -1,4 +1,4 @@
-//! Making issuers' state from what is stored, and keeping their keys: first keys, rotation, revocation.
+//! Builds the state of issuers from their records, and maintains their keys: first keys, rotation, revocation.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use super::key_ring::{KeyRingError, aad};
 use super::{IssuerState, KeyRing, derived};
 use symbolon_config::Security;
 
-/// Why issuers could not be made ready.
+/// Why an issuer's state or keys could not be made.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum IssuerError {
@@ -41,7 +41,7 @@ pub enum IssuerError {
 }
 
 impl IssuerError {
-    /// Why something sealed could not be opened, where that is what went wrong.
+    /// The cause, if something sealed could not be opened.
     pub const fn seal(&self) -> Option<&SealError> {
         match self {
             Self::Seal(error) | Self::Keys(KeyRingError::Sealed { source: error, .. }) => Some(error),
@@ -54,12 +54,12 @@ fn crypto(error: impl std::fmt::Display) -> IssuerError {
     IssuerError::Crypto(error.to_string())
 }
 
-/// Binds an issuer's sealed secret to it.
+/// Associated data that binds an issuer's sealed secret to the issuer.
 fn secret_aad(issuer: &IssuerId) -> Vec<u8> {
     [b"issuer-secret\0", issuer.as_str().as_bytes()].concat()
 }
 
-/// A record for a new issuer, with a secret of its own.
+/// A record for a new issuer, with a fresh secret.
 ///
 /// # Errors
 /// [`IssuerError::Crypto`] if sealing fails.
@@ -75,7 +75,7 @@ pub fn new_issuer(
     Ok(Issuer { id, url: url.to_owned(), sealed_secret, created_at: now })
 }
 
-/// A record for a new signing key, the next one. CPU-bound for RSA: call it where blocking is allowed.
+/// A record for a new signing key in state "next". CPU-bound for RSA: call it on a blocking thread.
 ///
 /// # Errors
 /// [`IssuerError::Crypto`] if the key cannot be made or sealed.
@@ -117,7 +117,7 @@ pub async fn create(
     let created = store.create_issuer(issuer, settings).await?;
     if created == Created::Created {
         match store.put_keys(&id, &[], first_keys).await {
-            // Another node saw the issuer without keys, and made them.
+            // Another node saw the issuer without keys and made the first ones.
             Ok(()) | Err(StoreError::Conflict) => {}
             Err(error) => return Err(error.into()),
         }
@@ -125,7 +125,7 @@ pub async fn create(
     Ok(created)
 }
 
-/// Rewrites an issuer's sealed secret and keys under another master key. Safe to repeat.
+/// Seals an issuer's secret and keys again under another master key. Idempotent.
 ///
 /// # Errors
 /// [`IssuerError`].
@@ -194,7 +194,7 @@ impl IssuerState {
         Ok(state)
     }
 
-    /// Takes changed keys over. Until it returns, the old ones are in use.
+    /// Reloads the keys. Requests use the old ones until this returns.
     ///
     /// # Errors
     /// [`IssuerError`].
@@ -210,7 +210,7 @@ impl IssuerState {
         Ok(())
     }
 
-    /// Takes changed settings over.
+    /// Reloads the settings.
     ///
     /// # Errors
     /// [`IssuerError`].

@@ -1,4 +1,4 @@
-//! How long anything that an issuer signs may live: what its retired keys and its tombstones are kept for.
+//! The longest lifetime of anything that an issuer signs: retired keys and tombstones are kept for so long.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_store::StoreError;
 use symbolon_store::port::Clients;
 
-/// Clients that are looked at together.
+/// Clients per page of the listing.
 const AT_ONCE: u32 = 1_000;
 
-/// How long anything of a user, a session, a client or the issuer may live. Clients may set longer lifetimes than their
-/// issuer, so all of them are asked.
+/// The longest lifetime of any token or session of the issuer. A client may have longer lifetimes than its issuer, so
+/// all clients are read.
 ///
 /// # Errors
 /// The store's.

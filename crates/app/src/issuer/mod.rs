@@ -1,4 +1,4 @@
-//! Issuers in memory: what every request needs of its issuer, swapped whole when it changes.
+//! Issuers in memory. Each part that can change is replaced as a whole.
 
 mod directory;
 mod hsts;
@@ -28,56 +28,56 @@ use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::settings::IssuerSettings;
 
-/// What a request needs of its issuer.
+/// The state of one issuer.
 pub struct IssuerState {
-    /// Its name.
+    /// The id.
     pub id: IssuerId,
-    /// Its `iss`.
+    /// The issuer identifier, as in `iss`.
     pub url: Arc<str>,
-    /// The URL of its token endpoint, an audience of client assertions (RFC 7523 3).
+    /// The token endpoint's URL, which is accepted as the audience of client assertions (RFC 7523 3).
     pub token_endpoint: String,
-    /// Its record, as the rules want it.
+    /// The stored record.
     pub record: Issuer,
-    /// The path in front of its endpoints: empty, or `/acme`.
+    /// The path prefix of its endpoints: empty, or for example `/acme`.
     pub prefix: String,
     /// The session cookie's name.
     pub cookie: String,
-    /// `Strict-Transport-Security` of its answers.
+    /// The `Strict-Transport-Security` header of its answers, if any.
     pub hsts: Option<HeaderValue>,
     /// The document of OpenID Connect Discovery 3 and RFC 8414 3.
     pub discovery: ArcSwap<Bytes>,
-    /// Settings, swapped when they change.
+    /// Settings, replaced when they change.
     pub settings: ArcSwap<IssuerSettings>,
-    /// Signing and verifying keys, swapped when they change.
+    /// Signing and verifying keys, replaced when they change.
     pub keys: ArcSwap<KeyRing>,
     /// Authenticates refresh tokens.
     pub refresh_token_key: HmacKey,
-    /// Authenticates forms against forgery (CSRF).
+    /// The key of the CSRF tokens in forms.
     pub form_key: HmacKey,
-    /// Seals what waits in the browser while a person looks at a page.
+    /// Seals interactions, which the browser keeps while a person looks at a page.
     pub interactions: TextSealer,
-    /// Derives the id of the session that an interaction opens.
+    /// Derives a session's id from the interaction that signed in. So one interaction signs in only once.
     pub interaction_session_key: HmacKey,
 }
 
 impl IssuerState {
-    /// Its name for people: its URL without the scheme.
+    /// The issuer's name on pages: its URL without the scheme.
     pub fn display_name(&self) -> &str {
         self.url.split_once("://").map_or(&*self.url, |(_, rest)| rest)
     }
 
-    /// Whether it is served by https, and its cookies can be `Secure`.
+    /// Whether the issuer's URL is https, so that its cookies can be `Secure`.
     pub fn is_https(&self) -> bool {
         self.url.starts_with("https://")
     }
 
-    /// The name of a cookie that is its own, with as strict a prefix as its URL allows (RFC 6265bis 4.1.3).
+    /// The name of one of its cookies, with the strictest prefix that its URL allows (RFC 6265bis 4.1.3).
     ///
-    /// Browsers send a cookie to every port of its host (RFC 6265 8.5), so that issuers who share the host must be told
-    /// apart by name. Only `default` at the root goes by the usual name, whoever joins it later.
+    /// Browsers send a cookie to every port of its host (RFC 6265 8.5), so issuers on one host need cookies of
+    /// different names. Only the issuer `default` at the root uses the plain name, whichever issuers are added later.
     pub fn cookie_name(&self, usual: &str) -> String {
-        // Such a cookie has the path `/`, below a prefix too: no sibling domain can plant one, and its name tells issuers
-        // apart.
+        // A `__Host-` cookie has the path `/`, even for an issuer with a path prefix. No sibling domain can set it,
+        // and its name distinguishes the issuers.
         let strict = if self.is_https() { "__Host-" } else { "" };
         if self.is_default_at_root() {
             return format!("{strict}{usual}");
@@ -85,19 +85,19 @@ impl IssuerState {
         format!("{strict}{usual}_{}", self.id)
     }
 
-    /// What an `id_token_hint` turned out to be, by the issuer's keys that still verify.
+    /// Reads an `id_token_hint`, verifying it with the issuer's keys.
     pub fn id_token_hint(&self, parameter: Option<&str>) -> IdTokenHint {
         let keys = self.keys.load();
         IdTokenHint::read(parameter, &self.url, |kid| keys.verifying(kid))
     }
 
-    /// Whether it is `default`, without a path in front of its endpoints.
+    /// Whether it is the issuer `default` without a path prefix.
     pub(super) fn is_default_at_root(&self) -> bool {
         self.prefix.is_empty() && self.id == IssuerId::default_issuer()
     }
 }
 
-/// A key for one purpose, derived from an issuer's secret.
+/// A key for one purpose, derived from the issuer's secret.
 fn derived(secret: &SecretArray<32>, purpose: &str) -> HmacKey {
     HmacKey::from(&digest::derive(secret, purpose))
 }

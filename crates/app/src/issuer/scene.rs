@@ -10,7 +10,7 @@ use symbolon_protocol::time::Timestamp;
 
 use crate::issuer::{IssuerState, KeyRing};
 
-/// An issuer whose forms are sealed under a key of these bytes.
+/// An issuer whose keys consist of the byte `key`.
 pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
     let id = IssuerId::trusted("acme");
     IssuerState {

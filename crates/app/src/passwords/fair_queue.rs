@@ -1,25 +1,26 @@
-//! A bounded queue that accounts and addresses share: who has much in it waits behind those who have little.
+//! A bounded queue that is fair to accounts and addresses: the more of them a job's account and address already have
+//! in flight, the later its turn.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Whose password it is, as keyed hashes: what is fair is decided by these.
+/// The account and the address of a job, as keyed hashes. Fairness is decided by these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lane {
     pub(super) account: u64,
     pub(super) address: u64,
 }
 
-/// By how many places a job goes back for each one of its account that is in flight. Nobody types faster than one
-/// password after another.
+/// By how many turns a job is delayed for each job of its account in flight. A person types one password after
+/// another, so an honest account rarely has two.
 const BACK_PER_ACCOUNT: u64 = 8;
-/// The same for each one of its address. Less, because many people may share an address.
+/// The same for each job of its address in flight. Smaller, because many people may share an address.
 const BACK_PER_ADDRESS: u64 = 1;
 
-/// Jobs in the order of their turns. A job's turn is the number of jobs served when it came, put back by what its
-/// account and address have in flight. So no job waits for ever: jobs that come later get later turns.
+/// Jobs ordered by turn. A job's turn is the number of jobs served when it arrived, plus a delay for what its account
+/// and address have in flight. No job waits for ever, because jobs that arrive later get later turns.
 pub(super) struct FairQueue<J> {
     limit: usize,
-    /// By turn, and in the order of arrival where turns are equal.
+    /// By turn; jobs of the same turn in order of arrival.
     waiting: BTreeMap<(u64, u64), (Lane, J)>,
     in_flight: HashMap<Key, u64>,
     served: u64,
@@ -39,12 +40,13 @@ impl Lane {
 }
 
 impl<J> FairQueue<J> {
-    /// An empty queue in which so many jobs may wait.
+    /// An empty queue for at most `limit` jobs.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, waiting: BTreeMap::new(), in_flight: HashMap::new(), served: 0, arrived: 0 }
     }
 
-    /// Puts a job where it belongs. In a full queue whoever has the latest turn is given back, the new one or another.
+    /// Adds a job. If the queue is full, the job with the latest turn is returned for refusal: the new one or a
+    /// waiting one.
     pub(super) fn push(&mut self, lane: Lane, job: J) -> Option<J> {
         self.arrived += 1;
         let place = (self.served + self.back(lane), self.arrived);
@@ -63,14 +65,14 @@ impl<J> FairQueue<J> {
         })
     }
 
-    /// Whose turn it is. The job stays in flight until it is [done](Self::done).
+    /// Takes the job whose turn is next. It counts as in flight until [`done`](Self::done).
     pub(super) fn pop(&mut self) -> Option<(Lane, J)> {
         let (_, next) = self.waiting.pop_first()?;
         self.served += 1;
         Some(next)
     }
 
-    /// A job of this lane is not in flight any more.
+    /// A job of this lane has ended.
     pub(super) fn done(&mut self, lane: Lane) {
         for key in lane.keys() {
             if let Some(count) = self.in_flight.get_mut(&key) {
@@ -82,7 +84,7 @@ impl<J> FairQueue<J> {
         }
     }
 
-    /// Drops those that nobody wants any more; how many.
+    /// Drops the jobs whose callers have gone; returns how many.
     pub(super) fn retain(&mut self, is_wanted: impl Fn(&J) -> bool) -> usize {
         let mut dropped = Vec::new();
         self.waiting.retain(|_, (lane, job)| {
@@ -96,17 +98,17 @@ impl<J> FairQueue<J> {
         dropped.len()
     }
 
-    /// Drops all that wait.
+    /// Drops all waiting jobs.
     pub(super) fn clear(&mut self) {
         self.retain(|_| false);
     }
 
-    /// Jobs that wait.
+    /// The number of waiting jobs.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether as many wait as may.
+    /// Whether the queue is full.
     pub(super) fn is_full(&self) -> bool {
         self.waiting.len() >= self.limit
     }

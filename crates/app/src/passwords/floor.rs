@@ -1,35 +1,37 @@
-//! The least time after which an attempt is answered: as long as the costliest hash takes that may be stored.
+//! The shortest time in which a sign-in attempt is answered: the time of the costliest hash that may be stored.
 //!
-//! Hashes are of different costs: old settings, imports. Were an attempt answered as soon as its hash is checked, the time
-//! would tell whether there is a user of that name, and where the hash came from. Waiting takes no thread.
+//! Stored hashes differ in cost, because settings change and hashes are imported. If an attempt were answered as soon
+//! as its hash is verified, the time would reveal whether the user exists and where the hash came from. The wait
+//! occupies no thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A measurement counts for one sixteenth.
+/// The weight of a new measurement in the moving average: one sixteenth.
 const SMOOTHING: u64 = 16;
 
-/// How long it takes to work through a KiB, and what the costliest hash takes.
+/// The measured time per KiB of hashing work, and the work of the costliest hash.
 pub(super) struct Floor {
     own_work_kib: u64,
     most_work_kib: u64,
-    /// Picoseconds; 0 before anything was measured.
+    /// Picoseconds per KiB; 0 before the first measurement.
     per_kib: AtomicU64,
 }
 
 impl Floor {
-    /// Works by the costs of the server's own hashes, and of the costliest one that may be imported; in KiB.
+    /// `own_work_kib` is the work of the server's own hashes, `most_work_kib` that of the costliest hash that may be
+    /// imported.
     pub(super) const fn new(own_work_kib: u64, most_work_kib: u64) -> Self {
         Self { own_work_kib, most_work_kib, per_kib: AtomicU64::new(0) }
     }
 
-    /// Whether anything was measured.
+    /// Whether anything has been measured.
     pub(super) fn is_measured(&self) -> bool {
         self.per_kib.load(Ordering::Relaxed) > 0
     }
 
-    /// Takes a measurement into account. Small work says little of large work: caches make it faster, what it begins with
-    /// makes it slower.
+    /// Adds a measurement. Hashes smaller than the server's own are ignored: caches make them faster and fixed costs
+    /// make them slower per KiB than large ones.
     pub(super) fn note(&self, work_kib: u64, took: Duration) {
         if work_kib < self.own_work_kib || work_kib == 0 {
             return;
@@ -37,14 +39,15 @@ impl Floor {
         let measured = nanoseconds(took).saturating_mul(1_000) / work_kib;
         let known = self.per_kib.load(Ordering::Relaxed);
         let smoothed = if known == 0 { measured } else { known - known / SMOOTHING + measured / SMOOTHING };
-        // Of two threads that measure at once, one is forgotten.
+        // If two threads measure at once, one measurement is lost, which does no harm.
         self.per_kib.store(smoothed.max(1), Ordering::Relaxed);
     }
 
-    /// How long the answer to an attempt still waits, whose hash took so long to check. Where that is longer than the
-    /// floor, because the machine is busy or an earlier version imported a costlier hash, it waits for a multiple.
+    /// How much longer the answer must wait after verification took `took`. If that was longer than the floor (a busy
+    /// machine, or a costlier hash that an earlier version imported), the wait is up to the next multiple of the
+    /// floor.
     pub(super) fn rest(&self, took: Duration) -> Duration {
-        // A tenth more, so that what takes longer than usual is below it too.
+        // A tenth more, so that verifications that take a little longer than usual still end below the floor.
         let floor = self.per_kib.load(Ordering::Relaxed).saturating_mul(self.most_work_kib) / 1_000 * 11 / 10;
         let took = nanoseconds(took);
         let times = took.div_ceil(floor.max(1)).max(1);

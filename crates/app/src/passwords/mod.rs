@@ -1,8 +1,8 @@
-//! Password hashing on threads of its own: bounded, so that logins never starve the other endpoints.
+//! Password hashing on threads of its own, with a bounded queue, so that sign-ins cannot starve other endpoints.
 //!
-//! One hash costs some ten milliseconds and some ten megabytes. So many run at once as there are threads, so many
-//! wait as the queue holds, and whoever comes after that is told to come back later. Accounts and addresses share the
-//! queue fairly, so that nobody's attempts keep others from signing in.
+//! One hash takes tens of milliseconds and of megabytes. The number of threads bounds how many run at once; the queue
+//! bounds how many wait; further attempts get 503 with Retry-After. Accounts and addresses share the queue fairly, so
+//! that nobody's attempts keep others from signing in.
 
 mod fair_queue;
 mod floor;
@@ -31,36 +31,37 @@ use pool::{Job, Pool};
 use symbolon_config::Argon2;
 use symbolon_telemetry::MetricSource;
 
-/// Too many passwords are waiting: 503 with Retry-After.
+/// Too many passwords are waiting to be checked: 503 with Retry-After.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many passwords are being checked, try again in {retry_after_seconds} s")]
 pub struct Busy {
-    /// About how long the queue takes, in seconds; at least 1.
+    /// About how long the waiting jobs take, in seconds; at least 1.
     pub retry_after_seconds: u64,
 }
 
-/// A hash that costs too much to verify is not imported.
+/// A hash whose verification costs too much to be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "password_hash takes {work_kib} KiB of memory times passes; at most {most_kib} KiB can be imported \
      (argon2.import_work)"
 )]
 pub struct TooCostly {
-    /// What it takes.
+    /// The work of the hash, in KiB of memory times passes.
     pub work_kib: u64,
-    /// What may be imported.
+    /// The most work that may be imported.
     pub most_kib: u64,
 }
 
-/// Verifies and makes password hashes. Dropping it ends the threads.
+/// Verifies and makes password hashes. Dropping this ends the threads.
 pub struct Passwords {
     pool: Arc<Pool>,
     hasher: Arc<Hasher>,
-    // The process's own randomness: nobody can choose names that share a lane with a certain other.
+    // A key that nobody outside the process knows, so that nobody can choose login names whose lanes collide with
+    // another's.
     lanes: RandomState,
 }
 
-/// The lane of what the server does for itself and for its administrators.
+/// The lane for hashing on behalf of the server itself and of administrators.
 const OWN: Lane = Lane { account: 0, address: 0 };
 
 impl Passwords {
@@ -75,7 +76,7 @@ impl Passwords {
         }
     }
 
-    /// Whether a hash may be imported: none may take longer to verify than an attempt is made to last.
+    /// Checks that verifying a hash takes no longer than the time in which every attempt is answered.
     ///
     /// # Errors
     /// [`TooCostly`]
@@ -84,7 +85,7 @@ impl Passwords {
         if work_kib > most_kib { Err(TooCostly { work_kib, most_kib }) } else { Ok(()) }
     }
 
-    /// The lane of an attempt: the login name as it was typed, and where it comes from.
+    /// The lane of a sign-in attempt: its login name and its address.
     pub fn lane(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> Lane {
         Lane {
             account: self.lanes.hash_one((issuer, login_name(name))),
@@ -92,12 +93,12 @@ impl Passwords {
         }
     }
 
-    /// Whether this is the password. `hash`: none for a user that does not exist or has no password; the answer is
-    /// no, and takes as long as for one who has. Whatever the hash costs, the answer takes as long as the costliest one
-    /// that may be imported, beside the time in the queue.
+    /// Whether the password is right. Without a `hash` (no such user, or no password) the answer is no. Every answer
+    /// takes as long as verifying the costliest hash that may be imported, plus the time in the queue, so that the
+    /// time does not reveal whether the user exists.
     ///
     /// # Errors
-    /// [`Busy`]: the queue is full, or there was no memory for it.
+    /// [`Busy`]: the queue is full, or memory for the hash is short.
     pub async fn verify(
         &self,
         lane: Lane,
@@ -107,7 +108,8 @@ impl Passwords {
         let hasher = Arc::clone(&self.hasher);
         let (right, took, again) = self
             .run(lane, move || {
-                // The first attempt must not tell by its time what was not measured yet.
+                // Measures first, if nothing was measured yet: otherwise the time of the first attempt would reveal
+                // its hash's cost.
                 if !hasher.floor.is_measured() {
                     hasher.verify_nobody(&password)?;
                 }
@@ -117,8 +119,9 @@ impl Passwords {
                 if normalized.is_none() || right.as_ref().is_ok_and(|right| *right) {
                     return Ok((right?, took, Duration::ZERO));
                 }
-                // A hash of before was made of the password as it was typed. Each of the two takes its full time, so that
-                // this tells no more of a hash than one attempt does.
+                // Hashes of earlier versions were made of the password as typed, so a mismatch is tried again with
+                // that form. Each of the two is padded to the full time, so that both together reveal no more than
+                // one does.
                 right?;
                 let (right, again) = timed(|| hasher.verify(&password, hash.as_ref()));
                 Ok((right?, took, again))
@@ -130,10 +133,10 @@ impl Passwords {
         Ok(right)
     }
 
-    /// Hashes a password by the configured costs, with a fresh salt, in the lane of a sign-in.
+    /// Hashes a password with the configured costs and a fresh salt, in the lane of a sign-in.
     ///
     /// # Errors
-    /// [`Busy`]: the queue is full, or there was no memory for it.
+    /// [`Busy`]: the queue is full, or memory for the hash is short.
     pub async fn hash_anew(&self, lane: Lane, password: SecretString) -> Result<PasswordHash, Busy> {
         let hasher = Arc::clone(&self.hasher);
         self.run(lane, move || hasher.hash(normalized(&password).as_ref().unwrap_or(&password))).await
@@ -142,20 +145,20 @@ impl Passwords {
     /// Hashes a password that the server or an administrator sets.
     ///
     /// # Errors
-    /// [`Busy`]: the queue is full, or there was no memory for it.
+    /// [`Busy`]: the queue is full, or memory for the hash is short.
     pub async fn hash(&self, password: SecretString) -> Result<PasswordHash, Busy> {
         self.hash_anew(OWN, password).await
     }
 
-    /// Whether this is the password, asked by the server itself.
+    /// Like [`verify`](Self::verify), on behalf of the server itself.
     ///
     /// # Errors
-    /// [`Busy`]: the queue is full, or there was no memory for it.
+    /// [`Busy`]: the queue is full, or memory for the hash is short.
     pub async fn verify_own(&self, password: SecretString, hash: Option<PasswordHash>) -> Result<bool, Busy> {
         self.verify(OWN, password, hash).await
     }
 
-    /// Whether a hash was made by other costs than the configured ones, and should be made anew at the next login.
+    /// Whether a hash was made with other costs than the configured ones, and should be replaced at the next sign-in.
     pub fn needs_rehash(&self, hash: &PasswordHash) -> bool {
         password::PasswordHash::parse(hash.expose()).is_ok_and(|hash| hash.needs_rehash(&self.hasher.policy))
     }
@@ -165,7 +168,7 @@ impl Passwords {
         self.pool.waiting()
     }
 
-    /// Queue length, and what became of the passwords, for `/metrics`.
+    /// Metrics: queue length, and how many passwords were checked, skipped and refused.
     pub fn figures(&self) -> Arc<dyn MetricSource> {
         Arc::clone(self.pool.figures()) as Arc<dyn MetricSource>
     }
@@ -184,7 +187,7 @@ impl Passwords {
                 tracing::error!(target: "symbolon::password", %error, "a password was not checked");
                 Err(Busy { retry_after_seconds: 1 })
             }
-            // The thread went down under it.
+            // The job panicked.
             Err(_) => Err(Busy { retry_after_seconds: 1 }),
         }
     }
@@ -196,7 +199,7 @@ impl Drop for Passwords {
     }
 }
 
-/// A password in the form that is hashed (RFC 8265 4.2.2), where that is not the one that was typed.
+/// The password in the normal form that is hashed (RFC 8265 4.2.2); `None` if it was typed in this form.
 fn normalized(password: &SecretString) -> Option<SecretString> {
     match opaque_string(password.expose()) {
         Cow::Borrowed(_) => None,
@@ -208,13 +211,13 @@ fn half_the_cores() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2)
 }
 
-/// What a thread does for one caller, who may have gone away.
+/// A job of the pool whose caller waits for the result, or has gone.
 struct Task<W, T> {
     work: W,
     sender: oneshot::Sender<Result<T, NotRun>>,
 }
 
-/// Why there is no answer.
+/// Why a job has no result.
 #[derive(Debug, PartialEq, Eq)]
 enum NotRun {
     Busy(Busy),
@@ -227,7 +230,7 @@ impl<T: Send, W: FnOnce() -> Result<T, PasswordError> + Send> Job for Task<W, T>
     }
 
     fn run(self: Box<Self>) {
-        // Whoever stopped waiting meanwhile does not want the answer.
+        // Sending fails if the caller has gone: then nobody needs the result.
         let _ = self.sender.send((self.work)().map_err(NotRun::Failed));
     }
 
@@ -246,7 +249,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (done, begun.elapsed())
 }
 
-/// The costs, the dummy, and where salts come from.
+/// The cost parameters, a dummy hash, and the source of salts.
 struct Hasher {
     policy: PasswordPolicy,
     most_work_kib: u64,
@@ -276,7 +279,7 @@ impl Hasher {
         }
     }
 
-    /// Costs what a user's password costs, and is never right.
+    /// Takes as long as verifying a user's password, and is never true.
     fn verify_nobody(&self, password: &SecretString) -> Result<bool, PasswordError> {
         self.measured(self.policy.work_kib(), || match &self.dummy {
             Some(dummy) => dummy.verify(password).map(|_| false),
@@ -295,7 +298,8 @@ impl Hasher {
     }
 }
 
-/// Salts for threads that cannot borrow the process's randomness: HMAC-SHA-256 of a counter under a random key.
+/// Salts for the pool's threads, which cannot borrow the process's random source: HMAC-SHA-256 of a counter under a
+/// random key.
 struct Salts {
     key: HmacKey,
     counter: AtomicU64,

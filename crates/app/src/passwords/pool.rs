@@ -1,4 +1,4 @@
-//! A few threads and one bounded queue before them.
+//! A few threads that serve one bounded queue.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use super::Busy;
 use super::fair_queue::{FairQueue, Lane};
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
-/// What one run is taken to last before any was measured.
+/// The assumed time of one job before any was measured.
 const FIRST_GUESS: Duration = Duration::from_millis(50);
-/// The longest that anybody is told to wait, in seconds.
+/// The highest Retry-After, in seconds.
 const MAX_RETRY_AFTER: u64 = 60;
 
-/// Something to run on a thread of the pool.
+/// A job for a thread of the pool.
 pub(super) trait Job: Send {
-    /// Whether anybody still waits for it.
+    /// Whether its caller still waits.
     fn is_wanted(&self) -> bool;
-    /// Runs it.
+    /// Runs the job.
     fn run(self: Box<Self>);
-    /// Tells whoever waits for it that it will not be run.
+    /// Tells its caller that it will not be run.
     fn refuse(self: Box<Self>, busy: Busy);
 }
 
-/// Threads that take jobs as their turns come.
+/// Threads that run jobs in the order of their turns.
 pub(super) struct Pool {
     queue: Mutex<Queue>,
     came: Condvar,
@@ -40,7 +40,7 @@ struct Queue {
 }
 
 impl Pool {
-    /// Starts the threads; `limit` jobs may wait.
+    /// Starts the threads; at most `limit` jobs may wait.
     pub(super) fn start(threads: usize, limit: usize) -> Arc<Self> {
         let pool = Arc::new(Self {
             queue: Mutex::new(Queue { jobs: FairQueue::new(limit), stopped: false }),
@@ -65,13 +65,13 @@ impl Pool {
         pool
     }
 
-    /// Puts a job where it belongs among the others. Where the queue is full, the job with the latest turn is refused:
-    /// this one, or one that waits, which is [told](Job::refuse).
+    /// Queues a job. If the queue is full, the job with the latest turn is [refused](Job::refuse): the new one or a
+    /// waiting one.
     pub(super) fn submit(&self, lane: Lane, job: Box<dyn Job>) {
         let threads = self.threads.load(Ordering::Relaxed);
         let mut queue = self.queue.lock();
         if queue.jobs.is_full() {
-            // Those who went away hold no place.
+            // Jobs whose callers have gone make room first.
             let gone = queue.jobs.retain(|job| job.is_wanted());
             self.figures.add(&self.figures.skipped, gone);
         }
@@ -86,17 +86,17 @@ impl Pool {
         }
     }
 
-    /// Jobs that wait.
+    /// The number of waiting jobs.
     pub(super) fn waiting(&self) -> usize {
         self.queue.lock().jobs.len()
     }
 
-    /// What was done.
+    /// Metrics of the pool.
     pub(super) const fn figures(&self) -> &Arc<Figures> {
         &self.figures
     }
 
-    /// Drops what waits; the threads end after what they are doing.
+    /// Drops the waiting jobs; each thread ends after its present job.
     pub(super) fn stop(&self) {
         let mut queue = self.queue.lock();
         queue.stopped = true;
@@ -105,7 +105,7 @@ impl Pool {
         self.came.notify_all();
     }
 
-    /// Waits for a job and runs it; false once the pool was stopped.
+    /// Waits for a job and runs it. False once the pool was stopped.
     fn next(&self) -> bool {
         let mut queue = self.queue.lock();
         let (lane, job) = loop {
@@ -121,7 +121,7 @@ impl Pool {
         drop(queue);
         if job.is_wanted() {
             self.figures.timed(|| {
-                // A panic has been reported by its hook; the thread is still needed.
+                // The panic hook has reported the panic; the thread goes on with the next job.
                 let _ = catch_unwind(AssertUnwindSafe(|| job.run()));
             });
         } else {
@@ -132,7 +132,7 @@ impl Pool {
     }
 }
 
-/// What became of the jobs.
+/// Counters of the jobs.
 #[derive(Default)]
 pub(super) struct Figures {
     waiting: AtomicUsize,
@@ -159,7 +159,7 @@ impl Figures {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// About when the queue will have been worked off.
+    /// Estimates when the waiting jobs will be done.
     fn busy(&self, waiting: usize, threads: usize) -> Busy {
         let total = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
         let mean = match u32::try_from(self.done.load(Ordering::Relaxed)) {

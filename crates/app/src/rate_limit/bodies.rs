@@ -1,7 +1,7 @@
-//! One budget for the bytes of all request bodies in flight, and a share of it for each address.
+//! A budget for the bytes of all request bodies in flight, with a share for each address.
 //!
-//! A body counts from its first byte until its request is answered. What an administrator sends counts too, and is never
-//! refused: the admin API is not to suffer where the budget is used up.
+//! A body counts from its first byte until its request is answered. Bodies of administrators count too, but are never
+//! refused, so that the admin API works even when the budget is used up.
 
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -12,16 +12,16 @@ use super::in_flight::{Counted, InFlight};
 use super::{RateLimits, network};
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
-/// The part of the budget that bodies of one address may take which come in pieces: an eighth. A body that is there as a
-/// whole is answered at once, whereas whoever sends pieces decides how long they are held.
+/// The part of the budget (one eighth) that an address may use for bodies that arrive in pieces. A body that arrives
+/// whole is answered at once, but the sender of pieces decides how long they are held.
 const SHARE: u64 = 8;
 
-/// How many bytes of bodies are in flight.
+/// The bytes of bodies in flight.
 #[derive(Default)]
 pub(crate) struct Bodies {
-    /// The budget in bytes; 0 before it is set: then there is none.
+    /// The budget in bytes; 0 means no budget, as before the first [`set`](Self::set).
     most: AtomicU64,
-    /// What one address may have of it; 0 is no limit.
+    /// The share of one address in bytes; 0 means no limit.
     share: AtomicU64,
     bytes: AtomicU64,
     of_addresses: Arc<InFlight>,
@@ -29,12 +29,12 @@ pub(crate) struct Bodies {
     over_share: AtomicU64,
 }
 
-/// Why no more of a body is read.
+/// Why the rest of a body is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoRoom {
-    /// All bodies in flight take the whole budget.
+    /// The bodies in flight use up the whole budget.
     Budget,
-    /// Those of this address take its share.
+    /// The bodies of this address use up its share.
     Share,
 }
 
@@ -47,34 +47,34 @@ impl Bodies {
 }
 
 impl RateLimits {
-    /// Begins a body from an address.
+    /// Starts counting a body from an address.
     pub fn begin_body(&self, address: IpAddr) -> BodyInFlight {
         let key = self.hashing.hash_one(network(address));
         BodyInFlight { bodies: Arc::clone(&self.bodies), key: Some(key), bytes: 0, share: None }
     }
 
-    /// Begins a body of an administrator, which counts and is never refused.
+    /// Starts counting a body of an administrator, which is never refused.
     pub fn begin_admin_body(&self) -> BodyInFlight {
         BodyInFlight::never_refused(&self.bodies)
     }
 
-    /// What is known of bodies, for the registry.
+    /// Metrics of bodies.
     pub(crate) fn bodies(&self) -> Arc<dyn MetricSource> {
         Arc::clone(&self.bodies) as Arc<dyn MetricSource>
     }
 }
 
-/// The bytes of one body, until it is dropped.
+/// Counts the bytes of one body until this is dropped.
 pub struct BodyInFlight {
     bodies: Arc<Bodies>,
-    /// None where it is never refused.
+    /// The hashed address; `None` if the body is never refused.
     key: Option<u64>,
     bytes: u64,
     share: Option<Counted>,
 }
 
 impl BodyInFlight {
-    /// One that belongs to no budget.
+    /// A body that counts against no budget.
     pub fn unlimited() -> Self {
         Self::never_refused(&Arc::default())
     }
@@ -83,10 +83,10 @@ impl BodyInFlight {
         Self { bodies: Arc::clone(bodies), key: None, bytes: 0, share: None }
     }
 
-    /// Counts bytes that have come. `is_whole`: they are the whole body.
+    /// Counts bytes that arrived. `is_whole`: they are the whole body.
     ///
     /// # Errors
-    /// [`NoRoom`]: they must not be kept.
+    /// [`NoRoom`]: the caller must drop the bytes.
     pub(crate) fn grow(&mut self, bytes: usize, is_whole: bool) -> Result<(), NoRoom> {
         let (bytes, bodies) = (u64::try_from(bytes).unwrap_or(u64::MAX), &self.bodies);
         let all = bodies.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;

@@ -1,4 +1,4 @@
-//! How much of each key is in flight at this moment.
+//! Counts what each key has in flight.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 
 use symbolon_config::Cap;
 
-/// Locks of a table.
+/// Shards of a table, each with its own lock.
 const SHARDS: usize = 16;
 
-/// Counts per key. What is not in flight takes no memory, so the table is no larger than what is bounded elsewhere:
+/// Counts per key. A key with nothing in flight takes no memory, so the size is bounded by what others bound:
 /// connections, and requests on them.
 #[derive(Default)]
 pub(crate) struct InFlight {
@@ -19,13 +19,13 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// Counts one more of a key, unless as many are in flight as may be. It counts until it is dropped.
+    /// Counts one more for a key. `None` if that would exceed `most`. It counts until the returned value is dropped.
     pub(crate) fn begin(self: &Arc<Self>, key: u64, most: u32) -> Option<Counted> {
         let mut held = self.hold(key);
         held.grow(1, u64::from(most)).then_some(held)
     }
 
-    /// Something of a key that may [grow](Counted::grow), and counts for nothing yet.
+    /// A counter for a key that starts at zero and may [grow](Counted::grow).
     pub(crate) fn hold(self: &Arc<Self>, key: u64) -> Counted {
         Counted { table: Arc::clone(self), key, count: 0 }
     }
@@ -35,7 +35,7 @@ impl InFlight {
     }
 }
 
-/// What is in flight of a key.
+/// What one holder has in flight under a key.
 #[must_use = "it counts until it is dropped"]
 pub struct Counted {
     table: Arc<InFlight>,
@@ -44,7 +44,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Counts more, and says whether there was room: beyond `most` of the key nothing is counted.
+    /// Counts `by` more. False if the key would exceed `most`: then nothing is counted.
     pub(crate) fn grow(&mut self, by: u64, most: u64) -> bool {
         let Some(shard) = self.table.shard(self.key) else { return false };
         let mut shard = shard.lock();
@@ -70,17 +70,17 @@ impl Drop for Counted {
     }
 }
 
-/// A number that can be changed while it is read; 0 is no limit.
+/// A limit that can be replaced while it is read; 0 means no limit.
 #[derive(Debug, Default)]
 pub(super) struct CapCell(AtomicU32);
 
 impl CapCell {
-    /// Sets the number; none lifts it.
+    /// Sets the limit; `None` removes it.
     pub(super) fn set(&self, cap: Cap) {
         self.0.store(cap.map_or(0, |most| most.get()), Ordering::Relaxed);
     }
 
-    /// The number, if there is one.
+    /// The limit, if there is one.
     pub(super) fn get(&self) -> Option<u32> {
         Some(self.0.load(Ordering::Relaxed)).filter(|most| *most > 0)
     }

@@ -1,4 +1,4 @@
-//! Limits of sign-in: attempts in flight, wrong passwords, right ones, and sessions of a user.
+//! Limits of sign-in: attempts in flight, wrong passwords, right passwords, and sessions per user.
 
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -33,7 +33,7 @@ impl LoginRules {
     }
 }
 
-/// An attempt at a password that is in flight, whether the password is right or wrong.
+/// A sign-in attempt in flight, whether its password is right or wrong.
 #[must_use = "the attempt counts until this is dropped"]
 pub struct LoginInFlight {
     _account: Option<Counted>,
@@ -41,12 +41,12 @@ pub struct LoginInFlight {
 }
 
 impl RateLimits {
-    /// Begins an attempt at a password; asked before it is verified.
+    /// Begins a sign-in attempt; call it before verifying the password.
     ///
     /// # Errors
-    /// [`Limited`]: too many are in flight, or were wrong, or were right, from this address for this name; or too many
-    /// are in flight or were wrong from this address for any. It delays, and never locks: from other addresses the
-    /// account stays open.
+    /// [`Limited`]: this address has too many attempts in flight, wrong passwords or right passwords for this name;
+    /// or too many attempts in flight or wrong passwords in total. The limits delay and never lock an account: it
+    /// stays open from other addresses.
     pub fn begin_login(
         &self,
         issuer: &IssuerId,
@@ -71,7 +71,7 @@ impl RateLimits {
         Ok(LoginInFlight { _account: account.transpose()?, _address: on_address.transpose()? })
     }
 
-    /// Counts a wrong password, or a name of nobody.
+    /// Counts a wrong password or an unknown login name.
     pub fn failed_login(&self, issuer: &IssuerId, name: &str, address: IpAddr, now: Timestamp) {
         let rules = &self.rules.login;
         if let Some(rule) = rules.account.get() {
@@ -82,20 +82,20 @@ impl RateLimits {
         }
     }
 
-    /// Counts a right password: it costs a hash and a session, as often as it is repeated.
+    /// Counts a right password: each costs a hash and a session, however often it is repeated.
     pub fn right_password(&self, issuer: &IssuerId, name: &str, address: IpAddr, now: Timestamp) {
         if let Some(rule) = self.rules.login.success.get() {
             self.logins.charge(self.login_success_key(issuer, name, address), rule, now);
         }
     }
 
-    /// How many sessions that began by signing in a user may have at once, where that is limited.
+    /// The most sessions that a user may have begun by signing in, if limited.
     pub fn sessions_per_user(&self) -> Option<u32> {
         self.rules.login.sessions.get()
     }
 
     fn in_flight(&self, key: u64, most: u32) -> Result<Counted, Limited> {
-        // One that is in flight takes a fraction of a second.
+        // Verifying a password takes a fraction of a second, so one second is enough.
         self.logins_in_flight.begin(key, most).ok_or(Limited { retry_after_seconds: 1 })
     }
 
@@ -112,8 +112,8 @@ impl RateLimits {
     }
 }
 
-/// A login name as it counts: users are found whatever the case of the name. Lowered as the stores do it, every spelling
-/// is the same name.
+/// The login name as limits count it: without case, by the same rule as the stores, so that every spelling of a
+/// user's name counts as one.
 pub(crate) fn login_name(name: &str) -> String {
     symbolon_protocol::precis::login_key(name.trim())
 }

@@ -1,8 +1,8 @@
-//! Rate limits in memory: per client and endpoint, per address where nobody authenticated, for passwords, and for what one
-//! address holds at once.
+//! Rate limits in memory: per client and endpoint, per address for requests that are not authenticated, for
+//! passwords, and for what one address has in flight.
 //!
-//! Each limit is a bucket that refills evenly (GCRA): one number per key. Tables have a fixed size; a flood of
-//! addresses pushes out those that owe least. A limit that is off costs one atomic load.
+//! Each limit is a bucket that refills evenly (GCRA), stored as one number per key. Tables have a fixed size: a flood
+//! of keys evicts those whose buckets are fullest. A limit that is off costs one atomic load.
 
 mod bodies;
 mod connections;
@@ -34,7 +34,7 @@ use rule::{Rule, RuleCell};
 use symbolon_config as config;
 use table::Table;
 
-/// Endpoints with limits of their own.
+/// Groups of endpoints with separate limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EndpointClass {
     /// The authorization endpoint: per address only.
@@ -55,12 +55,12 @@ pub enum EndpointClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many requests, try again in {retry_after_seconds} s")]
 pub struct Limited {
-    /// When the same request may pass, in seconds from now; at least 1.
+    /// Seconds until the same request may pass; at least 1.
     pub retry_after_seconds: u64,
 }
 
-/// Sets of eight keys per table, 128 bytes each: at most 4, 4, 2, 4 and 1 MiB, taken when first used. A thousand addresses touch
-/// every page of the table of addresses, so it is no larger than what a flood may cost.
+/// Sizes of the tables in sets of eight keys, 128 bytes each: at most 4, 4, 2, 4 and 1 MiB, allocated on first use. A
+/// thousand addresses touch every page of the address table, so its size is kept within what a flood may cost.
 const CLIENT_SETS: usize = 1 << 15;
 const USER_SETS: usize = 1 << 15;
 const ADDRESS_SETS: usize = 1 << 14;
@@ -95,16 +95,16 @@ impl PerEndpoint {
     }
 }
 
-/// Every limit and who has used how much of it.
+/// All limits, and how much of them each key has used.
 pub struct RateLimits {
     rules: Rules,
-    // Keyed by the process's own randomness, so that nobody can choose keys that push out a certain other.
+    // Keyed by randomness of this process, so that nobody can choose keys that evict a particular other key.
     hashing: RandomState,
     clients: Table,
-    // A table of its own, so that no number of users makes what a client used forgotten.
+    // A separate table, so that many users cannot evict what their client has used.
     users: Table,
     addresses: Table,
-    // Tables of their own, so that no flood of other requests makes failed logins forgotten.
+    // Separate tables, so that a flood of other requests cannot evict failed sign-ins.
     logins: Table,
     logins_in_flight: Arc<InFlight>,
     admin: Table,
@@ -115,7 +115,7 @@ pub struct RateLimits {
 }
 
 impl RateLimits {
-    /// Limits as configured, nothing used yet.
+    /// The configured limits, with nothing used.
     pub fn new(config: &config::RateLimits) -> Self {
         let limits = Self {
             rules: Rules::default(),
@@ -135,7 +135,7 @@ impl RateLimits {
         limits
     }
 
-    /// Takes changed limits over; what was used stays used.
+    /// Replaces the limits; what was used stays counted.
     pub fn set(&self, config: &config::RateLimits) {
         let on = config.enabled;
         let rules = &self.rules;
@@ -156,7 +156,7 @@ impl RateLimits {
     /// Counts a request of an authenticated client.
     ///
     /// # Errors
-    /// [`Limited`]: not now; the request is not counted.
+    /// [`Limited`]: the limit is used up; the request is not counted.
     pub fn check_client(
         &self,
         class: EndpointClass,
@@ -170,11 +170,11 @@ impl RateLimits {
         }
     }
 
-    /// Counts a UserInfo request for a user at a client. Asked before [`check_client`](Self::check_client): what is
-    /// refused here uses nothing of the limit that all users of the client share.
+    /// Counts a UserInfo request for a user at a client. Call it before [`check_client`](Self::check_client), so that
+    /// a refused request uses up nothing of the limit that all users of the client share.
     ///
     /// # Errors
-    /// [`Limited`]: not now; the request is not counted.
+    /// [`Limited`]: the limit is used up; the request is not counted.
     pub fn check_userinfo_user(
         &self,
         issuer: &IssuerId,
@@ -188,10 +188,10 @@ impl RateLimits {
         }
     }
 
-    /// Counts a request that nobody authenticated, or whose authentication failed.
+    /// Counts a request that is not authenticated, or whose authentication failed.
     ///
     /// # Errors
-    /// [`Limited`]: not now; the request is not counted.
+    /// [`Limited`]: the limit is used up; the request is not counted.
     pub fn check_address(
         &self,
         class: EndpointClass,
@@ -204,10 +204,10 @@ impl RateLimits {
         }
     }
 
-    /// Whether a wrong admin secret is told to be wrong now. Counts nothing.
+    /// Whether an address may be told that its admin secret is wrong. Counts nothing.
     ///
     /// # Errors
-    /// [`Limited`]: too many wrong ones came from this address.
+    /// [`Limited`]: too many wrong secrets came from this address.
     pub fn may_try_admin(&self, address: IpAddr, now: Timestamp) -> Result<(), Limited> {
         match self.rules.admin_address.get() {
             Some(rule) => self.admin.look(self.hashing.hash_one(network(address)), rule, now),
@@ -244,7 +244,7 @@ impl RateLimits {
     }
 }
 
-/// Whose address it is: one host has a whole /64 of IPv6 to choose from.
+/// The network that an address is counted by: for IPv6 its /64, because one host can use every address in it.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -253,7 +253,7 @@ pub fn network(address: IpAddr) -> IpAddr {
 }
 
 impl Rule {
-    /// The answer to whoever may pass in so many nanoseconds.
+    /// The error for a request that may pass in so many nanoseconds.
     const fn limited(nanoseconds: u64) -> Limited {
         let seconds = nanoseconds.div_ceil(1_000_000_000);
         Limited { retry_after_seconds: if seconds == 0 { 1 } else { seconds } }

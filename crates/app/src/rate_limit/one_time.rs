@@ -1,6 +1,8 @@
-//! Limits of what is kept so that something happens once: authorization codes of a user, and marks of client assertions.
+//! Limits of records that make something single-use: authorization codes per user, and used client assertions per
+//! client.
 //!
-//! Whoever is beyond a limit is refused and nothing is kept, so that nobody's records are pushed out by somebody else's.
+//! A request beyond a limit is refused and nothing is stored, so that one user's or client's records never evict
+//! another's.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -28,7 +30,7 @@ impl OneTimeRules {
     }
 }
 
-/// How often something was refused.
+/// Counters of refusals.
 #[derive(Default)]
 pub struct OneTimeRefusals {
     codes: AtomicU64,
@@ -36,21 +38,21 @@ pub struct OneTimeRefusals {
 }
 
 impl RateLimits {
-    /// Counts an authorization code for a user, before it is made.
+    /// Counts an authorization code for a user; call it before making the code.
     ///
     /// # Errors
-    /// [`Limited`]: not now; no code is to be made.
+    /// [`Limited`]: the limit is used up; no code may be made.
     pub fn check_code(&self, issuer: &IssuerId, user: &UserId, now: Timestamp) -> Result<(), Limited> {
         let Some(rule) = self.rules.one_time.codes.get() else { return Ok(()) };
         let taken = self.users.take(self.hashing.hash_one((0_u8, issuer, user)), rule, now);
         taken.inspect_err(|_| count(&self.one_time_refusals.codes))
     }
 
-    /// Whether a client may use one more assertion now. Counts nothing: an assertion that is replayed by somebody else uses
-    /// up nothing of the client's.
+    /// Whether a client may use one more assertion now. Counts nothing, because an assertion that somebody else
+    /// replays must not use up the client's limit.
     ///
     /// # Errors
-    /// [`Limited`]: not now; no mark is to be made.
+    /// [`Limited`]: the limit is used up; no assertion may be marked as used.
     pub fn may_use_assertion(
         &self,
         issuer: &IssuerId,
@@ -73,7 +75,7 @@ impl RateLimits {
         self.hashing.hash_one((1_u8, issuer, client))
     }
 
-    /// What was refused, for the metrics.
+    /// Metrics of refusals.
     pub fn one_time_refusals(&self) -> Arc<OneTimeRefusals> {
         Arc::clone(&self.one_time_refusals)
     }

@@ -1,35 +1,35 @@
-//! One limit: so many at once, refilled evenly over a span.
+//! One limit: a burst of so many requests, refilled evenly over a period.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use symbolon_config::Rate;
 
-/// A limit in nanoseconds: one request costs `interval`, and at most `burst` may be owed.
+/// A limit in nanoseconds: each request adds `interval` to the debt of its key, and the debt may reach `burst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) interval: u64,
     pub(super) burst: u64,
 }
 
-/// The most that counting without asking ([`charge`](super::table::Table::charge)) may pile up: a delay must end.
+/// The highest debt that [`charge`](super::table::Table::charge) builds up, so that every delay ends.
 const MOST_OWED: u64 = Duration::from_secs(15 * 60).as_nanos() as u64;
 
 impl Rule {
-    /// Nobody owes more than this, however much was counted.
+    /// The cap on a key's debt, however much is counted.
     pub(super) fn most_owed(self) -> u64 {
         self.burst.saturating_mul(2).max(MOST_OWED)
     }
 }
 
-/// A rule that can be changed while it is read; reading it is one atomic load.
+/// A rule that can be replaced while it is read. Reading is one atomic load.
 ///
-/// The upper half is the number of requests, the lower half the span in seconds; 0 is no limit.
+/// The upper half holds the number of requests, the lower half the period in seconds; 0 means no limit.
 #[derive(Debug, Default)]
 pub(super) struct RuleCell(AtomicU64);
 
 impl RuleCell {
-    /// Sets the limit; none lifts it.
+    /// Sets the limit; `None` removes it.
     pub(super) fn set(&self, rate: Option<Rate>) {
         let packed = rate.map_or(0, |rate| {
             let seconds = u32::try_from(rate.per.as_secs()).unwrap_or(u32::MAX).max(1);
@@ -46,7 +46,7 @@ impl RuleCell {
         if count == 0 {
             return None;
         }
-        // At most 2^32 s: a hundred and thirty years in nanoseconds fit.
+        // At most 2^32 s, so about 136 years: its nanoseconds fit into 64 bits.
         let burst = (packed & u64::from(u32::MAX)) * 1_000_000_000;
         Some(Rule { interval: (burst / count).max(1), burst })
     }

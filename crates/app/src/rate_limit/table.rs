@@ -1,4 +1,4 @@
-//! Who has used how much: a table of fixed size, in shards with a lock each.
+//! How much each key has used: a table of fixed size, in shards with a lock each.
 
 use parking_lot::Mutex;
 use symbolon_protocol::time::Timestamp;
@@ -6,12 +6,13 @@ use symbolon_protocol::time::Timestamp;
 use super::Limited;
 use super::rule::Rule;
 
-/// Keys of one set; a key can only be in the set that its hash names.
+/// Keys per set. A key's hash names the one set that may hold it.
 const WAYS: usize = 8;
-/// Locks of a table.
+/// Shards of a table, each with its own lock.
 const SHARDS: usize = 64;
 
-/// A key, and when its bucket will be full again, in nanoseconds since the epoch. Full by now is the same as absent.
+/// A key, and when its bucket will be full again, in nanoseconds since the epoch. A key whose bucket is full counts
+/// as absent.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     key: u64,
@@ -20,24 +21,25 @@ struct Slot {
 
 type Set = [Slot; WAYS];
 
-/// The table. Its memory is taken shard by shard when first used, and never grows after that.
+/// The table. A shard's memory is allocated on its first use and never grows.
 pub(super) struct Table {
     shards: Box<[Mutex<Box<[Set]>>]>,
     sets_per_shard: usize,
 }
 
 impl Table {
-    /// An empty table of so many sets, rounded up to the number of shards.
+    /// An empty table of at least `sets` sets, rounded up to a multiple of the shards.
     pub(super) fn new(sets: usize) -> Self {
         let sets_per_shard = sets.div_ceil(SHARDS).max(1);
         Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), sets_per_shard }
     }
 
-    /// Takes one from the bucket of a key.
+    /// Takes one token from a key's bucket, or refuses.
     pub(super) fn take(&self, key: u64, rule: Rule, now: Timestamp) -> Result<(), Limited> {
         let now = nanoseconds(now);
         self.with(key, now, |slot| {
-            // Kept where the answer is no, too: what was owed under a more generous rule shrinks once, for good.
+            // Stored even on refusal: if the rule became stricter, the debt from the old rule is capped once and for
+            // all.
             slot.full_at = owed_until(slot.full_at, rule.burst, now);
             let wait = (slot.full_at + rule.interval).saturating_sub(now + rule.burst);
             if wait > 0 {
@@ -49,7 +51,7 @@ impl Table {
         .unwrap_or(Ok(()))
     }
 
-    /// Whether there is one in the bucket of a key.
+    /// Whether a key's bucket holds a token. Takes none.
     pub(super) fn look(&self, key: u64, rule: Rule, now: Timestamp) -> Result<(), Limited> {
         let now = nanoseconds(now);
         let full_at = self.full_at(key).unwrap_or(0);
@@ -58,8 +60,8 @@ impl Table {
         if wait > 0 { Err(Rule::limited(wait)) } else { Ok(()) }
     }
 
-    /// Takes one from the bucket of a key even where there is none: those who raced past [`look`](Self::look) pay
-    /// with a longer delay.
+    /// Takes one token from a key's bucket even if it is empty. Requests that passed [`look`](Self::look) at the same
+    /// moment thereby prolong their key's delay.
     pub(super) fn charge(&self, key: u64, rule: Rule, now: Timestamp) {
         let now = nanoseconds(now);
         self.with(key, now, |slot| {
@@ -69,7 +71,7 @@ impl Table {
     }
 
     fn place(&self, key: u64) -> (usize, usize) {
-        // Lower and upper half of the hash are independent; both counts are far below 2^32.
+        // The two halves of the hash are independent, and both counts are far below 2^32.
         let shard = (key & 0xffff_ffff) as usize % SHARDS;
         (shard, (key >> 32) as usize % self.sets_per_shard)
     }
@@ -80,8 +82,8 @@ impl Table {
         shard.get(set)?.iter().find(|slot| slot.key == key && slot.full_at > 0).map(|slot| slot.full_at)
     }
 
-    /// Works on the slot of a key; a new key takes the slot of whoever owes least. What `work` leaves at a full
-    /// bucket is free for the next.
+    /// Runs `work` on a key's slot. A new key evicts the key of its set that owes least. A slot that `work` leaves
+    /// with a full bucket is free.
     fn with<R>(&self, key: u64, now: u64, work: impl FnOnce(&mut Slot) -> R) -> Option<R> {
         let (shard, set) = self.place(key);
         let mut shard = self.shards.get(shard)?.lock();
@@ -105,13 +107,13 @@ impl Table {
     }
 }
 
-/// When the bucket will be full again, seen from now: not in the past, and, where a rule became stricter or more
-/// generous meanwhile, not beyond what the present one lets anybody owe.
+/// When the bucket will be full again: not before now, and no later than the present rule allows, which may differ
+/// from the rule at the time.
 fn owed_until(full_at: u64, most: u64, now: u64) -> u64 {
     full_at.clamp(now, now + most)
 }
 
-/// Until the year 2262; what lies beyond counts as that, so that sums never overflow.
+/// Capped in the year 2262, so that sums do not overflow.
 fn nanoseconds(now: Timestamp) -> u64 {
     now.millis().saturating_mul(1_000_000).min(u64::MAX / 2)
 }

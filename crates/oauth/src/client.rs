@@ -1,4 +1,4 @@
-//! Client authentication at the token endpoint and its like (RFC 6749 2.3).
+//! Client authentication at the token, introspection and revocation endpoints (RFC 6749 2.3).
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use symbolon_store::port::Use;
 
 use symbolon_app::http::{Context, Endpoint, Failure, Limit};
 
-/// Finds out which client asks, and counts it against its limit. Nothing else of the request is looked at before.
+/// Authenticates the client and counts the request against its limit, before any other part of the request is
+/// evaluated.
 ///
 /// # Errors
 /// `invalid_client`, `invalid_request` for contradictory credentials, 429.
@@ -43,10 +44,10 @@ pub(super) async fn authenticate(
         now,
     };
     let verified = verify(&presented, client.as_deref(), &expected).map_err(refused)?;
-    // `verify` refuses an unknown client.
+    // `verify` has refused an unknown client already.
     let Some(client) = client else { return Err(Failure::Internal("a client without a record".into())) };
     if let Some(assertion) = verified.assertion_use {
-        // The mark of its use is kept for a while: nobody may leave more of them than his share.
+        // Marks of used assertions are stored for a while, so each client's number of them is limited.
         app.rate_limits.may_use_assertion(&issuer.id, &client.client_id, now)?;
         let used = app.store.use_assertion(&issuer.id, &assertion).await?;
         // RFC 7523 3: an assertion is used once.
@@ -65,7 +66,8 @@ pub(super) async fn authenticate(
     Ok(client)
 }
 
-/// A failed authentication counts against the address: nobody guesses secrets at the client's expense.
+/// Counts a failed authentication against the address: somebody who guesses secrets must not use up the client's
+/// limit.
 fn refused(endpoint: &Endpoint, context: &Context, failed: AuthenticationFailed) -> Failure {
     let Context { app, remote, .. } = context;
     if let Limit::Client(class) = endpoint.limit

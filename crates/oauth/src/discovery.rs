@@ -7,8 +7,8 @@ use symbolon_protocol::key::JWKS_MAX_AGE;
 
 use symbolon_app::http::{Call, Failure, json};
 
-/// Documents are the same for everybody and change rarely: an hour, and five minutes for keys. A key signs only when
-/// every cached set without it has ended ([`symbolon_protocol::key::PUBLISHED_AHEAD`]).
+/// Caching: an hour for metadata, which is the same for everybody and rarely changes; five minutes for keys. A new
+/// key signs only after every cached key set without it has expired ([`symbolon_protocol::key::PUBLISHED_AHEAD`]).
 const DOCUMENT_CACHE: HeaderValue = HeaderValue::from_static("public, max-age=3600");
 const KEYS_CACHE: HeaderValue = HeaderValue::from_static("public, max-age=300");
 const _: () = assert!(JWKS_MAX_AGE.as_secs() == 300, "KEYS_CACHE says it");

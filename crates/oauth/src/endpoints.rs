@@ -1,4 +1,4 @@
-//! The machine's endpoints: a row each in the table of endpoints.
+//! The rows of this crate in the endpoint table.
 
 use symbolon_app::http::methods::{GET, GET_OR_POST, POST};
 use symbolon_app::http::{Cors, Endpoint, FORM, Failures, Form, Limit, NO_BODY};
@@ -8,7 +8,7 @@ use symbolon_telemetry::Endpoint as Label;
 
 use crate::{discovery, introspect, revoke, token, userinfo};
 
-/// What every issuer has for clients, those that carry most of the load first.
+/// The endpoints that clients call, the busiest first.
 pub static ENDPOINTS: [Endpoint; 7] = [
     Endpoint {
         path: path::TOKEN,

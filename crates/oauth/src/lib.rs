@@ -1,5 +1,5 @@
-//! The machine's endpoints, each in a file that bears its RFC's word for it; [`ENDPOINTS`] are their rows in the table of
-//! endpoints.
+//! The endpoints that clients call without a person: each in a file named by its RFC's word. [`ENDPOINTS`] are their
+//! rows in the endpoint table.
 
 mod client;
 mod discovery;

@@ -23,12 +23,12 @@ pub(super) async fn revoke(call: &mut Call) -> Result<Response, Failure> {
     let form = endpoint.params(received)?;
     let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
     *asking = Some(Arc::clone(&client));
-    // RFC 7009 2.1: the hint only says where to look first; a token of ours shows by its form what it is.
+    // RFC 7009 2.1: `token_type_hint` is only a hint. It is not needed: the form of a token shows its type.
     let token = form.require("token")?;
     if !refresh_token(context, &client, token, durable).await? {
         access_token(context, &client, token, durable).await?;
     }
-    // RFC 7009 2.2: an unknown token is as good as a revoked one.
+    // RFC 7009 2.2: an unknown token is answered like a revoked one.
     Ok(no_store(StatusCode::OK.into_response()))
 }
 
@@ -49,8 +49,8 @@ async fn access_token(
     Ok(())
 }
 
-/// Ends the family of a refresh token and its grant (RFC 7009 2.1); false where there is none. A registered refresh token
-/// and an access token may both be a JWT of the type `JWT`: only the family tells them apart.
+/// Revokes a refresh token's family and its grant (RFC 7009 2.1); false if the token has no family. A registered
+/// refresh token and an access token may both have the type `JWT`: only a stored family tells them apart.
 async fn refresh_token(
     context: &Context,
     client: &Client,

@@ -12,8 +12,8 @@ use symbolon_app::http::{Call, Context, Failure, json, no_store};
 use symbolon_app::rate_limit::{EndpointClass, Limited};
 use symbolon_telemetry::RequestFacts;
 
-/// `GET` and `POST /userinfo`. A POST may bring the token in a form (RFC 6750 2.2). A body of any other type brings none:
-/// whoever has no token elsewhere is told so by a challenge (RFC 6750 3), and not that the type is wrong.
+/// `GET` and `POST /userinfo`. A POST may carry the token in a form (RFC 6750 2.2). A body of another type is ignored
+/// rather than refused: a request without a token elsewhere gets a challenge (RFC 6750 3).
 ///
 /// # Errors
 /// [`Failure`]: the challenges of RFC 6750 3.1, 429.
@@ -43,8 +43,8 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     Ok(no_store(json(StatusCode::OK, info.to_json())))
 }
 
-/// Counts the request for the token's user and client. Apart from the answer's future, which would keep room for the
-/// user's id while it waits for the store.
+/// Counts the request for the token's user and client. A separate function, because within the handler's future the
+/// user's id would take up space while the future waits for the store.
 fn check_limits(context: &Context, claims: &AccessToken, now: Timestamp) -> Result<(), Limited> {
     let (limits, issuer, client) = (&context.app.rate_limits, &context.issuer.id, &claims.client_id);
     if let Some(user) = claims.user() {
@@ -53,7 +53,7 @@ fn check_limits(context: &Context, claims: &AccessToken, now: Timestamp) -> Resu
     limits.check_client(EndpointClass::Userinfo, issuer, client, now)
 }
 
-/// The access token of a request: in the header or in the form, never in the query (RFC 9700 4.3.2).
+/// The access token of a request: from the header or the form, never from the query (RFC 9700 4.3.2).
 fn bearer(headers: &HeaderMap, form: &[u8]) -> Result<String, Failure> {
     let params = Params::parse(form).map_err(Failure::Bearer)?;
     let in_form = params.get("access_token").map_err(Failure::Bearer)?;
@@ -65,7 +65,7 @@ fn bearer(headers: &HeaderMap, form: &[u8]) -> Result<String, Failure> {
         }
         let text = value.to_str().map_err(|_| Failure::Bearer(malformed()))?;
         let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
-        // RFC 9110 11.1: the scheme's case does not matter.
+        // RFC 9110 11.1: the scheme is case-insensitive.
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Failure::NoToken);
         }
@@ -85,7 +85,7 @@ fn invalid_token() -> Failure {
     ))
 }
 
-/// A bad token counts against the address that brought it.
+/// Counts an invalid token against the address that sent it.
 fn refused(context: &Context) -> Failure {
     match context.app.rate_limits.check_address(EndpointClass::Userinfo, context.remote, context.app.now()) {
         Err(limited) => limited.into(),

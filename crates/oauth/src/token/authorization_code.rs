@@ -28,9 +28,9 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     rule::check(&found, call.client, presented)?;
     let resource: Vec<&str> = form.get_all("resource").collect();
     let targets = resource::narrowed(&issuer.url, call.client, &found.resources, &resource)?;
-    // A session that ended meanwhile took its codes with it. This is asked before the code is used: afterwards, whoever
-    // comes with it a second time may already have ended what it is about to give. What ends in between ends the tokens
-    // too.
+    // A code whose session has ended is refused. The check comes before redemption: after it, a replay of the code
+    // could already have revoked the grant, and the check would refuse the first use of the code too. What ends after
+    // the check revokes the issued tokens as well, by their lineage.
     let ended = app.store.revoked(&issuer.id, &rule::lineage(&found)).await?.take(durable);
     match app.store.redeem_code(&at, call.now).await? {
         Redemption::Redeemed if ended => Err(UNKNOWN.into()),
@@ -66,7 +66,7 @@ async fn redeemed(
     Ok(GrantResult { access, id, refresh_token, issued_token_type: None })
 }
 
-/// RFC 6749 4.1.2, RFC 9700 4.2.4: a code that comes twice ends everything that was issued for it.
+/// RFC 6749 4.1.2, RFC 9700 4.2.4: a replayed code revokes everything that was issued for it.
 async fn replayed(call: &GrantCall<'_>, code: &CodeGrant, durable: &mut Durable) -> Result<(), Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
     let longest = revocation::longest_life(call.settings, [&call.client.settings]);

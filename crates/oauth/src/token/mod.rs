@@ -1,4 +1,4 @@
-//! The token endpoint (RFC 6749 3.2): finds out who asks, hands over to the grant, signs for winners, answers.
+//! The token endpoint (RFC 6749 3.2): authenticates the client, calls the grant, signs if it succeeds, answers.
 
 mod authorization_code;
 mod client_credentials;
@@ -35,22 +35,22 @@ pub(super) async fn token(call: &mut Call) -> Result<Response, Failure> {
     let (mut granted, signing) =
         grant(&TokenRequest { endpoint, context, received }, client, durable).await?;
     if !durable.is_already() {
-        // Whoever else is at hand commits first: then all of it goes to disk together, and while it does, all of it is
-        // signed (measured in docs/topics/speed.md).
+        // Lets the other ready requests of this worker write too, so that one commit covers them all. All of them are
+        // then signed while that commit goes to disk (measured in docs/topics/speed.md).
         let_others_run().await;
     }
     signing.answer(&mut granted).await
 }
 
-/// A token request of somebody who is not known yet.
+/// A token request before the client is authenticated.
 struct TokenRequest<'a> {
     endpoint: &'static Endpoint,
     context: &'a Context,
     received: &'a Received,
 }
 
-/// What an authenticated client is granted, and what signs it. It holds no settings any more: a thread has room for a
-/// few borrowed ones only, and many requests may wait for the same commit.
+/// What an authenticated client is granted, and the parameters for signing it. The result holds no guard of the
+/// settings: `ArcSwap` has only a few fast guards per thread, and many requests may wait for one commit.
 async fn grant<'a>(
     request: &TokenRequest<'a>,
     known: &mut Option<Arc<Client>>,
@@ -66,7 +66,7 @@ async fn grant<'a>(
     let settings = context.issuer.settings.load();
     let call =
         GrantCall { context, form: &form, client: &client, settings: &settings, now: context.app.now() };
-    // Boxed apart from the rest: two small allocations cost less than one beyond the allocator's fast path.
+    // Boxed separately: two small allocations cost less than one that exceeds the allocator's fast path.
     let granted = match grant_type {
         Some(GrantType::AuthorizationCode) => Box::pin(authorization_code::grant(&call, durable)).await,
         Some(GrantType::RefreshToken) => Box::pin(refresh_token::grant(&call, durable)).await,
@@ -77,7 +77,7 @@ async fn grant<'a>(
     Ok((granted, Signing::of(context, &call.rules())))
 }
 
-/// The label of a grant type's figures.
+/// The metric label of a grant type.
 const fn label(grant_type: Option<GrantType>) -> telemetry::Endpoint {
     match grant_type {
         Some(GrantType::AuthorizationCode) => telemetry::Endpoint::TokenAuthorizationCode,
@@ -104,7 +104,7 @@ struct GrantCall<'a> {
 }
 
 impl GrantCall<'_> {
-    /// What the grants' rules need to know.
+    /// The input of the grants' rules.
     fn rules(&self) -> token::Context<'_> {
         token::Context {
             issuer: &self.context.issuer.record,

@@ -39,7 +39,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     }
 }
 
-/// Loads what the rule decides on, and lets it decide.
+/// Loads the records that the rule needs, and calls the rule.
 async fn plan(
     call: &GrantCall<'_>,
     family: &Family,
@@ -59,7 +59,8 @@ async fn plan(
     Ok(rule::plan(&call.rules(), &records, presented)?)
 }
 
-/// The family and version that a text is authentic for: a token of ours, or a registered JWT.
+/// The family and version of an authentic refresh token: one that this server made, or a JWT that was registered
+/// through the admin API.
 pub(crate) fn family_of(context: &Context, text: &str) -> Option<(FamilyId, u32)> {
     let issuer = &context.issuer;
     if text.starts_with("rt_") {

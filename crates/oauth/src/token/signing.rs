@@ -1,4 +1,4 @@
-//! Signs what a grant gives, and answers with it.
+//! Signs the tokens of a grant and writes the token response.
 
 use axum::response::Response;
 use http::StatusCode;
@@ -15,16 +15,16 @@ use symbolon_protocol::token::response::{Issued, TokenResponse};
 use symbolon_app::http::{Context, Failure, json, no_store};
 use symbolon_app::issuer::{ActiveKey, KeyRing, TokenType};
 
-/// What a grant gives.
+/// The result of a grant: what the token response will contain.
 pub(super) struct GrantResult {
     pub(super) access: Box<AccessToken>,
     pub(super) id: Option<Box<IdToken>>,
     pub(super) refresh_token: Option<RefreshToken>,
-    /// Only token exchange says it (RFC 8693 2.2.1).
+    /// Set by token exchange only (RFC 8693 2.2.1).
     pub(super) issued_token_type: Option<&'static str>,
 }
 
-/// What signing needs to know of a request, once the rules have been asked.
+/// The parameters for signing, fixed once the grant's rule has decided.
 pub(super) struct Signing<'a> {
     context: &'a Context,
     access_token: Algorithm,
@@ -46,7 +46,7 @@ impl<'a> Signing<'a> {
         }
     }
 
-    /// The answer: while it is signed, what it rests on becomes durable.
+    /// The token response. It is signed while what it rests on becomes durable.
     pub(super) async fn answer(&self, granted: &mut GrantResult) -> Result<Response, Failure> {
         let GrantResult { access, id, refresh_token, issued_token_type } = granted;
         let mut answer = TokenResponse::begin();
@@ -71,7 +71,7 @@ impl<'a> Signing<'a> {
         Ok(no_store(json(StatusCode::OK, answer.to_json(&access.scope))))
     }
 
-    /// Signs a payload with the issuer's active key for an algorithm, and appends the token to the answer.
+    /// Signs a payload with the issuer's key for an algorithm, and appends the token to the response.
     async fn sign(
         &self,
         answer: &mut TokenResponse,
@@ -85,7 +85,7 @@ impl<'a> Signing<'a> {
         append_compact(answer.token(), signer, &key.key, key.header(typ), payload).await.map_err(failed)
     }
 
-    /// The same, and answers the token's SHA-256 where signing it told.
+    /// Like [`sign`](Self::sign), and returns the token's SHA-256 if the signature algorithm computed it anyway.
     async fn sign_digested(
         &self,
         answer: &mut TokenResponse,
@@ -101,7 +101,7 @@ impl<'a> Signing<'a> {
             .map_err(failed)
     }
 
-    /// The key that signs with an algorithm; the signature is counted.
+    /// The key that signs with an algorithm. Counts the signature.
     fn key<'k>(&self, keys: &'k KeyRing, algorithm: Algorithm) -> Result<&'k ActiveKey, Failure> {
         let key = keys
             .signing(algorithm, self.now)

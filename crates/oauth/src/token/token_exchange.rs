@@ -47,7 +47,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     })
 }
 
-/// The actor token, and whether its client is registered.
+/// The verified actor token, and whether its client still exists.
 async fn actor(
     call: &GrantCall<'_>,
     token: &str,
@@ -61,7 +61,7 @@ async fn actor(
     Ok((actor, registered))
 }
 
-/// A presented token whose signature is good and that is not revoked; expiry is the rule's to check.
+/// A presented token with a valid signature that is not revoked. The rule checks its expiry.
 async fn live(
     call: &GrantCall<'_>,
     token: &str,

@@ -9,14 +9,14 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use symbolon_pages::{Asset, assets};
 use symbolon_telemetry::{Endpoint, RequestFacts};
 
-/// `/assets/...`: their paths are absolute, so they are wanted beside the issuers too, where each has a prefix.
+/// `/assets/...`. Pages refer to assets by absolute paths, so assets are also served outside the issuers' prefixes.
 pub fn asset_routes() -> Router {
     assets().iter().fold(Router::new(), |router, asset| {
         router.route(&asset.path, get(move |headers: HeaderMap| async move { file(asset, &headers) }))
     })
 }
 
-/// A file for ever: its path carries its fingerprint (RFC 8246).
+/// An asset that caches keep for ever (RFC 8246), because its path contains its fingerprint.
 fn file(asset: &'static Asset, request: &HeaderMap) -> Response {
     let known = request.get_all(header::IF_NONE_MATCH).iter().any(|tags| names(tags, &asset.etag));
     let body = if known { Body::empty() } else { Body::from(Bytes::from_static(asset.body.as_bytes())) };
@@ -41,7 +41,7 @@ fn file(asset: &'static Asset, request: &HeaderMap) -> Response {
     response
 }
 
-/// RFC 9110 13.1.2: `If-None-Match` compares weakly, and `*` names everything.
+/// RFC 9110 13.1.2: `If-None-Match` compares weakly, and `*` matches every tag.
 fn names(tags: &HeaderValue, etag: &str) -> bool {
     let Ok(tags) = tags.to_str() else { return false };
     tags.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)

@@ -25,11 +25,11 @@ use crate::{consent_page, login_page};
 use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
 use symbolon_telemetry::RequestFacts;
 
-/// The longest request that waits for a person, in bytes, as a document has it: it comes back, sealed, in the form of the
-/// page.
+/// The longest request that may wait for a person, in bytes of its JSON. The page's form carries it sealed, and the
+/// browser sends it back.
 const LONGEST_PENDING: usize = 8 * 1024;
 
-/// Said to a client whose user got too many codes lately (RFC 6749 4.1.2.1).
+/// The error for a client whose user was issued too many codes recently (RFC 6749 4.1.2.1).
 const TOO_MANY_CODES: OAuthError = OAuthError::new(
     ErrorCode::TemporarilyUnavailable,
     "this person got too many authorization codes lately: try again in a moment",
@@ -38,7 +38,8 @@ const TOO_MANY_CODES: OAuthError = OAuthError::new(
 /// `GET` and `POST /authorize`.
 ///
 /// # Errors
-/// [`Failure`]: what must be told to the person and to nobody else (RFC 6749 4.1.2.1), or an engine out of reach.
+/// [`Failure`]: errors that may be shown only to the person and not sent to the client (RFC 6749 4.1.2.1), or an
+/// unavailable store.
 pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, client, .. } = call;
     let session = session_cookie(&received.headers, &context.issuer);
@@ -52,14 +53,14 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
                 return refuse(call, &pending, &error).await;
             }
             let interaction = Interaction::begin(context, received, pending);
-            // Boxed, because pages are rare and their futures large: the one of a silent request stays small.
+            // Boxed, because pages are rare and their futures are large: the future of a silent request stays small.
             Box::pin(lead_to(call, interaction, next, Page::Other)).await
         }
     }
 }
 
-/// Looks at the request of an interaction again: it is answered, or the person is led to the page that it needs next.
-/// `session`: the one that the browser has now.
+/// Evaluates the request of an interaction again, and answers it or shows the page that it needs next. `session` is
+/// the browser's present session.
 ///
 /// # Errors
 /// As [`authorize`].
@@ -95,7 +96,7 @@ async fn lead_to(
     }
 }
 
-/// Tells the client that nothing came of its request, in the response mode that it asked for (RFC 6749 4.1.2.1).
+/// Tells the client that its request was refused, in the response mode that it asked for (RFC 6749 4.1.2.1).
 ///
 /// # Errors
 /// As [`authorize`].
@@ -119,26 +120,26 @@ pub(super) async fn refuse(
 
 /// What an authorization request needs next.
 pub(super) enum NextStep {
-    /// Nothing: this is the answer.
+    /// Nothing: it is answered.
     Answer(Response),
-    /// That the person signs in.
+    /// The person must sign in.
     SignIn,
-    /// That the person whose session this is allows these scopes.
+    /// The session's user must consent to these scopes.
     Consent(Arc<Session>, Scope),
 }
 
-/// One look at an authorization request: the first, or one after the person signed in or allowed it.
+/// One evaluation of an authorization request: the first, or one after the person signed in or consented.
 struct AuthorizationAttempt<'a> {
     context: &'a Context,
-    /// The session that the browser claims.
+    /// The session id that the browser presented.
     session: Option<SessionId>,
-    /// Whether the answer follows a POST.
+    /// Whether the HTTP request is a POST, which decides the redirect's status.
     is_post: bool,
-    /// What the person did on our pages for this very request.
+    /// What the person has done on the pages for this request; `None` at the first evaluation.
     so_far: Option<&'a PendingAuthorization>,
 }
 
-/// What is known once the request's records are loaded.
+/// An authorization request with the records that it refers to.
 struct LoadedRequest<'a> {
     request: AuthorizationRequest<'a>,
     client: &'a Client,
@@ -148,7 +149,7 @@ struct LoadedRequest<'a> {
 }
 
 impl AuthorizationAttempt<'_> {
-    /// Answers the request by a redirect with code or error, or says which page it needs.
+    /// Answers the request by a redirect with a code or an error, or returns the page that it needs.
     async fn run(
         &self,
         encoded: &[u8],
@@ -224,8 +225,8 @@ impl AuthorizationAttempt<'_> {
         let LoadedRequest { request, client, session, settings, now } = loaded;
         let Some(session) = session else { return Err(Failure::Internal("a code without a session".into())) };
         if app.rate_limits.check_code(&issuer.id, &session.user, *now).is_err() {
-            // RFC 6749 4.1.2.1: the client is told, because the request may be a silent one in a frame.
-            // In log and figures it is what a 429 would be, and no engine out of reach.
+            // RFC 6749 4.1.2.1: the error goes to the client, because the request may be a silent one in a frame. The
+            // log and metrics show it as rate limited, not as an unavailable store.
             RequestFacts::new().oauth_error("rate_limit_exceeded").note();
             let answer = response::error(&request.return_to, &TOO_MANY_CODES, &issuer.url);
             return send(answer, self.is_post, &issuer.prefix).map(NextStep::Answer);
@@ -247,7 +248,7 @@ impl AuthorizationAttempt<'_> {
     }
 }
 
-/// Writes an answer in the response mode that was asked for. `after_post`: it follows a POST.
+/// Writes an authorization response in its response mode. `after_post`: the HTTP request was a POST.
 fn send(answer: AuthorizationResponse, after_post: bool, prefix: &str) -> Result<Response, Failure> {
     match answer {
         AuthorizationResponse::Redirect(location) => Ok(redirect(after_post, &location)),
@@ -260,7 +261,8 @@ fn form_post(action: String, fields: Vec<(&'static str, String)>, prefix: &str) 
     let parameters = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let page = FormPostPage { language: Language::English, action, parameters };
     let page = page.render_below(prefix).map_err(|error| Failure::Internal(error.to_string()))?;
-    // A silent answer arrives in a frame of the client's page, like one by redirect.
+    // An answer to a silent request arrives in a frame of the client's page, as a redirect does, so every site may
+    // frame it.
     let policy = Policy { leads_to_client: true, framed_by: Framing::Everybody, ..Policy::default() };
     Ok(html(StatusCode::OK, page, &policy))
 }

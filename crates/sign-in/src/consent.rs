@@ -16,7 +16,7 @@ use crate::login_page;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, session_cookie};
 
-/// `GET /consent`: the page, unless the person has to sign in first or need not be asked any more.
+/// `GET /consent`: shows the page, unless the person has to sign in first, or consent is no longer needed.
 ///
 /// # Errors
 /// [`Failure`]
@@ -30,7 +30,7 @@ pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
     go_on(call, interaction, session, Page::Consent).await
 }
 
-/// `POST /consent`: the person's word.
+/// `POST /consent`: the person's decision.
 ///
 /// # Errors
 /// [`Failure`]
@@ -43,13 +43,14 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     };
     let sid = session.sid.as_str();
     if !interaction.accepts((context, received), &params, Purpose::Consent, sid)? {
-        // Another user signed in since the page was shown, or the form is forged: look again who asks whom.
+        // Another user has signed in since the page was shown, or the form is forged. Evaluates the request again for
+        // the present session.
         return go_on(call, interaction, Some(id), Page::Consent).await;
     }
     match params.get("decision")? {
         Some("allow") => allow(call, interaction, (id, &session)).await,
         Some("deny") => deny(call, &interaction.pending, &session).await,
-        // The page is in front of somebody else than the session is of.
+        // The person at the page is not the session's user, and wants to sign in.
         Some("switch") => login_page::show_to_another(&call.context, interaction).await,
         _ => Err(OAuthError::invalid_request("decision must be allow, deny or switch").into()),
     }
@@ -63,7 +64,7 @@ async fn allow(
     let Call { context, .. } = &mut *call;
     let Context { app, issuer, .. } = &*context;
     let client = RequestingClient::of(context, &interaction.pending).await?.client;
-    // None in an interaction that was sealed before it was known what to ask for.
+    // An interaction that was sealed before the consent page was shown has no scopes.
     if let Some(scopes) = interaction.pending.scopes.clone() {
         let consent = Consent { scope: scopes.clone(), granted_at: app.now() };
         if app.store.allow(&issuer.id, &session.user, &client.client_id, consent).await? {
@@ -71,7 +72,7 @@ async fn allow(
             interaction.pending.allowed = Some((session.user.clone(), scopes));
         }
     }
-    // Where user or client was deleted since they were looked up, it is looked again who asks whom.
+    // If the user or the client was deleted meanwhile, nothing was stored, and the evaluation finds that out.
     go_on(call, interaction, Some(id), Page::Consent).await
 }
 

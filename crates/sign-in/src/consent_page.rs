@@ -16,8 +16,8 @@ use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 /// The path of the page and its form.
 pub(super) const PATH: &str = "/consent";
 
-/// Asks the person whether the client may have this: shows the page where they are on it, or it is too long for an
-/// address, else sends them there.
+/// Asks the person for consent: shows the page if the person is on it already or if the interaction is too long for
+/// an address, else redirects to it.
 ///
 /// # Errors
 /// [`Failure`]
@@ -67,7 +67,7 @@ async fn page(
     Ok(html(StatusCode::OK, page, &Policy { leads_to_client: true, ..Policy::default() }))
 }
 
-/// Where the person will be taken, in words that they can compare with the address bar.
+/// The host that the person will be redirected to, so that they can compare it with the address bar.
 fn host(redirect_uri: &str) -> Option<String> {
     let url = Url::parse(redirect_uri).ok()?;
     let host = url.host_str()?.to_owned();

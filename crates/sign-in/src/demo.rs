@@ -1,7 +1,7 @@
-//! What development mode has ready: a client for the walk-through, a client for its back end, and a user.
+//! The demo of development mode: a client for the walk-through, a client for its back end, and a user.
 //!
-//! Secrets are drawn at the first start and kept in `demo.json` of the data directory, readable by the owner alone.
-//! Every start brings the records in line with that file and with the port.
+//! Secrets are generated at the first start and stored in `demo.json` in the data directory, readable only by its
+//! owner. Every start updates the records from that file and the configured port.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,31 +27,31 @@ use symbolon_config::Mode;
 
 /// The public client of the walk-through.
 pub const CLIENT: &str = "demo";
-/// The confidential client that its back end is.
+/// The confidential client of the walk-through's back end.
 pub const SERVICE: &str = "demo-service";
-/// The service that the back end calls next: an audience, nothing more.
+/// The next service that the back end calls: it exists only as an audience.
 pub const NEXT_SERVICE: &str = "demo-next-service";
-/// What the walk-through asks for.
+/// The scope that the walk-through requests.
 pub const SCOPE: &str = "openid profile email";
 
-/// Where the back end of the walk-through exchanges tokens.
+/// The path at which the walk-through's back end exchanges tokens.
 pub const EXCHANGE: &str = "/demo/token-exchange";
 
 const FILE: &str = "demo.json";
 
-/// The demo's secrets. It has no Debug.
+/// The demo's secrets. No Debug, because it would print them.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Demo {
     /// The user's e-mail address, to sign in with.
     pub email: String,
-    /// The user's password, shown on the walk-through.
+    /// The user's password, displayed by the walk-through.
     pub password: String,
     /// The client secret of [`SERVICE`].
     pub service_secret: String,
 }
 
-/// Why there is no demo.
+/// Why the demo could not be set up.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum DemoError {
@@ -65,10 +65,10 @@ pub enum DemoError {
     Busy(#[from] Busy),
 }
 
-/// The demo, if this is development mode's own issuer.
+/// The demo, if the issuer is the one of development mode.
 ///
 /// # Errors
-/// [`Failure::Internal`] where its file cannot be read.
+/// [`Failure::Internal`] if `demo.json` cannot be read.
 pub async fn of(context: &Context) -> Result<Option<Demo>, Failure> {
     let config = context.app.config.load();
     if config.mode != Mode::Development || *context.issuer.url != *config.issuer.as_str() {
@@ -86,8 +86,8 @@ impl Demo {
         }
     }
 
-    /// Sets the user's password again where `demo.json` has another one. Apart from [`prepare`], because checking a
-    /// password takes longer than the rest of a start.
+    /// Resets the user's password if it differs from `demo.json`. Separate from [`prepare`], because checking a
+    /// password takes longer than the rest of the start.
     ///
     /// # Errors
     /// [`DemoError`]
@@ -102,7 +102,7 @@ impl Demo {
         Ok(())
     }
 
-    /// What to print at every start: where to go, and as whom.
+    /// The text to print at every start: the URL and the login.
     pub fn greeting(&self, issuer: &str) -> String {
         let Self { email, password, .. } = self;
         let other = other_site(issuer);
@@ -113,12 +113,12 @@ impl Demo {
     }
 }
 
-/// The same port under the host name that is another site to browsers.
+/// The same port on another host name, which browsers treat as another site.
 pub fn other_site(issuer: &str) -> String {
     issuer.replacen("//localhost", "//127.0.0.1", 1)
 }
 
-/// Makes the demo ready on the `default` issuer, which has been loaded; only in development mode.
+/// Sets up the demo on the loaded issuer `default`. For development mode only.
 ///
 /// # Errors
 /// [`DemoError`]
@@ -139,7 +139,7 @@ pub async fn prepare(app: &App) -> Result<Demo, DemoError> {
     Ok(demo)
 }
 
-/// The demo of a data directory; none where there was no first start yet.
+/// Reads `demo.json` from a data directory; `None` before the first start.
 ///
 /// # Errors
 /// [`DemoError::File`], [`DemoError::Damaged`]
@@ -158,7 +158,7 @@ async fn write(data_dir: &Path, demo: &Demo) -> Result<(), DemoError> {
     let path = data_dir.join(FILE);
     let written = async {
         let json = serde_json::to_vec_pretty(demo)?;
-        // A crash half-way must not leave half a file behind.
+        // Written to another name and then renamed, so that a crash leaves no partial file.
         let draft = data_dir.join("demo.json.new");
         let mut file = tokio::fs::OpenOptions::new()
             .write(true)
@@ -174,7 +174,7 @@ async fn write(data_dir: &Path, demo: &Demo) -> Result<(), DemoError> {
     written.await.map_err(|source| DemoError::File { path, source })
 }
 
-/// The walk-through: on the issuer's own site and on the other one.
+/// The walk-through's client, for the issuer's own site and for the other site.
 fn walk_through_client(issuer: &str, now: Timestamp) -> Client {
     let sites = [issuer.to_owned(), other_site(issuer)];
     let at = |paths: &[&str]| {
@@ -206,7 +206,7 @@ fn service_client(demo: &Demo, now: Timestamp) -> Client {
     }
 }
 
-/// A client that may nothing yet.
+/// A client without any grants or redirect URIs.
 fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
     Client {
         client_id: ClientId::trusted(id),
@@ -235,7 +235,8 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
     }
 }
 
-/// Creates a client, or brings what depends on the port and on `demo.json` up to date and leaves the rest.
+/// Creates a client, or updates the fields that depend on the port and on `demo.json`; other fields keep their
+/// values.
 async fn ensure_client(app: &App, wanted: Client) -> Result<(), DemoError> {
     let issuer = IssuerId::default_issuer();
     let Some(known) = app.store.client(&issuer, &wanted.client_id).await? else {
@@ -258,7 +259,7 @@ async fn ensure_client(app: &App, wanted: Client) -> Result<(), DemoError> {
     Ok(())
 }
 
-/// Creates the user where there is none.
+/// Creates the user if there is none.
 async fn ensure_user(app: &App, demo: &Demo, now: Timestamp) -> Result<(), DemoError> {
     let issuer = IssuerId::default_issuer();
     if app.store.user_by_login(&issuer, &demo.email).await?.is_none() {

@@ -1,4 +1,4 @@
-//! The person's endpoints: a row each in the table of endpoints.
+//! The rows of this crate in the endpoint table.
 
 use symbolon_app::http::methods::{GET, GET_THAT_CHANGES, GET_THAT_CHANGES_OR_POST, POST};
 use symbolon_app::http::{Cors, Endpoint, FORM, Failures, Form, Limit, NO_BODY};
@@ -8,7 +8,7 @@ use symbolon_telemetry::Endpoint as Label;
 
 use crate::{authorize, consent, consent_page, login, login_page, logout, root_page};
 
-/// What every issuer has for people, those that carry most of the load first.
+/// The endpoints that people's browsers call, the busiest first.
 pub static ENDPOINTS: [Endpoint; 10] = [
     Endpoint {
         path: path::AUTHORIZATION,

@@ -1,9 +1,9 @@
-//! An interaction: what waits while a person looks at one of our pages. It is sealed and lives in the browser, in the
-//! page's address or in its form: whoever has proven nothing leaves nothing in any store.
+//! An interaction: the state of a request that waits while a person looks at a page. It is sealed, and the browser
+//! keeps it in the page's address or form. So a request without authentication stores nothing on the server.
 //!
-//! It is bound to the browser that it was begun in by a digest of that browser's cookie. Another browser may open it (a
-//! bookmark, a link that was sent on), but begins it anew: nothing that was proven in the first one counts there. So does a
-//! browser that comes back after [`INTERACTION_LIVES`]: nobody is sent away for having waited.
+//! An interaction is bound to one browser by a digest of that browser's cookie. If another browser opens it (a
+//! bookmark, a link that was passed on), it starts again without any authentication or consent from the first
+//! browser. It also starts again after [`INTERACTION_LIVES`], so that a person who waited long is not refused.
 
 use std::sync::Arc;
 
@@ -25,37 +25,38 @@ use symbolon_store::shard::{Route, ShardKind};
 use symbolon_app::http::csrf::{Browser, INTERACTION_LIVES, PageForm, Purpose};
 use symbolon_app::http::{Context, Failure, Received, redirect, session_cookie};
 
-/// The longest sealed interaction that travels in an address, in bytes: proxies refuse a request line beyond 8 KB. A longer
-/// one travels in the form only, and the page is the answer to the request that led to it.
+/// The longest sealed interaction that is put into an address, in bytes: proxies refuse request lines beyond 8 KB. A
+/// longer one is carried by the form only, and its page is sent as the direct answer instead of by redirect.
 const LONGEST_IN_ADDRESS: usize = 4 * 1024;
 
 /// Random bytes in an interaction's id.
 const ID: usize = 16;
 
-/// What a person is asked for.
+/// What a person is asked for in an interaction.
 pub(super) trait Pending: Serialize + DeserializeOwned {
-    /// What it is sealed for: an interaction of one kind cannot be opened as one of another.
+    /// The sealing purpose: an interaction of one kind cannot be opened as another.
     const PURPOSE: &'static str;
 
-    /// Forgets what was proven longer ago than [`INTERACTION_LIVES`], or all of it where the `now` is none.
+    /// Forgets what the person did longer ago than [`INTERACTION_LIVES`]; everything if `now` is `None`.
     fn forget(&mut self, now: Option<Timestamp>);
 }
 
-/// An authorization request that waits for the person.
+/// An authorization request that waits for a person.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PendingAuthorization {
-    /// The request as it came, form-encoded.
+    /// The original request, form-encoded.
     pub(super) request: String,
-    /// When the person signed in for this very request.
+    /// When the person signed in for this request.
     pub(super) signed_in_at: Option<Timestamp>,
-    /// Who allowed what for this very request.
+    /// The user and the scopes of the consent that was given for this request.
     pub(super) allowed: Option<(UserId, Scope)>,
-    /// What the consent page asks for.
+    /// The scopes that the consent page asks for.
     pub(super) scopes: Option<Scope>,
 }
 
 impl PendingAuthorization {
-    /// A request for which nothing has happened yet. `request` was read as parameters before, so it is UTF-8.
+    /// A request for which the person has done nothing yet. `request` was parsed as parameters before, so it is
+    /// UTF-8.
     pub(super) fn of(request: &[u8]) -> Result<Self, Failure> {
         let request =
             std::str::from_utf8(request).map_err(|error| Failure::Internal(error.to_string()))?.to_owned();
@@ -72,14 +73,14 @@ impl Pending for PendingAuthorization {
     }
 }
 
-/// A logout that waits for the person's word.
+/// A logout that waits for the person's confirmation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PendingLogout {
-    /// The session that the page was shown for.
+    /// The session that the page was shown to.
     pub(super) sid: Sid,
-    /// The name of the client that asked.
+    /// The name of the requesting client.
     pub(super) client_name: Option<String>,
-    /// Where to go then; checked already.
+    /// The URI to redirect to after logout; already checked.
     pub(super) redirect: Option<String>,
 }
 
@@ -93,32 +94,33 @@ fn is_recent(at: Timestamp, now: Timestamp) -> bool {
     now.since(at) <= INTERACTION_LIVES
 }
 
-/// What is sealed.
+/// The sealed contents of an interaction.
 #[derive(Serialize, Deserialize)]
 struct Contents<P> {
     id: String,
-    /// The digest of the cookie of the browser that it was begun in.
+    /// The digest of the cookie of the browser in which the interaction began.
     browser: String,
     begun_at: Timestamp,
     session_route: Route,
     pending: P,
 }
 
-/// An interaction, in the browser that the request came from.
+/// An interaction, opened in the browser of a request.
 pub(super) struct Interaction<P> {
     id: String,
-    /// The id that the form in the browser was made with. Another one than `id` where the interaction begins anew.
+    /// The id for which the browser's form was made. Differs from `id` if the interaction started again when it was
+    /// opened.
     form_id: String,
     begun_at: Timestamp,
     session_route: Route,
-    /// The browser.
+    /// The browser of the request.
     pub(super) browser: Browser,
     /// What the person is asked for.
     pub(super) pending: P,
 }
 
 impl<P: Pending> Interaction<P> {
-    /// Begins an interaction in the browser that a request came from.
+    /// Begins an interaction in the browser of a request.
     pub(super) fn begin(context: &Context, received: &Received, pending: P) -> Self {
         let Context { app, issuer, .. } = context;
         let browser = Browser::of_or_new(&received.headers, issuer, &*app.random);
@@ -133,10 +135,10 @@ impl<P: Pending> Interaction<P> {
         }
     }
 
-    /// Opens the interaction that the parameter `transaction` carries.
+    /// Opens the interaction in the parameter `transaction`.
     ///
     /// # Errors
-    /// A page that says what to do, where the text was not sealed here for this purpose.
+    /// A page with instructions, if the value was not sealed by this issuer for this purpose.
     pub(super) fn open(context: &Context, received: &Received, params: &Params<'_>) -> Result<Self, Failure> {
         let Context { app, issuer, .. } = context;
         let text = params.get("transaction")?.ok_or_else(unreadable)?;
@@ -154,7 +156,7 @@ impl<P: Pending> Interaction<P> {
         Ok(open)
     }
 
-    /// Begins the same once more, as another interaction: one that opens sessions of its own.
+    /// Gives the interaction a new id, so that signing in with it opens a new session.
     fn begin_anew(&mut self, context: &Context) {
         let Context { app, .. } = context;
         self.id = random::base64url::<ID>(&*app.random);
@@ -162,7 +164,7 @@ impl<P: Pending> Interaction<P> {
         self.session_route = app.store.place(ShardKind::Session);
     }
 
-    /// The interaction, for the parameter `transaction`.
+    /// The sealed interaction, for the parameter `transaction`.
     ///
     /// # Errors
     /// [`Failure::Internal`]
@@ -187,15 +189,16 @@ impl<P: Pending> Interaction<P> {
         sealed.map_err(|error| Failure::Internal(error.to_string()))
     }
 
-    /// The field `csrf_token` of a form that is shown now. `sid`: of the session that it is shown to, else empty.
+    /// The value of the field `csrf_token` in a form that is being shown. `sid`: of the session that it is shown to,
+    /// or empty.
     pub(super) fn csrf_token(&self, context: &Context, purpose: Purpose, sid: &str) -> String {
         self.browser.token(&context.issuer, PageForm { purpose, interaction: &self.id, sid })
     }
 
-    /// Whether a form was sent by our own page, in the browser that it was shown in.
+    /// Whether a form was sent by the issuer's own page, in the browser that the page was shown to.
     ///
     /// # Errors
-    /// `invalid_request` for a repeated field.
+    /// `invalid_request` if a field is repeated.
     pub(super) fn accepts(
         &self,
         (context, received): (&Context, &Received),
@@ -210,15 +213,15 @@ impl<P: Pending> Interaction<P> {
 }
 
 impl Interaction<PendingAuthorization> {
-    /// Begins the same once more for somebody else: nothing that was proven counts.
+    /// Starts the interaction again for another user, forgetting what the previous one did.
     pub(super) fn begin_for_another(&mut self, context: &Context) {
         self.pending.forget(None);
         self.begin_anew(context);
     }
 
-    /// The id of the session that a user opens in this interaction. It is derived, not drawn: however often the form is
-    /// sent, twice at once or once more by Back, the interaction opens one session for a user and no more, and nothing has
-    /// to be stored to know that.
+    /// The id of the session that a user opens in this interaction. It is derived rather than random. So however
+    /// often the form is sent (a double click, or Back), one interaction opens one session per user, and nothing
+    /// needs to be stored for that.
     pub(super) fn session_id(&self, context: &Context, user: &UserId) -> SessionId {
         let parts = [self.id.as_bytes(), &[0], user.as_str().as_bytes()];
         let derived = context.issuer.interaction_session_key.sign(&parts);
@@ -227,13 +230,13 @@ impl Interaction<PendingAuthorization> {
     }
 }
 
-/// Whether a sealed interaction may travel in an address.
+/// Whether a sealed interaction is short enough for an address.
 pub(super) const fn fits_address(sealed: &str) -> bool {
     sealed.len() <= LONGEST_IN_ADDRESS
 }
 
-/// The address of one of our pages, which carries the page's interaction unless that is too long for one: a page that was
-/// bookmarked, or opened again after a wrong password, finds its interaction there.
+/// The address of a page, with its interaction if that is short enough. A page that is bookmarked, or reloaded after
+/// a wrong password, thereby keeps its interaction.
 pub(super) fn address(context: &Context, path: &str, sealed: &str) -> String {
     let prefix = &context.issuer.prefix;
     match fits_address(sealed) {
@@ -242,20 +245,20 @@ pub(super) fn address(context: &Context, path: &str, sealed: &str) -> String {
     }
 }
 
-/// Where somebody goes who opens a page without an interaction: its form was too long for the address, or somebody typed
-/// the address in.
+/// The redirect for a page that is opened without an interaction: because it was too long for the address, or because
+/// somebody typed the address.
 pub(super) fn to_root(context: &Context) -> Response {
     redirect(false, &format!("{}/", context.issuer.prefix))
 }
 
-/// The failure for a text that is no sealed interaction of ours.
+/// The error for a value that is not a sealed interaction of this issuer.
 pub(super) fn unreadable() -> Failure {
     Failure::OAuth(OAuthError::invalid_request(
         "this page was not opened by a link of ours: go back to the application and begin again",
     ))
 }
 
-/// The browser's live session.
+/// The browser's session, if it is alive.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
@@ -270,7 +273,8 @@ pub(super) async fn session_of(
     Ok(session.map(|session| (id, session)))
 }
 
-/// How a session's user is called: by the e-mail address, since it tells accounts apart.
+/// The name by which pages address a session's user: the e-mail address if there is one, because it identifies the
+/// account.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
@@ -283,32 +287,32 @@ pub(super) async fn user_name(context: &Context, session: &Session) -> Result<St
     Ok(name.unwrap_or_else(|| session.user.to_string()))
 }
 
-/// Which of our pages the person is on.
+/// The page on which the person is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Page {
     /// The login page.
     Login,
     /// The consent page.
     Consent,
-    /// None of them.
+    /// Neither.
     Other,
 }
 
-/// The client that asks, as the pages show it.
+/// The requesting client, as pages show it.
 pub(super) struct RequestingClient {
     /// The client.
     pub(super) client: Arc<Client>,
-    /// Where the answer will go.
+    /// The redirect URI of the request.
     pub(super) redirect_uri: String,
-    /// What to put into the login form.
+    /// The value that prefills the login form.
     pub(super) login_hint: Option<String>,
 }
 
 impl RequestingClient {
-    /// Reads a request that waits once more: its client may have changed or gone meanwhile.
+    /// Parses a waiting request again: its client may have been changed or deleted meanwhile.
     ///
     /// # Errors
-    /// [`Failure`]: what must be told to the person and to nobody else (RFC 6749 4.1.2.1).
+    /// [`Failure`]: errors that may be shown only to the person and not sent to the client (RFC 6749 4.1.2.1).
     pub(super) async fn of(context: &Context, pending: &PendingAuthorization) -> Result<Self, Failure> {
         let params = Params::parse(pending.request.as_bytes())?;
         let client = client_of(context, &params).await?;
@@ -325,10 +329,10 @@ impl RequestingClient {
     }
 }
 
-/// The client that an authorization request names.
+/// The client named by an authorization request.
 ///
 /// # Errors
-/// `invalid_request`, for a page.
+/// `invalid_request`, shown as a page.
 pub(super) async fn client_of(context: &Context, params: &Params<'_>) -> Result<Arc<Client>, Failure> {
     let client_id = request::client_id(params)?;
     let client = context.app.store.client(&context.issuer.id, &client_id).await?;

@@ -1,5 +1,5 @@
-//! The person's endpoints: a request for authorization, the pages of signing in, consent and logout, and the walk-through of
-//! development mode. [`ENDPOINTS`] are their rows in the table of endpoints.
+//! The endpoints that a person's browser calls: authorization, the pages for login, consent and logout, and the
+//! walk-through of development mode. [`ENDPOINTS`] are their rows in the endpoint table.
 
 mod assets;
 mod authorize;

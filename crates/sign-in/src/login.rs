@@ -1,4 +1,4 @@
-//! The endpoint of the login page: the page and its form.
+//! The endpoint of the login page and its form.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use symbolon_app::http::{Call, Context, Failure, session_cookie, set_cookie};
 use symbolon_app::passwords::Lane;
 use symbolon_app::rate_limit::{Limited, LoginInFlight};
 
-/// `GET /login`: the page, unless the person need not sign in any more (Back, a bookmark, another tab).
+/// `GET /login`: shows the page, unless the person is signed in already (Back, a bookmark, another tab).
 ///
 /// # Errors
 /// [`Failure`]
@@ -60,7 +60,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     if let Some((id, session)) = session_of(&call.context, &call.received, &mut call.durable).await?
         && interaction.session_id(&call.context, &session.user) == id
     {
-        // The form was sent twice, and the first answer has arrived: this browser is signed in by it.
+        // The form was sent twice, and the answer to the first one has signed this browser in.
         return signed_in(call, interaction, id, &session).await;
     }
     let context = call.context.clone();
@@ -85,7 +85,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     login_page::page(&context, &interaction, &asking, typed, Some(error))
 }
 
-/// Goes on with the request of an interaction whose person has signed in.
+/// Continues the request of an interaction after the person has signed in.
 async fn signed_in(
     call: &mut Call,
     mut interaction: Interaction<PendingAuthorization>,
@@ -101,7 +101,7 @@ async fn signed_in(
     Ok(response)
 }
 
-/// A name and a password as they were typed.
+/// A login name and a password as typed.
 struct PasswordAttempt<'a> {
     context: &'a Context,
     client: &'a ClientId,
@@ -109,7 +109,7 @@ struct PasswordAttempt<'a> {
     password: &'a SecretString,
 }
 
-/// Whose they are, and the hash that they were checked against.
+/// The user with this name and password, and the hash that the password matched.
 struct VerifiedPassword {
     user: Arc<User>,
     hash: PasswordHash,
@@ -117,12 +117,12 @@ struct VerifiedPassword {
 }
 
 impl PasswordAttempt<'_> {
-    /// Whose name and password these are. Unknown, without a password, inactive, or a wrong password: the same answer
-    /// after the same time, so that nobody learns which accounts there are.
+    /// The user with this login name and password. An unknown name, a user without a password, an inactive user and a
+    /// wrong password get the same answer after the same time, so that it does not reveal which accounts exist.
     async fn check(&self) -> Result<Result<VerifiedPassword, LoginError>, Failure> {
         let Context { app, issuer, remote, .. } = self.context;
-        // By the name that was typed, and before anybody is looked for: were an account's names counted as one, whoever is
-        // delayed by another name would learn that they belong together.
+        // Limited by the typed name, before the user is looked up. If all login names of a user shared one limit, a
+        // delay caused by one name would reveal that another belongs to the same user.
         let in_flight = match app.rate_limits.begin_login(&issuer.id, self.username, *remote, app.now()) {
             Ok(in_flight) => in_flight,
             Err(Limited { retry_after_seconds }) => {
@@ -148,14 +148,14 @@ impl PasswordAttempt<'_> {
         }
     }
 
-    /// Whether it would still be right. A user may be deactivated or deleted, or the password changed, while it is being
-    /// checked. The first two end all sessions, a new password only where that is asked for with it; a session that is
-    /// about to begin is not among them, and an old password must begin none.
+    /// Whether the password is still right. While it was being checked, the user may have been deactivated or
+    /// deleted, or the password changed. These may end the user's sessions, but not one that is only about to begin.
+    /// So the caller checks again after storing the session, and an old password begins none.
     async fn is_still(&self, right: &VerifiedPassword) -> Result<bool, Failure> {
         let Context { app, issuer, .. } = self.context;
         match app.store.user_by_login(&issuer.id, self.username).await? {
             Some((user, Some(hash))) if user.id == right.user.id && user.may_sign_in() => {
-                // Another hash may be of the same password, by newer costs.
+                // The hash may have been replaced by one of the same password with newer costs.
                 let verified = app.passwords.verify(self.lane(), self.password(), Some(hash.clone()));
                 Ok(hash == right.hash || verified.await == Ok(true))
             }
@@ -163,7 +163,7 @@ impl PasswordAttempt<'_> {
         }
     }
 
-    /// Keeps the password by today's costs. Failing at it is no reason to refuse a right password.
+    /// Replaces the hash by one with today's costs. A failure is ignored, because the password was right.
     async fn rehash(&self, right: &VerifiedPassword) {
         let Context { app, issuer, .. } = self.context;
         if !app.passwords.needs_rehash(&right.hash) {
@@ -188,7 +188,8 @@ impl PasswordAttempt<'_> {
     }
 }
 
-/// Begins a session, or finds the one that this interaction has begun before; none where the attempt is not right any more.
+/// Begins a session, or returns the one that this interaction has already begun; `None` if the password is no longer
+/// right.
 async fn sign_in(
     call: &mut Call,
     interaction: &Interaction<PendingAuthorization>,
@@ -198,14 +199,15 @@ async fn sign_in(
     let Call { context, received, durable, .. } = call;
     let (Context { app, issuer, .. }, client, user) = (attempt.context, attempt.client, &right.user);
     let now = app.now();
-    // Another id than the browser had, always: an id that somebody planted or knows is never signed in.
+    // Always a new id (session fixation): an id that the browser brought may be known to somebody else.
     let mut id = interaction.session_id(context, &user.id);
     if let Some(session) = app.store.session(&issuer.id, &id, now).await?.take(durable) {
         return Ok(Some((id, Session::clone(&session))));
     }
     let mut session = new_session(context, user, &id);
     if app.store.revoked(&issuer.id, &session.lineage(&issuer.id)).await?.take(durable) {
-        // It has begun and ended before, and with its name everything that would hang on it.
+        // The session of this interaction has ended. Its `sid` is revoked, and so would be everything issued under
+        // it, so a fresh id is drawn.
         id = SessionId::new(app.store.place(ShardKind::Session).draw::<16>(ShardKind::Session, &*app.random));
         session = new_session(context, user, &id);
     }
@@ -215,7 +217,8 @@ async fn sign_in(
         _ => None,
     };
     app.store.open_session(&issuer.id, &id, session.clone()).await?.take(durable);
-    // Now that whoever ends the user's sessions finds it: either they see it, or this sees what they did before.
+    // Checked after the session is stored. Whoever deactivates the user now either finds the session and ends it, or
+    // did so before, and this check sees that.
     if !attempt.is_still(right).await? {
         end_session(app, issuer, &id, &session, durable).await?;
         return Ok(None);
@@ -243,9 +246,9 @@ fn new_session(context: &Context, user: &User, id: &SessionId) -> Session {
     }
 }
 
-/// Ends the session that the browser had. Another user's ends with everything that hangs on it. The same user's only
-/// loses its id to the new one, which stands for it from now on: applications where the user is signed in go on until
-/// that one ends. `dropped`: an earlier one that it cannot stand for any more.
+/// Ends the browser's previous session. A session of another user ends with its grants. One of the same user only
+/// hands its `sid` over to the new session, so that clients where the user is signed in stay valid until the new
+/// session ends. `dropped`: an older `sid` for which the new session has no room.
 async fn replace(
     context: &Context,
     user: &User,

@@ -11,7 +11,8 @@ use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect};
 /// The path of the page and its form.
 pub(super) const PATH: &str = "/login";
 
-/// Asks the person to sign in: shows the page where they are on it, or it is too long for an address, else sends them there.
+/// Asks the person to sign in: shows the page if the person is on it already or if the interaction is too long for an
+/// address, else redirects to it.
 ///
 /// # Errors
 /// [`Failure`]
@@ -32,8 +33,8 @@ pub(super) async fn ask(
     Ok(response)
 }
 
-/// The page for somebody else than the one who is signed in: shown at once, because a look at its address would lead that
-/// one on.
+/// The page for a person other than the signed-in user. It is the direct answer: `GET` of the page's address would
+/// see the live session and skip the page.
 ///
 /// # Errors
 /// [`Failure`]
@@ -46,10 +47,10 @@ pub(super) async fn show_to_another(
     page(context, &interaction, &client, None, None)
 }
 
-/// The page, for the first time or after an attempt.
+/// The page, before or after an attempt.
 ///
 /// # Errors
-/// [`Failure`]: the page cannot be made.
+/// [`Failure`]: the page cannot be rendered.
 pub(super) fn page(
     context: &Context,
     interaction: &Interaction<PendingAuthorization>,
@@ -82,11 +83,12 @@ pub(super) fn page(
     Ok(response)
 }
 
-/// What browsers and their password keepers are told of an attempt.
+/// The status of an attempt, for browsers and password managers.
 const fn status(error: Option<LoginError>) -> StatusCode {
     match error {
         None => StatusCode::OK,
-        // RFC 9110 15.5.4: what came with the request is insufficient. 401 would need a challenge of HTTP authentication.
+        // RFC 9110 15.5.4: the credentials in the request are insufficient. 401 would need a challenge of HTTP
+        // authentication.
         Some(LoginError::InvalidCredentials | LoginError::Expired) => StatusCode::FORBIDDEN,
         Some(LoginError::TooManyAttempts { .. }) => StatusCode::TOO_MANY_REQUESTS,
         Some(LoginError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
@@ -101,7 +103,7 @@ const fn retry_after(error: Option<LoginError>) -> Option<u64> {
     }
 }
 
-/// Adds a cookie, where there is one.
+/// Adds a cookie, if there is one.
 pub(super) fn append(headers: &mut HeaderMap, cookie: Option<HeaderValue>) {
     if let Some(cookie) = cookie {
         headers.append(header::SET_COOKIE, cookie);

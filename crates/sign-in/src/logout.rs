@@ -1,4 +1,4 @@
-//! Logout by a relying party (OpenID Connect RP-Initiated Logout 1.0), with the page that asks first.
+//! Logout requested by a relying party (OpenID Connect RP-Initiated Logout 1.0), and its confirmation page.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::session_end::{end_session, end_session_by_sid};
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
 
-/// How many of a user's sessions are looked through for an earlier `sid`: as many as a user has by signing in, unless
+/// How many of a user's sessions are searched for an earlier `sid`: enough for all of them, unless
 /// `rate_limit.login.sessions` was raised.
 const MOST_LOOKED_AT: u32 = 100;
 
@@ -31,7 +31,7 @@ pub(super) const CONFIRM: &str = "/logout/confirm";
 /// `GET` and `POST /logout` (section 2: both MUST be supported).
 ///
 /// # Errors
-/// [`Failure`]: `invalid_request`, for a page.
+/// [`Failure`]: `invalid_request`, shown as a page.
 pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, client: asking, .. } = &mut *call;
     let params = Params::parse(received.encoded())?;
@@ -68,7 +68,7 @@ async fn client(context: &Context, client_id: Option<&str>) -> Result<Option<Arc
     }
 }
 
-/// Section 2: the provider SHOULD ask, and must where nothing proves that the request is about this very session.
+/// Section 2: the provider SHOULD ask, and must if nothing proves that the request is about this session.
 async fn ask(
     context: &Context,
     mut interaction: Interaction<PendingLogout>,
@@ -93,22 +93,22 @@ async fn ask(
     Ok(response)
 }
 
-/// `POST /logout/confirm`: the person's word.
+/// `POST /logout/confirm`: the person's decision.
 ///
 /// # Errors
-/// [`Failure`]: `invalid_request`, for a page.
+/// [`Failure`]: `invalid_request`, shown as a page.
 pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     let Call { context, received, durable, .. } = &mut *call;
     let params = Params::parse(&received.form)?;
     let interaction = Interaction::<PendingLogout>::open(context, received, &params)?;
     let Some((id, session)) = session_of(context, received, durable).await? else {
-        // The form was sent twice, or the session has ended elsewhere: what the person wants is done.
+        // The form was sent twice, or the session has ended elsewhere: the person is signed out already.
         return signed_out(call, interaction.pending.redirect, false);
     };
     let sid = interaction.pending.sid.as_str();
     let is_ours = interaction.accepts((context, received), &params, Purpose::Logout, sid)?;
     if !is_ours || !session.is_named(sid) {
-        // The form is forged, or another user has signed in meanwhile, who was never asked.
+        // The form is forged, or another user has signed in meanwhile and has not been asked.
         return ask(context, interaction, &session).await;
     }
     match params.get("decision")? {
@@ -116,7 +116,7 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
             end(call, (&id, &session), None).await?;
             signed_out(call, interaction.pending.redirect, true)
         }
-        // Section 3: back to the client only after a logout.
+        // Section 3: redirects to the client only after a logout.
         Some("cancel") => Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
         _ => Err(OAuthError::invalid_request("decision must be confirm or cancel").into()),
     }
@@ -134,9 +134,9 @@ async fn end(
     Ok(())
 }
 
-/// Ends the session that an ID token was issued in, where the browser brought none: another site's form brings no Lax cookie,
-/// and the relying party may have asked from elsewhere. The hint says which session is meant (RP-Initiated Logout 2), and
-/// there is nobody to ask.
+/// Ends the session in which the hinted ID token was issued, if the request carries no session cookie: a form of
+/// another site sends no Lax cookie, or the relying party called from another browser. The hint names the session
+/// (RP-Initiated Logout 2), and there is no session to show a confirmation page to.
 async fn end_hinted(
     call: &mut Call,
     hint: &IdTokenHintClaims,
@@ -150,7 +150,7 @@ async fn end_hinted(
     Ok(())
 }
 
-/// The live session of the hint's `sub` that has its `sid`, or had it before the person signed in again.
+/// The hinted subject's live session whose `sid` the hint carries, or carried before the person signed in again.
 async fn hinted(
     context: &Context,
     hint: &IdTokenHintClaims,
@@ -167,8 +167,8 @@ async fn hinted(
     Ok(sessions.items.into_iter().map(|listed| listed.session).find(|session| is_meant(session)))
 }
 
-/// Back to the client where it said so (section 3), else our own page; without a session in either case. `has_ended`:
-/// there was one, and its cookie goes too.
+/// Redirects to the client's URI if there is one (section 3), else shows the signed-out page. `has_ended`: a session
+/// has ended here, and its cookie is removed.
 fn signed_out(call: &Call, to: Option<String>, has_ended: bool) -> Result<Response, Failure> {
     let issuer = &call.context.issuer;
     let mut response = match to {
@@ -185,8 +185,8 @@ fn signed_out(call: &Call, to: Option<String>, has_ended: bool) -> Result<Respon
             html(StatusCode::OK, page, &Policy::default())
         }
     };
-    // Any other cookie may be of a session that lives: a POST from another site brings no Lax cookie, and what another
-    // provider on this host keeps by the same name is not ours. Nobody is signed out by taking it away.
+    // Otherwise the cookie stays: it may belong to a live session, because a POST from another site sends no Lax
+    // cookie, and another provider on this host may use the same cookie name. Removing it would sign nobody out.
     if let Some(cookie) = remove_cookie(issuer, &issuer.cookie).filter(|_| has_ended) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }

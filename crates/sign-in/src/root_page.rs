@@ -1,4 +1,4 @@
-//! The issuer's root page; in development mode the walk-through and where its relying party is answered.
+//! The issuer's root page. In development mode the walk-through, and the callback of its relying party.
 
 use axum::response::Response;
 use http::StatusCode;
@@ -49,7 +49,7 @@ fn walk_through(context: &Context, demo: &Demo) -> Result<Response, Failure> {
     Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &policy))
 }
 
-/// `GET /callback`: where the walk-through's relying party is answered.
+/// `GET /callback`: the redirect URI of the walk-through's relying party.
 ///
 /// # Errors
 /// [`Failure::NotFound`] outside development mode.
@@ -58,7 +58,7 @@ pub(super) async fn callback(call: &mut Call) -> Result<Response, Failure> {
     walk_through(&call.context, &demo)
 }
 
-/// `GET /callback/silent`: the same in a frame, for silent authentication.
+/// `GET /callback/silent`: its redirect URI in a frame, for silent authentication.
 ///
 /// # Errors
 /// [`Failure::NotFound`] outside development mode.

@@ -1,4 +1,4 @@
-//! How sessions end: with every grant that is bound to them.
+//! Ending sessions together with the grants bound to them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use symbolon_app::app::App;
 use symbolon_app::http::Failure;
 use symbolon_app::issuer::IssuerState;
 
-/// Ends a session with every grant that is bound to it.
+/// Ends a session and every grant that is bound to it.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
@@ -23,14 +23,15 @@ pub(super) async fn end_session(
 ) -> Result<(), Failure> {
     let end = SessionEnd::WithTokens { now: app.now(), longest: longest_of(app, issuer, session).await? };
     if app.store.end_session(&issuer.id, id, &end).await?.take(durable).is_none() {
-        // Somebody was faster, perhaps with another session in its place: what hangs on this one ends all the same.
+        // Another request was faster, and may have stored another session under this id. The grants of this one are
+        // revoked all the same.
         let tombstones = end.tombstones(&issuer.id, session);
         app.store.revoke(&issuer.id, &tombstones).await?.take(durable);
     }
     Ok(())
 }
 
-/// The same for whoever knows the session without its id.
+/// Like [`end_session`], for a caller that has the session without its id.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.
@@ -45,7 +46,7 @@ pub(super) async fn end_session_by_sid(
     Ok(())
 }
 
-/// How long anything that hangs on a session may live: its clients may set other lifetimes than their issuer.
+/// The longest lifetime of anything bound to a session: its clients may have longer lifetimes than their issuer.
 ///
 /// # Errors
 /// [`Failure`]: the store is out of reach.

@@ -1,4 +1,4 @@
-//! How many sessions that began by signing in a user may have at once: beyond it the oldest end.
+//! The limit of sessions per user that began by signing in: beyond the limit, the oldest end.
 
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
@@ -8,8 +8,8 @@ use symbolon_store::port::ListedSession;
 use crate::session_end::end_session_by_sid;
 use symbolon_app::http::{Context, Failure};
 
-/// Ends a user's oldest sessions beyond the number that is allowed, each with what is bound to it. It is called after
-/// each sign-in, and failing at it is no reason to refuse that one: the next sign-in tries again.
+/// Ends the oldest sessions of a user beyond the limit, with what is bound to them. Called after each sign-in. A
+/// failure does not fail the sign-in: the next one tries again.
 pub(super) async fn keep(context: &Context, user: &UserId) {
     let Some(most) = context.app.rate_limits.sessions_per_user() else { return };
     if let Err(failure) = end_oldest(context, user, most).await {

@@ -1,4 +1,4 @@
-//! The back end of the walk-through, which is a client of its own.
+//! The walk-through's back end, which is an OAuth client itself.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -10,7 +10,7 @@ use symbolon_protocol::params::Params;
 use symbolon_sign_in::demo::{self, Demo};
 use url::form_urlencoded;
 
-/// `POST /demo/token-exchange`: the back end of the walk-through, which is a client of its own.
+/// `POST /demo/token-exchange`: the walk-through's back end exchanges the token that it was called with.
 ///
 /// # Errors
 /// [`Failure::NotFound`] outside development mode, `invalid_request` without a `subject_token`.
@@ -24,7 +24,7 @@ pub(crate) async fn exchange(call: &mut Call) -> Result<Response, Failure> {
     Ok(response)
 }
 
-/// The request that any service would send to exchange a token that it was called with (RFC 8693 2.1).
+/// The token exchange request that any service would send for the token that it was called with (RFC 8693 2.1).
 fn exchange_request(subject_token: &str, demo: &Demo) -> Request<Body> {
     let form = form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", GrantType::TokenExchange.as_str())

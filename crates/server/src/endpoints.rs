@@ -1,7 +1,7 @@
-//! The table of endpoints: the rows of the crates that have some.
+//! The endpoint table: the rows of all crates.
 //!
-//! A new endpoint is a row in its crate and a handler. Routes, metric labels, rate limits, the bound of bodies, repeated
-//! parameters, the lease, CORS, the form of failures and the reserved first path segments follow from the row.
+//! A new endpoint is a row and a handler in its crate. Routes, metric labels, rate limits, body limits, repeated
+//! parameters, the lease, CORS, the format of failures and the reserved path segments follow from the row.
 
 use http::Method;
 use symbolon_app::http::methods::POST;
@@ -11,7 +11,7 @@ use symbolon_telemetry::Endpoint as Label;
 
 use crate::demo_service;
 
-/// What needs the endpoints of several crates.
+/// Endpoints that call endpoints of other crates.
 static OWN: [Endpoint; 1] = [Endpoint {
     path: demo::EXCHANGE,
     methods: POST,
@@ -26,12 +26,13 @@ static OWN: [Endpoint; 1] = [Endpoint {
     handler: |call| Box::pin(demo_service::exchange(call)),
 }];
 
-/// Every row, those that carry most of the load first.
+/// All rows, the busiest first.
 pub(crate) fn all() -> impl Iterator<Item = &'static Endpoint> {
     symbolon_oauth::ENDPOINTS.iter().chain(&symbolon_sign_in::ENDPOINTS).chain(&OWN)
 }
 
-/// The endpoint at a path below an issuer for a method. Where the path has none for it: one of that path.
+/// The endpoint for a path relative to an issuer and a method. If no row of the path allows the method: the path's
+/// first row.
 pub fn find(path: &str, method: &Method) -> Option<&'static Endpoint> {
     let mut here = all().filter(|endpoint| endpoint.path == path);
     let first = here.next()?;
@@ -49,10 +50,10 @@ pub fn methods(path: &str) -> String {
     methods.map(Method::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// The first path segments that something is at where an issuer is at the root: no issuer is put in such a place, because
-/// all requests to what is there would be its own.
+/// The first path segments of the server's own endpoints. No issuer may have a path that begins with one: its
+/// requests would be taken for requests to an endpoint of an issuer at the root.
 pub fn reserved_segments() -> Vec<&'static str> {
-    /// The admin API, and the files that pages load.
+    /// The admin API and the assets, which are not in the endpoint table.
     const OTHERS: [&str; 2] = ["api", "assets"];
     let first =
         all().filter_map(|endpoint| endpoint.path.split('/').nth(1)).filter(|segment| !segment.is_empty());

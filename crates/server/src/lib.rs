@@ -1,4 +1,4 @@
-//! The running server: listeners, the routes made of the tables of endpoints, background jobs.
+//! The running server: listeners, routes built from the endpoint table, background jobs.
 
 mod demo_service;
 pub mod endpoints;

@@ -1,16 +1,16 @@
-//! Follows the wall clock, and reports what is out of the ordinary.
+//! Adjusts the clock to the wall clock, and logs when the wall clock steps forward or falls behind.
 
 use std::sync::Arc;
 
 use symbolon_app::clock::{Adjusted, SystemClock};
 
-/// The real clock, and whether it was last seen ahead of the wall clock.
+/// The real clock, and whether the wall clock was behind it at the last adjustment.
 pub(super) struct Watched {
     clock: Arc<SystemClock>,
     behind: bool,
 }
 
-/// What is worth a line in the log.
+/// Adjustments that are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Report {
     Stepped(u128),
@@ -40,7 +40,7 @@ impl Watched {
     }
 }
 
-/// A wall clock that is behind is reported when that begins and when it ends, not every second.
+/// Logs a wall clock that is behind only when that begins and ends, not every second.
 fn report(behind: &mut bool, adjusted: Adjusted) -> Option<Report> {
     let was_behind = std::mem::replace(behind, matches!(adjusted, Adjusted::Behind(_)));
     match adjusted {

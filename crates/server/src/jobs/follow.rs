@@ -1,4 +1,4 @@
-//! Brings memory in line with what changed in the store, whoever changed it.
+//! Updates the copies in memory after changes in the store, by this node or another.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -12,10 +12,10 @@ use tokio::time::sleep;
 use super::stopped;
 use symbolon_app::changes::Changes;
 
-/// The wait before a change that could not be followed is tried again.
+/// How long to wait before a failed update is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Follows changes until told to stop. What fails is tried again until it succeeds.
+/// Applies changes until the server stops. A change that fails is tried again until it succeeds.
 pub(super) async fn run<F, E>(
     changes: Arc<Changes>,
     mut stopping: watch::Receiver<bool>,
@@ -45,14 +45,14 @@ pub(super) async fn run<F, E>(
         }
         if failed.is_empty() {
             for waits in told.drain(..) {
-                // Whoever waited may have given up.
+                // Sending fails if the writer gave up waiting, which is no error.
                 let _ = waits.send(());
             }
         }
     }
 }
 
-/// Each change once, and nothing else beside one that covers all.
+/// Removes duplicates. If a change covers everything, it replaces all others.
 fn condensed(changes: Vec<Changed>) -> Vec<Changed> {
     if changes.iter().any(|changed| matches!(changed, Changed::Everything | Changed::Issuers)) {
         return vec![Changed::Everything];

@@ -1,4 +1,4 @@
-//! Keeps every issuer's key set complete and fresh, by the rules of [`symbolon_protocol::key`].
+//! Rotates every issuer's keys and replaces missing ones, by the rules of [`symbolon_protocol::key`].
 
 use std::time::Duration;
 
@@ -15,18 +15,18 @@ use symbolon_app::app::App;
 use symbolon_app::audit::AuditEntry;
 use symbolon_app::issuer::{self, IssuerError, IssuerState, longest_life};
 
-/// What there is to do for a key set.
+/// What has to be done for a key set.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Whether next keys are to take over: their time has come.
+    /// Whether a next key's time to take over has come.
     pub(super) take_over: bool,
-    /// Algorithms whose active key gives way to the next one, as soon as relying parties know that.
+    /// Algorithms whose active key is to be replaced by the next one, once relying parties know that.
     pub(super) rotate: Vec<Algorithm>,
     /// Algorithms that lack an active key or a next one.
     pub(super) complete: Vec<Algorithm>,
-    /// The issuer's algorithm, where it has no key at all while others have.
+    /// The issuer's signing algorithm, if the set has keys of other algorithms only.
     pub(super) introduce: Option<Algorithm>,
-    /// Whether there are records that nothing needs any more.
+    /// Whether there are records of keys that nothing needs any more.
     pub(super) drop: bool,
 }
 
@@ -62,7 +62,7 @@ impl Plan {
         *self == Self::default()
     }
 
-    /// Changes the set accordingly. `longest`: the longest life of what a key signed.
+    /// Changes the set by this plan. `longest`: the longest lifetime of anything that a key signed.
     pub(super) fn carry_out<M: MakeKey>(
         &self,
         keys: &mut Vec<KeyRecord>,
@@ -85,13 +85,13 @@ impl Plan {
     }
 }
 
-/// Looks after the keys of every issuer.
+/// Maintains the keys of every issuer.
 pub(super) async fn keep(app: &App) {
     let issuers = app.issuers.load_full();
     for issuer in issuers.iter() {
         match keep_issuer(app, issuer).await {
             Ok(()) => {}
-            // Somebody else is at it; the next look sees what they left.
+            // Another node is changing the keys; the next run sees the result.
             Err(IssuerError::Store(StoreError::Conflict)) => {}
             Err(error) => {
                 tracing::error!(target: "symbolon::jobs", issuer = %issuer.id, %error, "keys were not looked after");
@@ -104,7 +104,7 @@ async fn keep_issuer(app: &App, issuer: &IssuerState) -> Result<(), IssuerError>
     let (seen, settings, now) = (app.store.keys(&issuer.id).await?, issuer.settings.load_full(), app.now());
     let plan = Plan::make(&seen, &settings, now);
     if plan.is_empty() {
-        // A retiring key whose time is over leaves the published set before its record goes.
+        // A retiring key that has ended leaves the published JWKS first, and its record is deleted later.
         if issuer.keys.load().is_stale(now) {
             app.follow(&Changed::Keys(issuer.id.clone())).await?;
         }
@@ -112,7 +112,7 @@ async fn keep_issuer(app: &App, issuer: &IssuerState) -> Result<(), IssuerError>
     }
     let longest = longest_life(&*app.store, &issuer.id, &settings).await?;
     let (id, master, mut keys) = (issuer.id.clone(), app.master.load_full(), seen.clone());
-    // RSA keys take their time.
+    // Generating RSA keys takes long, so a blocking thread does it.
     let made = tokio::task::spawn_blocking(move || {
         let mut make = |algorithm| issuer::new_key(&id, algorithm, &master, now);
         plan.carry_out(&mut keys, now, longest, &mut make).map(|()| (plan, keys))

@@ -1,7 +1,7 @@
-//! What the server does by itself: follow the wall clock and the store's changes, delete what has ended, rotate keys,
-//! write and trim the audit log.
+//! Background jobs: adjust the clock, follow changes in the store, delete expired records, rotate keys, write and
+//! trim the audit log.
 //!
-//! Timers say when to look; what there is to do is decided by the injected clock.
+//! Timers only start a job. What it does is decided by the injected clock.
 
 mod clock;
 mod follow;
@@ -23,11 +23,11 @@ use symbolon_app::clock::SystemClock;
 
 const ADJUST_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
-/// How often wrong admin secrets are looked at, of which the audit log has a sum per minute.
+/// How often wrong admin secrets are checked for an ended minute, which gets one record in the audit log.
 const SUM_UP_EVERY: Duration = Duration::from_secs(10);
 const KEYS_EVERY: Duration = Duration::from_secs(600);
 const TRIM_EVERY: Duration = Duration::from_secs(3_600);
-/// Often enough that a log that is flooded does not fill the disk in between.
+/// Short enough that a flood of records cannot fill the disk in between.
 const SHRINK_EVERY: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -35,12 +35,12 @@ const DAY: Duration = Duration::from_secs(86_400);
 pub struct Jobs {
     app: Arc<App>,
     tasks: JoinSet<()>,
-    // Apart from the others: they are to write and send what those still record.
+    // Kept apart, because these write the audit records and send the spans that the other jobs still produce.
     last: JoinSet<()>,
 }
 
-/// Starts every job, once per app. They end when `stopping` becomes true or its sender is gone; the audit log is
-/// written and traces are sent until [`Jobs::finish`]. `clock`: the real clock, where the app has one.
+/// Starts every job; call it once per app. Jobs end when `stopping` becomes true or its sender is dropped, except the
+/// audit writer and the trace sender, which run until [`Jobs::finish`]. `clock`: the real clock, if the app uses one.
 pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Receiver<bool>) -> Jobs {
     app.registry.register(app.passwords.figures());
     let mut tasks = JoinSet::new();
@@ -80,8 +80,8 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
 }
 
 impl Jobs {
-    /// Waits for the jobs to end, writes out the audit log and sends the last traces. Call it after they were told to stop and when no request
-    /// is left; close the store after it.
+    /// Waits for the jobs to end, writes the remaining audit records and sends the last traces. Call it when the jobs
+    /// were told to stop and no request is left. Close the store after it.
     pub async fn finish(self) {
         joined(self.tasks).await;
         let traces = async {
@@ -108,28 +108,28 @@ fn report(ended: Result<(), JoinError>) {
 
 type Boxed = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Runs a job now and then once per period, until told to stop. One that is running is let finish.
+/// Runs a job at once and then once per period, until the server stops. A running job is not interrupted.
 async fn every<F: Future<Output = ()> + Send + 'static>(
     period: Duration,
     mut stopping: watch::Receiver<bool>,
     mut job: impl FnMut() -> F,
 ) {
     let mut ticks = interval(period);
-    // A machine that was suspended must not catch up on every tick that it slept through.
+    // After a suspension of the machine, missed ticks are skipped.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
             () = stopped(&mut stopping) => return,
-            // In a task of its own: where one run panics, the next one comes all the same.
+            // Spawned, so that a panic in one run does not end the next ones.
             _ = ticks.tick() => report(tokio::spawn(job()).await),
         }
     }
 }
 
-/// Returns when the server is to stop.
+/// Returns when the server stops.
 async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // An error says that the server is gone.
+    // An error means that the sender is gone: the server has ended.
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
@@ -141,7 +141,7 @@ async fn sweep(store: &dyn Store, now: Timestamp) {
     }
 }
 
-/// Deletes what the issuers' settings no longer keep of the audit log.
+/// Deletes audit records older than their issuers' settings allow.
 async fn trim(app: &App) {
     let now = app.now();
     let issuers = app.issuers.load_full();
@@ -159,7 +159,7 @@ async fn trim(app: &App) {
     }
 }
 
-/// No days at all means that nothing is deleted: a slip in a setting must not wipe the log.
+/// Zero days means that nothing is deleted: a mistake in the setting must not wipe the log.
 async fn trim_issuer<S: Audit + ?Sized>(
     store: &S,
     issuer: &symbolon_protocol::id::IssuerId,
@@ -172,7 +172,7 @@ async fn trim_issuer<S: Audit + ?Sized>(
     store.trim_audit(issuer, now - DAY.saturating_mul(days)).await
 }
 
-/// Deletes what the audit log has beyond its size, whatever the issuers' settings say.
+/// Deletes the oldest audit records beyond the configured total size, whatever the issuers' settings say.
 async fn shrink<S: Audit + ?Sized>(store: &S, most: u64) {
     match store.trim_audit_to(most).await {
         Ok(0) => {}

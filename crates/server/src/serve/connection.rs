@@ -1,4 +1,4 @@
-//! Accepting connections and serving them until they end or the server does.
+//! Accepts connections and serves each until it ends or the server stops.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
@@ -31,36 +31,37 @@ use symbolon_app::let_others_run::let_others_run;
 use symbolon_app::rate_limit::{self, Limited};
 use symbolon_telemetry::{Telemetry, TelemetryService};
 
-/// When the server stops: whoever the kernel has let in by then comes within this time of the one before.
+/// At shutdown, the listener is closed once no connection has come for this long: those that the kernel had already
+/// accepted come without such a gap.
 const LAST_COMERS: Duration = Duration::from_millis(5);
 
-/// How long those may keep the server from closing its listener, who never cease to come.
+/// How long a steady stream of new connections may delay closing the listener.
 const CEASE: Duration = Duration::from_millis(500);
 
-/// How often, [`LAST_COMERS`] apart, connections that have come are looked at for their first request when the server
-/// stops. Not a time: a machine that stands still meanwhile has not looked.
+/// At shutdown, how often open connections are checked, [`LAST_COMERS`] apart, for one that has not sent its first
+/// request. A number of checks rather than a time: a machine that was suspended meanwhile has checked nothing.
 const FIRST_REQUEST_LOOKS: usize = 200;
 
-/// How long a TLS handshake may take.
+/// The longest TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Requests at once of an HTTP/2 connection: no fewer than RFC 9113 6.5.2 recommends.
+/// Concurrent requests per HTTP/2 connection: the least that RFC 9113 6.5.2 recommends.
 const STREAMS: u32 = 100;
 
-/// Bytes of bodies that an HTTP/2 client may send before they are read (RFC 9113 5.2).
+/// Flow-control windows: bytes of bodies that an HTTP/2 client may send before they are read (RFC 9113 5.2).
 #[derive(Clone, Copy)]
 struct Windows {
-    /// Of one request.
+    /// Per request.
     stream: u32,
-    /// Of all requests of a connection together.
+    /// Per connection.
     connection: u32,
 }
 
-/// A form as a whole, and two of them for each connection. What nobody reads yet is no part of the budget of bodies, so it
-/// is little: as many connections as one address may have hold as much as the budget, by the defaults.
+/// One whole form per request, and two per connection. Unread bytes are not counted in the budget of bodies, so the
+/// windows are small: by default, the connections that one address may have can hold as much as the budget.
 const PUBLIC: Windows = Windows { stream: 64 << 10, connection: 128 << 10 };
 
-/// Those of the management listener, where bulk streams come.
+/// For the management listener, which receives large imports.
 const MANAGEMENT: Windows = Windows { stream: 1 << 20, connection: 1 << 20 };
 
 /// Accepts and serves the connections of one listener.
@@ -70,13 +71,13 @@ pub(super) struct Acceptor {
     tls: TlsSlot,
     stopping: watch::Receiver<bool>,
     places: Arc<Places>,
-    /// Whether one address may have so many connections and no more.
+    /// Whether the number of connections per address is limited.
     limits_addresses: bool,
     windows: Windows,
 }
 
 impl Acceptor {
-    /// Of the public listener.
+    /// For the public listener.
     pub(super) fn public(
         app: &Arc<App>,
         routes: IssuerService<Routes>,
@@ -88,7 +89,7 @@ impl Acceptor {
         Self { app: Arc::clone(app), service, tls, stopping, places, limits_addresses: true, windows: PUBLIC }
     }
 
-    /// Of the management listener, which is for whoever may reach it.
+    /// For the management listener, which does not limit addresses.
     pub(super) fn management(
         app: &Arc<App>,
         routes: IssuerService<Routes>,
@@ -103,7 +104,7 @@ impl Acceptor {
         }
     }
 
-    /// Accepts until the server stops, then waits for what is in flight.
+    /// Accepts connections until the server stops, then waits for the requests in flight.
     pub(super) async fn run(self, listener: TcpListener) {
         let mut stopping = self.stopping.clone();
         let http = self.app.config.load().http.clone();
@@ -121,7 +122,7 @@ impl Acceptor {
                 accepted = listener.accept() => match accepted {
                     Ok(newcomer) => self.admit(newcomer, &serving, &closing).await,
                     Err(error) => {
-                        // Out of file descriptors: accepting again at once would only spin.
+                        // Out of file descriptors: accepting again at once would fail at once, and use the CPU up.
                         tracing::warn!(%error, "a connection could not be accepted");
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
@@ -131,7 +132,7 @@ impl Acceptor {
         self.let_in_last(listener, &serving, &closing).await;
         closing.send_replace(());
         let ended = async {
-            // Each connection has a receiver for as long as it lives.
+            // Each connection holds a receiver until it ends, so this waits for all of them.
             closing.closed().await;
             self.app.detached.settled().await;
         };
@@ -140,8 +141,8 @@ impl Acceptor {
         }
     }
 
-    /// Accepts those that are connected already, and closes the listener. A connection that is closed before its first
-    /// request was read would be reset, and nobody could tell whether that request was served.
+    /// Accepts the connections that are established already, and closes the listener. A connection that is closed
+    /// before its first request is read is reset, and the client cannot tell whether the request was handled.
     async fn let_in_last(&self, listener: TcpListener, serving: &Serving, closing: &watch::Sender<()>) {
         let cease = Instant::now() + CEASE;
         while Instant::now() < cease
@@ -158,8 +159,8 @@ impl Acceptor {
         }
     }
 
-    /// Serves a connection once there is a place for it, unless its address has as many as it may. While all places are
-    /// taken by requests, whoever comes next waits in the kernel's queue.
+    /// Serves a connection, unless its address has too many. If the places are all taken by connections with requests
+    /// in flight, this waits, and new connections queue in the kernel.
     async fn admit(
         &self,
         (stream, peer): (TcpStream, SocketAddr),
@@ -185,7 +186,8 @@ impl Acceptor {
         }
     }
 
-    /// Counts a connection of an address. A trusted proxy may have any number: of what it forwards, requests count.
+    /// Counts a connection of an address. Connections of a trusted proxy are not limited: its forwarded requests are
+    /// counted instead.
     fn of_address(&self, remote: IpAddr) -> Result<Option<rate_limit::Counted>, Limited> {
         if !self.limits_addresses || is_trusted(&self.app.config.load().security.trusted_proxies, remote) {
             return Ok(None);
@@ -224,12 +226,12 @@ impl Acceptor {
     }
 }
 
-/// Returns when the server stops, or is gone.
+/// Returns when the server stops, or its sender is gone.
 async fn stopped(stopping: &mut watch::Receiver<bool>) {
     drop(stopping.wait_for(|stopping| *stopping).await);
 }
 
-/// How the connections of a listener are served.
+/// What all connections of a listener share.
 #[derive(Clone)]
 struct Serving {
     service: TelemetryService<IssuerService<Routes>>,
@@ -239,7 +241,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// Serves a connection to its end. Once `closing` has changed, the request that is in flight is its last.
+    /// Serves a connection to its end. After `closing` changes, the request in flight is its last.
     async fn serve<S>(
         self,
         stream: S,
@@ -249,7 +251,8 @@ impl Serving {
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        // One service for all requests of the connection: a clone for each would count references that all cores share.
+        // One service for all requests of a connection: cloning it per request would touch reference counts that all
+        // cores share.
         let (service, requests) = (RefCell::new(self.service.with_remote(remote)), Arc::clone(&activity));
         let handler = service_fn(move |request: Request<Incoming>| {
             let answering = requests.request(request.version() == Version::HTTP_2);
@@ -260,18 +263,18 @@ impl Serving {
             async move {
                 let _answering = answering;
                 let answer = answer.await;
-                // An answer wakes whoever waits for it, on this core or another. So the requests at hand are handled
-                // first, and their answers go out together: clients are woken less often, and more of what they ask
-                // next comes at once (measured in docs/topics/speed.md).
+                // Sending an answer wakes a client. Handling the other ready requests first lets their answers go out
+                // together: clients are woken less often, and more of their next requests arrive at once (measured in
+                // docs/topics/speed.md).
                 let_others_run().await;
                 answer
             }
         });
         let stream = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
         let connection = self.builder.serve_connection(stream, handler);
-        // Borrowed: the receiver says for as long as the connection lives that there is one to wait for.
+        // Borrowed rather than moved, so that the receiver lives as long as the connection, which `run` waits for.
         let closed = async { drop(closing.changed().await) };
-        // How a connection ends is the client's business: nothing is lost with it.
+        // How the connection ended makes no difference: every answer was sent or its client has gone.
         let watched = watchdog::watch(activity, self.wait_limits);
         serve_until(connection, closed, GracefulConnection::graceful_shutdown, watched).await;
     }
@@ -282,12 +285,12 @@ fn connection_builder(http: &symbolon_config::Http, windows: Windows) -> Builder
     if !http.http2 {
         builder = builder.http1_only();
     }
-    // Heads and idle connections have the watchdog; a timer per request would cost more than it brings.
+    // The watchdog limits heads and idle times; hyper's timer per request would cost more.
     builder
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(None)
-        // Answers are short: one buffer and one plain send cost less than a gathering write.
+        // Answers are short: one buffer and one plain write cost less than a vectored write.
         .writev(false)
         .max_headers(http.max_headers)
         .max_buf_size(http.max_header_size.max(8192));

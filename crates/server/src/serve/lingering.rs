@@ -1,5 +1,5 @@
-//! Closing in stages (RFC 9112 9.6): a socket that is closed while its client still sends is reset, and a reset may
-//! take away the answer that the client has not read yet.
+//! Lingering close (RFC 9112 9.6): if a socket is closed while its client still sends, the kernel resets the
+//! connection, and the client may lose an answer that it has not read yet.
 
 use std::io;
 use std::pin::Pin;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::Sleep;
 
-/// How long a client may go on sending after its answer.
+/// How long a client may go on sending after the last answer.
 const LINGERING: Duration = Duration::from_secs(5);
 
-/// How much of what it sends is read (32 KiB each), at most.
+/// How many reads, of 32 KiB each, are made at most.
 const READS: usize = 1 << 10;
 
-/// Reads what a client sends after the last answer, and forgets it.
+/// Reads and discards what a client sends after the last answer.
 #[derive(Debug)]
 pub(super) struct Lingering {
     until: Pin<Box<Sleep>>,
@@ -27,7 +27,7 @@ impl Lingering {
         Self { until: Box::pin(tokio::time::sleep(LINGERING)), reads: READS }
     }
 
-    /// Ready when the client has closed too, or has had its time, or has sent too much.
+    /// Ready when the client has closed too, or a limit of time or size is reached.
     pub(super) fn poll<S: AsyncRead>(
         &mut self,
         mut stream: Pin<&mut S>,

@@ -5,11 +5,11 @@ use std::net::{SocketAddr, TcpListener};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Connections that may wait to be accepted.
+/// Length of the kernel's queue of connections that are not accepted yet.
 const BACKLOG: i32 = 4096;
 
-/// Binds a socket, which takes no connections yet. `shared`: several sockets of this process listen on the address, and
-/// the kernel spreads connections over them.
+/// Binds a socket that does not listen yet. `shared`: several sockets of this process use the address
+/// (`SO_REUSEPORT`), and the kernel distributes connections among them.
 pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
@@ -21,20 +21,20 @@ pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Whether anything listens on the address already, another process's shared sockets too. They would let further
-/// sockets of the same user join in, and the kernel would spread connections over two servers that know nothing of each
-/// other. A socket that does not share is refused; it is closed again before the shared ones are bound.
+/// Fails if another process listens on the address. Without this check, shared sockets could join those of another
+/// server of the same user, and the kernel would distribute connections between both servers. Binding an unshared
+/// socket reveals that; it is closed again before the shared ones are bound.
 pub(super) fn refuse_if_taken(address: SocketAddr) -> io::Result<()> {
-    // Port 0 is a free one.
+    // Port 0 means a free port.
     if address.port() == 0 { Ok(()) } else { bind(address, false).map(drop) }
 }
 
-/// Where a socket is bound.
+/// The address of a bound socket.
 pub(super) fn address(socket: &Socket) -> io::Result<SocketAddr> {
     socket.local_addr()?.as_socket().ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable))
 }
 
-/// Lets connections come.
+/// Starts listening.
 pub(super) fn listen(socket: Socket) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)?;
     Ok(socket.into())

@@ -1,4 +1,4 @@
-//! The running server: two listeners, one runtime per core for the public one, jobs, graceful shutdown.
+//! The running server: two listeners, one runtime per worker for the public one, jobs, graceful shutdown.
 
 mod connection;
 mod lingering;
@@ -29,7 +29,7 @@ use symbolon_app::app::App;
 use symbolon_app::http::IssuerService;
 use symbolon_telemetry::{RequestLog, Telemetry};
 
-/// Connections of the management listener at once.
+/// Most connections of the management listener.
 const MANAGEMENT_CONNECTIONS: usize = 1024;
 
 /// Why the server could not start.
@@ -44,14 +44,14 @@ pub enum ServeError {
     Runtime(io::Error),
 }
 
-/// The sockets, bound before anything else happens: port 0 asks for a free one. They take connections when the server
-/// [starts](Server::start); until then they are refused, so that nobody waits for a server that may never start.
+/// The sockets, bound early so that port 0 becomes a known port. They listen only from [`Server::start`] on; until
+/// then connections are refused rather than left waiting for a server that may never start.
 pub struct Bound {
     public: Vec<Socket>,
     management: Socket,
-    /// Where the public listener is.
+    /// The address of the public listener.
     pub public_address: SocketAddr,
-    /// Where the management listener is.
+    /// The address of the management listener.
     pub management_address: SocketAddr,
 }
 
@@ -74,7 +74,7 @@ pub fn bind(public: SocketAddr, management: SocketAddr, workers: usize) -> Resul
     Ok(Bound { public: sockets, management: socket, public_address, management_address })
 }
 
-/// What to do about it.
+/// The advice for a failed bind.
 fn listen_mend(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AddrInUse => "stop what listens there, or choose another port",
@@ -86,18 +86,18 @@ fn listen_mend(error: &io::Error) -> &'static str {
     }
 }
 
-/// What is said of an address where it is not possible to listen.
+/// The error for an address that cannot be bound.
 fn failed(address: SocketAddr, key: &'static str) -> impl Fn(io::Error) -> ServeError {
     move |source| ServeError::Listen { address, key, source }
 }
 
-/// A server that is running.
+/// A running server.
 pub struct Server {
     shutdown: watch::Sender<bool>,
     workers: Vec<JoinHandle<()>>,
     management: tokio::task::JoinHandle<()>,
     telemetry: Arc<Telemetry>,
-    /// Reads certificates again.
+    /// Reloads certificates.
     pub tls: TlsReloader,
 }
 
@@ -117,7 +117,8 @@ impl Server {
             config.http.http2,
         )?;
         let (shutdown, stopping) = watch::channel(false);
-        // Of their own, so that whoever fills the public listener keeps nobody from figures, health and the admin API.
+        // The management listener has its own places, so that a full public listener does not block metrics, health
+        // and the admin API.
         let (places, reserved) =
             (Places::new(config.http.max_connections), Places::new(MANAGEMENT_CONNECTIONS));
         let figures = [("public", Arc::clone(&places)), ("management", Arc::clone(&reserved))];
@@ -146,7 +147,7 @@ impl Server {
         Ok(Self { shutdown, workers, management, telemetry, tls })
     }
 
-    /// Telemetry, to change its sampling while running.
+    /// Telemetry, whose sampling can be changed while running.
     pub fn telemetry(&self) -> &Arc<Telemetry> {
         &self.telemetry
     }
@@ -156,12 +157,12 @@ impl Server {
         self.shutdown.subscribe()
     }
 
-    /// Stops accepting, lets requests in flight end (at most the drain timeout), and waits.
+    /// Stops accepting, and waits until the requests in flight have ended, for at most the drain timeout.
     pub async fn stop(self) {
         self.shutdown.send_replace(true);
         let joined = tokio::task::spawn_blocking(move || {
             for worker in self.workers {
-                // A worker that panicked has been reported by its thread.
+                // The thread has reported its panic.
                 drop(worker.join());
             }
         });
@@ -170,7 +171,7 @@ impl Server {
     }
 }
 
-/// One thread with a runtime of its own: connections never move between cores.
+/// Starts a thread with its own runtime, so that connections never move between cores.
 fn spawn_worker(
     index: usize,
     socket: std::net::TcpListener,
@@ -189,7 +190,7 @@ fn spawn_worker(
     })
 }
 
-/// The number of public runtimes: what the configuration says, else one per core.
+/// The number of public workers: as configured, else one per core.
 pub fn workers(configured: Option<usize>) -> usize {
     configured.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
 }

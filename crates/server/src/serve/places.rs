@@ -1,4 +1,5 @@
-//! Places for connections: where all are taken, whoever has been idle longest makes room for a newcomer.
+//! A bound on connections: when all places are taken, the connection that has been idle longest is closed for a new
+//! one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,18 +14,18 @@ use super::watchdog::Activity;
 use symbolon_app::rate_limit::Counted;
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
-/// How long a newcomer waits before it is looked again whom to close: somebody who was to go may have a request by now, or
-/// somebody may be idle where nobody was.
+/// How long a new connection waits before another one is chosen to be closed: the chosen one may have got a request
+/// by then, or another one may have become idle.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// How many of those who are idle longest one look through all connections finds.
+/// How many candidates for closing one scan of all connections collects.
 const LOOK: usize = 256;
 
 /// The places of one listener.
 pub(super) struct Places {
     free: Arc<Semaphore>,
     open: Mutex<Open>,
-    /// What times of their connections are counted from.
+    /// The origin of the idle times of connections.
     pub(super) beginning: Instant,
     refused: AtomicU64,
     closed: AtomicU64,
@@ -34,8 +35,9 @@ pub(super) struct Places {
 struct Open {
     next: u64,
     connections: HashMap<u64, Arc<Activity>>,
-    /// Those who were idle longest at the last look, and since when; the longest at the end. Whoever is idle since that
-    /// same moment still has been so longer than all who are not in here: they can only have been busy since.
+    /// The connections that were idle longest at the last scan, with their idle-since times, the longest last. A
+    /// candidate whose idle-since time is unchanged has still been idle longer than every connection outside this
+    /// list: those became idle later.
     candidates: Vec<(u64, u64)>,
 }
 
@@ -69,7 +71,7 @@ impl Open {
 }
 
 impl Places {
-    /// So many places.
+    /// Room for `most` connections.
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             free: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
@@ -80,8 +82,8 @@ impl Places {
         })
     }
 
-    /// A place for a connection. Where none is free, the connection that has been idle longest is closed; while all have a
-    /// request in flight, the newcomer waits. None is never said: the places do not go away.
+    /// Takes a place. If none is free, closes the connection that has been idle longest; waits while all have
+    /// requests in flight. `None` cannot happen, because the semaphore is never closed.
     pub(super) async fn take(
         self: &Arc<Self>,
         activity: &Arc<Activity>,
@@ -101,7 +103,7 @@ impl Places {
     async fn make_room(&self) -> Option<OwnedSemaphorePermit> {
         let mut told: Option<Arc<Activity>> = None;
         loop {
-            // Whoever has a request by now goes on, and somebody else is asked.
+            // The chosen connection has got a request and goes on, so another one is chosen.
             if told.as_ref().is_none_or(|told| !told.is_to_end()) {
                 told = self.open.lock().longest_idle();
                 if let Some(told) = &told {
@@ -114,13 +116,13 @@ impl Places {
         }
     }
 
-    /// A connection was closed at once, as its address has as many as it may.
+    /// Counts a connection that was refused because its address has too many.
     pub(super) fn refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// A connection's place, until it is dropped.
+/// The place of a connection, held until this is dropped.
 #[must_use = "it is free again when this is dropped"]
 pub(super) struct Place {
     places: Arc<Places>,
@@ -138,7 +140,7 @@ impl Drop for Place {
     }
 }
 
-/// What became of connections.
+/// Metrics of connections.
 pub(super) struct ConnectionFigures(pub(super) [(&'static str, Arc<Places>); 2]);
 
 impl MetricSource for ConnectionFigures {

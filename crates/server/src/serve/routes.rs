@@ -1,4 +1,4 @@
-//! Which path is which endpoint.
+//! Routes requests to endpoints.
 
 use std::convert::Infallible;
 use std::future;
@@ -20,22 +20,22 @@ use symbolon_app::app::App;
 use symbolon_app::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, host, preflight};
 use symbolon_telemetry::{Endpoint as Label, RequestFacts};
 
-/// A listener's routes, as a connection calls them: with the request's context, if its issuer is known.
+/// The routes of a listener. Called with the request's context, if its issuer is known.
 #[derive(Clone)]
 pub(super) struct Routes {
     router: Router,
     is_public: bool,
-    /// While the store is not recovered.
+    /// Set until the store is recovered.
     recovering: Option<Arc<App>>,
 }
 
 impl Routes {
-    /// Those of the public listener.
+    /// For the public listener.
     pub(super) fn public(app: &Arc<App>, router: Router) -> Self {
         Self::new(app, router, true)
     }
 
-    /// Those of the management listener.
+    /// For the management listener.
     pub(super) fn management(app: &Arc<App>) -> Self {
         Self::new(app, management_router(app), false)
     }
@@ -44,7 +44,7 @@ impl Routes {
         Self { router, is_public, recovering: Some(Arc::clone(app)) }
     }
 
-    /// What the request is to wait for: the store, until it is recovered.
+    /// The state whose recovery the request must wait for; `None` if it need not wait.
     fn recovering(&mut self, request: &Request<Body>) -> Option<Arc<App>> {
         let app = self.recovering.as_ref()?;
         if app.is_recovered() {
@@ -55,7 +55,8 @@ impl Routes {
     }
 }
 
-/// What needs the issuers and their keys at most, or says how far the start has come.
+/// Whether a path needs no more than the issuers and their keys, or reports the progress of the start, and so does
+/// not wait for recovery.
 fn is_answered_at_once(path: &str) -> bool {
     path.starts_with("/.well-known/") || matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
@@ -78,8 +79,8 @@ impl Service<(Option<Context>, Request<Body>)> for Routes {
             });
         }
         if let Some(context) = context {
-            // The table of endpoints is asked directly: going through the router would cost its endpoints a tenth of
-            // their time.
+            // The endpoint table is searched directly: routing through axum's router would cost these endpoints a
+            // tenth of their time.
             if self.is_public
                 && let Some(endpoint) = endpoints::find(request.uri().path(), request.method())
             {
@@ -94,7 +95,7 @@ impl Service<(Option<Context>, Request<Body>)> for Routes {
     }
 }
 
-/// The answer at an endpoint's path, whatever the method.
+/// Answers at the path of an endpoint, for any method.
 fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<Body>) -> Answer {
     if endpoint.methods.contains(request.method()) {
         return endpoint.answer(context, request);
@@ -103,7 +104,7 @@ fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<B
     let response = if request.method() == Method::OPTIONS && endpoint.cors != Cors::None {
         preflight(request.headers())
     } else {
-        // RFC 9110 15.5.6: the answer MUST say which methods there are.
+        // RFC 9110 15.5.6: the answer MUST list the allowed methods.
         let mut refused = Failure::MethodNotAllowed.into_page(&ErrorAbout {
             prefix: &context.issuer.prefix,
             ..ErrorAbout::request(request.headers())
@@ -116,7 +117,7 @@ fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<B
     Box::pin(future::ready(Ok(response)))
 }
 
-/// The public listener's paths beside the endpoints.
+/// The public listener's paths outside the endpoint table.
 pub fn public_router(app: &Arc<App>) -> Router {
     let router = symbolon_sign_in::asset_routes();
     let router = if app.config.load().listen.admin_on_public {
@@ -127,7 +128,7 @@ pub fn public_router(app: &Arc<App>) -> Router {
     router.method_not_allowed_fallback(method_not_allowed).fallback(not_found)
 }
 
-/// The management listener: figures, health and the admin API.
+/// The management listener: metrics, health and the admin API.
 pub fn management_router(app: &Arc<App>) -> Router {
     let router = Router::new()
         .route("/healthz", get(|| async { StatusCode::OK }))
@@ -150,7 +151,7 @@ async fn method_not_allowed(headers: http::HeaderMap) -> Response {
 
 async fn metrics(context: Context, request: Request<Body>) -> Response {
     if !may_read_figures(&context, &request) {
-        // RFC 9110 15.5.20: not for this host.
+        // RFC 9110 15.5.20: the server does not answer for this host.
         let why = "this host name is none of this server's: name it in `metrics_hosts`, or ask by address";
         return (StatusCode::MISDIRECTED_REQUEST, why).into_response();
     }
@@ -159,12 +160,12 @@ async fn metrics(context: Context, request: Request<Body>) -> Response {
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }
 
-/// Whether the host that was asked for is ours. A page in a browser on this machine could read the figures otherwise: its
-/// own name is made to lead here (DNS rebinding). It cannot do that with an address, with `localhost`, or with a name
-/// without a dot, which nobody can register.
+/// Whether the requested host belongs to this server. Protects metrics against DNS rebinding: a web page could make
+/// its own host name resolve to this machine, and read them with the visitor's browser. It cannot do so with an IP
+/// address, `localhost`, or a name without a dot, which nobody can register.
 fn may_read_figures<B>(context: &Context, request: &Request<B>) -> bool {
     let Ok(Some(authority)) = host(request, false) else {
-        // HTTP/1.0 without a host: no browser.
+        // HTTP/1.0 without a Host header: not a browser.
         return request.version() < Version::HTTP_11;
     };
     let name = host_name(authority);
@@ -176,7 +177,7 @@ fn may_read_figures<B>(context: &Context, request: &Request<B>) -> bool {
         || context.app.issuers.load().iter().any(|issuer| is_of(&issuer.url, name))
 }
 
-/// The host of an authority, without brackets and port.
+/// The host part of an authority, without brackets and port.
 fn host_name(authority: &str) -> &str {
     match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
@@ -189,7 +190,7 @@ fn is_of(url: &str, name: &str) -> bool {
     Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(|host| host.eq_ignore_ascii_case(name)))
 }
 
-/// Ready when the store can answer, until the server is told to stop.
+/// 200 if the store can answer, until the server is told to stop.
 async fn ready(context: Context) -> Response {
     if context.app.is_leaving() {
         return (StatusCode::SERVICE_UNAVAILABLE, "the server is about to stop").into_response();

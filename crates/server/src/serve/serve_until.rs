@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Does `work` to its end, or until `end` resolves. When `stop` resolves, `tell` lets the work know.
+/// Runs `work` until it is complete or `end` resolves. When `stop` resolves, `tell` informs the work.
 ///
-/// Both are polled when one of them was woken, and not whenever the work has something to do: requests need not ask
-/// whether the server stops, nor a timer that looks at their connection once in seconds.
+/// `stop` and `end` are polled only if one of them woke the task, not at every wake-up of the work. So a request need
+/// not check the stop signal, nor a timer that fires every few seconds.
 pub(super) async fn serve_until<W: Future>(
     work: W,
     stop: impl Future<Output = ()>,
@@ -36,20 +36,20 @@ pub(super) async fn serve_until<W: Future>(
     .await;
 }
 
-/// Wakes the task of a connection on behalf of `stop` and `end`, and remembers that it was for them.
+/// A waker for `stop` and `end` that wakes the connection's task and remembers that they were the reason.
 struct WakeReason {
     is_stop_or_end: AtomicBool,
     task: Waker,
 }
 
 impl WakeReason {
-    /// It begins as woken for them, so that `stop` and `end` are polled a first time.
+    /// Starts as woken, so that `stop` and `end` are polled a first time.
     fn of(task: &Waker) -> (Arc<Self>, Waker) {
         let reason = Arc::new(Self { is_stop_or_end: AtomicBool::new(true), task: task.clone() });
         (Arc::clone(&reason), Waker::from(reason))
     }
 
-    /// Whether `stop` or `end` has woken the task since this was asked last.
+    /// Whether `stop` or `end` has woken the task since the last call.
     fn is_stop_or_end(&self) -> bool {
         self.is_stop_or_end.load(Ordering::Relaxed) && self.is_stop_or_end.swap(false, Ordering::AcqRel)
     }

@@ -1,4 +1,4 @@
-//! TLS by rustls: certificates read at start and again on SIGHUP, without dropping a connection.
+//! TLS by rustls. Certificates are read at startup, and again on SIGHUP without closing connections.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use symbolon_config::TlsFiles;
 
 pub use symbolon_config::TlsError;
 
-/// Where the newest configuration of a listener is; none without TLS.
+/// Holds a listener's present TLS configuration; `None` without TLS.
 pub(super) type TlsSlot = Option<Arc<ArcSwap<ServerConfig>>>;
 
 /// The certificates of both listeners.
@@ -26,7 +26,7 @@ fn slot(files: Option<&TlsFiles>, http2: bool) -> Result<TlsSlot, TlsError> {
 }
 
 impl TlsReloader {
-    /// Reads the certificates of both listeners. HTTP/2 is offered where it is spoken.
+    /// Reads the certificates of both listeners. `http2`: whether to offer HTTP/2 by ALPN.
     ///
     /// # Errors
     /// [`TlsError`] naming the file.
@@ -38,8 +38,8 @@ impl TlsReloader {
         Ok(Self { public: slot(public, http2)?, management: slot(management, http2)?, http2 })
     }
 
-    /// Reads the files again; new connections use what they say. How many listeners have them: one that is to begin or
-    /// cease to speak TLS does so by a restart. On an error the old certificates of both listeners stay.
+    /// Reads the files again, for new connections. Returns how many listeners were reloaded. Turning TLS on or off for a
+    /// listener needs a restart. On an error both listeners keep their present certificates.
     ///
     /// # Errors
     /// [`TlsError`] naming the file.
@@ -78,7 +78,7 @@ fn load(files: &TlsFiles, http2: bool) -> Result<Arc<ServerConfig>, TlsError> {
         .map_err(TlsError::Library)?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
-    // RFC 7301 3.2: a client that is offered a protocol speaks it.
+    // RFC 7301 3.2: the client uses the protocol that the server selects from these.
     let offered: &[&[u8]] = if http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
     config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
     Ok(Arc::new(config))

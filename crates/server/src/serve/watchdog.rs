@@ -1,6 +1,6 @@
-//! Ends connections on which nothing happens: that never send a head, send it too slowly, or idle too long.
+//! Ends idle connections: those that send no request head in time, or idle too long between requests.
 //!
-//! Requests only count; one timer per connection looks at the counts. So a request costs no timer of its own.
+//! Requests only increment counters; one timer per connection reads them. So no request needs a timer of its own.
 
 use std::io;
 use std::pin::Pin;
@@ -18,32 +18,32 @@ use tokio::time::Instant;
 
 use super::lingering::Lingering;
 
-/// How many connections have not brought their first request yet.
+/// The number of connections that have not sent their first request yet.
 pub(super) type BeforeFirstRequest = Arc<AtomicUsize>;
 
-/// What has happened on a connection.
+/// The counters of one connection.
 #[derive(Debug)]
 pub(super) struct Activity {
     started: AtomicU64,
     finished: AtomicU64,
     received: AtomicU64,
     sent: AtomicU64,
-    /// How much had been received when the last request ended.
+    /// The value of `received` when the last request ended.
     read: AtomicU64,
-    /// A body was left before its end.
+    /// Whether a request body was not read to its end.
     left: AtomicBool,
     http2: AtomicBool,
     before_first_request: BeforeFirstRequest,
-    /// What times are counted from, of all connections of a listener.
+    /// The origin of times, the same for all connections of a listener.
     beginning: Instant,
-    /// Since when it is idle, where it is: nanoseconds from the beginning.
+    /// When the connection became idle, in nanoseconds after `beginning`; only meaningful while it is idle.
     idle_since: AtomicU64,
     to_end: AtomicBool,
     ending: Notify,
 }
 
 impl Activity {
-    /// Of a new connection. Times are counted from the `beginning`.
+    /// For a new connection. Times are counted from `beginning`.
     pub(super) fn new(before_first_request: &BeforeFirstRequest, beginning: Instant) -> Self {
         before_first_request.fetch_add(1, Ordering::Relaxed);
         Self {
@@ -66,24 +66,24 @@ impl Activity {
         self.started.load(Ordering::Acquire) == self.finished.load(Ordering::Acquire)
     }
 
-    /// Since when it has had no request in flight, by a time that is the same for all connections. None where it has one,
-    /// or is to end.
+    /// When the connection became idle, comparable among all connections. `None` if it has a request in flight, or is
+    /// told to end.
     pub(super) fn idle_since(&self) -> Option<u64> {
         (self.is_idle() && !self.is_to_end()).then(|| self.idle_since.load(Ordering::Relaxed))
     }
 
-    /// Lets the connection end, unless it has a request by the time it hears of this.
+    /// Asks the connection to end. It goes on if it has a request by the time it notices.
     pub(super) fn tell_to_end(&self) {
         self.to_end.store(true, Ordering::Release);
         self.ending.notify_one();
     }
 
-    /// Whether it was told to end, and does so.
+    /// Whether the connection was told to end and has not refused.
     pub(super) fn is_to_end(&self) -> bool {
         self.to_end.load(Ordering::Acquire)
     }
 
-    /// Returns when it has to end.
+    /// Returns when the connection has to end.
     pub(super) async fn told_to_end(&self) {
         loop {
             self.ending.notified().await;
@@ -94,8 +94,8 @@ impl Activity {
         }
     }
 
-    /// A request's head is there. The request lasts until the guard is dropped that goes with its answer, and that of
-    /// its [body](Self::body), where it has one.
+    /// Counts a request whose head has arrived. The request lasts until the returned guard is dropped, which goes
+    /// with the answer, and also that of its [body](Self::body), if it has one.
     pub(super) fn request(self: &Arc<Self>, http2: bool) -> InFlight {
         if self.started.fetch_add(1, Ordering::Relaxed) == 0 {
             self.before_first_request.fetch_sub(1, Ordering::Relaxed);
@@ -107,14 +107,14 @@ impl Activity {
         InFlight(Arc::clone(self))
     }
 
-    /// The request has a body, which may be read long after the answer began.
+    /// Counts the request's body, which may still be read after the answer has begun.
     pub(super) fn body(self: &Arc<Self>) -> InFlight {
         self.started.fetch_add(1, Ordering::Relaxed);
         InFlight(Arc::clone(self))
     }
 
-    /// Whether the client may still be sending what nobody will read: a head that was refused, or the rest of a body.
-    /// HTTP/2 tells its clients by frames.
+    /// Whether the client may still be sending data that will not be read: after a refused head, or the rest of a
+    /// body. In HTTP/2 a frame tells the client to stop.
     fn is_unread(&self) -> bool {
         let unread = self.received.load(Ordering::Relaxed) > self.read.load(Ordering::Relaxed);
         !self.http2.load(Ordering::Relaxed) && (unread || self.left.load(Ordering::Relaxed))
@@ -131,7 +131,7 @@ impl Activity {
     }
 }
 
-/// How long it is since the beginning.
+/// Nanoseconds since `beginning`.
 fn nanoseconds(beginning: Instant) -> u64 {
     let since = Instant::now().saturating_duration_since(beginning);
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
@@ -145,7 +145,7 @@ impl Drop for Activity {
     }
 }
 
-/// A request that is being answered.
+/// Marks a request as in flight until dropped.
 #[derive(Debug)]
 pub(super) struct InFlight(Arc<Activity>);
 
@@ -166,33 +166,33 @@ struct Look {
     http2: bool,
 }
 
-/// How long a connection may take.
+/// Time limits of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitLimits {
-    /// For a head.
+    /// For receiving a request head.
     pub(super) head: Duration,
-    /// Between requests.
+    /// For idling between requests.
     pub(super) idle: Duration,
 }
 
-/// Since when a connection waits, and how many bytes it had sent by then.
+/// The watchdog's state: since when nothing has happened, and the counters at that time.
 #[derive(Debug)]
 struct Waiting {
     since: Instant,
-    /// When the first byte of a head was noticed.
+    /// When the watchdog noticed the first byte of a head.
     head_since: Option<Instant>,
     seen: Look,
 }
 
 impl Waiting {
-    /// Whether the connection has waited as long as it may.
+    /// Whether the connection has exceeded a limit.
     fn is_over(&mut self, look: Look, now: Instant, wait_limits: WaitLimits) -> bool {
-        // An answer may be streamed long after its handler is done.
+        // An answer may still be streamed after its handler has returned.
         if look.started != look.finished || look.started != self.seen.started || look.sent != self.seen.sent {
             *self = Self { since: now, head_since: None, seen: look };
             return false;
         }
-        // HTTP/2 sends frames of its own between requests.
+        // HTTP/2 sends control frames between requests, so received bytes do not mean a head.
         if look.received != self.seen.received && !look.http2 {
             return now.duration_since(*self.head_since.get_or_insert(now)) >= wait_limits.head;
         }
@@ -201,11 +201,11 @@ impl Waiting {
     }
 }
 
-/// Returns when a connection has to end.
+/// Returns when the connection has to end.
 pub(super) async fn watch(activity: Arc<Activity>, wait_limits: WaitLimits) {
     let tick =
         (wait_limits.head.min(wait_limits.idle) / 8).clamp(Duration::from_millis(50), Duration::from_secs(5));
-    // Nothing has been seen yet: what happened before this first poll counts as happening now.
+    // The first look is taken at the first poll: what happened before it counts as happening then.
     let mut waiting = Waiting { since: Instant::now(), head_since: None, seen: Look::default() };
     loop {
         tokio::select! {
@@ -219,7 +219,7 @@ pub(super) async fn watch(activity: Arc<Activity>, wait_limits: WaitLimits) {
 }
 
 pin_project! {
-    /// A stream that counts what it receives, and closes in stages.
+    /// A stream that counts the bytes it receives, and closes with lingering.
     pub(super) struct Watched<S> {
         #[pin]
         stream: S,
@@ -234,7 +234,7 @@ impl<S> Watched<S> {
     }
 }
 
-/// Adds to what the connection alone counts, which is cheaper than what several may.
+/// Adds to a counter that only this connection writes, which is cheaper than an atomic addition.
 fn add(counter: &AtomicU64, bytes: usize) {
     counter.store(counter.load(Ordering::Relaxed) + bytes as u64, Ordering::Relaxed);
 }
@@ -247,7 +247,7 @@ fn count(activity: &Activity, written: Poll<io::Result<usize>>) -> Poll<io::Resu
 }
 
 pin_project! {
-    /// A request's body that keeps its connection.
+    /// A request body that keeps its request counted as in flight.
     pub(super) struct Counted {
         #[pin]
         body: Incoming,

@@ -1,4 +1,4 @@
-//! Who may call: whoever knows the admin secret.
+//! Authentication: a caller must present the admin secret.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,14 +12,14 @@ use symbolon_app::http::Failure;
 use symbolon_app::rate_limit::network;
 use symbolon_telemetry::Current;
 
-/// Lets the bearer of the admin secret in, whatever came from its address before. A wrong secret counts against it, and is in
-/// the audit log.
+/// Accepts a request with the admin secret, whatever else its address has sent. A wrong secret counts against the
+/// address and is written to the audit log.
 ///
 /// # Errors
 /// 401; 429 for an address that tried too many wrong secrets.
 pub(super) fn check(app: &App, request: &Request<Body>, remote: Option<IpAddr>) -> Result<(), AdminError> {
     let Some(given) = bearer(request.headers()) else { return Err(AdminError::unauthenticated()) };
-    // Digests are compared, so that the time tells nothing of the secret, not even its length.
+    // Digests are compared in constant time, so that the time reveals nothing about the secret, not even its length.
     let given = digest::sha256(&[given.as_bytes()]);
     if digest::constant_time_eq(&given, &**app.admin_secret.load()) {
         return Ok(());
@@ -31,12 +31,12 @@ pub(super) fn check(app: &App, request: &Request<Body>, remote: Option<IpAddr>) 
     Err(AdminError::unauthenticated())
 }
 
-/// The bearer token of the one Authorization header (RFC 6750 2.1). Two headers are nobody's.
+/// The bearer token of the only Authorization header (RFC 6750 2.1). A request with two such headers has none.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut all = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (all.next()?, all.next()) else { return None };
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-    // RFC 9110 11.1: the scheme's case is of no meaning.
+    // RFC 9110 11.1: the scheme is case-insensitive.
     let token = token.trim_matches(' ');
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }

@@ -1,15 +1,15 @@
-//! Where the server writes a copy of itself: whoever has the admin secret is not to write anywhere else.
+//! Limits where the server may write a backup: the admin secret must not give access to the rest of the file system.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use symbolon_config::Storage;
 
-/// The end of the names beside the data directory that copies for a command on the same machine have.
+/// Suffix of snapshots next to the data directory, which commands on the same machine use.
 const SNAPSHOT: &str = ".snapshot";
 
-/// The place beside a data directory where a copy may stand until a command takes it: `DATA_DIR.snapshot`, with `more` at
-/// its end. None where the directory has no name.
+/// The path next to a data directory for a snapshot that a command will fetch: `DATA_DIR.snapshot` followed by
+/// `more`. `None` if the data directory's path has no last component.
 pub fn beside(data: &Path, more: &str) -> Option<PathBuf> {
     let data = std::path::absolute(data).ok()?;
     let mut name = OsString::from(data.file_name()?);
@@ -18,12 +18,12 @@ pub fn beside(data: &Path, more: &str) -> Option<PathBuf> {
     Some(data.with_file_name(name))
 }
 
-/// Refuses a target that is neither below `backup_dir` nor [beside](beside) the data directory.
+/// Refuses a target that is neither below `backup_dir` nor [next to](beside) the data directory.
 ///
 /// # Errors
-/// Why, for whoever asked.
+/// The reason, for the caller.
 pub(super) fn check(target: &Path, storage: &Storage) -> Result<(), String> {
-    // `..` would be resolved by the system after we looked.
+    // The operating system would resolve `..` after this check.
     if target.components().any(|part| matches!(part, Component::ParentDir)) {
         return Err("path must not have `..` in it".to_owned());
     }
@@ -48,10 +48,11 @@ fn is_beside(target: &Path, data: &Path) -> bool {
     target.parent() == beside.parent() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-"))
 }
 
-/// Whether a path is below a directory, links resolved in both. Only what exists can be a link.
+/// Whether a path is below a directory, after resolving symbolic links in both. Only existing components can be
+/// links.
 fn is_below(target: &Path, directory: &Path) -> bool {
     let Ok(directory) = directory.canonicalize() else { return false };
-    // The target itself is to be made: what it stands in counts.
+    // The target does not exist yet, so its parent is resolved.
     let Some(parent) = target.parent().and_then(|parent| parent.canonicalize().ok()) else { return false };
     target.file_name().is_some() && parent.starts_with(directory)
 }

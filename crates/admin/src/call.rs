@@ -1,4 +1,4 @@
-//! One call of the admin API: whom it is for, its path and query parameters, and its body.
+//! One call of the admin API: its issuer, path and query parameters, and body.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -30,48 +30,48 @@ pub(super) const MAX_BODY: usize = 1 << 20;
 /// How long a change waits for its audit record.
 const AUDITED_WITHIN: Duration = Duration::from_secs(10);
 
-/// What a handler knows of a call beside its body.
+/// The facts about a call that handlers need, apart from its body.
 #[derive(Clone)]
 pub(super) struct Call {
     pub(super) app: Arc<App>,
-    /// Whom the call is for.
+    /// The issuer that the call is for.
     pub(super) issuer: Arc<IssuerState>,
     pub(super) path: Vec<(String, String)>,
     pub(super) query: String,
     pub(super) remote: Option<IpAddr>,
     pub(super) request_id: Option<RequestId>,
-    /// The audit records of what it changed, on their way to the store.
+    /// The audit records of the call's changes, which may not be written yet.
     pub(super) records: Arc<Mutex<Vec<Written>>>,
 }
 
-/// Whom an audited change concerns.
+/// The user and client that an audited change concerns.
 #[derive(Default)]
 pub(super) struct Concerns<'a> {
     pub(super) user: Option<&'a UserId>,
     pub(super) client: Option<&'a ClientId>,
-    /// What else is to be known: nothing secret.
+    /// Further details; nothing secret.
     pub(super) detail: Value,
 }
 
 impl Call {
-    /// The issuer's name.
+    /// The issuer's id.
     pub(super) fn id(&self) -> &IssuerId {
         &self.issuer.id
     }
 
-    /// Now.
+    /// The current time.
     pub(super) fn now(&self) -> Timestamp {
         self.app.now()
     }
 
-    /// A segment of the path, as an id of its kind. A text that can be no such id names nothing: 404.
+    /// A path parameter, parsed as an id. A malformed id gives 404, because no record can have it.
     pub(super) fn path<T: std::str::FromStr<Err = InvalidId>>(&self, name: &str) -> Result<T, AdminError> {
         let found = self.path.iter().find(|(own, _)| own == name);
         let text = found.map_or("", |(_, value)| value.as_str());
         text.parse().map_err(|_| AdminError::not_found("there is nothing of this id"))
     }
 
-    /// A query parameter; an empty one counts as absent.
+    /// A query parameter; an empty value counts as absent.
     pub(super) fn query<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, AdminError> {
         let params = Params::parse(self.query.as_bytes())?;
         match params.get(name)?.filter(|text| !text.is_empty()) {
@@ -83,21 +83,22 @@ impl Call {
         }
     }
 
-    /// Records a change. It is answered when the record is durable.
+    /// Records a change in the audit log. The call is answered only when the record is durable.
     pub(super) fn audit(&self, event: Event, concerns: Concerns<'_>) {
         let record = self.app.audit.record_awaited(self.id(), self.entry(event, concerns), self.now());
         self.records.lock().extend(record);
     }
 
-    /// Records what happened where the store takes no changes any more, so that nothing can be waited for.
+    /// Records an event without waiting for the record, for use when the store no longer accepts writes.
     pub(super) fn note(&self, event: Event, concerns: Concerns<'_>) {
         self.app.audit.record(self.id(), self.entry(event, concerns), self.now());
     }
 
-    /// Waits until what was recorded is durable: an acknowledged change is in the audit log whatever happens next.
+    /// Waits until the call's audit records are durable, so that an acknowledged change is in the audit log even
+    /// after a crash.
     ///
     /// # Errors
-    /// 503: the change may stand without its record.
+    /// 503: the change is made, but its record may be missing.
     pub(super) async fn audited(&self) -> Result<(), AdminError> {
         let records = std::mem::take(&mut *self.records.lock());
         for record in records {
@@ -122,13 +123,13 @@ impl Call {
     }
 }
 
-/// A body that nobody has read yet.
+/// A request body that has not been read.
 pub(super) struct Payload {
     pub(super) headers: HeaderMap,
     pub(super) body: Body,
-    /// The time in which it must have come, unless it is a stream.
+    /// The time within which the body must arrive, unless it is a stream.
     pub(super) within: Duration,
-    /// Its bytes, unless it is a stream.
+    /// Counts the body's bytes, unless it is a stream.
     pub(super) in_flight: BodyInFlight,
 }
 
@@ -144,7 +145,7 @@ impl Payload {
         parse_object(&bytes)
     }
 
-    /// Reads a JSON object, to be taken apart member by member.
+    /// Reads a JSON object as [`Fields`].
     ///
     /// # Errors
     /// As [`object`](Self::object).
@@ -152,7 +153,7 @@ impl Payload {
         self.object().await.map(Fields::new)
     }
 
-    /// As [`fields`](Self::fields), where no body at all means an empty object.
+    /// Like [`fields`](Self::fields), but an empty body counts as an empty object.
     ///
     /// # Errors
     /// As [`object`](Self::object).
@@ -165,7 +166,7 @@ impl Payload {
         Self { body: Body::from(bytes), ..self }.fields().await
     }
 
-    /// 415 where the media type is none of `accepted`.
+    /// 415 if the media type is not in `accepted`.
     pub(super) fn expect(&self, wanted: &'static str, accepted: &[&str]) -> Result<(), AdminError> {
         let given =
             self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -186,7 +187,7 @@ pub(super) fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, AdminErro
     }
 }
 
-/// An answer of JSON that no cache keeps: it may hold personal data or a new secret.
+/// A JSON answer that is not cached, because it may contain personal data or a new secret.
 pub(super) fn answer(status: StatusCode, body: &Value) -> Response {
     no_store(json(status, body.to_string()))
 }
@@ -201,7 +202,7 @@ pub(super) fn created(body: &Value) -> Response {
     answer(StatusCode::CREATED, body)
 }
 
-/// 204: done, nothing to say.
+/// 204, without a body.
 pub(super) fn done() -> Response {
     let mut response = Response::default();
     *response.status_mut() = StatusCode::NO_CONTENT;

@@ -1,4 +1,4 @@
-//! Clients, by the names of RFC 7591.
+//! Clients, with the member names of RFC 7591.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ async fn show(call: Call) -> Answer {
     Ok(ok(&json!({ "client": view(&client) })))
 }
 
-/// The algorithms that a client names: its issuer must have a key for each.
+/// The algorithms that a client's settings name: its issuer must have a key for each.
 pub(super) fn algorithms(client: &Client) -> impl Iterator<Item = Algorithm> {
     [client.id_token_signed_response_alg, client.access_token_signed_response_alg].into_iter().flatten()
 }
@@ -112,7 +112,7 @@ async fn regenerate_secret(call: Call) -> Answer {
     .await
 }
 
-/// Changes a client by a rule; where somebody else was faster, once more on what they left.
+/// Changes a client by a rule. If another change was faster, applies the rule once more to its result.
 async fn change(
     call: &Call,
     rule: impl Fn(&Client) -> Result<Registration, AdminError> + Send + Sync,
@@ -127,7 +127,7 @@ async fn change(
     }
 }
 
-/// One attempt; none where it lost a race.
+/// One attempt; `None` if another change was faster.
 async fn changed(
     call: &Call,
     rule: &(impl Fn(&Client) -> Result<Registration, AdminError> + Send + Sync),
@@ -138,7 +138,8 @@ async fn changed(
     let of_issuer = call.issuer.settings.load_full();
     let life = |client: &Client| life_of(&of_issuer, &client.settings);
     if life(&before) > life(&registration.client) {
-        // Before it changes: what was issued until then outlives it, and may have to be ended.
+        // Recorded before the change: tokens issued until then live longer than the new settings say, and tombstones
+        // for them must be kept as long.
         settings::outlive(call, life(&before)).await?;
     }
     match call.app.store.update_client(call.id(), registration.client.clone(), before.updated_at).await {
@@ -157,12 +158,12 @@ async fn changed(
 
 async fn remove(call: Call) -> Answer {
     let client = load(&call).await?;
-    // Before the record goes: whatever happens after this, its tokens are ended.
+    // Before the record is deleted: from now on the client's tokens are revoked, even if a later step fails.
     ending::tokens_of_client(&call, &client.client_id).await?;
     if !call.app.store.delete_client(call.id(), &client.client_id).await? {
         return Err(unknown());
     }
-    // What was issued while the record still stood.
+    // Again, for tokens that were issued while the record still existed.
     ending::tokens_of_client(&call, &client.client_id).await?;
     call.audit(Event::ClientDeleted, Concerns { client: Some(&client.client_id), ..Concerns::default() });
     Ok(done())

@@ -1,4 +1,4 @@
-//! What users allowed clients.
+//! The consents that users gave to clients.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ async fn withdraw(call: Call) -> Answer {
         return Err(unknown());
     }
     if !ending::consent(&call, &user.id, &client).await? {
-        // Somebody else took it back, and ends the same.
+        // Another request withdrew it at the same time, and revokes the same tokens.
         return Err(unknown());
     }
     Ok(done())

@@ -1,4 +1,4 @@
-//! Ending users, sessions and clients with their tokens and families.
+//! Ends users' access, sessions, consents and clients, with their tokens and families.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,29 +14,29 @@ use crate::error::AdminError;
 use crate::grants;
 use symbolon_app::issuer::longest_life;
 
-/// How long anything of a user, session or client may live: what a tombstone is needed for.
+/// The longest lifetime of anything of a user, session or client: how long a tombstone must be kept.
 ///
 /// # Errors
-/// The store's.
+/// [`AdminError`]: the store failed.
 pub(super) async fn longest(call: &Call) -> Result<Duration, AdminError> {
     let settings = call.issuer.settings.load_full();
     Ok(longest_life(&*call.app.store, call.id(), &settings).await?)
 }
 
-/// Ends every token and session of a user, durable when it returns; how many sessions there were.
+/// Ends all tokens and sessions of a user. Durable on return; returns the number of sessions.
 ///
 /// # Errors
-/// The store's: something may live on, and the caller must not say otherwise.
+/// [`AdminError`]: the store failed. Some tokens may still be valid, so the caller must report a failure.
 pub(super) async fn user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
     tokens_of_user(call, user).await?;
     let ended = sessions_of_user(call, user).await?;
-    // What a session began between the two and would outlive it.
+    // Again, for tokens that a session issued between the two steps.
     tokens_of_user(call, user).await?;
     Ok(ended)
 }
 
-/// Signs a user out everywhere: ends every session and token, offline ones too, durable when it returns. Remembered
-/// consents stay, so nobody is asked again what they have allowed already.
+/// Signs a user out everywhere: ends all sessions and tokens, those of offline grants included. Durable on return.
+/// Consents are kept, so the user is not asked for them again.
 ///
 /// # Errors
 /// As [`user`].
@@ -56,7 +56,7 @@ async fn tokens_of_user(call: &Call, user: &UserId) -> Result<(), AdminError> {
     write(call, tombstone).await
 }
 
-/// Ends every token that was issued to a client, durable when it returns.
+/// Ends all tokens issued to a client. Durable on return.
 ///
 /// # Errors
 /// As [`user`].
@@ -65,16 +65,18 @@ pub(super) async fn tokens_of_client(call: &Call, client: &ClientId) -> Result<(
     write(call, tombstone).await
 }
 
-/// Takes a consent back and ends what was granted by it, durable when it returns; whether there was a consent.
+/// Withdraws a consent and ends the grants based on it. Durable on return; true if there was a consent.
 ///
 /// # Errors
 /// As [`user`].
 pub(super) async fn consent(call: &Call, user: &UserId, client: &ClientId) -> Result<bool, AdminError> {
     let families = grants::live_families(call, user).await?.get(client).map_or(0, |grant| grant.families);
-    // Before the consent goes, and also where there is none: an earlier attempt may have stopped in between.
+    // Before the consent is withdrawn, and even if there is none: an earlier attempt may have stopped between the two
+    // steps.
     tokens_of_consent(call, user, client).await?;
     let withdrawn = call.app.store.withdraw(call.id(), user, client).await?;
-    // What was granted by it while it still stood: such a grant was born before the consent was read.
+    // Again, for grants that were made while the consent still existed: each of them began before the consent was
+    // read.
     tokens_of_consent(call, user, client).await?;
     let detail = serde_json::json!({ "consent": withdrawn, "refresh_tokens": families });
     call.audit(Event::GrantEnded, Concerns { user: Some(user), client: Some(client), detail });
@@ -91,11 +93,11 @@ async fn write(call: &Call, tombstone: Tombstone) -> Result<(), AdminError> {
     Ok(())
 }
 
-/// Ends every session of a user and the tokens bound to them, durable when it returns; how many sessions there were.
-/// Sessions that begin meanwhile are not among those that were meant, and grants with `offline_access` live on.
+/// Ends all sessions of a user and the tokens bound to them. Durable on return; returns the number of sessions.
+/// Sessions that begin meanwhile may stay, and so do grants with `offline_access`.
 ///
 /// # Errors
-/// The store's.
+/// [`AdminError`]: the store failed.
 pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, AdminError> {
     let end = with_tokens(call).await?;
     let mut durable = Durable::already();
@@ -108,11 +110,11 @@ pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, 
     Ok(ended)
 }
 
-/// Ends one session by its public name and the tokens bound to it, durable when it returns; the session, if it was
-/// live.
+/// Ends one session, found by its `sid`, and the tokens bound to it. Durable on return; returns the session if it was
+/// alive.
 ///
 /// # Errors
-/// The store's.
+/// [`AdminError`]: the store failed.
 pub(super) async fn session(call: &Call, sid: &Sid) -> Result<Option<Arc<Session>>, AdminError> {
     let end = with_tokens(call).await?;
     let mut durable = Durable::already();

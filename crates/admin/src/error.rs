@@ -1,4 +1,4 @@
-//! Refusals of the admin API as JSON: `{"error","error_description"}`, each with a status that fits.
+//! Errors of the admin API as JSON: `{"error","error_description"}`, each with a fitting status.
 
 use std::borrow::Cow;
 
@@ -14,16 +14,16 @@ use symbolon_app::http::{Failure, json, no_store};
 use symbolon_app::issuer::IssuerError;
 use symbolon_telemetry::RequestFacts;
 
-/// Why the admin API does not do what it was asked.
+/// Why a call of the admin API fails.
 #[derive(Debug)]
 pub(super) enum AdminError {
-    /// What was asked cannot be done; the caller is told why.
+    /// The request cannot be carried out; the description says why.
     Refused { status: StatusCode, code: &'static str, description: Cow<'static, str> },
-    /// What every endpoint maps alike: too long, too many, unavailable, our own fault.
+    /// A failure that all endpoints map alike: too large, too many requests, unavailable, internal.
     Failure(Failure),
 }
 
-/// What a handler gives.
+/// The result of a handler.
 pub(super) type Answer = Result<Response, AdminError>;
 
 impl AdminError {
@@ -45,12 +45,12 @@ impl AdminError {
         )
     }
 
-    /// 403: switched off.
+    /// 403: the feature is switched off.
     pub(super) fn access_denied(description: &'static str) -> Self {
         Self::refused(StatusCode::FORBIDDEN, "access_denied", description)
     }
 
-    /// 404: there is no such thing.
+    /// 404: there is no such record.
     pub(super) fn not_found(description: impl Into<Cow<'static, str>>) -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", description)
     }
@@ -60,7 +60,7 @@ impl AdminError {
         Self::refused(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this path does not take the method")
     }
 
-    /// 409: another one has the same id or address.
+    /// 409: another record has the same id or address.
     pub(super) fn conflict(description: impl Into<Cow<'static, str>>) -> Self {
         Self::refused(StatusCode::CONFLICT, "conflict", description)
     }
@@ -74,18 +74,18 @@ impl AdminError {
         )
     }
 
-    /// 500: our own fault; the reason is logged and never told.
+    /// 500: a fault of the server; the reason is logged and not sent to the caller.
     pub(super) fn internal(reason: impl std::fmt::Display) -> Self {
         Self::Failure(Failure::Internal(reason.to_string()))
     }
 
-    /// The same once more, for another line of the same batch. Why it happened stays with the first.
+    /// The same error for another line of a batch. Only the first one carries the reason, which is logged once.
     pub(super) fn again(&self) -> Self {
         let (code, description) = self.told();
         Self::Refused { status: StatusCode::INTERNAL_SERVER_ERROR, code, description }
     }
 
-    /// Code and description, for a line of a bulk answer.
+    /// The code and description for a line of a bulk answer.
     pub(super) fn told(&self) -> (&'static str, Cow<'static, str>) {
         match self {
             Self::Refused { code, description, .. } => (code, description.clone()),
@@ -152,7 +152,7 @@ impl IntoResponse for AdminError {
                 let body = json!({ "error": code, "error_description": description });
                 let mut response = no_store(json(status, body.to_string()));
                 if status == StatusCode::UNAUTHORIZED {
-                    // RFC 6750 3: a 401 names the scheme.
+                    // RFC 6750 3: a 401 names the authentication scheme.
                     let challenge =
                         HeaderValue::from_static("Bearer realm=\"symbolon admin\", error=\"invalid_token\"");
                     response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);

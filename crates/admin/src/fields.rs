@@ -1,4 +1,4 @@
-//! Reading a JSON object member by member, so that every error names the member.
+//! Reads a JSON object member by member, so that errors name the member.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -9,30 +9,31 @@ use crate::error::AdminError;
 /// The longest text of a member, in bytes.
 const MAX_TEXT: usize = 2048;
 
-/// A JSON object that is being read. Members that nobody takes are ignored.
+/// A JSON object that is being read. Members that are not read are ignored, unless [`finish`](Self::finish) is
+/// called.
 pub(super) struct Fields(Map<String, Value>);
 
 fn invalid(name: &str, why: impl std::fmt::Display) -> AdminError {
     AdminError::invalid(format!("{name} {why}"))
 }
 
-/// Whether a text may be stored and shown: of bounded length, and no control characters but line breaks.
+/// Whether a text may be stored and displayed: not too long, and without control characters other than line breaks.
 fn is_plain(text: &str) -> bool {
     text.len() <= MAX_TEXT && !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r'))
 }
 
 impl Fields {
-    /// Begins.
+    /// Starts reading an object.
     pub(super) fn new(object: Map<String, Value>) -> Self {
         Self(object)
     }
 
-    /// Whether a member is there, be it `null`.
+    /// Whether a member is present, even as `null`.
     pub(super) fn names(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// A member by its type; absent and `null` are the same.
+    /// Takes a member of type `T`; `None` if it is absent or `null`.
     ///
     /// # Errors
     /// 400 that names the member.
@@ -45,7 +46,7 @@ impl Fields {
         }
     }
 
-    /// A member that must be there.
+    /// Takes a required member.
     ///
     /// # Errors
     /// 400 that names the member.
@@ -53,7 +54,7 @@ impl Fields {
         self.take(name)?.ok_or_else(|| invalid(name, "is required"))
     }
 
-    /// The first of several names under which a member may come.
+    /// Takes a required member that may have either of two names.
     ///
     /// # Errors
     /// 400 that names the member.
@@ -65,7 +66,7 @@ impl Fields {
         }
     }
 
-    /// A text of at most 2,048 bytes without control characters; the empty one counts as absent.
+    /// Takes a text of at most 2,048 bytes without control characters; an empty one counts as absent.
     ///
     /// # Errors
     /// 400 that names the member.
@@ -78,7 +79,7 @@ impl Fields {
         }
     }
 
-    /// A secret: its parse error must not repeat it.
+    /// Takes a secret, whose value never appears in an error.
     ///
     /// # Errors
     /// 400 that names the member.
@@ -90,7 +91,7 @@ impl Fields {
         }
     }
 
-    /// A number inside its bounds.
+    /// Takes a number within bounds.
     ///
     /// # Errors
     /// 400 that names the member and the bounds.
@@ -106,7 +107,7 @@ impl Fields {
         }
     }
 
-    /// Refuses members that nobody took.
+    /// Refuses members that have not been taken.
     ///
     /// # Errors
     /// 400 that names the first one.
@@ -118,7 +119,7 @@ impl Fields {
     }
 }
 
-/// A name out of a request, short enough to be repeated.
+/// A name from the request, shortened for an error message.
 pub(super) fn clipped(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(64).collect()
 }

@@ -1,4 +1,4 @@
-//! Fuzz targets of what the admin API reads.
+//! Fuzz targets for the input of the admin API.
 
 use symbolon_crypto::SeededRandom;
 use symbolon_protocol::id::IssuerId;
@@ -13,7 +13,8 @@ use crate::issuers;
 use crate::settings::rule;
 use crate::users::{self, Described, GivenPassword};
 
-/// A user's JSON: it becomes a record that is shown and read as the same one, or is refused by a member's name.
+/// A user's JSON: either it becomes a record that reads the same when shown and read again, or the error names a
+/// member.
 pub fn user_fields(data: &[u8]) {
     let Ok(object) = parse_object(data) else { return };
     let mut fields = Fields::new(object);
@@ -39,7 +40,7 @@ pub fn user_fields(data: &[u8]) {
     assert!(again.is_ok_and(|again| again == user), "what is shown is not what is read");
 }
 
-/// An issuer's JSON: its URL is one that discovery, cookies and routes can carry, in one spelling.
+/// An issuer's JSON: an accepted URL is valid for discovery, cookies and routes, and in normal form.
 pub fn issuer_fields(data: &[u8]) {
     let Ok(object) = parse_object(data) else { return };
     let Ok((id, url)) = issuers::read(Fields::new(object)) else { return };
@@ -56,7 +57,7 @@ pub fn issuer_fields(data: &[u8]) {
     assert!(!path.split('/').any(|segment| matches!(segment, "." | "..")), "{url}");
 }
 
-/// Settings: what is accepted is within its bounds, and written and read again is the same.
+/// Settings: accepted ones are within their bounds and survive being written and read again.
 pub fn settings(data: &[u8]) {
     let Ok(object) = parse_object(data) else { return };
     let Ok(read) = rule::read(rule::document(&IssuerSettings::default()), object) else { return };
@@ -69,8 +70,8 @@ pub fn settings(data: &[u8]) {
     assert_eq!(again.as_ref(), Some(&read), "what is shown is not what is read");
 }
 
-/// NDJSON: the first byte says how the rest arrives; the lines are the same however it was split, in order, none
-/// longer than what is allowed.
+/// NDJSON: the first byte decides how the rest is split into pieces. The lines are the same however the input is
+/// split, in order, and none is longer than allowed.
 pub fn ndjson(data: &[u8]) {
     let Some((size, text)) = data.split_first() else { return };
     let cut = |parts: &mut dyn Iterator<Item = &[u8]>| {

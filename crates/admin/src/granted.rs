@@ -1,4 +1,4 @@
-//! What an admin grants in a user's place: sessions and refresh-token families without a login.
+//! Sessions and refresh-token families that the admin API creates for a user without a login.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use symbolon_store::shard::{ShardKind, sid_of};
 
 use crate::call::Call;
 
-/// How long a family lives.
+/// The lifetimes of a family.
 #[derive(Clone, Copy)]
 pub(super) struct Lives {
-    /// Without being used.
+    /// While unused.
     pub(super) idle: Duration,
-    /// At most.
+    /// In total.
     pub(super) absolute: Duration,
 }
 
-/// A session that begins now, and its secret.
+/// A new session and its secret id.
 pub(super) fn session(call: &Call, user: UserId, lives: Duration) -> (SessionId, Session) {
     let now = call.now();
     let id = SessionId::new(
@@ -40,14 +40,14 @@ pub(super) fn session(call: &Call, user: UserId, lives: Duration) -> (SessionId,
     (id, session)
 }
 
-/// A family that lives as long as the client's own do.
+/// A family with the client's configured lifetimes.
 pub(super) fn family_of(call: &Call, client: &Client, user: UserId, scope: Scope) -> Family {
     let lifetimes = call.issuer.settings.load().lifetimes_for(&client.settings);
     let lives = Lives { idle: lifetimes.refresh_token_idle, absolute: lifetimes.refresh_token_absolute };
     family(call, client.client_id.clone(), user, scope, lives)
 }
 
-/// A family that begins now, as if the user had signed in and allowed `offline_access`.
+/// A new family, as if the user had signed in and consented to `offline_access`.
 pub(super) fn family(call: &Call, client: ClientId, user: UserId, scope: Scope, lives: Lives) -> Family {
     let now = call.now();
     Family {

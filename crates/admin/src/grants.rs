@@ -1,5 +1,4 @@
-//! What a user has allowed clients, as it stands: the remembered consents and the refresh-token families, joined by
-//! client.
+//! What a user has granted to clients: consents and refresh-token families, joined by client.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +18,7 @@ use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, reference};
 use crate::{ending, users};
 
-/// Families and sessions that are read at once.
+/// Families and sessions per read from the store.
 const AT_ONCE: u32 = 200;
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -54,14 +53,14 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// What one client has of a user.
+/// What one client was granted by a user.
 #[derive(Default)]
 pub(super) struct Grant {
     scopes: Vec<String>,
     since: Option<Timestamp>,
     last_used_at: Option<Timestamp>,
     offline: bool,
-    /// Refresh-token families that live.
+    /// Live refresh-token families.
     pub(super) families: u64,
 }
 
@@ -99,20 +98,21 @@ impl Grant {
     }
 }
 
-/// What clients have of a user, by client.
+/// What clients were granted by a user, by client.
 pub(super) type Grants = BTreeMap<ClientId, Grant>;
 
-/// The live families of a user, by client, durable as they are told.
+/// The live families of a user, by client. The result is durable on return.
 ///
 /// # Errors
-/// The store's.
+/// [`AdminError`]: the store failed.
 pub(super) async fn live_families(call: &Call, user: &UserId) -> Result<Grants, AdminError> {
     let store = &call.app.store;
     let (mut grants, mut durable, mut after) = (Grants::new(), Durable::already(), None);
     loop {
         let piece = store.next_families_of(call.id(), user, after, AT_ONCE, call.now()).await?;
         for family in &piece.items {
-            // What ended by its user, client, consent or session is not removed one by one.
+            // Families that ended with their user, client, consent or session are still stored; only a tombstone
+            // marks them.
             if !store.revoked(call.id(), &lineage(family)).await?.take(&mut durable) {
                 grants.entry(family.client.clone()).or_default().family(family);
             }
@@ -154,7 +154,7 @@ async fn end_one(call: Call) -> Answer {
 async fn end_all(call: Call) -> Answer {
     let user = users::load(&call).await?;
     let mut clients: BTreeSet<ClientId> = grants_of(&call, &user.id).await?.into_keys().collect();
-    // A client without refresh tokens that asks for no consent has access tokens all the same.
+    // Access tokens need neither a refresh token nor a consent: the clients of the user's sessions may hold some too.
     clients.extend(clients_of_sessions(&call, &user.id).await?);
     for client in &clients {
         ending::consent(&call, &user.id, client).await?;
@@ -181,10 +181,10 @@ async fn sign_out(call: Call) -> Answer {
     Ok(done())
 }
 
-/// What is still good of a user after a change: live sessions, and clients with refresh tokens.
+/// What still works for a user after a change: the numbers of live sessions, and of clients with refresh tokens.
 ///
 /// # Errors
-/// The store's.
+/// [`AdminError`]: the store failed.
 pub(super) async fn left_alive(call: &Call, user: &UserId) -> Result<Value, AdminError> {
     let page = PageRequest { page: 1, limit: 1, search: None };
     let sessions = call.app.store.list_sessions(call.id(), user, &page, call.now()).await?.total;

@@ -1,4 +1,4 @@
-//! What concerns the whole installation: backups, and the master key that everything is sealed under.
+//! Operations on the whole installation: backups, and the master key that seals keys and secrets.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -24,10 +24,10 @@ use crate::operation::{Operation, reference};
 use symbolon_app::http::Failure;
 use symbolon_app::issuer;
 
-/// How long a store that is to be moved waits for the audit log.
+/// How long moving a store waits for queued audit records.
 const AUDITED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often the master key is tried again where keys changed meanwhile.
+/// Attempts at resealing, because keys may change meanwhile.
 const ATTEMPTS: usize = 3;
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -77,7 +77,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// A path on the server, which has a working directory of its own: so it must be absolute.
+/// A path on the server. It must be absolute, because the caller does not know the server's working directory.
 fn absolute(path: String, name: &str) -> Result<PathBuf, AdminError> {
     let path = PathBuf::from(path);
     if path.is_absolute() {
@@ -94,7 +94,7 @@ async fn backup(call: Call, payload: Payload) -> Answer {
     Ok(created(&view(&path, &report)))
 }
 
-/// A backup of a store that takes no writes any more has everything that was ever acknowledged in it.
+/// Writes are refused before the backup is made, so that it contains every acknowledged change.
 async fn freeze(call: Call, payload: Payload) -> Answer {
     let path = target(&call, payload).await?;
     if call.app.config.load().storage.cluster.is_some() {
@@ -102,7 +102,7 @@ async fn freeze(call: Call, payload: Payload) -> Answer {
             "nodes of a cluster copy nothing: `symbolon store migrate` reads its engines",
         ));
     }
-    // Before anything is refused for good: on the embedded store only a restart takes writes again.
+    // Checked before writes are refused: the embedded store accepts them again only after a restart.
     call.app.store.check_backup_target(&path).await?;
     call.app.store.freeze(Freeze::Migrating).await?;
     tracing::warn!("writes are refused from now on: the store is being moved");
@@ -127,7 +127,7 @@ async fn thaw(call: Call) -> Answer {
     Ok(done())
 }
 
-/// Where a copy is to go.
+/// The path for the backup.
 async fn target(call: &Call, payload: Payload) -> Result<PathBuf, AdminError> {
     let mut fields = payload.fields().await?;
     let path = absolute(fields.require("path")?, "path")?;
@@ -144,8 +144,8 @@ fn view(path: &Path, report: &BackupReport) -> Value {
     json!({ "path": path, "commit": report.commit, "records": report.records, "bytes": report.bytes })
 }
 
-/// The new key comes as a file that the server reads: it never crosses the wire, and at its next start the server
-/// must be able to read it anyway.
+/// The new key is read from a file on the server, so it is never sent over the network. The server must be able to
+/// read that file at its next start anyway.
 async fn rewrap(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.fields().await?;
     let path = absolute(fields.require("new_master_key_file")?, "new_master_key_file")?;
@@ -153,7 +153,7 @@ async fn rewrap(call: Call, payload: Payload) -> Answer {
     let text = read(&path).await?;
     let new = MasterKey::parse(&text);
     let new = Arc::new(new.map_err(|why| AdminError::invalid(format!("{}: {why}", path.display())))?);
-    // In a task of its own: whoever asked may go away, and must not leave it half done.
+    // In its own task, so that resealing is completed even if the caller goes away.
     let done = tokio::spawn(rewrapped(call, new)).await;
     done.map_err(|error| Failure::Internal(format!("the keys were not resealed: {error}")))?
 }
@@ -161,8 +161,8 @@ async fn rewrap(call: Call, payload: Payload) -> Answer {
 async fn rewrapped(call: Call, new: Arc<MasterKey>) -> Answer {
     let id = new.id();
     let old = call.app.master.load_full();
-    // Before anything is written: a key that is made from here on is sealed under the new one already, and what is
-    // written below meets either all of the old state or notices the change.
+    // Switched before anything is written: keys made from now on are sealed under the new key. Keys made before are
+    // resealed below, or cause a conflict that repeats the resealing.
     call.app.master.store(Arc::clone(&new));
     let resealed = reseal(&call, &old, &new).await;
     if resealed.is_err() {
@@ -183,7 +183,7 @@ async fn read(path: &Path) -> Result<SecretString, AdminError> {
     text.map(SecretString::new).map_err(|why| AdminError::invalid(format!("{}: {why}", path.display())))
 }
 
-/// How many issuers and keys are sealed under the new key: all of them, in one transaction.
+/// Reseals all issuers and keys under the new key, in one transaction. Returns their numbers.
 async fn reseal(call: &Call, old: &MasterKey, new: &MasterKey) -> Result<(usize, usize), AdminError> {
     for _ in 0..ATTEMPTS {
         let seen = everything(call).await?;

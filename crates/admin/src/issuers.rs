@@ -15,7 +15,7 @@ use crate::operation::{Operation, reference, wrapped};
 
 use symbolon_app::issuer::{host_and_prefix, is_same_place};
 
-/// Why a path is refused.
+/// The reason for refusing a path.
 const TAKEN: &str = "an issuer has its endpoints and pages there";
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -83,7 +83,7 @@ async fn create(call: Call, payload: Payload) -> Answer {
     Ok(created(&json!({ "issuer": view(&made) })))
 }
 
-/// The name and the URL of a new issuer.
+/// Reads the id and URL of a new issuer.
 pub(super) fn read(mut fields: Fields) -> Result<(IssuerId, String), AdminError> {
     let (id, url): (IssuerId, String) = (fields.require("id")?, fields.require("url")?);
     fields.finish()?;
@@ -91,8 +91,8 @@ pub(super) fn read(mut fields: Fields) -> Result<(IssuerId, String), AdminError>
     Ok((id, url))
 }
 
-/// OpenID Connect Discovery 3 and RFC 8414 2: a URL without query and fragment. It is compared as text, so only one
-/// spelling is let in.
+/// OpenID Connect Discovery 3 and RFC 8414 2: the URL has no query and no fragment. Issuer URLs are compared as
+/// strings, so only the normal form is accepted.
 fn check_url(text: &str) -> Result<(), String> {
     let url = Url::parse(text).map_err(|_| "is not a URL".to_owned())?;
     if !matches!(url.scheme(), "https" | "http") {
@@ -109,7 +109,7 @@ fn check_url(text: &str) -> Result<(), String> {
     if text != canonical {
         return Err(format!("must be written as {canonical}"));
     }
-    // The path becomes that of cookies and routes.
+    // The path is used in cookies and routes.
     let sound = url
         .path()
         .bytes()
@@ -120,7 +120,8 @@ fn check_url(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether one of two issuers is where the other has its endpoints and pages, which are at the reserved paths.
+/// Whether the URL of one of two issuers lies on a reserved path of the other, where the other's endpoints and pages
+/// are.
 fn covers(one: &str, other: &str, is_reserved: impl Fn(&str) -> bool) -> bool {
     let ((host, one), (other_host, other)) = (host_and_prefix(one), host_and_prefix(other));
     let is_covered = |above: &str, below: &str| {

@@ -1,11 +1,11 @@
-//! The admin API: one file per resource, one list of operations that is both routed and documented.
+//! The admin API: one file per resource, one list of operations for both routing and documentation.
 //!
-//! [`router`] serves the tree of the issuer `default` at its root and the same tree for each issuer below
-//! `/issuers/{issuer}`. Every call needs the admin secret as a bearer token; since nothing rests on cookies, nothing
-//! can be forged across sites. Answers are JSON or NDJSON and no cache keeps them.
+//! [`router`] serves the operations of the issuer `default` at its root, and those of every issuer below
+//! `/issuers/{issuer}`. Every call needs the admin secret as a bearer token; cookies are not used, so cross-site
+//! requests cannot be forged. Answers are JSON or NDJSON and are not cached.
 //!
-//! Every step is atomic in the store, and an operation that was begun is carried to its end though its caller goes away. A
-//! change that lost a race is decided once more on what the winner left, and answers 503 if it loses again.
+//! Every step is atomic in the store, and a started operation is completed even if its caller goes away. A change
+//! that loses a race is applied once more to the winner's result, and answers 503 if it loses again.
 
 mod audit_logs;
 mod auth;
@@ -82,7 +82,7 @@ pub fn router(app: Arc<App>) -> Router {
         }))
 }
 
-/// Every operation, in the order of the document.
+/// All operations, in the order of the OpenAPI document.
 fn operations() -> Vec<Operation> {
     [
         clients::operations(),
@@ -104,7 +104,7 @@ fn operations() -> Vec<Operation> {
 }
 
 fn route(app: &Arc<App>, operation: &Arc<Operation>) -> MethodRouter {
-    // Every method in the list has a filter: a test routes them all.
+    // Every method in the list has a filter: a test builds all routes.
     let filter = MethodFilter::try_from(operation.method.clone()).unwrap_or(MethodFilter::POST);
     let (app, operation) = (Arc::clone(app), Arc::clone(operation));
     MethodRouter::new().on(filter, move |request: HttpRequest| {
@@ -134,7 +134,7 @@ async fn dispatch(
     let (mut parts, body) = request.into_parts();
     let path: Vec<_> = match RawPathParams::from_request_parts(&mut parts, &()).await {
         Ok(found) => found.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-        // A path that is not UTF-8 once it is decoded names nothing.
+        // A path that is not UTF-8 after percent-decoding matches no record.
         Err(_) => return Err(AdminError::not_found("there is nothing of this id")),
     };
     let issuer = issuer(&app, operation, &path)?;
@@ -159,18 +159,19 @@ async fn dispatch(
     Ok(response)
 }
 
-/// A change, which goes on to its last step though its caller goes away, and ends when it is in the audit log.
+/// Runs a change to its end, even if the caller goes away, and until it is in the audit log.
 fn carry(call: Call, payload: Payload, operation: &Operation) -> FinishedEvenIfDropped<Answer> {
     let (app, running) = (Arc::clone(&call.app), (operation.run)(call.clone(), payload));
     app.detached.finish_even_if_dropped(async move {
         let answer = running.await;
-        // A refusal may come after steps that stand: it waits for their records too, and stays what it is.
+        // A refused change may have completed some steps, so a refusal waits for audit records too. Its error is
+        // kept.
         let audited = call.audited().await;
         answer.and_then(|response| audited.map(|()| response))
     })
 }
 
-/// Whom a call is for: the issuer in its path, else `default`.
+/// The issuer of a call: the one in its path, else `default`.
 fn issuer(
     app: &App,
     operation: &Operation,
@@ -185,7 +186,7 @@ fn issuer(
     app.issuers.load().by_id(&id).cloned().ok_or_else(unknown)
 }
 
-/// Who calls: as the public listener found out behind proxies, else the peer.
+/// The caller's address: as the public listener determined it behind proxies, else the peer's.
 fn remote(request: &HttpRequest) -> Option<IpAddr> {
     let found = request.extensions().get::<Context>().map(|context| context.remote);
     found.or_else(|| Current::arrival()?.remote)

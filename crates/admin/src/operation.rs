@@ -1,4 +1,4 @@
-//! Operations: what is routed and what is documented come from the same list, so that they cannot differ.
+//! Operations: routes and documentation are generated from the same list, so they always agree.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -30,7 +30,7 @@ pub(super) const PAGE: [Parameter; 2] = [
     Parameter { name: "limit", kind: "integer", about: "Entries on a page, 1 to 100; 20 without." },
 ];
 
-/// What a body looks like.
+/// The format of a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     /// One JSON document.
@@ -39,21 +39,21 @@ pub(super) enum Format {
     Ndjson,
 }
 
-/// One method of one path.
+/// One method on one path.
 #[derive(Clone)]
 pub(super) struct Operation {
     pub(super) method: Method,
-    /// The path below `/api/admin`.
+    /// The path relative to `/api/admin`.
     pub(super) path: &'static str,
     pub(super) summary: &'static str,
     pub(super) query: Vec<Parameter>,
-    /// Schema of the body that it takes.
+    /// The schema and format of the request body.
     pub(super) body: Option<(&'static str, Format)>,
     pub(super) status: u16,
-    /// Schema of the answer.
+    /// The schema of a successful answer.
     pub(super) answer: Value,
     pub(super) answer_format: Format,
-    /// Whether it is about the installation and not about one issuer.
+    /// Whether it concerns the installation rather than one issuer.
     pub(super) global: bool,
     pub(super) run: Run,
 }
@@ -74,7 +74,7 @@ impl Operation {
         }
     }
 
-    /// An operation without a body.
+    /// An operation without a request body.
     pub(super) fn plain<F, Fut>(method: Method, path: &'static str, summary: &'static str, run: F) -> Self
     where
         F: Fn(Call) -> Fut + Send + Sync + 'static,
@@ -101,7 +101,7 @@ impl Operation {
         Self::plain(Method::DELETE, path, summary, run)
     }
 
-    /// An operation that takes a JSON document of a schema.
+    /// An operation with a JSON request body.
     pub(super) fn taking<F, Fut>(
         method: Method,
         path: &'static str,
@@ -117,7 +117,7 @@ impl Operation {
         Self { body: Some((schema, Format::Json)), ..Self::new(method, path, summary, run) }
     }
 
-    /// A `POST` of NDJSON that answers NDJSON, line for line.
+    /// A `POST` that takes NDJSON and answers with NDJSON, one line per line.
     pub(super) fn bulk<F, Fut>(
         path: &'static str,
         schemas: [&'static str; 2],
@@ -133,27 +133,27 @@ impl Operation {
         Self { body: Some((line, Format::Ndjson)), answer_format: Format::Ndjson, ..operation }
     }
 
-    /// Status and schema of its success.
+    /// Sets the status and schema of a successful answer.
     pub(super) fn answers(mut self, status: u16, schema: Value) -> Self {
         self.status = status;
         self.answer = schema;
         self
     }
 
-    /// The answer is lines of JSON.
+    /// Marks the answer as NDJSON.
     pub(super) fn streamed(mut self) -> Self {
         self.answer_format = Format::Ndjson;
         self
     }
 
-    /// Its query parameters.
+    /// Adds query parameters.
     pub(super) fn query(mut self, parameters: &[Parameter]) -> Self {
         self.query.extend_from_slice(parameters);
         self
     }
 
-    /// Refuses a query parameter that it does not have, where it has any: a filter with a slip in its name would let
-    /// everything through. Elsewhere scripts may say what they like.
+    /// Refuses unknown query parameters, if the operation has any: a misspelt filter would otherwise match
+    /// everything. Operations without query parameters ignore the query.
     pub(super) fn check_query(&self, query: &str) -> Result<(), AdminError> {
         if self.query.is_empty() {
             return Ok(());
@@ -168,7 +168,7 @@ impl Operation {
         )))
     }
 
-    /// It is about the installation and not about one issuer.
+    /// Marks the operation as one on the installation rather than on one issuer.
     pub(super) fn global(mut self) -> Self {
         self.global = true;
         self
@@ -180,7 +180,7 @@ pub(super) fn reference(name: &str) -> Value {
     serde_json::json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// An object whose one member is of a schema: `{"client": Client}`.
+/// An object with one member of the named schema: `{"client": Client}`.
 pub(super) fn wrapped(member: &str, name: &str) -> Value {
     serde_json::json!({ "type": "object", "required": [member], "properties": { member: reference(name) } })
 }

@@ -6,13 +6,13 @@ use symbolon_store::port::PageRequest;
 use crate::call::Call;
 use crate::error::AdminError;
 
-/// Entries on a page where nobody says.
+/// Entries per page by default.
 const DEFAULT_LIMIT: u32 = 20;
-/// The most entries on a page; more counts as this.
+/// The most entries per page; a higher `limit` is reduced to this.
 const MAX_LIMIT: u32 = 100;
-/// The last page that can be asked for.
+/// The highest page number.
 const MAX_PAGE: u32 = 10_000_000;
-/// The longest text that is searched for, in bytes.
+/// The longest `search` text, in bytes.
 const MAX_SEARCH: usize = 256;
 
 /// Reads `page`, `limit` and `search`.
@@ -47,7 +47,7 @@ fn number(call: &Call, name: &str) -> Result<Option<u32>, AdminError> {
     }
 }
 
-/// `pagination` of an answer.
+/// The `pagination` member of an answer.
 pub(super) fn pagination(request: &PageRequest, total: u64) -> Value {
     let limit = u64::from(request.limit.max(1));
     let pages = total.div_ceil(limit);

@@ -1,4 +1,4 @@
-//! Sessions: listed, shown and ended by their public name.
+//! Sessions: listed, shown and ended by their `sid`.
 
 use serde_json::{Value, json};
 use symbolon_protocol::id::{Sid, UserId};
@@ -44,7 +44,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// A session as JSON. Its secret is stored as a digest and cannot be shown.
+/// A session as JSON. Its secret id is stored only as a digest, so it is not shown.
 fn view(listed: &ListedSession) -> Value {
     let session = &listed.session;
     json!({

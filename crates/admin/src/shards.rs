@@ -1,6 +1,6 @@
-//! The number of shards per kind of state, and what each shard does.
+//! The number of shards per kind of state, and metrics of each shard.
 //!
-//! Shards belong to the store and not to an issuer: a change under any issuer is one for all.
+//! Shards belong to the store, not to an issuer: a change under any issuer applies to all.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub(super) fn operations() -> Vec<Operation> {
     operations
 }
 
-/// The live generations, the current one last.
+/// The current generation, and the older ones that are still in use.
 fn generations(call: &Call, kind: ShardKind) -> Result<(Generation, Vec<Generation>), AdminError> {
     let mut all = call.app.store.generations(kind);
     let current = all.pop().ok_or_else(|| AdminError::internal("a kind of state has no generation"))?;
@@ -95,7 +95,7 @@ async fn set(call: &Call, payload: Payload, kind: ShardKind) -> Answer {
     show(call, kind)
 }
 
-/// Opens a generation; nothing where the current one has as many shards.
+/// Opens a generation, unless the current one already has this number of shards.
 async fn open(call: &Call, kind: ShardKind, shards: u64) -> Result<(), AdminError> {
     let shards = u32::try_from(shards).map_err(AdminError::internal)?;
     if generations(call, kind)?.0.shards == shards {
@@ -135,7 +135,7 @@ async fn refresh_token_sharding(call: Call) -> Answer {
 async fn set_refresh_token_sharding(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.fields().await?;
     let client = fields.text("clientId")?;
-    // The contract's bound for this setting; `refresh-shards` goes on to the store's own.
+    // This parameter has its own, lower bound; `refresh-shards` allows as many as the store does.
     let shards = fields.bounded("shardCount", 1..=256)?;
     open(&call, ShardKind::Refresh, shards.ok_or_else(|| AdminError::invalid("shardCount is required"))?)
         .await?;

@@ -1,4 +1,4 @@
-//! Signing keys: listed, rotated, revoked. Private halves never leave.
+//! Signing keys: listed, rotated, revoked. Private keys are never returned.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn view(key: &KeyRecord) -> Value {
     })
 }
 
-/// The keys as they are now: one whose time to sign has come does, whether its record says so yet or not.
+/// The present keys. A next key whose time has come is shown as active, even if its record has not been updated yet.
 async fn current(call: &Call) -> Result<Vec<KeyRecord>, AdminError> {
     let mut keys = call.app.store.keys(call.id()).await?;
     if key::is_take_over_due(&keys, call.now()) {
@@ -119,11 +119,11 @@ async fn status(call: Call) -> Answer {
     })))
 }
 
-/// Makes keys of the call's issuer.
+/// Makes a key for the call's issuer.
 type Maker<'a> = dyn FnMut(Algorithm) -> Result<KeyRecord, IssuerError> + 'a;
 
-/// Changes the key set by a rule, on a thread that may block, and takes it over before it returns. Where somebody else
-/// was faster, once more on what they left.
+/// Changes the key set by a rule, on a blocking thread; on return the change is in effect on this node. If another
+/// change was faster, applies the rule once more to its result.
 async fn change<R, F>(call: &Call, rule: F) -> Result<R, AdminError>
 where
     R: Send + 'static,
@@ -160,10 +160,10 @@ where
     Err(StoreError::Conflict.into())
 }
 
-/// Makes sure that the issuer signs with these algorithms for clients that name them.
+/// Ensures that the issuer has signing keys for these algorithms, for clients that ask for them by name.
 ///
 /// # Errors
-/// The store's, or no key could be made.
+/// The store's error, or a key could not be made.
 pub(super) async fn ensure(
     call: &Call,
     named: impl Iterator<Item = Algorithm> + Send,
@@ -178,10 +178,10 @@ pub(super) async fn ensure(
     .await
 }
 
-/// Makes sure that there is a key of an algorithm which signs, or will as soon as relying parties know it.
+/// Ensures that there is a key of an algorithm that signs, or will sign as soon as relying parties know it.
 ///
 /// # Errors
-/// The store's, or no key could be made.
+/// The store's error, or a key could not be made.
 pub(super) async fn introduce(call: &Call, algorithm: Algorithm) -> Result<(), AdminError> {
     let missing = call.issuer.keys.load().signing(algorithm, call.now()).is_none();
     let missing = missing.then_some(algorithm).into_iter().collect();
@@ -189,7 +189,7 @@ pub(super) async fn introduce(call: &Call, algorithm: Algorithm) -> Result<(), A
         .await
 }
 
-/// One of the rules of [`key`] that make keys of an algorithm.
+/// One of the functions of [`key`] that make keys of an algorithm.
 type MakingRule = fn(&mut Vec<KeyRecord>, Algorithm, Timestamp, &mut Maker<'_>) -> Result<bool, IssuerError>;
 
 async fn make(call: &Call, missing: Vec<Algorithm>, rule: MakingRule) -> Result<(), AdminError> {
@@ -230,7 +230,7 @@ async fn rotate(call: Call, payload: Payload) -> Answer {
     listed(&call).await
 }
 
-/// Why a key is revoked, for the record.
+/// Why a key is revoked, for its record.
 fn reason(fields: &mut super::fields::Fields) -> Result<Option<String>, AdminError> {
     fields.text("reason")
 }

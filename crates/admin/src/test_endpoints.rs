@@ -1,5 +1,5 @@
-//! What load tests need and nobody else should have: sessions without a login, the signing key, families for tokens
-//! that were signed elsewhere. Off unless the configuration says `test_endpoints`.
+//! Endpoints that only load tests need: sessions without a login, the signing key, and families for tokens that were
+//! signed elsewhere. Disabled unless the configuration sets `test_endpoints`.
 
 use std::time::Duration;
 
@@ -24,11 +24,11 @@ use crate::operation::{Operation, reference};
 use crate::signing_keys;
 use symbolon_app::http::set_cookie;
 
-/// Seconds that a session lives where nobody says.
+/// The default lifetime of a session, in seconds.
 const DEFAULT_SESSION: u64 = 3600;
 /// The longest session, in seconds.
 pub(super) const MAX_TTL: u64 = LONGEST_LIFE.as_secs();
-/// The longest token and family, in seconds: tombstones and retired keys are kept as long.
+/// The longest lifetime of a token or family, in seconds: tombstones and retired keys are kept that long.
 pub(super) const MAX_TOKEN_TTL: u64 = revocation::KEPT_AT_LEAST.as_secs();
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -54,7 +54,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// 403 unless they are switched on.
+/// 403 unless the test endpoints are enabled.
 fn allowed(call: &Call) -> Result<(), AdminError> {
     if call.app.config.load().security.test_endpoints {
         return Ok(());
@@ -85,7 +85,7 @@ async fn session(call: Call, payload: Payload) -> Answer {
     })))
 }
 
-/// The active user of an id, or of an e-mail address: load scripts have lists of either.
+/// The active user with this id or e-mail address: load scripts have lists of either.
 async fn active_user(call: &Call, named: &str) -> Result<std::sync::Arc<User>, AdminError> {
     let mut found = match UserId::parse(named) {
         Ok(id) => call.app.store.user(call.id(), &id).await?,
@@ -119,7 +119,7 @@ async fn token(call: Call, payload: Payload) -> Answer {
     let scope: Scope = fields.require("scope")?;
     let ttl =
         fields.bounded("ttl", 1..=MAX_TOKEN_TTL)?.ok_or_else(|| AdminError::invalid("ttl is required"))?;
-    // Only its name counts here; the signature is checked whenever it is presented.
+    // Only the `jti` is read here; the signature is verified whenever the token is presented.
     let not_ours = || AdminError::invalid("token is not a JWT with a jti");
     let payload = Compact::parse(token.expose()).and_then(|jwt| jwt.payload()).map_err(|_| not_ours())?;
     let registered = RegisteredToken::parse(&payload).ok_or_else(not_ours)?;

@@ -1,5 +1,5 @@
-//! Everything that there is, streamed in the order of the ids: whatever is made, changed or deleted meanwhile, each
-//! record that is there all the while comes once.
+//! Streams all records in the order of their ids. A record that exists during the whole export appears exactly once,
+//! even if others are created, changed or deleted meanwhile.
 
 use std::io;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use super::super::error::Answer;
 use super::super::users::view;
 use super::stream;
 
-/// Records that are read at once.
+/// Records per read from the store.
 const AT_ONCE: u32 = 1000;
-/// Pieces that wait for the reader.
+/// Chunks that may wait for the reader.
 const WAITING: usize = 4;
 
 type Sender = mpsc::Sender<io::Result<Bytes>>;
@@ -39,7 +39,7 @@ pub(super) async fn users(call: Call) -> Answer {
     Ok(stream::response(receiver))
 }
 
-/// `GET /clients/export`. Secrets are stored as digests and are not among it.
+/// `GET /clients/export`. Client secrets are stored as digests and are not exported.
 pub(super) async fn clients(call: Call) -> Answer {
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
@@ -54,7 +54,8 @@ pub(super) async fn clients(call: Call) -> Answer {
     Ok(stream::response(receiver))
 }
 
-/// Sends a piece; the piece, if more may follow it. A store that fails breaks the answer off: it must not look whole.
+/// Sends a chunk. Returns its records if more may follow. If the store fails, the response is aborted, so that it
+/// does not look complete.
 async fn sent<T>(
     sender: &Sender,
     found: Result<Vec<Arc<T>>, StoreError>,

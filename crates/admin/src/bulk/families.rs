@@ -1,4 +1,4 @@
-//! Refresh-token families in bulk.
+//! Bulk creation of refresh-token families.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
     batch.settle(begun.map(|()| told))
 }
 
-/// Begins them, durable when it returns.
+/// Begins the families; they are durable on return.
 async fn begun(call: &Call, families: Vec<(FamilyId, Family)>) -> Result<(), AdminError> {
     if !families.is_empty() {
         call.app.store.begin_families(call.id(), families).await?.durable.wait().await?;

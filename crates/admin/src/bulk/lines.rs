@@ -1,4 +1,4 @@
-//! NDJSON in: bytes as they arrive, cut into numbered lines of bounded length.
+//! NDJSON input: splits arriving bytes into numbered lines of bounded length.
 
 use bytes::{Buf, BytesMut};
 
@@ -8,23 +8,23 @@ pub(crate) const MAX_LINE: usize = 64 * 1024;
 /// A line of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Counts from 1; blank lines count, and have no answer.
+    /// Counted from 1. Blank lines count too, but get no answer.
     pub(crate) number: u64,
-    /// Its bytes; none where it was longer than [`MAX_LINE`].
+    /// The line's bytes; `None` if it was longer than [`MAX_LINE`].
     pub(crate) bytes: Option<Vec<u8>>,
 }
 
-/// Cuts a stream into lines. Holds one unfinished line at most.
+/// Splits a stream into lines. Buffers at most one incomplete line.
 #[derive(Default)]
 pub(crate) struct Lines {
     unread: BytesMut,
     number: u64,
-    /// Inside a line that is too long: drop bytes until it ends.
+    /// The current line is too long, and its bytes are dropped until it ends.
     skipping: bool,
 }
 
 impl Lines {
-    /// Takes bytes that arrived, and gives the lines that they complete to `each`.
+    /// Takes arrived bytes and passes each line that they complete to `each`.
     pub(crate) fn push(&mut self, mut arrived: &[u8], mut each: impl FnMut(Line)) {
         while let Some(end) = arrived.iter().position(|byte| *byte == b'\n') {
             let (head, rest) = arrived.split_at(end);
@@ -35,7 +35,7 @@ impl Lines {
         self.keep(arrived);
     }
 
-    /// The stream is over: what is unread is the last line.
+    /// Ends the stream: buffered bytes are the last line.
     pub(crate) fn finish(&mut self, mut each: impl FnMut(Line)) {
         if self.skipping || !self.unread.is_empty() {
             self.end(&mut each);

@@ -1,8 +1,9 @@
-//! Bulk creation and export: NDJSON in and out, streamed, each answer in the place of its line.
+//! Bulk creation and export: NDJSON is streamed in and out, and answers come in the order of the lines.
 //!
-//! A line is at most 64 KiB. Answers come in chunks of lines, so whoever waits for one answer before sending the next
-//! line waits for ever; and whoever reads nothing before everything is sent should send at most 100,000 lines at once
-//! (10,000 where tokens are asked for): beyond that, answers that nobody reads hold the reading of lines up.
+//! A line is at most 64 KiB. Lines are processed in chunks, and answers are sent per chunk. So a client that waits
+//! for one answer before it sends the next line waits for ever. A client that reads no answers until it has sent
+//! everything should send at most 100,000 lines (10,000 for tokens): beyond that, unread answers block the reading of
+//! lines.
 
 mod export;
 mod families;
@@ -64,10 +65,10 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The most clients that one stream remembers.
+/// The most clients that one stream caches.
 const REMEMBERED: usize = 1024;
 
-/// A stream's view of users and clients. Clients are looked up once per stream: many lines name few of them.
+/// The user and client lookups of one stream. Clients are cached, because many lines name few clients.
 struct Known {
     call: Call,
     clients: Mutex<HashMap<ClientId, Arc<Client>>>,
@@ -78,7 +79,7 @@ impl Known {
         Arc::new(Self { call: call.clone(), clients: Mutex::default() })
     }
 
-    /// The client of a line.
+    /// The client that a line names.
     async fn client(&self, fields: &mut Fields) -> Result<Arc<Client>, AdminError> {
         let id: ClientId = fields.require_either(["client_id", "clientId"])?;
         if let Some(client) = self.clients.lock().get(&id) {
@@ -93,7 +94,7 @@ impl Known {
         Ok(client)
     }
 
-    /// The active user of a line.
+    /// The user that a line names, who must be active.
     async fn user(&self, fields: &mut Fields) -> Result<UserId, AdminError> {
         let id: UserId = fields.require_either(["user_id", "userId"])?;
         let found = self.call.app.store.user(self.call.id(), &id).await?;
@@ -104,7 +105,7 @@ impl Known {
     }
 }
 
-/// The scope of a line: what the client may be granted, or a part of it.
+/// The scope of a line: the client's whole scope, or a part of it.
 fn scope(fields: &mut Fields, client: &Client) -> Result<Scope, AdminError> {
     let asked: Option<Scope> = fields.take("scope")?;
     let scope = asked.unwrap_or_else(|| client.scope.clone());
@@ -114,7 +115,7 @@ fn scope(fields: &mut Fields, client: &Client) -> Result<Scope, AdminError> {
     Err(AdminError::invalid("scope goes beyond what the client registered"))
 }
 
-/// A JSON object as a value.
+/// A JSON object as the only member of another.
 fn wrapped(member: &str, object: serde_json::Map<String, Value>) -> Value {
     serde_json::json!({ member: object })
 }

@@ -1,4 +1,4 @@
-//! Users and clients in bulk.
+//! Bulk creation of users and clients.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::wrapped;
 
-/// One chunk at a time: where two lines say the same address, the first one wins.
+/// One chunk at a time, so that of two lines with the same address the first one wins.
 const fn pace(event: Event) -> Pace {
     Pace { chunk: 500, in_flight: 1, event }
 }

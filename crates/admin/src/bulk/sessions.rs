@@ -1,4 +1,4 @@
-//! Sessions in bulk.
+//! Bulk creation of sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::Known;
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 
-/// Several chunks at once, so that users of one are looked up while another becomes durable.
+/// Several chunks at once, so that users of one chunk are looked up while another chunk becomes durable.
 const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Event::SessionCreated };
 
 /// `POST /sessions/bulk`.
@@ -45,7 +45,7 @@ async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
     batch.settle(opened.map(|()| told))
 }
 
-/// Opens them, durable when it returns.
+/// Opens the sessions; they are durable on return.
 async fn opened(call: &Call, sessions: Vec<(SessionId, Session)>) -> Result<(), AdminError> {
     if !sessions.is_empty() {
         call.app.store.open_sessions(call.id(), sessions).await?.durable.wait().await?;

@@ -1,5 +1,5 @@
-//! NDJSON through: lines in, chunks to whoever works on them, answers out in the order of the lines. Memory is bounded
-//! by what is in flight and by [`BUFFERED`] chunks of answers that nobody has read yet.
+//! Processes an NDJSON stream: lines in, chunks to a worker function, answers out in the order of the lines. Memory
+//! is bounded by the chunks in flight and [`BUFFERED`] chunks of unread answers.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -25,28 +25,28 @@ use super::super::fields::Fields;
 use super::lines::{Line, Lines};
 use symbolon_app::http::no_store;
 
-/// Chunks of answers that may wait for the reader, so that a client that reads only once it has written everything
-/// gets a hundred thousand lines through.
+/// Chunks of answers that may wait for the reader. Enough that a client which reads only after writing everything can
+/// send a hundred thousand lines.
 const BUFFERED: usize = 256;
 
-/// What became of one line.
+/// The result of one line.
 pub(super) type Done = Result<Value, AdminError>;
 
-/// How a stream is cut up.
+/// How a stream is divided and recorded.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
-    /// Lines of a chunk.
+    /// Lines per chunk.
     pub(super) chunk: usize,
-    /// Chunks that are worked on at once.
+    /// Chunks processed at once.
     pub(super) in_flight: usize,
-    /// What the audit log calls it: at the beginning of a stream, and at its end with counts.
+    /// The audit event, recorded when the stream begins, and with counts when it ends.
     pub(super) event: Event,
 }
 
-/// Answers a stream of lines by `work`, which gives one result per line, in order.
+/// Answers a stream of lines. `work` processes a chunk and returns one result per line, in order.
 ///
 /// # Errors
-/// 415 where the body is not NDJSON.
+/// 415 if the body is not NDJSON.
 pub(super) fn answer<W, Fut>(call: Call, payload: Payload, pace: Pace, work: W) -> Answer
 where
     W: Fn(Vec<Line>) -> Fut + Send + 'static,
@@ -57,7 +57,7 @@ where
     payload.expect("application/x-ndjson", &ACCEPTED)?;
     let (sender, receiver) = mpsc::channel(BUFFERED);
     tokio::spawn(async move {
-        // Before a line is answered, because each of them acknowledges a change.
+        // Recorded first, because every answered line acknowledges a change.
         let detail = json!({ "bulk": true, "begun": true });
         call.audit(pace.event, Concerns { detail, ..Concerns::default() });
         if let Err(error) = call.audited().await {
@@ -69,14 +69,15 @@ where
         let counts = run(payload.body, pace, work, sender.clone()).await;
         let detail = json!({ "bulk": true, "done": counts.done, "refused": counts.refused });
         call.audit(pace.event, Concerns { detail, ..Concerns::default() });
-        // The answer ends with the last sender: when the counts are in the log, if they can be.
+        // The response ends when the last sender is dropped. So it ends after the counts are in the audit log, unless
+        // writing them fails.
         let _ = call.audited().await;
         drop(sender);
     });
     Ok(response(receiver))
 }
 
-/// What a stream came to.
+/// The numbers of lines done and refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     done: u64,
@@ -88,7 +89,7 @@ struct Chunk {
     running: JoinHandle<Vec<Done>>,
 }
 
-/// Reads, hands out and writes until the input ends or the reader is gone.
+/// Reads lines, starts chunks and sends answers, until the input ends or the reader has gone.
 async fn run<W, Fut>(mut body: Body, pace: Pace, work: W, sender: mpsc::Sender<io::Result<Bytes>>) -> Counts
 where
     W: Fn(Vec<Line>) -> Fut,
@@ -133,8 +134,8 @@ where
     }
 }
 
-/// Waits for the oldest chunk and sends its answers; false where nobody reads any more. Chunks that are under way then
-/// still come to their end.
+/// Waits for the oldest chunk and sends its answers. False if the reader has gone; chunks in flight are then still
+/// completed.
 async fn settle(
     running: &mut VecDeque<Chunk>,
     counts: &mut Counts,
@@ -171,10 +172,10 @@ fn write_line(text: &mut Vec<u8>, number: u64, result: Done) {
     text.push(b'\n');
 }
 
-/// The members of a line.
+/// The JSON object on a line.
 ///
 /// # Errors
-/// 400 where it is too long or no JSON object.
+/// 400 if the line is too long or is not a JSON object.
 pub(super) fn object(line: Line) -> Result<Map<String, Value>, AdminError> {
     match line.bytes {
         Some(bytes) => parse_object(&bytes),
@@ -182,7 +183,7 @@ pub(super) fn object(line: Line) -> Result<Map<String, Value>, AdminError> {
     }
 }
 
-/// The members of a line, to be taken apart.
+/// The members of the JSON object on a line.
 ///
 /// # Errors
 /// As [`object`].
@@ -190,19 +191,19 @@ pub(super) fn fields(line: Line) -> Result<Fields, AdminError> {
     object(line).map(Fields::new)
 }
 
-/// The lines of a chunk on their way through the store: those that were refused before, and the rest in one batch.
+/// The lines of a chunk during its store operation: the refused ones with their errors, the others as one batch.
 pub(super) struct Batch<T> {
     results: Vec<Option<Done>>,
     items: Vec<T>,
 }
 
 impl<T> Batch<T> {
-    /// Nothing yet.
+    /// An empty batch.
     pub(super) const fn new() -> Self {
         Self { results: Vec::new(), items: Vec::new() }
     }
 
-    /// Takes the next line.
+    /// Adds the next line.
     pub(super) fn push(&mut self, line: Result<T, AdminError>) {
         match line {
             Ok(item) => {
@@ -213,13 +214,13 @@ impl<T> Batch<T> {
         }
     }
 
-    /// What goes to the store.
+    /// The items for the store.
     pub(super) fn take(&mut self) -> Vec<T> {
         std::mem::take(&mut self.items)
     }
 
-    /// The results of all lines; `rest` are those of the batch, in order. Where the batch failed, its error is that of
-    /// each of its lines.
+    /// The results of all lines. `rest` are the results of the batch, in order; if the whole batch failed, each of
+    /// its lines gets the error.
     pub(super) fn settle(self, rest: Result<impl IntoIterator<Item = Done>, AdminError>) -> Vec<Done> {
         let (mut rest, failed) = match rest {
             Ok(rest) => (Some(rest.into_iter()), None),
@@ -253,14 +254,14 @@ impl hyper::body::Body for Streamed {
     }
 }
 
-/// An answer that is written as its parts come.
+/// A response that is streamed from a channel.
 pub(super) fn response(parts: mpsc::Receiver<io::Result<Bytes>>) -> Response {
     let mut response = no_store(Response::new(Body::new(Streamed(parts))));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     response
 }
 
-/// One line of each value.
+/// Values as NDJSON, one per line.
 pub(super) fn written(values: impl IntoIterator<Item = Value>) -> Bytes {
     let mut text = Vec::new();
     for value in values {

@@ -1,4 +1,4 @@
-//! Access tokens in bulk, signed on every core.
+//! Bulk signing of access tokens, on all cores.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use symbolon_app::issuer::TokenType;
 /// `POST /tokens/bulk`.
 pub(super) async fn sign(call: Call, payload: Payload) -> Answer {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    // Small chunks, so that the last ones of a stream are spread as well; twice the cores, so that none waits for
-    // lines to be read.
+    // Small chunks, so that the last ones of a stream are spread over the cores too; twice as many as cores, so that
+    // no core waits for lines to be read.
     let pace = Pace { chunk: 64, in_flight: 2 * cores, event: Event::GrantBegun };
     let known = Known::new(&call);
     stream::answer(call, payload, pace, move |chunk| chunk_of(Arc::clone(&known), chunk))
 }
 
-/// Claims and what signs them.
+/// Claims, and the algorithm to sign them with.
 type Unsigned = (AccessToken, Algorithm);
 
 async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
@@ -63,7 +63,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     };
     let of_issuer = || call.issuer.keys.load().algorithm(&settings, context.now);
     let algorithm = client.access_token_signed_response_alg.unwrap_or_else(of_issuer);
-    // The token that a refresh would give, in a grant of its own.
+    // The access token that a refresh would yield, in a grant of its own.
     let family = granted::family_of(call, &client, user, scope.clone());
     let mut token = refresh_token::issue(&context, &family, scope, false).access;
     if let Some(ttl) = ttl {
@@ -88,5 +88,5 @@ async fn signed(call: &Call, (token, algorithm): Unsigned) -> Done {
     Ok(json!({ "access_token": text, "jti": token.jti, "user_id": token.sub, "exp": token.exp }))
 }
 
-/// The places of the algorithms in the signatures' counters.
+/// The index of each algorithm in the counters of signatures.
 const PLACES: [Algorithm; 4] = [Algorithm::Rs256, Algorithm::Ps256, Algorithm::Es256, Algorithm::EdDsa];

@@ -1,4 +1,4 @@
-//! The OpenAPI document: made of the same list that is routed.
+//! The OpenAPI document, generated from the list of operations that is also routed.
 
 mod schema;
 
@@ -81,7 +81,7 @@ fn describe(path: &str, operation: &Operation) -> Value {
 fn content(schema: &Value, format: Format) -> Value {
     match format {
         Format::Json => json!({ "application/json": { "schema": schema } }),
-        // The schema is that of one line.
+        // The schema describes one line.
         Format::Ndjson => json!({ "application/x-ndjson": { "schema": schema } }),
     }
 }
@@ -97,12 +97,12 @@ fn responses(operation: &Operation) -> Value {
     Value::Object(responses)
 }
 
-/// The parameters of a path.
+/// The names of a path's parameters.
 fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }
 
-/// The first segment.
+/// The path's first segment.
 fn tag(path: &str) -> &str {
     path.trim_start_matches('/').split('/').next().unwrap_or_default()
 }

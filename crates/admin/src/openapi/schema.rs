@@ -1,4 +1,4 @@
-//! The schemas of the document, by name. Tests hold them against what handlers read and show.
+//! The document's schemas, by name. Tests compare them with what handlers read and return.
 
 use serde_json::{Map, Value, json};
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
@@ -6,14 +6,14 @@ use symbolon_protocol::userinfo::PROFILE_CLAIMS;
 
 use super::super::operation::reference;
 
-/// An object of members, some of which are required.
+/// An object schema with some required members.
 fn object(required: &[&str], members: &[(&str, Value)]) -> Value {
     let properties: Map<String, Value> =
         members.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
-/// A schema with the members of another one beside its own.
+/// A schema extended by further members.
 fn extended(base: &Value, required: &[&str], members: &[(&str, Value)]) -> Value {
     let mut all = base.clone();
     if let Some(Value::Object(properties)) = all.get_mut("properties") {
@@ -73,7 +73,7 @@ fn subject_token_types() -> Value {
     json!({ "type": "array", "minItems": 1, "items": { "type": "string", "enum": [ACCESS_TOKEN_TYPE, JWT_TYPE] } })
 }
 
-/// Every schema.
+/// All schemas.
 pub(super) fn all() -> Value {
     let mut schemas = Map::new();
     for part in
@@ -190,12 +190,12 @@ fn clients() -> Schemas {
     ]
 }
 
-/// A line of an answer: what was made, or why it was not.
+/// A line of a bulk answer: the created record under a member, or an error.
 fn bulk(member: &str, schema: &Value) -> Value {
     json!({ "oneOf": [object(&[member], &[(member, schema.clone())]), { "$ref": "#/components/schemas/Error" }] })
 }
 
-/// A line of an answer that has several members.
+/// A line of a bulk answer whose success has several members.
 fn bulk_of(schema: &Value) -> Value {
     json!({ "oneOf": [schema, { "$ref": "#/components/schemas/Error" }] })
 }

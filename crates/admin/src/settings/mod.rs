@@ -1,4 +1,4 @@
-//! Settings of an issuer: whole, and piecewise under the names that load scripts use.
+//! The settings of an issuer, as a whole and in parts. The names of the parts are those that load scripts use.
 
 mod named;
 pub(super) mod rule;
@@ -65,11 +65,11 @@ async fn patch(call: Call, payload: Payload) -> Answer {
     Ok(ok(&view(&call, &settings)))
 }
 
-/// Changes the settings by a rule and takes them over before it returns. Where somebody else was faster, once more on
-/// what they left.
+/// Changes the settings by a rule; on return they are in effect on this node. If another change was faster, applies
+/// the rule once more to its result.
 ///
 /// # Errors
-/// The rule's; the store's.
+/// The rule's error, or the store's.
 async fn change(
     call: &Call,
     rule: impl Fn(&IssuerSettings) -> Result<IssuerSettings, AdminError> + Send + Sync,
@@ -113,10 +113,11 @@ async fn change(
     Err(StoreError::Conflict.into())
 }
 
-/// Remembers that something could live for so long until now, before that changes.
+/// Records that tokens with this lifetime may have been issued, before the lifetime is reduced, so that tombstones
+/// are kept long enough.
 ///
 /// # Errors
-/// The store's.
+/// [`AdminError`]: the store failed.
 pub(super) async fn outlive(call: &Call, life: Duration) -> Result<(), AdminError> {
     for _ in 0..2 {
         let seen = call.app.store.settings(call.id()).await?;
@@ -131,7 +132,7 @@ pub(super) async fn outlive(call: &Call, life: Duration) -> Result<(), AdminErro
     Err(StoreError::Conflict.into())
 }
 
-/// The settings that differ, with their new values: none of them is a secret.
+/// The settings that differ, with their new values. Settings contain no secrets.
 fn difference(before: &IssuerSettings, after: &IssuerSettings) -> Map<String, Value> {
     let (before, after) = (rule::document(before), rule::document(after));
     after.into_iter().filter(|(name, value)| before.get(name) != Some(value)).collect()

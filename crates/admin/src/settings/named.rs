@@ -1,4 +1,4 @@
-//! Settings under names of their own.
+//! Settings with endpoints of their own.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ async fn set_token_exchange(call: Call, payload: Payload) -> Answer {
     if cross_domain.is_some_and(|options| options.get("enabled") == Some(&Value::Bool(true))) {
         return Err(AdminError::invalid("idJag is not supported"));
     }
-    // One bound holds for both parameters: the wider one, so that neither is tighter than was asked for.
+    // The setting is one limit for both parameters, so it becomes the higher of the two requested ones.
     let resources = fields.bounded("maxResourceParams", 1..=100)?;
     let audiences = fields.bounded("maxAudienceParams", 1..=100)?;
     let targets = resources.max(audiences).and_then(|most| u16::try_from(most).ok());

@@ -1,4 +1,4 @@
-//! Which settings are sound.
+//! Validation of settings.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::super::error::AdminError;
 const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
 
-/// The longest life of an issuer's access tokens, in seconds. Tombstones are kept for as long at least.
+/// The longest lifetime of access tokens, in seconds. Tombstones are kept at least as long.
 const LONGEST_ACCESS_TOKEN: u64 = 30 * DAY;
 const _: () = assert!(LONGEST_ACCESS_TOKEN <= KEPT_AT_LEAST.as_secs());
 
-/// The longest life of a refresh-token family, in seconds.
+/// The longest lifetime of a refresh-token family, in seconds.
 const LONGEST_FAMILY: u64 = 10 * YEAR;
 const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
 
-/// The settings as JSON: those that somebody may set.
+/// The settings as JSON, without the members that only the server sets.
 pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     let set = IssuerSettings { outlived: None, signing_algorithm_before: None, ..settings.clone() };
     match serde_json::to_value(set) {
@@ -28,7 +28,7 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     }
 }
 
-/// Reads settings: those of `onto`, but for what is named; `null` is the default.
+/// Replaces the settings named in `named` within `onto`; `null` restores a default.
 ///
 /// # Errors
 /// 400 that names the setting.
@@ -52,7 +52,7 @@ pub(crate) fn read(
             }
             (_, value) => value,
         };
-        // One at a time on sound settings, so that the error is this setting's.
+        // Each value is tried alone on valid settings, so that the error belongs to this setting.
         let mut probe = defaults.clone();
         probe.insert(name.clone(), value.clone());
         if let Err(error) = serde_json::from_value::<IssuerSettings>(Value::Object(probe)) {
@@ -91,7 +91,7 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     if !(1..=100).contains(&settings.token_exchange_max_targets) {
         return Err(AdminError::invalid("token_exchange_max_targets must be 1 to 100"));
     }
-    // An idle time beyond the whole life would never act: somebody meant something else.
+    // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {
         return Err(AdminError::invalid(
             "lifetimes.refresh_token_idle is longer than refresh_token_absolute",

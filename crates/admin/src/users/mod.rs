@@ -23,7 +23,7 @@ use symbolon_app::http::Failure;
 
 pub(super) use record::{Described, GivenPassword, id, password, view};
 
-/// The filter of listing and export.
+/// The filter for listing and export.
 pub(super) const VERIFIED: Parameter =
     Parameter { name: "verified", kind: "boolean", about: "Whether the address is verified." };
 
@@ -90,7 +90,7 @@ async fn list(call: Call) -> Answer {
     Ok(ok(&json!({ "users": users, "pagination": paging::pagination(&page, found.total) })))
 }
 
-/// The user of the path.
+/// The user named in the path.
 pub(super) async fn load(call: &Call) -> Result<Arc<User>, AdminError> {
     let id: UserId = call.path("user_id")?;
     call.app.store.user(call.id(), &id).await?.ok_or_else(unknown)
@@ -101,10 +101,10 @@ async fn show(call: Call) -> Answer {
     Ok(ok(&json!({ "user": view(&user) })))
 }
 
-/// The hash to store of what was given.
+/// The hash to store for a given password.
 ///
 /// # Errors
-/// 503 where too many passwords wait already; 400 for a hash that costs too much to verify.
+/// 503 if too many passwords are waiting; 400 for a hash that costs too much to verify.
 pub(super) async fn hashed(call: &Call, given: GivenPassword) -> Result<Option<PasswordHash>, AdminError> {
     match given {
         GivenPassword::Plain(password) => {
@@ -148,7 +148,7 @@ async fn patch(call: Call, payload: Payload) -> Answer {
     .await
 }
 
-/// Whoever sends one with a change would believe that it holds from now on.
+/// Refuses a password in an update, because an update does not change it, and the caller would believe that it did.
 fn refuse_password(document: &Map<String, Value>) -> Result<(), AdminError> {
     match ["password", "password_hash"].iter().find(|name| document.contains_key(**name)) {
         Some(name) => Err(AdminError::invalid(format!("{name} is set by POST /users/{{user_id}}/password"))),
@@ -156,7 +156,7 @@ fn refuse_password(document: &Map<String, Value>) -> Result<(), AdminError> {
     }
 }
 
-/// Changes a user to a document; where somebody else was faster, once more on what they left.
+/// Replaces a user's members. If another change was faster, tries once more on its result.
 async fn change(call: &Call, document: impl Fn(&User) -> Map<String, Value> + Send + Sync) -> Answer {
     match changed(call, &document).await? {
         Some(response) => Ok(response),
@@ -164,7 +164,7 @@ async fn change(call: &Call, document: impl Fn(&User) -> Map<String, Value> + Se
     }
 }
 
-/// One attempt; none where it lost a race.
+/// One attempt; `None` if another change was faster.
 async fn changed(
     call: &Call,
     document: &(impl Fn(&User) -> Map<String, Value> + Send + Sync),
@@ -179,14 +179,14 @@ async fn changed(
     match call.app.store.update_user(call.id(), user.clone(), before.updated_at).await {
         Ok(true) => {}
         Ok(false) => return Err(unknown()),
-        // The store says the same where the new address is another user's: only a lost race is worth a second try.
+        // The store returns a conflict also if another user has the new address. Only a lost race is tried again.
         Err(StoreError::Conflict) => {
             let current = load(call).await?;
             return if current.updated_at == before.updated_at { Err(taken()) } else { Ok(None) };
         }
         Err(error) => return Err(error.into()),
     }
-    // Also where it was inactive before: an earlier attempt may have stopped in between.
+    // Also if the user was inactive before: an earlier attempt may have stopped before this step.
     if !user.may_sign_in() {
         ending::user(call, &user.id).await?;
     }
@@ -196,12 +196,12 @@ async fn changed(
 
 async fn remove(call: Call) -> Answer {
     let user = load(&call).await?;
-    // Before the record goes: whatever happens after this, tokens and sessions are ended.
+    // Before the record is deleted: from now on tokens and sessions are ended, even if a later step fails.
     ending::user(&call, &user.id).await?;
     if !call.app.store.delete_user(call.id(), &user.id).await? {
         return Err(unknown());
     }
-    // What began while the record still stood.
+    // Again, for what began while the record still existed.
     ending::user(&call, &user.id).await?;
     call.audit(Event::UserDeleted, about(&user.id));
     Ok(done())
@@ -214,7 +214,7 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
     let given = password(&mut fields)?;
     let sign_out = fields.take("sign_out")?.unwrap_or(false) | fields.take("end_sessions")?.unwrap_or(false);
     fields.finish()?;
-    // A misspelt member must not remove a password.
+    // An explicit member is required, so that a misspelt one does not remove the password.
     if !named {
         return Err(AdminError::invalid("password or password_hash is required; null removes the password"));
     }

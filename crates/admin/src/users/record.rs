@@ -1,4 +1,4 @@
-//! A user's record as JSON: read member by member, shown whole.
+//! A user's record as JSON: read member by member, shown as a whole.
 
 use serde_json::{Map, Value};
 use symbolon_crypto::password::{self, PasswordError};
@@ -17,7 +17,7 @@ const MAX_EMAIL: usize = 254;
 const MIN_PASSWORD: usize = 8;
 const MAX_PASSWORD: usize = 1024;
 
-/// What a request says of a user.
+/// The members of a user in a request.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Described {
     pub(crate) email: Option<String>,
@@ -26,13 +26,13 @@ pub(crate) struct Described {
     pub(crate) active: bool,
 }
 
-/// The password that comes with a new user.
+/// The password given with a new user.
 pub(crate) enum GivenPassword {
-    /// To be hashed.
+    /// In plain text; the server hashes it.
     Plain(SecretString),
-    /// Ready-made.
+    /// As a hash.
     Hash(Box<password::PasswordHash>),
-    /// None.
+    /// No password.
     Absent,
 }
 
@@ -54,26 +54,26 @@ impl Described {
         Ok(described)
     }
 
-    /// A new user of these members.
+    /// A new user with these members.
     pub(crate) fn into_user(self, id: UserId, now: Timestamp) -> User {
         let Self { email, email_verified, profile, active } = self;
         let profile = profile.into();
         User { id, email, email_verified, profile, active, created_at: now, updated_at: now }
     }
 
-    /// A user with these members instead of those it had.
+    /// The user with its members replaced by these.
     pub(crate) fn onto(self, user: &User, now: Timestamp) -> User {
-        // Later even where the clock stands still: `updated_at` is how the store notices a lost race.
+        // Always later than before, even if the clock has not advanced: the store detects lost races by `updated_at`.
         let next = Timestamp::from_millis(user.updated_at.millis().saturating_add(1));
         User { created_at: user.created_at, ..self.into_user(user.id.clone(), now.max(next)) }
     }
 }
 
-/// The id that a request gives, or a new one.
+/// The id given in the request, or a new one.
 ///
 /// # Errors
-/// 400 where the given one breaks the grammar, or could be taken for a client: `client:` begins the `sub` of a token
-/// that a client got for itself (RFC 9068 5).
+/// 400 if the id is malformed, or begins with `client:`: the `sub` of a token that a client obtained for itself
+/// begins so (RFC 9068 5), and the user could be mistaken for that client.
 pub(crate) fn id(fields: &mut Fields, random: &dyn Random) -> Result<UserId, AdminError> {
     let given: Option<UserId> = fields.take("id")?;
     if given.as_ref().is_some_and(|id| id.as_str().starts_with("client:")) {
@@ -82,14 +82,14 @@ pub(crate) fn id(fields: &mut Fields, random: &dyn Random) -> Result<UserId, Adm
     if given.as_ref().is_some_and(|id| is_dot_segment(id.as_str())) {
         return Err(AdminError::invalid("id must not be . or .."));
     }
-    // A letter first, so that no id looks like a command-line option.
+    // Starts with a letter, so that no id looks like a command-line option.
     Ok(given.unwrap_or_else(|| UserId::trusted(format!("u{}", random::token_128(random)))))
 }
 
 /// `password` or `password_hash` (PHC, argon2).
 ///
 /// # Errors
-/// 400 that names the member and never repeats it.
+/// 400 that names the member without repeating its value.
 pub(crate) fn password(fields: &mut Fields) -> Result<GivenPassword, AdminError> {
     let (plain, hash) = (fields.secret("password")?, fields.secret("password_hash")?);
     match (plain, hash) {
@@ -119,7 +119,7 @@ fn email(fields: &mut Fields) -> Result<Option<String>, AdminError> {
     }
 }
 
-/// Only what every address has; whether it exists, mail alone can tell.
+/// Checks only what every address has. Whether the address exists, only a mail could show.
 fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let sound = |part: &str| !part.is_empty() && !part.chars().any(|c| c.is_whitespace() || c.is_control());
@@ -164,7 +164,7 @@ fn address(fields: &mut Fields) -> Result<Option<Address>, AdminError> {
     }))
 }
 
-/// The user as JSON. Absent members are left out: whoever reads `email` gets a text.
+/// A user as JSON. Members without a value are omitted rather than `null`.
 pub(crate) fn view(user: &User) -> Map<String, Value> {
     match serde_json::to_value(user) {
         Ok(Value::Object(object)) => object.into_iter().filter(|(_, value)| !value.is_null()).collect(),

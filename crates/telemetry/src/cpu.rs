@@ -1,14 +1,14 @@
 //! A request's own CPU time: the time spent inside its polls.
 //!
-//! Which clock: `clock_gettime(CLOCK_THREAD_CPUTIME_ID)` is a system call, 515 ns on the development machine,
-//! and a poll needs two; the monotonic clock is read without one, 23 ns. A poll never blocks, so its monotonic
-//! time is its CPU time plus whatever time the kernel gave the core to somebody else. Therefore every poll is
-//! measured by the monotonic clock, and one request in [`CHECK_ONE_IN`] by both: the two sums are exported
-//! side by side (`symbolon_request_cpu_check_seconds_total`), and their ratio says how much preemption is in
-//! the figures. It is near 1 while the cores are not oversubscribed.
+//! Which clock: reading `clock_gettime(CLOCK_THREAD_CPUTIME_ID)` is a system call (515 ns on the development
+//! machine), and a poll needs two; reading the monotonic clock is not (23 ns). A poll never blocks, so its monotonic
+//! time is its CPU time plus the time for which the kernel preempted the thread. Therefore every poll is measured by
+//! the monotonic clock, and one request in [`CHECK_ONE_IN`] by both clocks. Both sums are exported
+//! (`symbolon_request_cpu_check_seconds_total`); their ratio shows how much preemption is in the metrics. It is near
+//! 1 while the cores are not oversubscribed.
 //!
-//! Not included: parsing and writing HTTP and TLS (the connection's work, not the request's), and what other
-//! threads do for the request (argon2's pool, the group-commit writer). `process_cpu_seconds_total` has it all.
+//! Not included: parsing and writing of HTTP and TLS, which the connection does, and work of other threads (argon2's
+//! pool, the group-commit writer). `process_cpu_seconds_total` includes all.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -38,8 +38,8 @@ struct CpuCheck {
 }
 
 impl PollMeter {
-    /// Starts the measurement, running: what happens between here and the first poll (routing) belongs to the
-    /// first poll, because the HTTP server polls a new request at once. With `check`, by both clocks.
+    /// Starts the measurement. The time up to the first poll (routing) counts as part of that poll, because the HTTP
+    /// server polls a new request at once. With `check`, both clocks measure.
     #[inline]
     pub fn start(check: bool) -> Self {
         let check = check.then(|| CpuCheck {
@@ -52,12 +52,13 @@ impl PollMeter {
         Self { started: now, running_since: Some(now), last_left: now, busy: Duration::ZERO, check }
     }
 
-    /// Runs one poll inside the measurement.
+    /// Runs one poll and measures it.
     #[inline]
     pub fn poll<T>(&mut self, poll: impl FnOnce() -> T) -> T {
         let since = match self.running_since.take() {
             Some(since) => {
-                // A first poll on another thread than the arrival makes the thread clocks incomparable.
+                // If the first poll is on another thread than the arrival, the readings of the thread clock cannot be
+                // compared.
                 if let Some(check) = &mut self.check {
                     check.broken |= check.thread != thread_stripe();
                 }
@@ -81,7 +82,7 @@ impl PollMeter {
         result
     }
 
-    /// When it started.
+    /// The time of the start.
     #[inline]
     pub const fn started(&self) -> Instant {
         self.started
@@ -104,7 +105,7 @@ impl PollMeter {
         nanoseconds(machine_now().saturating_duration_since(self.started))
     }
 
-    /// Nanoseconds of thread CPU time spent in polls, where this request was chosen for the check.
+    /// Nanoseconds of thread CPU time spent in polls, if this request is one that both clocks measure.
     #[inline]
     pub fn checked_ns(&self) -> Option<u64> {
         self.check.filter(|check| !check.broken).map(|check| nanoseconds(check.busy))
@@ -134,7 +135,7 @@ fn duration_of(time: rustix::time::Timespec) -> Duration {
     )
 }
 
-/// What two readings of the thread clock in a row differ by: measured once, the least of 32 pairs.
+/// The difference between two successive readings of the thread clock: the least of 32 pairs, measured once.
 pub(super) fn thread_clock_overhead() -> Duration {
     static OVERHEAD: OnceLock<Duration> = OnceLock::new();
     *OVERHEAD.get_or_init(|| {

@@ -1,8 +1,8 @@
-//! The request that the calling thread is at work on.
+//! The request that the calling thread is polling.
 //!
-//! What a request is and what is found out about it is put in the thread's hands for as long as the request's future is
-//! polled, and taken back afterwards: so every handler can ask and tell without a word of it in signatures, and without
-//! the allocations that an entry in the extensions of request or response costs.
+//! While a request's future is polled, its state is stored in a thread-local, and taken out after the poll. So
+//! handlers can read and add facts without a parameter, and without the allocation of an entry in the extensions of
+//! the request or response.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ thread_local! {
     static CURRENT: RefCell<Current> = const { RefCell::new(Current(None)) };
 }
 
-/// What is known of a request when it arrives.
+/// The facts known when a request arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
     /// The request's id.
@@ -23,11 +23,12 @@ pub struct Arrival {
     pub remote: Option<IpAddr>,
 }
 
-/// A request that a thread can be at work on, or none. It changes hands twice at every poll: as a pointer.
+/// The state of a request that a thread may be polling, or none. It is swapped in and out at every poll, so it is one
+/// pointer.
 #[derive(Debug)]
 pub struct Current(Option<Box<RequestState>>);
 
-/// What is known of a request.
+/// The state of a request.
 #[derive(Debug)]
 struct RequestState {
     arrival: Arrival,
@@ -35,22 +36,22 @@ struct RequestState {
 }
 
 impl Current {
-    /// A request that has just arrived.
+    /// The state of a request that has just arrived.
     pub(super) fn of(arrival: Arrival) -> Self {
         Self(Some(Box::new(RequestState { arrival, facts: RequestFacts::new() })))
     }
 
-    /// What was known of the current request when it arrived; none outside of every request.
+    /// The arrival of the current request; `None` outside of a request.
     pub fn arrival() -> Option<Arrival> {
         CURRENT.with_borrow(|current| current.0.as_ref().map(|known| known.arrival.clone()))
     }
 
-    /// Runs `work` on the facts of the current request. Outside of every request nobody would read them.
+    /// Runs `work` on the facts of the current request. Does nothing outside of a request.
     pub(super) fn note(work: impl FnOnce(&mut RequestFacts)) {
         CURRENT.with_borrow_mut(|current| current.0.as_mut().map(|known| work(&mut known.facts)));
     }
 
-    /// The facts of this request, while no thread is at work on it.
+    /// The facts of this request, while no thread is polling it.
     pub(super) fn facts(&self) -> &RequestFacts {
         static NONE: RequestFacts = RequestFacts::new();
         self.0.as_ref().map_or(&NONE, |known| &known.facts)
@@ -65,7 +66,7 @@ impl Current {
     }
 }
 
-/// Gives the thread back what it was at work on, also when the work panics.
+/// Restores the thread's previous request when dropped, also on a panic.
 struct Entered<'a>(&'a mut Current);
 
 impl<'a> Entered<'a> {

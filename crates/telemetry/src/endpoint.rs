@@ -1,8 +1,9 @@
-//! The closed lists that request figures are labelled with.
+//! The closed sets of label values of request metrics.
 
 use http::StatusCode;
 
-/// What a request asked for. One label value each; never a path, so that nobody can make new series.
+/// The endpoint of a request. Each is one label value; paths are not used as labels, so that requests cannot create
+/// time series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Endpoint {
@@ -43,7 +44,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Every endpoint, in the order of the exposition; an endpoint's place is its number.
+    /// All endpoints in the order of the metrics page; an endpoint's discriminant is its index.
     pub const ALL: [Self; 17] = [
         Self::Discovery,
         Self::Jwks,
@@ -87,7 +88,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether machines call this endpoint in masses, so that its successes are logged by sample only.
+    /// Whether the endpoint gets so many requests that its successes are only sampled in the log.
     pub const fn is_hot(self) -> bool {
         !matches!(self, Self::Logout | Self::Login | Self::Consent | Self::Admin)
     }
@@ -97,30 +98,30 @@ impl Endpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum RequestOutcome {
-    /// What was asked for was done (2xx).
+    /// Success (2xx).
     Ok,
-    /// Sent elsewhere without an error: for the authorization endpoint, with a code.
+    /// Redirected without an error; from the authorization endpoint, with a code.
     Redirect,
     /// `prompt=none` without a usable session (OpenID Connect Core 1.0 section 3.1.2.6).
     LoginRequired,
-    /// `prompt=none` without a consent (the same section), or `interaction_required`.
+    /// `prompt=none` without consent (same section), or `interaction_required`.
     ConsentRequired,
-    /// The request was wrong (4xx, or an error that went back by redirect).
+    /// An error of the client (4xx, or an error sent by redirect).
     ClientError,
     /// No or wrong credentials (401).
     Unauthorized,
     /// Too many requests (429).
     RateLimited,
-    /// Not possible at the moment (503).
+    /// Temporarily unavailable (503).
     Unavailable,
-    /// Our fault (other 5xx).
+    /// An error of the server (other 5xx).
     ServerError,
-    /// The client went away before the answer.
+    /// The client disconnected before the answer.
     Abandoned,
 }
 
 impl RequestOutcome {
-    /// Every outcome, in the order of the exposition; an outcome's place is its number.
+    /// All outcomes in the order of the metrics page; an outcome's discriminant is its index.
     pub const ALL: [Self; 10] = [
         Self::Ok,
         Self::Redirect,
@@ -150,8 +151,8 @@ impl RequestOutcome {
         }
     }
 
-    /// The outcome that an answer's status and OAuth error code mean. An error code matters where the status
-    /// tells nothing: authorization errors travel by redirect or form (RFC 6749 section 4.1.2.1).
+    /// The outcome for a status and an OAuth error code. The code decides where the status does not: authorization
+    /// errors are sent by redirect or form (RFC 6749 section 4.1.2.1).
     pub fn of(status: StatusCode, oauth_error: Option<&str>) -> Self {
         match status.as_u16() {
             401 => Self::Unauthorized,
@@ -174,7 +175,7 @@ impl RequestOutcome {
         }
     }
 
-    /// Whether the request log keeps every request that ended so.
+    /// Whether every request with this outcome is logged.
     pub const fn is_error(self) -> bool {
         !matches!(self, Self::Ok | Self::Redirect | Self::LoginRequired | Self::ConsentRequired)
     }

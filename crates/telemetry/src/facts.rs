@@ -1,4 +1,4 @@
-//! What a handler tells the telemetry layer about its request.
+//! Facts that handlers report to telemetry about their request.
 
 use std::net::IpAddr;
 
@@ -7,10 +7,10 @@ use symbolon_protocol::id::IssuerId;
 
 use super::endpoint::Endpoint;
 
-/// Facts of one request for its figures and its log line, [noted](Self::note) wherever they become known.
+/// Facts about one request for its metrics and log line, [noted](Self::note) where they become known.
 ///
-/// Nothing secret belongs here: no token, code, cookie, password or query string. `client_id` is the id of a
-/// registered client, not whatever the request claimed.
+/// Must not contain secrets: no token, code, cookie, password or query string. `client_id` must be the id of a
+/// registered client, not an unchecked request parameter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestFacts {
     endpoint: Option<Endpoint>,
@@ -36,7 +36,7 @@ impl RequestFacts {
         }
     }
 
-    /// The endpoint, where the path alone does not tell it (the grant type of a token request).
+    /// The endpoint, if the path alone does not determine it (the grant type of a token request).
     #[must_use]
     pub const fn endpoint(mut self, endpoint: Endpoint) -> Self {
         self.endpoint = Some(endpoint);
@@ -71,13 +71,13 @@ impl RequestFacts {
         self
     }
 
-    /// Notes the facts of the [current](super::Current) request. What was noted before stays, unless these say
-    /// otherwise: the error mapping may note the code and the handler the client, in any order.
+    /// Adds these facts to the [current](super::Current) request. Facts noted before are kept unless these replace
+    /// them, so the handler and the error mapping may note theirs in any order.
     pub fn note(self) {
         super::Current::note(|facts| facts.merge(self));
     }
 
-    /// Notes the endpoint that the current request is at, and the path of it.
+    /// Notes the current request's endpoint and its path.
     pub fn note_endpoint(endpoint: Endpoint, route: &'static str) {
         super::Current::note(|facts| {
             facts.endpoint = Some(endpoint);
@@ -85,7 +85,7 @@ impl RequestFacts {
         });
     }
 
-    /// Notes the issuer that the current request is for, unless another one was named, and the scheme of its URL.
+    /// Notes the current request's issuer, unless one was noted before, and the scheme of its URL.
     pub fn note_issuer(issuer: &IssuerId, scheme: &'static str) {
         super::Current::note(|facts| {
             facts.scheme = Some(scheme);
@@ -95,7 +95,7 @@ impl RequestFacts {
         });
     }
 
-    /// Notes the address of the current request's client where it is not the connection's (a trusted proxy forwarded it).
+    /// Notes the client's address if a trusted proxy forwarded the request, so that it is not the connection's.
     pub fn note_remote(address: IpAddr) {
         super::Current::note(|facts| facts.remote = Some(address));
     }

@@ -1,8 +1,8 @@
 //! The one tower layer that counts, measures and logs every request.
 //!
-//! Put it outermost, around the whole router: then its future is polled by the connection itself and everything
-//! that the request costs is inside. A handler tells what it knows by [noting](super::RequestFacts::note) it, and finds
-//! what is known of its request in [`Current`].
+//! It must be the outermost layer: then the connection polls its future directly, and it measures the whole request.
+//! Handlers report facts by [`RequestFacts::note`](super::RequestFacts::note), and read those about their request
+//! from [`Current`].
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -23,10 +23,10 @@ use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
 use super::request_log::{RequestLine, RequestLog};
 use super::trace::{Trace, Tracer};
 
-/// Not 0, so that the requests whose CPU is checked are not the ones whose lines are sampled.
+/// Not 0, so that the requests measured by both clocks are not the same as those sampled for the log.
 const CHECK_REMAINDER: u64 = 17;
 
-/// What the layer works with.
+/// The shared state of the layer.
 #[derive(Debug)]
 pub struct Telemetry {
     registry: Arc<Registry>,
@@ -36,7 +36,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Telemetry that counts into `registry`. `random` distinguishes this process's request ids.
+    /// Telemetry that counts into `registry`. `random` makes request ids differ from those of other processes.
     pub fn new(
         registry: Arc<Registry>,
         random: [u8; 12],
@@ -46,12 +46,12 @@ impl Telemetry {
         Arc::new(Self { registry, ids: RequestIds::new(random), log, tracer })
     }
 
-    /// The layer to put around a service.
+    /// The layer.
     pub fn layer(self: &Arc<Self>) -> TelemetryLayer {
         TelemetryLayer { telemetry: Arc::clone(self) }
     }
 
-    /// The figures.
+    /// The metrics.
     pub const fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
@@ -76,7 +76,7 @@ impl<S> Layer<S> for TelemetryLayer {
     }
 }
 
-/// Who calls, over one connection. Its requests count their references to this, and not to what all cores share.
+/// The peer of one connection. Its requests clone this `Arc` rather than one whose reference count all cores share.
 #[derive(Debug)]
 struct Caller {
     telemetry: Arc<Telemetry>,
@@ -97,7 +97,7 @@ pub struct TelemetryService<S> {
 }
 
 impl<S> TelemetryService<S> {
-    /// The service for the requests of one connection, from one peer.
+    /// The service for the requests of one connection from one peer.
     #[must_use]
     pub fn with_remote(self, remote: IpAddr) -> Self {
         let caller = Caller::of(&self.caller.telemetry, Some(remote));
@@ -152,7 +152,7 @@ where
     }
 }
 
-/// One request between its arrival and its answer. Dropped without an answer it counts as abandoned.
+/// One request from its arrival to its answer. If dropped without an answer, it counts as abandoned.
 #[derive(Debug)]
 struct RequestRecord {
     caller: Arc<Caller>,
@@ -186,7 +186,7 @@ impl RequestRecord {
         }
     }
 
-    /// Polls the request's future inside the measurement.
+    /// Polls the request's future and measures the poll.
     fn poll<T>(&mut self, poll: impl FnOnce() -> T) -> T {
         let before = thread_work();
         let result = match &mut self.trace {
@@ -204,7 +204,8 @@ impl RequestRecord {
     fn answered<R>(&mut self, response: &mut Response<R>) {
         let status = response.status();
         let outcome = RequestOutcome::of(status, self.current.facts().known_oauth_error());
-        // Whoever sent an id wants it back, and whoever reports an error can name it; others need no header.
+        // The header is sent if the request brought an id, or if the answer is an error, so that it can be reported.
+        // Other answers do without it.
         if (outcome.is_error() || self.id.is_inbound())
             && let Ok(id) = HeaderValue::try_from(self.id.to_string())
         {

@@ -1,10 +1,9 @@
-//! Figures, request log and logging: what the process tells about itself, at less than a microsecond of CPU
-//! per request.
+//! Metrics, request log, logging and traces, for less than a microsecond of CPU per request.
 //!
 //! - [`layer`]: the one tower layer around the router; counts, measures and logs every request;
-//! - [`facts`]: what a handler tells the layer about its request;
-//! - [`registry`]: everything that `/metrics` shows; [`prometheus`] is its format;
-//! - [`request_log`] and [`logging`]: the line per request, and the process's log;
+//! - [`facts`]: what handlers report to the layer about their request;
+//! - [`registry`]: the content of `/metrics`; [`prometheus`] is its format;
+//! - [`request_log`] and [`logging`]: the log line per request, and the log of the process;
 //! - [`trace`]: OpenTelemetry traces.
 //!
 //! `docs/reference/metrics.md`, `request-log.md` and `traces.md` document every name.

@@ -1,4 +1,4 @@
-//! Log lines leave the process on a thread of their own: a slow reader of the log never slows a request.
+//! Writes log lines on a thread of its own, so that a slow reader of the log never delays a request.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that may wait; at some 300 bytes each, about 2 MB.
+/// Capacity of the queue in lines: about 2 MB at 300 bytes each.
 const QUEUE: usize = 8_192;
-/// Bytes gathered for one write.
+/// Bytes per write.
 const BATCH: usize = 64 * 1_024;
 const FLUSH_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -26,7 +26,7 @@ enum Message {
     Flush(SyncSender<()>),
 }
 
-/// Hands whole lines to the writing thread, and drops them (counted) when it cannot keep up.
+/// Passes lines to the writing thread. If its queue is full, lines are dropped and counted.
 #[derive(Clone)]
 pub(super) struct LogWriter {
     queue: SyncSender<Message>,
@@ -43,7 +43,7 @@ impl LogWriter {
         Ok(Self { queue })
     }
 
-    /// Waits until everything handed over so far is written; at most a second.
+    /// Waits until all lines passed so far are written, for at most a second.
     pub(super) fn flush(&self) {
         let (done, wait) = sync_channel(1);
         if self.queue.send(Message::Flush(done)).is_ok() {
@@ -52,7 +52,7 @@ impl LogWriter {
     }
 }
 
-/// Writes until every sender is gone. What the sink refuses is lost: there is nowhere to report it to.
+/// Writes until every sender is gone. Errors of the sink are ignored, because there is nowhere to report them.
 fn write_lines(lines: &Receiver<Message>, mut sink: impl Write) {
     let mut batch = Vec::with_capacity(BATCH);
     while let Ok(first) = lines.recv() {

@@ -1,4 +1,4 @@
-//! Starting the log: format and level.
+//! Sets up the log: format and level.
 
 use std::io;
 
@@ -9,62 +9,62 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use super::log_writer::LogWriter;
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// One JSON object per line, for machines.
     #[default]
     Json,
-    /// Text with colours where the terminal has them, for people.
+    /// Text for people, with colours if enabled.
     Pretty,
 }
 
-/// What the log starts with.
+/// Options of the log.
 #[derive(Debug, Default)]
 pub struct LoggingOptions {
-    /// How lines look.
+    /// The format of lines.
     pub format: LogFormat,
     /// Filter directives as `tracing` knows them: `info`, or `info,symbolon::request=off`.
     pub level: String,
-    /// Colours; only for [`LogFormat::Pretty`].
+    /// Whether to use colours; only for [`LogFormat::Pretty`].
     pub colours: bool,
 }
 
 /// Why the log could not be started or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoggingError {
-    /// The level is no list of filter directives.
+    /// The level is not a list of filter directives.
     #[error("the log level is not understood: {0}")]
     Level(#[from] tracing_subscriber::filter::ParseError),
     /// The writing thread could not be started.
     #[error("the log's thread could not be started: {0}")]
     Thread(#[from] io::Error),
-    /// The process has a log already.
+    /// The process already has a log.
     #[error("the log was started twice: {0}")]
     Twice(#[from] TryInitError),
-    /// The log is gone.
+    /// The log has ended.
     #[error("the log's level cannot be changed: {0}")]
     Reload(#[from] reload::Error),
 }
 
-/// The running log. Keep it until the process ends: dropping it writes out what is waiting.
+/// The running log. Keep it until the process ends: dropping it writes the lines that are waiting.
 pub struct Logging {
     filter: reload::Handle<EnvFilter, Registry>,
     writer: LogWriter,
 }
 
 impl Logging {
-    /// Starts the process's log on standard error. Once per process.
+    /// Starts the process's log on standard error. Call once per process.
     ///
     /// # Errors
-    /// [`LoggingError`]: a level that is not understood, no thread, or a log that runs already.
+    /// [`LoggingError`]: a malformed level, a thread that cannot be started, or a log that is already running.
     pub fn start(options: LoggingOptions) -> Result<Self, LoggingError> {
         let (logging, subscriber) = Self::build(options, io::stderr())?;
         subscriber.try_init()?;
         Ok(logging)
     }
 
-    /// The log and its subscriber, not yet the process's.
+    /// Makes the log and its subscriber, without installing it for the process.
     fn build(
         options: LoggingOptions,
         sink: impl io::Write + Send + 'static,
@@ -73,7 +73,7 @@ impl Logging {
         let writer = LogWriter::start(sink)?;
         let lines = tracing_subscriber::fmt::layer().with_writer(writer.clone());
         let lines = match options.format {
-            // Fields on the top level: a line is one flat object.
+            // Fields at the top level, so that each line is one flat object.
             LogFormat::Json => lines
                 .json()
                 .flatten_event(true)
@@ -89,13 +89,13 @@ impl Logging {
     /// Changes the level from now on.
     ///
     /// # Errors
-    /// When the directives are not understood; the level is then unchanged.
+    /// If the directives are malformed; the level is then unchanged.
     pub fn set_level(&self, level: &str) -> Result<(), LoggingError> {
         self.filter.reload(EnvFilter::try_new(level)?)?;
         Ok(())
     }
 
-    /// Waits until what was logged so far is written; at most a second.
+    /// Waits until all lines logged so far are written, for at most a second.
     pub fn flush(&self) {
         self.writer.flush();
     }

@@ -1,4 +1,4 @@
-//! What the operating system says about this process, read when asked for.
+//! Metrics of the process from the operating system, read at each scrape.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use rustix::process::{Resource, getrlimit};
 use super::cpu::process_clock;
 use super::prometheus::{Exposition, MetricSource, MetricType};
 
-/// Figures of the process. Those that come from `/proc` are left out where there is none.
+/// Metrics of the process. Those from `/proc` are omitted if it does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessFigures {
     /// CPU time of all threads, user and system, in nanoseconds.
@@ -17,14 +17,14 @@ pub struct ProcessFigures {
     pub resident_bytes: Option<u64>,
     /// Open file descriptors.
     pub open_fds: Option<u64>,
-    /// Most file descriptors that may be open; none without a limit.
+    /// The limit of open file descriptors, if there is one.
     pub max_fds: Option<u64>,
     /// Start of the process, in nanoseconds since 1970.
     pub started_unix_ns: Option<u64>,
 }
 
 impl ProcessFigures {
-    /// The figures as of now. Costs some tens of microseconds: for scrapes, not for requests.
+    /// Reads the present values. Takes tens of microseconds, so use it for scrapes, not for requests.
     pub fn read() -> Self {
         Self {
             cpu_ns: u64::try_from(process_clock().as_nanos()).unwrap_or(u64::MAX),
@@ -36,14 +36,14 @@ impl ProcessFigures {
     }
 }
 
-/// Second field of `/proc/self/statm`, in pages (proc(5)).
+/// The second field of `/proc/self/statm`, in pages (proc(5)).
 fn resident_bytes() -> Option<u64> {
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
     pages.checked_mul(u64::try_from(page_size()).ok()?)
 }
 
-/// Entries of `/proc/self/fd`, less the one that reading it takes.
+/// Entries of `/proc/self/fd`, minus the descriptor that reads the directory.
 fn open_fds() -> Option<u64> {
     let entries = fs::read_dir("/proc/self/fd").ok()?.count();
     u64::try_from(entries.saturating_sub(1)).ok()
@@ -52,7 +52,7 @@ fn open_fds() -> Option<u64> {
 /// Field 22 of `/proc/self/stat` (ticks after boot), and the boot time from `/proc/stat` (proc(5)).
 fn started_unix_ns() -> Option<u64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The second field is the command in parentheses and may hold anything; field 3 follows the last one.
+    // Field 2 is the command in parentheses, and may contain anything; field 3 follows the last parenthesis.
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks: u64 = fields.split_ascii_whitespace().nth(19)?.parse().ok()?;
     let boot = fs::read_to_string("/proc/stat").ok()?;
@@ -61,7 +61,7 @@ fn started_unix_ns() -> Option<u64> {
     boot.checked_mul(1_000_000_000)?.checked_add(after_boot)
 }
 
-/// The process's figures as a metric source.
+/// The process's metrics as a source for the page.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProcessSource;
 

@@ -28,9 +28,9 @@ impl MetricType {
     }
 }
 
-/// Something with figures of its own that stand on the same page.
+/// A source of further metrics for the page.
 pub trait MetricSource: Send + Sync {
-    /// Writes its families: each one started once, its samples right behind it.
+    /// Writes its families, each followed at once by its samples.
     fn expose(&self, page: &mut Exposition);
 }
 
@@ -50,7 +50,7 @@ impl Exposition {
         Self { text: String::with_capacity(64 * 1024), family: String::new() }
     }
 
-    /// Starts a family: a name of `[a-zA-Z_:][a-zA-Z0-9_:]*`, used once per page, and a sentence about it.
+    /// Starts a family. `name` matches `[a-zA-Z_:][a-zA-Z0-9_:]*` and is used once per page; `help` is one sentence.
     pub fn family(&mut self, name: &str, kind: MetricType, help: &str) {
         name.clone_into(&mut self.family);
         self.text.push_str("# HELP ");
@@ -64,20 +64,20 @@ impl Exposition {
         self.text.push('\n');
     }
 
-    /// A sample of the family: a whole number.
+    /// Writes a sample of the family: an integer.
     pub fn count(&mut self, labels: Labels<'_>, value: u64) {
         self.line("", labels, None);
         self.number(value);
     }
 
-    /// A sample of the family: seconds, from nanoseconds.
+    /// Writes a sample of the family: nanoseconds, as seconds.
     pub fn seconds(&mut self, labels: Labels<'_>, nanoseconds: u64) {
         self.line("", labels, None);
         write_seconds(&mut self.text, nanoseconds);
         self.text.push('\n');
     }
 
-    /// A histogram of the family, from nanoseconds to seconds.
+    /// Writes a histogram of the family: nanoseconds, as seconds.
     pub fn histogram(&mut self, labels: Labels<'_>, histogram: &HistogramSnapshot) {
         let mut cumulative = 0_u64;
         for (bucket, bound) in histogram.buckets.iter().zip(histogram.bounds) {
@@ -95,12 +95,12 @@ impl Exposition {
         self.number(count);
     }
 
-    /// The page.
+    /// The finished page.
     pub fn finish(self) -> String {
         self.text
     }
 
-    /// A sample up to its value. `le` is a bucket's bound in nanoseconds, or infinity.
+    /// Writes a sample up to its value. `le` is a bucket's bound in nanoseconds, or infinity.
     fn line(&mut self, suffix: &str, labels: Labels<'_>, le: Option<Option<u64>>) {
         self.text.push_str(&self.family);
         self.text.push_str(suffix);
@@ -136,7 +136,7 @@ impl Exposition {
     }
 }
 
-/// Exact decimal seconds, without trailing zeros.
+/// Writes nanoseconds as exact decimal seconds without trailing zeros.
 fn write_seconds(text: &mut String, nanoseconds: u64) {
     let (seconds, mut fraction) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
     text.push_str(itoa::Buffer::new().format(seconds));
@@ -151,7 +151,7 @@ fn write_seconds(text: &mut String, nanoseconds: u64) {
     }
 }
 
-/// Escapes a label value, or (without quotes) a help text, as the format demands.
+/// Escapes a label value, or (without `quotes`) a help text, as the format requires.
 fn escape(text: &mut String, value: &str, quotes: bool) {
     for character in value.chars() {
         match character {

@@ -1,4 +1,4 @@
-//! All figures of the process in one place, and the page that shows them.
+//! All metrics of the process, and the page that shows them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::process::ProcessSource;
 use super::prometheus::{Exposition, MetricSource, MetricType};
 use super::request_figures::RequestFigures;
 
-/// Counters of one family, told apart by one label whose values are a closed list.
+/// Counters of one family, distinguished by one label from a closed set of values.
 #[derive(Debug)]
 pub struct CounterFamily {
     name: &'static str,
@@ -21,13 +21,13 @@ pub struct CounterFamily {
 }
 
 impl CounterFamily {
-    /// Counters at zero, one per value. An enum whose variants are numbered like `values` gives the places.
+    /// Counters at zero, one per value. Use an enum whose discriminants are the indexes of `values`.
     pub fn new(name: &'static str, help: &'static str, label: &'static str, values: &[&'static str]) -> Self {
         let counters = values.iter().map(|value| (*value, StripedCounter::new())).collect();
         Self { name, help, label, counters }
     }
 
-    /// Adds one to the counter at a place of the list; a place beyond it is ignored.
+    /// Increments the counter at an index; an index out of range is ignored.
     #[inline]
     pub fn increment(&self, place: usize) {
         if let Some((_, counter)) = self.counters.get(place) {
@@ -35,7 +35,7 @@ impl CounterFamily {
         }
     }
 
-    /// The counter at a place of the list.
+    /// The value of the counter at an index.
     pub fn value(&self, place: usize) -> Option<u64> {
         self.counters.get(place).map(|(_, counter)| counter.value())
     }
@@ -50,7 +50,7 @@ impl MetricSource for CounterFamily {
     }
 }
 
-/// The process's figures: requests, whatever else was registered, and the process itself.
+/// All metrics: of requests, of registered sources, and of the process.
 pub struct Registry {
     version: &'static str,
     revision: &'static str,
@@ -61,12 +61,12 @@ pub struct Registry {
 impl Registry {
     /// A registry at zero. `version` and `revision` are the build's.
     pub fn new(version: &'static str, revision: &'static str) -> Self {
-        // The overhead is measured here, so that no request pays for it.
+        // Measured here once, so that no request pays for it.
         let _ = thread_clock_overhead();
         Self { version, revision, requests: RequestFigures::new(), sources: RwLock::new(Vec::new()) }
     }
 
-    /// The same registry, with or without figures of requests. What others count for themselves stays.
+    /// Switches metrics of requests on or off. Other metrics are unaffected.
     #[must_use]
     pub fn keeping_requests(self, kept: bool) -> Self {
         let requests = if kept { self.requests } else { RequestFigures::none() };
@@ -78,12 +78,12 @@ impl Registry {
         self.version
     }
 
-    /// The request figures.
+    /// Metrics of requests.
     pub const fn requests(&self) -> &RequestFigures {
         &self.requests
     }
 
-    /// Adds a source to every page from now on. Its family names must not be on the page already.
+    /// Adds a source to the page. Its family names must be unique on the page.
     pub fn register(&self, source: Arc<dyn MetricSource>) {
         self.sources.write().push(source);
     }
@@ -100,7 +100,7 @@ impl Registry {
         self.counters("symbolon_events_total", "Domain events.", "event", names)
     }
 
-    /// Registers a family of counters and gives it.
+    /// Registers a family of counters and returns it.
     pub fn counters(
         &self,
         name: &'static str,
@@ -113,7 +113,7 @@ impl Registry {
         family
     }
 
-    /// The page of `/metrics`: everything registered, and `extra` sources of the moment.
+    /// Renders the page of `/metrics`: all registered sources, and `extra` ones for this page only.
     pub fn render(&self, extra: &[&dyn MetricSource]) -> String {
         let mut page = Exposition::new();
         page.family("symbolon_build_info", MetricType::Gauge, "The running build; always 1.");

@@ -1,4 +1,4 @@
-//! Request figures: duration and CPU-time histograms per endpoint and outcome.
+//! Metrics of requests: histograms of duration and CPU time per endpoint and outcome.
 
 use symbolon_figures::{HistogramSet, HistogramSnapshot, StripedCounter};
 
@@ -34,7 +34,7 @@ pub static REQUEST_BOUNDS_NS: [u64; 26] = [
     10_000_000_000,
 ];
 
-/// Figures of all requests: four relaxed additions per request in the thread's own stripe.
+/// Metrics of all requests. Recording costs four relaxed additions in the thread's own stripe.
 #[derive(Debug)]
 pub struct RequestFigures {
     durations: HistogramSet,
@@ -43,18 +43,18 @@ pub struct RequestFigures {
     checked_thread: StripedCounter,
 }
 
-/// The place of an endpoint and outcome in the histograms: fixed, so nothing is looked up.
+/// The index of an endpoint and outcome in the histograms: computed, so that nothing is looked up.
 const fn series(endpoint: Endpoint, outcome: RequestOutcome) -> usize {
     endpoint as usize * RequestOutcome::ALL.len() + outcome as usize
 }
 
 impl RequestFigures {
-    /// Figures at zero.
+    /// Metrics at zero.
     pub fn new() -> Self {
         Self::of(Endpoint::ALL.len() * RequestOutcome::ALL.len())
     }
 
-    /// Figures that keep nothing: recording into them ends at the first comparison.
+    /// Metrics that are switched off: recording returns after one comparison.
     pub fn none() -> Self {
         Self::of(0)
     }
@@ -68,7 +68,7 @@ impl RequestFigures {
         }
     }
 
-    /// One finished request: nanoseconds from its arrival to its answer, and nanoseconds spent in polls.
+    /// Records a finished request: nanoseconds from arrival to answer, and nanoseconds spent in polls.
     #[inline]
     pub fn record(&self, endpoint: Endpoint, outcome: RequestOutcome, duration_ns: u64, cpu_ns: u64) {
         let series = series(endpoint, outcome);
@@ -76,18 +76,18 @@ impl RequestFigures {
         self.cpu.record(series, cpu_ns);
     }
 
-    /// One request that was measured by both clocks (see [`cpu`](super::cpu)).
+    /// Records a request that both clocks measured (see [`cpu`](super::cpu)).
     pub fn record_check(&self, monotonic_ns: u64, thread_ns: u64) {
         self.checked_monotonic.add(monotonic_ns);
         self.checked_thread.add(thread_ns);
     }
 
-    /// Sums over the requests measured by both clocks: monotonic and thread CPU nanoseconds.
+    /// Sums over the requests that both clocks measured: monotonic time and thread CPU time, in nanoseconds.
     pub fn check_sums(&self) -> (u64, u64) {
         (self.checked_monotonic.value(), self.checked_thread.value())
     }
 
-    /// Every endpoint and outcome that has been seen, merged over all threads.
+    /// All endpoints and outcomes that have occurred, merged over all threads.
     pub fn snapshot(&self) -> Vec<RequestSnapshot> {
         let pairs = Endpoint::ALL
             .iter()
@@ -110,12 +110,12 @@ impl Default for RequestFigures {
     }
 }
 
-/// Requests of one endpoint and outcome at one moment.
+/// The requests of one endpoint and outcome, at one moment.
 #[derive(Debug, Clone)]
 pub struct RequestSnapshot {
-    /// What was asked for.
+    /// The endpoint.
     pub endpoint: Endpoint,
-    /// How it ended.
+    /// The outcome.
     pub outcome: RequestOutcome,
     /// Time from arrival to answer.
     pub duration: HistogramSnapshot,

@@ -1,4 +1,4 @@
-//! Request ids: one per request, made without a system call, or taken from a well-formed header.
+//! Request ids: one per request, taken from a well-formed header, or generated without a system call.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ pub static X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const STRIPES: usize = 64;
 const INBOUND_LENGTHS: std::ops::RangeInclusive<usize> = 8..=64;
 
-/// The id of one request: unique, short, and no secret. In request extensions for handlers that show it.
+/// The id of a request: unique, short, not secret.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RequestId(Id);
 
@@ -26,9 +26,9 @@ enum Id {
 }
 
 impl RequestId {
-    /// The id that the request brought along: `X-Request-Id` if it is 8 to 64 characters of `[A-Za-z0-9._-]`,
-    /// else the trace id of a valid `traceparent` (W3C Trace Context section 3.2). Anything else is ignored,
-    /// so that nothing foreign reaches the log unchecked.
+    /// The id that the request carries: `X-Request-Id` if it is 8 to 64 characters of `[A-Za-z0-9._-]`, else the
+    /// trace id of a valid `traceparent` (W3C Trace Context section 3.2). Other values are ignored, so that no
+    /// unchecked text reaches the log.
     pub fn inbound(headers: &HeaderMap) -> Option<Self> {
         let named = headers.get(&X_REQUEST_ID).and_then(|value| value.to_str().ok());
         if let Some(id) = named.filter(|id| is_well_formed(id)) {
@@ -38,7 +38,7 @@ impl RequestId {
         Some(Self(Id::Inbound(smol_str::format_smolstr!("{:032x}", parent.trace_id))))
     }
 
-    /// Whether the id came with the request.
+    /// Whether the request carried the id.
     pub const fn is_inbound(&self) -> bool {
         matches!(self.0, Id::Inbound(_))
     }
@@ -55,7 +55,8 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// 8 digits and 16. By hand: this stands in every audit record, and the formatter's machinery takes several times as long.
+/// 8 and 16 hexadecimal digits. Formatted by hand, because every audit record contains an id, and `format!` takes
+/// several times as long.
 fn hexadecimal(process: u32, number: u64) -> [u8; 24] {
     let id = u128::from(process) << u64::BITS | u128::from(number);
     std::array::from_fn(|place| match (id >> (4 * (23 - place)) & 0xf) as u8 {
@@ -69,7 +70,7 @@ fn is_well_formed(id: &str) -> bool {
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
-/// Makes request ids and, from the same counter, decides which requests are samples.
+/// Generates request ids, and numbers requests so that some can be sampled.
 #[derive(Debug)]
 pub struct RequestIds {
     process: u32,
@@ -77,13 +78,13 @@ pub struct RequestIds {
     counters: Box<[Counter]>,
 }
 
-/// On cache lines of its own: two cores counting must not share one.
+/// Aligned to cache lines of its own, so that two cores never write to the same line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Counter(AtomicU64);
 
 impl RequestIds {
-    /// `random` is this process's own: 32 bits begin every id, the rest hides how many requests there were.
+    /// `random` must differ between processes: 32 bits of it begin every id, the rest hides the number of requests.
     pub fn new(random: [u8; 12]) -> Self {
         let [a, b, c, d, key @ ..] = random;
         Self {
@@ -93,7 +94,7 @@ impl RequestIds {
         }
     }
 
-    /// The next id, and its number among the requests of this stripe of threads (from 0).
+    /// The next id, and the request's number within this stripe of threads (from 0).
     #[inline]
     pub fn next(&self) -> (RequestId, u64) {
         let stripe = thread_stripe() % STRIPES;
@@ -104,7 +105,7 @@ impl RequestIds {
     }
 }
 
-/// A permutation of the 64-bit numbers (the finalizer of SplitMix64): distinct in, distinct out.
+/// A permutation of the 64-bit numbers (the finalizer of SplitMix64), so distinct inputs give distinct outputs.
 pub(super) const fn scramble(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

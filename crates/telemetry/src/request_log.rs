@@ -1,7 +1,7 @@
-//! One structured log line per request: every error, and a sample of the successes of the hot endpoints.
+//! The request log: one structured line for every error, and for a sample of the successes of busy endpoints.
 //!
-//! Whether a line is written is decided before anything is formatted. `docs/reference/request-log.md`
-//! documents every field.
+//! Whether to write a line is decided before anything is formatted. `docs/reference/request-log.md` documents every
+//! field.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,20 +13,20 @@ use tracing::Level;
 use super::endpoint::{Endpoint, RequestOutcome};
 use super::request_id::RequestId;
 
-/// The `tracing` target of the request log; filter directives name it (`symbolon::request=off`).
+/// The `tracing` target of the request log, for filter directives (`symbolon::request=off`).
 pub const TARGET: &str = "symbolon::request";
 
-/// By default one in so many successes of a hot endpoint is logged.
+/// The default sampling: one in so many successes of a busy endpoint is logged.
 pub const DEFAULT_SUCCESS_ONE_IN: u32 = 100;
 
-/// Which requests are logged; may be changed while running.
+/// Decides which requests are logged; can be changed while running.
 #[derive(Debug)]
 pub struct RequestLog {
     success_one_in: AtomicU32,
 }
 
 impl RequestLog {
-    /// Logs one in so many successes of the hot endpoints: 1 logs them all, 0 none. Errors, and the endpoints
+    /// Logs one in so many successes of busy endpoints: 1 logs all, 0 none. Errors, and requests to the endpoints
     /// that people and administrators use, are always logged.
     pub const fn new(success_one_in: u32) -> Self {
         Self { success_one_in: AtomicU32::new(success_one_in) }
@@ -37,7 +37,7 @@ impl RequestLog {
         self.success_one_in.store(success_one_in, Ordering::Relaxed);
     }
 
-    /// Whether a request is logged. `number` counts requests.
+    /// Whether a request is logged. `number` is the request's number.
     #[inline]
     pub fn wants(&self, endpoint: Endpoint, outcome: RequestOutcome, number: u64) -> bool {
         if outcome.is_error() || !endpoint.is_hot() {
@@ -56,22 +56,22 @@ impl Default for RequestLog {
     }
 }
 
-/// The facts of one line, borrowed: made only when the line is written.
+/// The fields of one line, borrowed: built only if the line is written.
 #[derive(Debug)]
 pub struct RequestLine<'a> {
     /// The request's id.
     pub request_id: &'a RequestId,
     /// HTTP method.
     pub method: &'a Method,
-    /// What was asked for.
+    /// The endpoint.
     pub endpoint: Endpoint,
-    /// The route's pattern, where the handler told it.
+    /// The route's pattern, if it was noted.
     pub route: Option<&'static str>,
-    /// How it ended.
+    /// The outcome.
     pub outcome: RequestOutcome,
-    /// HTTP status; none when the client went away before the answer.
+    /// HTTP status; `None` if the client disconnected before the answer.
     pub status: Option<StatusCode>,
-    /// OAuth error code of the answer.
+    /// The OAuth error code of the answer.
     pub oauth_error: Option<&'static str>,
     /// The registered client.
     pub client_id: Option<&'a str>,
@@ -79,7 +79,7 @@ pub struct RequestLine<'a> {
     pub issuer: Option<&'a str>,
     /// The client's address.
     pub remote: Option<IpAddr>,
-    /// When it arrived.
+    /// When the request arrived.
     pub arrived: Instant,
     /// From arrival to answer, in nanoseconds.
     pub duration_ns: u64,
@@ -91,7 +91,7 @@ pub struct RequestLine<'a> {
     pub store_ns: u64,
 }
 
-/// The fields are named once; the level has to be a constant of the call.
+/// Lists the fields once for all levels: `tracing` needs a constant level per call site.
 macro_rules! request_event {
     ($level:expr, $line:ident) => {
         tracing::event!(
@@ -117,7 +117,7 @@ macro_rules! request_event {
 }
 
 impl RequestLine<'_> {
-    /// Writes the line: our own failures as warnings, everything else as information.
+    /// Writes the line: server errors as warnings, everything else as information.
     pub fn write(&self) {
         if matches!(self.outcome, RequestOutcome::ServerError | RequestOutcome::Unavailable) {
             request_event!(Level::WARN, self);

@@ -10,7 +10,7 @@ use super::prometheus::{Exposition, MetricSource, MetricType};
 impl MetricSource for StoreFigures {
     fn expose(&self, page: &mut Exposition) {
         let snapshot = self.snapshot();
-        // A kind that this store keeps elsewhere, or that nobody used yet, would only be lines of zeros.
+        // A kind that this store keeps elsewhere, or that was never used, would only add lines of zeros.
         let used: Vec<_> = snapshot
             .kinds
             .iter()

@@ -1,4 +1,4 @@
-//! OTLP over HTTP, binary: one connection per batch, as they come seconds apart.
+//! Sends OTLP over HTTP in binary form. One connection per batch, because batches are seconds apart.
 
 use std::io;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use url::Url;
 
 use super::message::ExportResponse;
 
-/// How long one attempt may take.
+/// Time limit of one attempt.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// An answer is a few bytes; more is not read.
+/// The most that is read of an answer, which normally has a few bytes.
 const LONGEST_ANSWER: usize = 64 << 10;
-/// The longest that a collector may make us wait.
+/// The longest Retry-After of a collector that is respected.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Why a batch was not taken over.
+/// Why a batch was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ExportError {
     #[error("the collector cannot be reached: {0}")]
@@ -42,8 +42,8 @@ pub(super) enum ExportError {
 }
 
 impl ExportError {
-    /// Whether to try again, and, where the collector says so, when. OTLP, "Failures": what is not on its list of
-    /// codes is not to be repeated.
+    /// Whether to try again, and after which time if the collector names one. OTLP, "Failures": codes that are not
+    /// listed there must not be retried.
     pub(super) fn retry(&self) -> Option<Option<Duration>> {
         match self {
             Self::Unreachable(_) | Self::TimedOut => Some(None),
@@ -53,7 +53,7 @@ impl ExportError {
     }
 }
 
-/// Where spans go.
+/// The address of the collector.
 pub(super) struct Collector {
     host: String,
     port: u16,
@@ -65,12 +65,12 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// The collector of a base URL: spans go to `v1/traces` below it. `version` is ours.
+    /// The collector at a base URL: spans are sent to `v1/traces` below it. `version` is this build's.
     pub(super) fn at(url: &Url, version: &str) -> Self {
         let host = url.host_str().unwrap_or_default();
         let authority = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         Self {
-            // A literal IPv6 address stands in brackets in a URL alone.
+            // Only in a URL does an IPv6 address stand in brackets.
             host: host.trim_matches(['[', ']']).to_owned(),
             port: url.port_or_known_default().unwrap_or(4318),
             authority,
@@ -88,7 +88,7 @@ impl Collector {
         self
     }
 
-    /// Sends one `ExportTraceServiceRequest`; how many of its spans the collector rejected.
+    /// Sends one `ExportTraceServiceRequest`. Returns how many of its spans the collector rejected.
     pub(super) async fn send(&self, message: Bytes) -> Result<usize, ExportError> {
         tokio::time::timeout(TIMEOUT, self.exchange(message)).await.unwrap_or(Err(ExportError::TimedOut))
     }
@@ -115,7 +115,7 @@ impl Collector {
             .body(Body::from(message))
             .map_err(unreachable)?;
         let (mut sender, connection) = http1::handshake(stream).await.map_err(unreachable)?;
-        // It ends with the sender.
+        // The task ends when the sender is dropped.
         tokio::spawn(connection);
         let (head, body) = sender.send_request(request).await.map_err(unreachable)?.into_parts();
         let body = Limited::new(body, LONGEST_ANSWER).collect().await.map(|body| body.to_bytes());
@@ -127,7 +127,7 @@ fn unreachable(error: impl std::fmt::Display) -> ExportError {
     ExportError::Unreachable(error.to_string())
 }
 
-/// OTLP, "OTLP/HTTP Response": 200 may still reject some spans, and four codes ask to come again.
+/// OTLP, "OTLP/HTTP Response": even a 200 may reject some spans, and four other codes ask for a retry.
 fn answered(status: StatusCode, headers: &HeaderMap, body: &Bytes) -> Result<usize, ExportError> {
     if status.is_success() {
         let partial = ExportResponse::decode(body.clone()).ok().and_then(|response| response.partial_success);
@@ -143,11 +143,11 @@ fn answered(status: StatusCode, headers: &HeaderMap, body: &Bytes) -> Result<usi
     }
 }
 
-/// Reads the machine's certificates (or those of `SSL_CERT_FILE`), once, and only for a collector behind https.
+/// Reads the machine's root certificates (or those of `SSL_CERT_FILE`), once, and only for a collector with https.
 async fn trusting_the_machine() -> io::Result<TlsConnector> {
     let read = || {
         let mut roots = RootCertStore::empty();
-        // One that cannot be read is no reason to do without the others.
+        // Unreadable certificates are skipped; the others are used.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
             return Err(io::Error::other("this machine has no root certificates"));

@@ -4,22 +4,22 @@ use http::{HeaderMap, HeaderName};
 
 static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// Bit of the flags: whoever called traces this request (section 3.2.2.3.1).
+/// The flag that the caller traces this request (section 3.2.2.3.1).
 const SAMPLED: u8 = 1;
 
-/// The span that called us.
+/// The span of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceParent {
-    /// The trace that it belongs to. Never 0.
+    /// The id of its trace. Never 0.
     pub trace_id: u128,
-    /// Its own id. Never 0.
+    /// The id of the span. Never 0.
     pub span_id: u64,
-    /// Whether it is recorded.
+    /// Whether the caller records the span.
     pub sampled: bool,
 }
 
 impl TraceParent {
-    /// The parent that a request names; none where it names none, or not as the specification wants it.
+    /// The parent named by a request; `None` if the header is missing or malformed.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         Self::parse(headers.get(&TRACEPARENT)?.to_str().ok()?)
     }

@@ -13,14 +13,14 @@ use super::message::{ExportRequest, KeyValue, Resource, ResourceSpans, Scope, Sc
 use super::span::RequestSpan;
 use super::{Ids, Service};
 
-/// Requests of one batch at most.
+/// The most requests in one batch.
 const BATCH: usize = 512;
 /// How long the first request of a batch waits for others.
 const GATHER: Duration = Duration::from_secs(5);
-/// The wait before a batch is tried again; doubled each time.
+/// The wait before the first retry; each further wait is twice the one before.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const ATTEMPTS: u32 = 5;
-/// How long the last batches may take once the server stops.
+/// Time limit for the last batches when the server stops.
 const CLOSING: Duration = Duration::from_secs(5);
 
 pub(super) struct Exporter<'a> {
@@ -32,7 +32,7 @@ pub(super) struct Exporter<'a> {
 }
 
 impl Exporter<'_> {
-    /// Sends until `closing` is true and the queue is empty, or the time for the last batches is over.
+    /// Sends batches until `closing` is true and the queue is empty, or the time limit for the last batches is over.
     pub(super) async fn run(mut self, closing: watch::Receiver<bool>) {
         let mut batch = Vec::with_capacity(BATCH);
         let mut ending = closing.clone();
@@ -63,7 +63,8 @@ impl Exporter<'_> {
         }
     }
 
-    /// Waits for a first request, then for a full batch or the end of its time. Nothing: the queue is closed and empty.
+    /// Takes the next batch: when it is full, or when its gathering time is over. The batch stays empty only if the
+    /// queue is closed and empty.
     async fn gather(&mut self, batch: &mut Vec<RequestSpan>, closing: &mut watch::Receiver<bool>) {
         let mut until: Option<Instant> = None;
         while batch.len() < BATCH {
@@ -82,7 +83,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// Sends a batch, a few times if need be; what the collector does not take is lost.
+    /// Sends a batch, with retries. If they fail, the batch is lost.
     async fn export(&self, batch: &[RequestSpan], closing: &mut watch::Receiver<bool>) {
         let spans = batch.iter().map(RequestSpan::spans).sum::<usize>();
         match self.send(self.message(batch), closing).await {
@@ -100,8 +101,8 @@ impl Exporter<'_> {
         }
     }
 
-    /// Tries until it succeeds, makes no sense, or has been often enough. Once the server stops, the next try is the
-    /// last.
+    /// Retries until the batch is accepted, refused for good, or all attempts are used. When the server stops, the
+    /// next attempt is the last.
     async fn send(&self, message: Bytes, closing: &mut watch::Receiver<bool>) -> Result<usize, ExportError> {
         let mut wait = FIRST_RETRY;
         let mut attempts = 1;
@@ -135,7 +136,7 @@ impl Exporter<'_> {
     }
 }
 
-/// Returns when the tracer is to be closed, or was dropped.
+/// Returns when the tracer is being closed, or its sender was dropped.
 async fn closed(closing: &mut watch::Receiver<bool>) {
     let _ = closing.wait_for(|closing| *closing).await;
 }

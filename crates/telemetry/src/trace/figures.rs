@@ -1,10 +1,10 @@
-//! What became of spans.
+//! Metrics of spans.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::prometheus::{Exposition, MetricSource, MetricType};
 
-/// Spans that were taken over by the collector, and that were lost.
+/// Counts the spans that the collector accepted, and those that were lost.
 #[derive(Debug, Default)]
 pub(super) struct TraceFigures {
     exported: AtomicU64,

@@ -1,7 +1,8 @@
-//! The messages of OTLP 1.x that we send and get: `opentelemetry/proto/{collector/trace,trace,resource,common}/v1`.
+//! The OTLP 1.x messages that are sent and received:
+//! `opentelemetry/proto/{collector/trace,trace,resource,common}/v1`.
 //!
-//! Field numbers are the protocol's; what we never set is left out. The test over HTTP reads them with the official
-//! definitions.
+//! Field numbers are the protocol's; fields that are never set are omitted. A test over HTTP decodes the messages
+//! with the official definitions.
 
 /// `ExportTraceServiceRequest`.
 #[derive(Clone, PartialEq, prost::Message)]

@@ -1,11 +1,11 @@
-//! OpenTelemetry traces: a span per traced request and one per store operation of it, sent to a collector.
+//! OpenTelemetry traces: a span per traced request and one per store operation, sent to a collector.
 //!
-//! A request that is traced takes notes; everything else (names, attributes, encoding, sending) happens in one task
-//! of its own. The queue between them is bounded: what does not fit is dropped and counted. Without a collector there
-//! is no [`Tracer`], and a request pays a comparison.
+//! A traced request only collects data. One task does the rest: names, attributes, encoding, sending. The queue to it
+//! is bounded: spans that do not fit are dropped and counted. Without a collector there is no [`Tracer`], and a
+//! request costs one comparison.
 //!
-//! `docs/reference/traces.md` documents every attribute; why not the SDK:
-//! `docs/decisions/015-spans-are-sent-without-the-sdk.md`.
+//! `docs/reference/traces.md` documents every attribute. `docs/decisions/015-spans-are-sent-without-the-sdk.md` says
+//! why the SDK is not used.
 
 mod collector;
 mod context;
@@ -37,10 +37,10 @@ use exporter::Exporter;
 use figures::TraceFigures;
 use span::RequestSpan;
 
-/// Traced requests that may wait to be sent: some 2 MiB.
+/// Capacity of the queue in traced requests: about 2 MiB.
 const CAPACITY: usize = 2_048;
 
-/// Draws ids: unique, not secret, without a system call.
+/// Generates ids: unique, not secret, without a system call.
 #[derive(Debug)]
 struct Ids {
     keys: [u64; 2],
@@ -52,31 +52,31 @@ impl Ids {
         self.drawn.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// An id of a span: never 0.
+    /// A span id: never 0.
     fn span(&self) -> u64 {
         scramble(self.number().wrapping_add(self.keys[0])).max(1)
     }
 
-    /// An id of a trace: never 0.
+    /// A trace id: never 0.
     fn trace(&self) -> u128 {
         let low = scramble(self.number().wrapping_add(self.keys[1])).max(1);
         u128::from(scramble(low ^ self.keys[0])) << 64 | u128::from(low)
     }
 }
 
-/// What we are to the collector.
+/// The attributes that identify this service to the collector.
 #[derive(Debug)]
 struct Service {
     name: &'static str,
     version: &'static str,
-    /// Tells this process from others.
+    /// Distinguishes this process from others of the service.
     instance: String,
 }
 
-/// Whether the `traceparent` of a peer counts. Whoever's does can have each of his requests traced.
+/// Whether a peer's `traceparent` is honoured. A peer whose header is honoured can have all its requests traced.
 pub type Heeds = Box<dyn Fn(Option<IpAddr>) -> bool + Send + Sync>;
 
-/// Decides which requests are traced, and takes their spans to the collector.
+/// Decides which requests are traced, and sends their spans to the collector.
 pub struct Tracer {
     one_in: u64,
     heeds: Heeds,
@@ -84,7 +84,7 @@ pub struct Tracer {
     service: Service,
     collector: Collector,
     queue: mpsc::Sender<RequestSpan>,
-    // Taken by the one exporter.
+    // Taken out when the one exporter starts.
     receiver: Mutex<Option<mpsc::Receiver<RequestSpan>>>,
     figures: Arc<TraceFigures>,
     closing: watch::Sender<bool>,
@@ -92,15 +92,15 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Traces one in so many requests, and sends their spans to `v1/traces` below a collector's URL. Its figures stand
-    /// on the registry's page: call it once per registry. `random` distinguishes this process's ids.
-    /// Nobody's `traceparent` counts before [`heeding`](Self::heeding).
+    /// Traces one in so many requests, and sends their spans to `v1/traces` below the collector's URL. Registers its
+    /// metrics, so call it once per registry. `random` makes ids differ from those of other processes. `traceparent`
+    /// headers are ignored until [`heeding`](Self::heeding) is called.
     pub fn new(collector: &Url, one_in: u32, random: [u8; 24], registry: &Registry) -> Self {
         let collector = Collector::at(collector, registry.version());
         Self::with(collector, one_in, random, registry)
     }
 
-    /// Whose `traceparent` counts.
+    /// Sets whose `traceparent` headers are honoured.
     #[must_use]
     pub fn heeding(self, heeds: Heeds) -> Self {
         Self { heeds, ..self }
@@ -131,8 +131,8 @@ impl Tracer {
         }
     }
 
-    /// Begins to trace a request, if it is to be: where a `traceparent` that counts says whether its caller is traced, as
-    /// that says, else one in so many. `number` counts requests; `peer` is who sends it.
+    /// Begins to trace a request, if it is to be traced: an honoured `traceparent` decides by its sampled flag,
+    /// otherwise one in so many requests is traced. `number` is the request's number; `peer` sent it.
     pub fn begin<B>(&self, request: &Request<B>, number: u64, peer: Option<IpAddr>) -> Option<Box<Trace>> {
         let parent = TraceParent::of(request.headers()).filter(|_| (self.heeds)(peer));
         if !parent.map_or_else(|| number.is_multiple_of(self.one_in), |parent| parent.sampled) {
@@ -147,7 +147,7 @@ impl Tracer {
         }))
     }
 
-    /// Takes over a request that has ended. Never waits. `scheme`: of its issuer's URL.
+    /// Queues a finished request. Never waits. `scheme`: of the issuer's URL.
     pub fn finish(&self, trace: Trace, line: &RequestLine<'_>, scheme: Option<&'static str>) {
         let span = RequestSpan::new(trace, line, scheme);
         let spans = span.spans();
@@ -156,8 +156,8 @@ impl Tracer {
         }
     }
 
-    /// Sends what is queued until [`drain`](Self::drain): every 5 s, or 512 requests. Only the first call does
-    /// anything.
+    /// Sends queued spans until [`drain`](Self::drain): one batch every 5 s, of at most 512 requests. Only the first
+    /// call does this, later ones return at once.
     pub async fn run(&self) {
         let Some(receiver) = self.receiver.lock().take() else { return };
         let Self { collector, service, ids, figures, .. } = self;
@@ -165,14 +165,14 @@ impl Tracer {
         self.finished.send_replace(true);
     }
 
-    /// Takes no more spans, and returns when those that are queued have been sent or given up: after 5 s at most.
+    /// Stops sending after the queued spans were sent or given up: after at most 5 s.
     pub async fn drain(&self) {
         self.closing.send_replace(true);
         if self.receiver.lock().is_some() {
-            // Nobody ever sent.
+            // `run` was never called, so nothing will be sent.
             return;
         }
-        // It cannot fail: the sender is here.
+        // Cannot fail: `self` holds the sender.
         let _ = self.finished.subscribe().wait_for(|finished| *finished).await;
     }
 }

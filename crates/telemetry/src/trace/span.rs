@@ -1,4 +1,4 @@
-//! One traced request: what is noted while it runs, and the spans that it becomes.
+//! One traced request: the data collected while it runs, and the spans made of it.
 
 use std::net::IpAddr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -12,7 +12,8 @@ use crate::endpoint::{Endpoint, RequestOutcome};
 use crate::request_id::RequestId;
 use crate::request_log::RequestLine;
 
-/// `SpanFlags` of OTLP: the low byte is that of `traceparent`, and whether the parent is in another process is known.
+/// `SpanFlags` of OTLP: the low byte is that of `traceparent`; two more bits say that it is known whether the parent
+/// is in another process, and that it is.
 const SAMPLED: u32 = 0x001;
 const HAS_IS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
@@ -24,18 +25,18 @@ pub struct Trace {
     pub(super) span_id: u64,
     pub(super) parent: Option<u64>,
     pub(super) version: Version,
-    /// What its store operations were so far.
+    /// The store operations so far.
     pub(crate) operations: Vec<StoreOperation>,
 }
 
-/// Something that took from one moment to another, in nanoseconds since 1970.
+/// A time span, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Lasted {
     start: u64,
     end: u64,
 }
 
-/// A traced request that has ended. It becomes messages only in the exporter, off the request's path.
+/// A traced request that has ended. The exporter turns it into messages, so that the request spends no time on that.
 #[derive(Debug)]
 pub(super) struct RequestSpan {
     trace: Trace,
@@ -58,7 +59,7 @@ pub(super) struct RequestSpan {
 }
 
 impl RequestSpan {
-    /// Takes over what the request log would have. `scheme`: of the issuer's URL.
+    /// Takes the fields of the request's log line. `scheme`: of the issuer's URL.
     pub(super) fn new(mut trace: Trace, line: &RequestLine<'_>, scheme: Option<&'static str>) -> Self {
         let clocks = Clocks::read();
         let operations = std::mem::take(&mut trace.operations);
@@ -87,12 +88,12 @@ impl RequestSpan {
         }
     }
 
-    /// How many spans it becomes.
+    /// The number of its spans.
     pub(super) fn spans(&self) -> usize {
         1 + self.operations.len()
     }
 
-    /// The server span, and one for each store operation; `id` draws the latter's ids.
+    /// The server span, and one span per store operation; `id` generates the ids of the latter.
     pub(super) fn messages(&self, mut id: impl FnMut() -> u64) -> Vec<Span> {
         let store =
             self.operations.iter().map(|(lasted, operation)| self.store_span(id(), *lasted, operation));
@@ -116,7 +117,7 @@ impl RequestSpan {
     /// Names and attributes: OpenTelemetry's semantic conventions for HTTP server spans.
     fn server_span(&self) -> Span {
         let route = self.full_route();
-        // A method that nobody knows is text of the client's own.
+        // An unknown method is text chosen by the client, so it is not used.
         let method = self.method.unwrap_or("HTTP");
         let name = route.as_ref().map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
         let span = self.span(self.trace.span_id, self.trace.parent, self.lasted, name);
@@ -140,7 +141,8 @@ impl RequestSpan {
         let mut text = |key: &str, value: Option<String>| {
             all.extend(value.map(|value| KeyValue::text(key, value)));
         };
-        // A path as it was sent may hold anything, a code or a token by mistake. A route without a gap is the path.
+        // The path as sent may contain anything, even a code or token sent by mistake, so it is not exported. A route
+        // without parameters equals the path.
         text("url.path", route.clone().filter(|route| !route.contains('{')));
         text("http.route", route);
         text("url.scheme", self.scheme.map(str::to_owned));
@@ -154,7 +156,7 @@ impl RequestSpan {
         all
     }
 
-    /// The route from the root of the issuer; none where nothing was found.
+    /// The route from the issuer's root; `None` if no route matched.
     fn full_route(&self) -> Option<String> {
         match (self.endpoint, self.route) {
             (Endpoint::Admin, Some(route)) => Some(format!("/api/admin{route}")),
@@ -162,7 +164,7 @@ impl RequestSpan {
         }
     }
 
-    /// What the conventions call an error of the server: an answer of 5xx, or none.
+    /// A server error by the conventions: a 5xx answer, or no answer.
     fn error_type(&self) -> Option<String> {
         match self.status {
             Some(status) if status.is_server_error() => Some(status.as_u16().to_string()),
@@ -184,7 +186,7 @@ impl RequestSpan {
     }
 }
 
-/// Both clocks at one moment: spans are measured by the one and told by the other.
+/// Both clocks at one moment: spans are measured with the monotonic clock and reported in wall-clock time.
 #[derive(Clone, Copy)]
 struct Clocks {
     unix_ns: u64,
@@ -198,7 +200,7 @@ impl Clocks {
         Self { unix_ns: nanoseconds(unix), monotonic: Instant::now() }
     }
 
-    /// Nanoseconds since 1970 of a moment in the past.
+    /// The time of a past moment, in nanoseconds since 1970.
     fn unix(&self, moment: Instant) -> u64 {
         self.unix_ns.saturating_sub(nanoseconds(self.monotonic.saturating_duration_since(moment)))
     }

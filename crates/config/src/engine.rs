@@ -1,5 +1,5 @@
-//! URLs of PostgreSQL and Redis: read as far as a mistake can be named before anything is connected. No part of a URL
-//! is repeated in what is said about it, since any may be the password.
+//! URLs of PostgreSQL and Redis, checked as far as is possible without connecting. Error messages never quote a part
+//! of a URL, because any part may be the password.
 
 use std::net::IpAddr;
 
@@ -8,15 +8,15 @@ use url::{Host, Url};
 
 use super::error::Mistake;
 
-/// Checks a URL of PostgreSQL (`postgres://user:password@host:port,host:port/database?name=value`). Whether what is sent
-/// may leave this machine in the clear.
+/// Checks a PostgreSQL URL (`postgres://user:password@host:port,host:port/database?name=value`). True if data may
+/// leave this machine unencrypted.
 pub(super) fn postgres(text: &str) -> Result<bool, Mistake> {
     const EXAMPLE: &str = "write it as in \"postgres://user:password@host:5432/database?sslmode=require\"";
     let refuse = |problem: &str| Err(Mistake::new(problem, EXAMPLE));
     let Some(rest) = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://")) else {
         return refuse("is not a postgres:// or postgresql:// URL");
     };
-    // The driver ends the credentials at the first `@`: another one in a password is to be written `%40`.
+    // The driver ends the credentials at the first `@`, so an `@` in a password must be written `%40`.
     let rest = rest.split_once('@').map_or(rest, |(_, rest)| rest);
     let (hosts, rest) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
     let query = rest.split_once('?').map_or("", |(_, query)| query);
@@ -61,7 +61,7 @@ fn host_of(text: &str) -> Option<&str> {
     (is_port && !host.is_empty()).then_some(host)
 }
 
-/// Whether a host is this machine: loopback, or the directory of a socket.
+/// Whether a host is this machine: loopback, or the directory of a Unix socket.
 fn is_here(host: &str) -> bool {
     let name = host.to_ascii_lowercase();
     host.starts_with('/')
@@ -71,7 +71,7 @@ fn is_here(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Checks URLs of one Redis Cluster. Whether what is sent may leave this machine in the clear.
+/// Checks the URLs of one Redis Cluster. True if data may leave this machine unencrypted.
 pub(super) fn redis(texts: &[&str]) -> Result<bool, Mistake> {
     const EXAMPLE: &str =
         "write redis://host:6379, or rediss://host:6379 for TLS, several of them separated by commas";

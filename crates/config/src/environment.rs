@@ -1,13 +1,13 @@
-//! The environment and the command line as layers, and the variables that are not ours to judge.
+//! The environment and the command line as sources of values, and the `SYMBOLON_*` variables that are not keys.
 
 use super::error::ConfigError;
 use super::file::{Given, Written};
 use super::source::Source;
 
-/// `SYMBOLON_*` variables that are not configuration keys and are passed over, with the reason.
-/// A `*` at the end stands for any rest.
+/// `SYMBOLON_*` variables that are not configuration keys and are ignored, with the reason. A trailing `*` matches
+/// any rest.
 ///
-/// Beside them, what Kubernetes sets in every pod beside a service whose name begins with `symbolon`:
+/// Also ignored are the variables that Kubernetes sets in every pod for a service whose name begins with `symbolon`:
 /// `SYMBOLON_SERVICE_HOST`, `SYMBOLON_PORT=tcp://...`, `SYMBOLON_PORT_8080_TCP_ADDR` and so on.
 pub const IGNORED_ENV: [(&str, &str); 3] = [
     ("SYMBOLON_CONFIG", "names the configuration file"),
@@ -15,7 +15,7 @@ pub const IGNORED_ENV: [(&str, &str); 3] = [
     ("SYMBOLON_LOADTEST_*", "belongs to the load generator"),
 ];
 
-/// Whether the environment variable is none of the configuration's business.
+/// Whether an environment variable is not meant as a configuration key.
 fn ignored(name: &str, value: &str) -> bool {
     let listed = IGNORED_ENV.iter().any(|(pattern, _)| match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),
@@ -24,7 +24,8 @@ fn ignored(name: &str, value: &str) -> bool {
     listed || of_a_service(name, value)
 }
 
-/// Variables of Kubernetes services. `SYMBOLON_PORT=8080` is none: somebody meant a key.
+/// Whether Kubernetes set the variable for a service. `SYMBOLON_PORT=8080` is not such a variable, but a mistaken
+/// key, and is reported.
 fn of_a_service(name: &str, value: &str) -> bool {
     name.contains("_SERVICE_HOST")
         || name.contains("_SERVICE_PORT")
@@ -37,7 +38,7 @@ fn of_a_service(name: &str, value: &str) -> bool {
         })
 }
 
-/// The variables that speak to the configuration, and the value of `SYMBOLON_CONFIG`.
+/// The variables that are meant as keys, and the value of `SYMBOLON_CONFIG`.
 pub(super) fn environment(env: impl Iterator<Item = (String, String)>) -> (Vec<Given>, Option<String>) {
     let mut config = None;
     let mut given = Vec::new();
@@ -49,12 +50,12 @@ pub(super) fn environment(env: impl Iterator<Item = (String, String)>) -> (Vec<G
             given.push(Given { name, written: Written::Text(value), source });
         }
     }
-    // The environment has no order; the report should.
+    // The environment has no order; sorted for reproducible reports.
     given.sort_by(|a, b| a.name.cmp(&b.name));
     (given, config)
 }
 
-/// The flags of the command line, and the value of `--config`. A flag given twice is refused.
+/// The flags of the command line, and the value of `--config`. A repeated flag is refused.
 pub(super) fn flags(
     flags: Vec<(String, String)>,
     errors: &mut Vec<ConfigError>,

@@ -1,10 +1,10 @@
-//! What is wrong with a configuration: the key, the value, where it came from and how to mend it.
+//! Mistakes in a configuration: the key, the value, where it was set, and how to mend it.
 
 use std::fmt;
 
 use super::source::Source;
 
-/// Why one value cannot be what its key wants, before key and source are known.
+/// A mistake in a value, before its key and source are known.
 #[derive(Debug)]
 pub(super) struct Mistake {
     pub(super) problem: String,
@@ -17,7 +17,7 @@ impl Mistake {
     }
 }
 
-/// What somebody found wrong with the value of a key, who knows more of what it names than the configuration does.
+/// A mistake in the value of a key that the caller found: for example in a file that the value names.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The key.
@@ -31,11 +31,11 @@ pub struct Finding {
 /// One mistake in the configuration.
 #[derive(Debug)]
 pub struct ConfigError {
-    /// The key as a configuration file writes it (`tls.key_file`), or an unknown name as it was given.
+    /// The key as in a configuration file (`tls.key_file`), or an unknown name as given.
     pub key: String,
-    /// The value as given. `None` where there is none, or where it is or may be a secret.
+    /// The value as given. `None` if there is none, or if it is or may be a secret.
     pub value: Option<String>,
-    /// Where the value came from; `None` where the mistake is that nothing was said.
+    /// Where the value was set; `None` if a required value is missing.
     pub source: Option<Source>,
     /// What is wrong.
     pub problem: String,
@@ -58,17 +58,17 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Every mistake of a configuration at once. Never empty.
+/// All mistakes of a configuration. Never empty.
 #[derive(Debug)]
 pub struct ConfigErrors(Vec<ConfigError>);
 
 impl ConfigErrors {
-    /// `Err` with all of them, or `Ok` when there is none.
+    /// `Err` with the mistakes, or `Ok` if there are none.
     pub(super) fn check(errors: Vec<ConfigError>) -> Result<(), Self> {
         if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
     }
 
-    /// The mistakes, those of the values first, then those of values against each other.
+    /// The mistakes: first those of single values, then those of combinations.
     pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
         self.0.iter()
     }

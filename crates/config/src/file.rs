@@ -1,4 +1,4 @@
-//! The configuration file: TOML flattened to dotted paths, each with its line.
+//! The configuration file: TOML, flattened to dotted paths with line numbers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use toml::de::{DeTable, DeValue};
 use super::error::ConfigError;
 use super::source::Source;
 
-/// What was written for one name, before its kind is known.
+/// The value given for one name, before it is parsed by the key's kind.
 pub(super) enum Written {
     /// A scalar, as text.
     Text(String),
     /// An array of scalars.
     List(Vec<String>),
-    /// Something that no key takes, and its name.
+    /// A value of a TOML type that no key accepts, and the name of the type.
     Unfit(&'static str),
 }
 
-/// One name with what was written for it.
+/// A name with its value and source.
 pub(super) struct Given {
     pub(super) name: String,
     pub(super) written: Written,
     pub(super) source: Source,
 }
 
-/// Reads the file.
+/// Reads and parses the file.
 pub(super) fn read(path: &Path) -> Result<Vec<Given>, Box<ConfigError>> {
     let refuse = |problem| ConfigError {
         key: "config".to_owned(),
@@ -41,11 +41,12 @@ pub(super) fn read(path: &Path) -> Result<Vec<Given>, Box<ConfigError>> {
     parse(text.expose(), path)
 }
 
-/// Reads the text of the file `path`.
+/// Parses the text of the file `path`.
 pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Given>, Box<ConfigError>> {
     let path: Arc<Path> = Arc::from(path);
     let lines = Lines::of(text);
-    // The parser's own display quotes the line, which may hold a secret: only message and line are passed on.
+    // The parser's own message quotes the line, which may contain a secret: only its message and line number are
+    // used.
     let table = DeTable::parse(text).map_err(|error| ConfigError {
         key: "config".to_owned(),
         value: None,
@@ -59,7 +60,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Given>, Box<ConfigErr
     Ok(given)
 }
 
-/// Which key came twice, where that is the mistake: a name, which is no secret.
+/// Names the repeated key, if that is the mistake: a key's name is not a secret.
 fn repeated_key(text: &str, error: &toml::de::Error) -> String {
     let is_name =
         |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
@@ -80,7 +81,7 @@ impl Flatten<'_> {
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
         for (key, value) in table {
             let name = key.get_ref();
-            // A quoted key with a dot must not pass for a path.
+            // Keep the quotes of a key that contains a dot, so that it is not taken for a path.
             let name =
                 if name.contains('.') { format!("{prefix}\"{name}\"") } else { format!("{prefix}{name}") };
             let line = self.lines.at(key.span().start);
@@ -88,7 +89,7 @@ impl Flatten<'_> {
                 DeValue::Table(inner) if !inner.is_empty() && super::key::find(&name).is_none() => {
                     self.table(&format!("{name}."), inner);
                 }
-                // `[log]` with nothing in it says nothing, if there is such a table.
+                // An empty table of a known name, such as `[log]`, sets nothing.
                 DeValue::Table(inner) if inner.is_empty() && is_table(&name) => {}
                 value => {
                     let source = Source::File { path: self.path.clone(), line };
@@ -117,7 +118,7 @@ fn written(value: &DeValue<'_>) -> Written {
     }
 }
 
-/// `1_000` and `0x40` are whole numbers of TOML too.
+/// `1_000` and `0x40` are valid TOML integers too.
 fn integer(digits: &str, radix: u32) -> Written {
     let digits = digits.replace('_', "");
     match i64::from_str_radix(&digits, radix) {
@@ -133,7 +134,7 @@ fn scalar(value: &Spanned<DeValue<'_>>) -> Option<String> {
     }
 }
 
-/// Where the lines of a text begin.
+/// The positions of the line breaks of a text.
 struct Lines(Vec<usize>);
 
 impl Lines {

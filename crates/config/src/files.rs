@@ -1,4 +1,5 @@
-//! What the configuration only names: certificates, keys and the data directory, looked at as the server would.
+//! Checks the files that the configuration names: certificates, keys and the data directory, as the server would use
+//! them.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -15,7 +16,7 @@ use super::sections::listen::TlsFiles;
 use super::tls::{TlsError, doubts};
 use super::{Config, ConfigError, ConfigErrors, Finding, Warning};
 
-/// The file in the data directory with the master key that the server made for itself.
+/// The file in the data directory with the master key that the server generated.
 const MASTER_KEY_FILE: &str = "master.key";
 
 /// The keys of a TLS listener.
@@ -29,12 +30,12 @@ const MANAGEMENT: TlsKeys =
     TlsKeys { certificate: "management_tls.certificate_file", key: "management_tls.key_file" };
 
 impl Config {
-    /// Reads the certificates and keys of both listeners, and looks at the data directory. Nothing is changed.
-    /// The warnings name what starts, but will turn clients away: a certificate that is over, or for other names.
-    /// `found` is what the caller has found wrong beside that; what concerns a key that is reported already is left out.
+    /// Reads the certificates and keys of both listeners, and checks the data directory. Changes nothing. Warnings
+    /// name problems with which the server starts but clients fail: an expired certificate, or one for other names.
+    /// `found` are mistakes that the caller found; those about a key that is already reported are dropped.
     ///
     /// # Errors
-    /// Every mistake at once, as of [`Config::load`].
+    /// All mistakes at once, like [`Config::load`].
     pub fn check_files(&self, now: Timestamp, found: Vec<Finding>) -> Result<Vec<Warning>, ConfigErrors> {
         let mut errors = Vec::new();
         let warnings = self.look_at_tls(now, &mut errors);
@@ -50,7 +51,7 @@ impl Config {
         ConfigErrors::check(errors).map(|()| warnings)
     }
 
-    /// The part of [`Config::check_files`] that is about certificates, which a reload reads again.
+    /// Like [`Config::check_files`], but only for certificates, which a reload reads again.
     ///
     /// # Errors
     /// As of [`Config::check_files`].
@@ -60,7 +61,7 @@ impl Config {
         ConfigErrors::check(errors).map(|()| warnings)
     }
 
-    /// The master key beside the data, which counts where the configuration has none.
+    /// Checks the master key in the data directory, which is used if the configuration has none.
     fn kept_master_key(&self) -> Result<(), Mistake> {
         const MEND: &str = "put the right key there again, as base64 or 64 hexadecimal digits, or name it with \
                             `master_key_file`";
@@ -86,7 +87,7 @@ impl Config {
     }
 
     fn look_at_tls(&self, now: Timestamp, errors: &mut Vec<ConfigError>) -> Vec<Warning> {
-        // Who reaches the management listener does not do so by the issuer's name.
+        // Clients of the management listener do not use the issuer's host name.
         let host = Url::parse(self.issuer.as_str()).ok().and_then(|url| url.host_str().map(str::to_owned));
         let mut warnings = Vec::new();
         for (files, keys, host) in
@@ -101,7 +102,7 @@ impl Config {
                         .map(|text| Warning { key: keys.certificate, text }),
                 ),
                 Err(error) => {
-                    // The other file, which was not come to.
+                    // Reading stopped at the certificate, so the key file is checked too.
                     let of_key = matches!(error, TlsError::Certificate { .. })
                         .then(|| files.read_key(&provider).err())
                         .flatten();
@@ -133,7 +134,7 @@ impl Config {
     }
 }
 
-/// Whether the server could keep its data there, or make the directory at its first start.
+/// Whether the server can write to the data directory, or create it at its first start.
 fn usable_directory(path: &Path) -> Result<(), Mistake> {
     const MEND: &str = "name a directory that belongs to the user whom the server runs as";
     let refused = |problem: String| Err(Mistake::new(problem, MEND));

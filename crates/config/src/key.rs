@@ -1,4 +1,4 @@
-//! One row of the table of keys: names, kind, default, meaning, and what it weakens.
+//! One row of the table of keys: names, kind, default, description, and what it weakens.
 
 use std::time::Duration;
 
@@ -56,23 +56,23 @@ pub enum ValueKind {
     Name,
 }
 
-/// When a change of a key counts.
+/// When a change of a key takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reload {
     /// On SIGHUP, while running.
     Live,
     /// After a restart.
     Restart,
-    /// Never on an existing data directory: it is the value of the first start, the stored one wins.
+    /// Never on an existing data directory: the value is used at the first start only, later the stored one.
     FirstStart,
 }
 
-/// What a key gives up in safety, and at which values.
+/// Which protection a key gives up, and at which values.
 #[derive(Clone, Copy)]
 pub struct Weakens {
-    /// What is given up, a sentence for the log and the reference.
+    /// A sentence for the log and the reference about what is given up.
     pub text: &'static str,
-    /// Whether this value gives it up.
+    /// Whether a value gives the protection up.
     pub(super) when: fn(&Value) -> bool,
 }
 
@@ -81,26 +81,26 @@ pub struct Weakens {
 pub struct Key {
     /// Its name in the file, dotted where it stands in a table: `tls.key_file`.
     pub path: &'static str,
-    /// Its environment variable: the path in capitals behind `SYMBOLON_`.
+    /// Its environment variable: the path in capitals after `SYMBOLON_`.
     pub env: &'static str,
     /// Its command-line flag: the path with dashes.
     pub flag: &'static str,
-    /// What its value may be.
+    /// The kind of its value.
     pub kind: ValueKind,
-    /// The default as one would write it; `None` where being unset means something of its own.
+    /// The default as written in a file; `None` if leaving the key unset has a meaning of its own.
     pub default: Option<&'static str>,
-    /// What being unset means, where there is no fixed default.
+    /// What leaving the key unset means, if there is no fixed default.
     pub unset: &'static str,
-    /// What it does.
+    /// Its description.
     pub doc: &'static str,
-    /// When a change counts.
+    /// When a change takes effect.
     pub reload: Reload,
-    /// What it may weaken.
+    /// Which protection it may give up.
     pub weakens: Option<Weakens>,
 }
 
 impl Key {
-    /// A key without a default that takes a restart.
+    /// A key without a default, whose changes take effect after a restart.
     pub(super) const fn new(
         path: &'static str,
         env: &'static str,
@@ -141,7 +141,7 @@ impl Key {
         self
     }
 
-    /// Whether its value must never be shown.
+    /// Whether its value must never be displayed.
     pub fn is_secret(&self) -> bool {
         matches!(self.kind, ValueKind::Secret | ValueKind::Secrets)
     }

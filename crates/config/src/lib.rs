@@ -1,9 +1,9 @@
-//! Configuration of the process: read once, passed down as values.
+//! The configuration of the process: read once and passed down as values.
 //!
-//! Every key is a row of one table ([`keys`]), from which the file, the environment, the command line, the JSON
-//! schema ([`json_schema`]) and the reference ([`reference()`]) all follow. A flag wins over the environment, the
-//! environment over the file, the file over the default. Unknown names are refused with the nearest known one;
-//! every mistake is reported at once, before a port opens.
+//! Every key is a row of one table ([`keys`]). The file, environment variables, command-line flags, JSON schema
+//! ([`json_schema`]) and reference ([`reference()`]) are derived from the table. A flag overrides the environment,
+//! the environment overrides the file, and the file overrides the default. An unknown name is refused with the
+//! nearest known one. All mistakes are reported at once, before a port opens.
 //!
 //! To add a key: a row in its section's file, a field in the section's struct, one line in its `build`, and
 //! `UPDATE_GENERATED=1 cargo test -p symbolon-config` for the generated documents.
@@ -66,15 +66,15 @@ pub struct Config {
     pub listen: Listen,
     /// Limits of connections and requests.
     pub http: Http,
-    /// Where state lives.
+    /// Where state is stored.
     pub storage: Storage,
-    /// Secrets and what guards them.
+    /// Secrets and protective settings.
     pub security: Security,
     /// Rate limits.
     pub rate_limits: RateLimits,
     /// Logs, metrics, traces.
     pub telemetry: Telemetry,
-    /// What an issuer's settings are when it is created.
+    /// The settings of a newly created issuer.
     pub initial: IssuerSettings,
     settings: Settings,
     warnings: Vec<Warning>,
@@ -85,14 +85,14 @@ pub struct Config {
 pub struct Entry {
     /// The key.
     pub key: &'static str,
-    /// The value as one would write it, `<redacted>` for a secret, `None` where nothing is set.
+    /// The value as written in a file, `<redacted>` for a secret, `None` if nothing is set.
     pub value: Option<String>,
-    /// Where it came from.
+    /// Where it was set.
     pub source: Source,
 }
 
 impl Config {
-    /// Reads the configuration. Nothing is read beside `sources` but the files that it names.
+    /// Reads the configuration from `sources` and the files that these name.
     ///
     /// # Errors
     /// Every mistake at once, each with its key, its value (unless that may be a secret) and how to mend it.
@@ -115,13 +115,13 @@ impl Config {
         settings.lay(env, &mut errors);
         settings.lay(flags, &mut errors);
         if unread {
-            // What the file would have said is unknown: no key is called missing.
+            // The file's contents are unknown, so no key is reported as missing.
             ConfigErrors::check(std::mem::take(&mut errors))?;
         }
         Self::build(Reader { settings, errors, warnings: Vec::new() }, with_file)
     }
 
-    /// Loads the text of a file, and nothing else.
+    /// Loads the configuration from the text of a file, without other sources.
     pub fn of_text(text: &str) -> Result<Self, ConfigErrors> {
         let (mut settings, mut errors) = (Settings::defaults(), Vec::new());
         match file::parse(text, std::path::Path::new("symbolon.toml")) {
@@ -160,20 +160,21 @@ impl Config {
         })
     }
 
-    /// Refuses the configuration for what was found, if anything was.
+    /// Reports the mistakes that the caller found, if any.
     ///
     /// # Errors
-    /// As of [`Config::load`].
+    /// Like [`Config::load`].
     pub fn refuse(&self, found: Vec<Finding>) -> Result<(), ConfigErrors> {
         ConfigErrors::check(found.into_iter().map(|one| self.mistake(one)).collect())
     }
 
-    /// Which of two keys a secret comes from, as `postgres.url` and `postgres.url_file`.
+    /// Which of two keys sets a secret, such as `postgres.url` and `postgres.url_file`.
     pub fn secret_from(&self, value: &'static str, file: &'static str) -> &'static str {
         self.settings.secret_from(value, file)
     }
 
-    /// The key that the master key comes from: its own, its file's, or that of the data directory in which it lies.
+    /// The key that determines the master key: the one for its value or its file, or the data directory that holds
+    /// it.
     pub fn master_key_from(&self) -> &'static str {
         match self.security.master_key {
             Some(_) => self.secret_from("master_key", "master_key_file"),
@@ -185,12 +186,12 @@ impl Config {
         self.settings.mistake(found.key, error::Mistake::new(found.problem, found.mend))
     }
 
-    /// Every setting that weakens something, for the log at start.
+    /// All settings that give up a protection, for the log at startup.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Every key with its value and source, in the order of the reference. Secrets are redacted.
+    /// All keys with values and sources, in the order of the reference. Secrets are redacted.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         self.settings.iter().map(|setting| Entry {
             key: setting.key.path,
@@ -209,8 +210,8 @@ impl Config {
         self.entries().map(line).collect()
     }
 
-    /// Takes over the address that the public listener got, where port 0 asked for a free one: in development
-    /// mode the issuer names that port.
+    /// Sets the address to which the public listener was bound, which differs if port 0 was configured. In
+    /// development mode the issuer's URL contains that port.
     pub fn bound(&mut self, public: SocketAddr) {
         self.listen.public = public;
         if self.mode == Mode::Development {
@@ -219,14 +220,14 @@ impl Config {
         }
     }
 
-    /// What changes from `old` to `new`, by when the change counts; of what counts after a restart, everything that is
-    /// another than when the process `started`.
+    /// The differences between `old` and `new`, by when they take effect. Keys that need a restart are compared with
+    /// the configuration with which the process `started`.
     pub fn reloadable_diff(started: &Self, old: &Self, new: &Self) -> ReloadDiff {
         reload::diff(started, old, new)
     }
 }
 
-/// Shows what [`Config::show`] shows: no secret.
+/// Prints what [`Config::show`] prints, without secrets.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.show())

@@ -1,4 +1,4 @@
-//! Typed access to the settings for the sections, which collect their mistakes and warnings here.
+//! Typed access to settings. The sections report mistakes and warnings here.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -15,17 +15,17 @@ use super::units::Rate;
 use super::value::Value;
 use super::warning::Warning;
 
-/// Reads settings as what their kind says.
+/// Reads settings by their kinds.
 ///
-/// Where a value is missing or failed, reading gives a placeholder, and an error stands in `errors`, so that no
-/// [`Config`](super::Config) with a placeholder ever leaves the loader.
+/// For a missing or invalid value a read returns a placeholder and reports an error. So the loader never returns a
+/// [`Config`](super::Config) with a placeholder.
 pub(super) struct Reader {
     pub(super) settings: Settings,
     pub(super) errors: Vec<ConfigError>,
     pub(super) warnings: Vec<Warning>,
 }
 
-/// A method that reads one variant of [`Value`].
+/// Defines a method that reads one variant of [`Value`].
 macro_rules! read {
     ($name:ident, $optional:ident, $variant:ident, $type:ty, $placeholder:expr) => {
         #[allow(dead_code, reason = "not every kind has a key without a default")]
@@ -58,7 +58,7 @@ impl Reader {
     read!(hosts, optional_hosts, Hosts, Vec<String>, Vec::new());
     read!(networks, optional_networks, Networks, Vec<IpNet>, Vec::new());
 
-    /// A count of a key whose limits fit `T`.
+    /// A count whose limits fit into `T`.
     pub(super) fn small_count<T: TryFrom<u64> + Default>(&mut self, path: &'static str) -> T {
         T::try_from(self.count(path)).unwrap_or_else(|_| {
             self.missing(path);
@@ -66,33 +66,33 @@ impl Reader {
         })
     }
 
-    /// A size that fits the address space.
+    /// A size as `usize`.
     pub(super) fn bytes(&mut self, path: &'static str) -> usize {
         usize::try_from(self.size(path)).unwrap_or(usize::MAX)
     }
 
-    /// Whether somebody gave the key a value, a wrong one included.
+    /// Whether the key was given a value, even an invalid one.
     pub(super) fn said(&self, path: &str) -> bool {
         self.settings.get(path).is_some_and(|setting| setting.source != Source::Default)
     }
 
-    /// Whether the key's value is wrong and already reported.
+    /// Whether the key's value is invalid and already reported.
     pub(super) fn failed(&self, path: &str) -> bool {
         self.settings.get(path).is_some_and(|setting| setting.failed)
     }
 
-    /// Reports a mistake about the value of `path`.
+    /// Reports a mistake in the value of `path`.
     pub(super) fn refuse(&mut self, path: &str, problem: impl Into<String>, mend: impl Into<String>) {
         let error = self.settings.mistake(path, Mistake::new(problem, mend));
         self.errors.push(error);
     }
 
-    /// Warns that the value of `key` weakens something.
+    /// Warns that the value of `key` gives up a protection.
     pub(super) fn warn(&mut self, key: &'static str, text: impl Into<String>) {
         self.warnings.push(Warning { key, text: text.into() });
     }
 
-    /// The secret of `path`, from its value or from the file that `file` names; the higher source wins.
+    /// The secret of `path`, from its value or from the file named by `file`; the source of higher precedence wins.
     pub(super) fn secret(&mut self, path: &'static str, file: &'static str) -> Option<SecretString> {
         let (value_rank, file_rank) = (self.settings.rank(path), self.settings.rank(file));
         if value_rank == file_rank {
@@ -114,7 +114,7 @@ impl Reader {
         let name = self.optional_path(file)?;
         match std::fs::read_to_string(&name).map(SecretString::new) {
             Ok(text) => {
-                // Editors and `echo` end the file with a line break that is no part of the secret.
+                // Editors and `echo` end the file with a line break that is not part of the secret.
                 let text = text.expose();
                 let line = text.strip_suffix('\n').unwrap_or(text);
                 let secret = line.strip_suffix('\r').unwrap_or(line);
@@ -132,12 +132,12 @@ impl Reader {
         }
     }
 
-    /// Which of the two keys [`Reader::secret`] takes the secret from.
+    /// Which of the two keys [`Reader::secret`] uses.
     pub(super) fn secret_from(&self, path: &'static str, file: &'static str) -> &'static str {
         self.settings.secret_from(path, file)
     }
 
-    /// A key that must have a value has none: reported once, unless its value already failed.
+    /// Reports that a key lacks a required value, unless its value is already reported as invalid.
     fn missing(&mut self, path: &'static str) {
         if !self.failed(path) {
             self.refuse(path, "has no value", "set it");

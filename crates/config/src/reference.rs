@@ -1,4 +1,4 @@
-//! The reference page of the configuration, from the table of keys.
+//! The reference page of the configuration, generated from the table of keys.
 
 use std::fmt::Write as _;
 

@@ -1,19 +1,19 @@
-//! What a reload may change while the server runs.
+//! The effect of a reload while the server runs.
 
 use super::key::Reload;
 use super::settings::Setting;
 use super::{Config, Listen};
 
-/// The keys whose value changed, by when the change counts.
+/// The keys whose values changed, by when the change takes effect.
 ///
-/// The contents of files (certificates, secrets) may change under the same name; whoever reloads reads them anew.
+/// Files (certificates, secrets) may change without a change of their names, so a reload reads them again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReloadDiff {
     /// Takes effect now.
     pub live: Vec<&'static str>,
-    /// Takes effect after a restart; each is named until then.
+    /// Takes effect after a restart; reported at every reload until then.
     pub restart: Vec<&'static str>,
-    /// Has no effect on an existing data directory: change it through the admin API.
+    /// Has no effect on an existing data directory: use the admin API instead.
     pub first_start: Vec<&'static str>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn diff(started: &Config, old: &Config, new: &Config) -> ReloadDiff {
     diff
 }
 
-/// Whether a key belongs to a listener that is to begin or cease to speak TLS, which it cannot while it runs.
+/// Whether a key belongs to a listener that would have to start or stop using TLS, which needs a restart.
 fn is_switched(path: &str, started: &Listen, new: &Listen) -> bool {
     let (before, after) = match path.split_once('.') {
         Some(("tls", _)) => (&started.tls, &new.tls),

@@ -1,11 +1,11 @@
-//! The JSON schema of the configuration file, from the table of keys.
+//! The JSON schema of the configuration file, generated from the table of keys.
 
 use serde_json::{Map, Value as Json, json};
 
 use super::key::{Key, ValueKind, keys};
 use super::value::Value;
 
-/// The JSON schema (draft 2020-12) of a configuration file, for editors that check TOML by schema.
+/// The JSON schema (draft 2020-12) of a configuration file, for editors that validate TOML.
 pub fn json_schema() -> Json {
     let mut root = table();
     for key in keys() {
@@ -24,7 +24,7 @@ fn table() -> Map<String, Json> {
     table
 }
 
-/// Puts a property at its dotted path, with the tables above it.
+/// Inserts a property at its dotted path, creating the tables above it.
 fn insert(table_schema: &mut Map<String, Json>, path: &str, property: Json) {
     let Some(Json::Object(properties)) = table_schema.get_mut("properties") else { return };
     match path.split_once('.') {

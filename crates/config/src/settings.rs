@@ -1,4 +1,4 @@
-//! The layers merged: every key with its value and where that came from.
+//! The merged sources: every key with its value and where it was set.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::source::Source;
 use super::suggest::nearest;
 use super::value::Value;
 
-/// One key with its value.
+/// A key with its value.
 pub(super) struct Setting {
     pub(super) key: &'static Key,
     pub(super) value: Option<Value>,
     pub(super) source: Source,
-    /// A value was given and is wrong: already reported, so that nothing is concluded from it.
+    /// The given value is invalid and already reported, so nothing may be derived from it.
     pub(super) failed: bool,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Setting {
 pub(super) struct Settings(BTreeMap<&'static str, Setting>);
 
 impl Settings {
-    /// Every key at its default.
+    /// All keys with their defaults.
     pub(super) fn defaults() -> Self {
         let setting = |key: &'static Key| {
             let value = key.default.and_then(|text| Value::parse(&key.kind, text).ok());
@@ -31,7 +31,8 @@ impl Settings {
         Self(keys().map(|key| (key.path, setting(key))).collect())
     }
 
-    /// Lays `given` over what is there; lower layers first. Mistakes are collected, in every layer.
+    /// Applies `given` over the present values; call it for sources of lower precedence first. Mistakes are collected
+    /// from all sources.
     pub(super) fn lay(&mut self, given: Vec<Given>, errors: &mut Vec<ConfigError>) {
         for Given { name, written, source } in given {
             let Some(key) = keys().find(|key| name_in(&source, key) == name) else {
@@ -64,17 +65,17 @@ impl Settings {
         self.0.get(path)
     }
 
-    /// The precedence of the source of a value; 0 without one.
+    /// The precedence of the source of a value; 0 if there is none.
     pub(super) fn rank(&self, path: &str) -> u8 {
         self.get(path).filter(|setting| setting.value.is_some()).map_or(0, |setting| setting.source.rank())
     }
 
-    /// Which of two keys a secret comes from: that of its value, or that of the file that holds it.
+    /// Which of two keys sets a secret: the one for its value, or the one for its file.
     pub(super) fn secret_from(&self, path: &'static str, file: &'static str) -> &'static str {
         if self.rank(file) > self.rank(path) { file } else { path }
     }
 
-    /// Fills in what being unset means, for `config show`.
+    /// Sets the value that follows from leaving a key unset, for `config show`.
     pub(super) fn fill(&mut self, path: &str, value: Value) {
         if let Some(setting) = self.0.get_mut(path) {
             setting.value = Some(value);
@@ -86,7 +87,7 @@ impl Settings {
         keys().filter_map(|key| self.0.get(key.path))
     }
 
-    /// A mistake about the value of `path` as it stands.
+    /// A mistake in the present value of `path`.
     pub(super) fn mistake(&self, path: &str, mistake: Mistake) -> ConfigError {
         let setting = self.get(path);
         let said = setting.filter(|s| s.source != Source::Default);
@@ -97,7 +98,7 @@ impl Settings {
     }
 }
 
-/// The name that this kind of source uses for a key.
+/// The name of a key in this kind of source.
 fn name_in(source: &Source, key: &Key) -> &'static str {
     match source {
         Source::Env(_) => key.env,
@@ -106,7 +107,7 @@ fn name_in(source: &Source, key: &Key) -> &'static str {
     }
 }
 
-/// An unknown name. Its value is not repeated: it may be a secret under a mistyped name.
+/// An unknown name. Its value is not repeated, because it may be a secret under a misspelt name.
 fn unknown(name: String, source: Source) -> ConfigError {
     let mend = match nearest(&name, keys().map(|key| name_in(&source, key))) {
         Some(known) => format!("did you mean `{known}`?"),
@@ -121,7 +122,7 @@ fn unknown(name: String, source: Source) -> ConfigError {
     }
 }
 
-/// What was written, where it can be shown.
+/// The value as given, if it may be displayed.
 fn shown(key: &Key, written: &Written) -> Option<String> {
     let text = match written {
         Written::Text(text) => text.clone(),

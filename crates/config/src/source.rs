@@ -1,13 +1,13 @@
-//! Where values come from, and where each one did come from.
+//! Sources of values.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the value of a key was said. Later variants win over earlier ones.
+/// Where the value of a key was set. Later variants override earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Nowhere: the built-in default, or what follows from other keys.
+    /// Not set: the built-in default, or a value derived from other keys.
     Default,
     /// The configuration file.
     File {
@@ -45,19 +45,19 @@ impl fmt::Display for Source {
     }
 }
 
-/// What a configuration is read from.
+/// The sources of a configuration.
 pub struct Sources<E> {
-    /// The file of `--config`. Without it `SYMBOLON_CONFIG` in `env` names one.
+    /// The file of `--config`. Without it, `SYMBOLON_CONFIG` in `env` names the file.
     pub file: Option<PathBuf>,
-    /// Environment variables; names that do not begin with `SYMBOLON_` are passed over.
+    /// Environment variables; names that do not begin with `SYMBOLON_` are ignored.
     pub env: E,
-    /// Command-line flags as (name, value); the name with or without its dashes, a bare switch as `true`.
+    /// Command-line flags as (name, value); names with or without dashes, a switch without a value as `true`.
     pub flags: Vec<(String, String)>,
 }
 
 /// The `SYMBOLON_*` variables of this process, for [`Sources::env`].
 ///
-/// What is not UTF-8 arrives with U+FFFD in it, which loading refuses by name.
+/// Values that are not UTF-8 contain U+FFFD, which loading refuses.
 pub fn process_env() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| {
         let name = name.into_string().ok().filter(|name| name.starts_with("SYMBOLON_"))?;

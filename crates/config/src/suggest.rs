@@ -1,9 +1,9 @@
-//! The known name nearest to an unknown one.
+//! Suggests the nearest known name for an unknown one.
 
-/// Names longer than this are not compared: nobody mistypes that much.
+/// Longer names are not compared: they are not misspellings.
 const LONGEST: usize = 80;
 
-/// The nearest of the known names, if one is near enough to be what was meant.
+/// The nearest known name, if it is near enough to be what was meant.
 pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST {
         return None;
@@ -11,7 +11,7 @@ pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
     let last = name.rsplit('.').next().unwrap_or(name);
     let nearness = |candidate: &str| {
         let whole = strsim::normalized_damerau_levenshtein(name, candidate);
-        // The right key under the wrong table.
+        // The right key in the wrong table.
         let end = candidate.rsplit('.').next().unwrap_or(candidate);
         let part =
             if last == end { 0.7 } else { 0.9 * strsim::normalized_damerau_levenshtein(last, candidate) };

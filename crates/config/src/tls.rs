@@ -1,4 +1,4 @@
-//! The files of a TLS listener: read, matched with each other, and looked at for what will turn clients away.
+//! The files of a TLS listener: read, compared with each other, and checked for problems that clients would have.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use symbolon_protocol::time::Timestamp;
 
 use super::sections::listen::TlsFiles;
 
-/// From so long before its end a certificate is warned of.
+/// How long before its expiry a certificate is warned of.
 const SOON: Duration = Duration::from_secs(14 * 86_400);
 
 /// Why certificates cannot be used.
@@ -33,7 +33,7 @@ pub enum TlsError {
 }
 
 impl TlsFiles {
-    /// Reads the chain and the key, which must belong together.
+    /// Reads the chain and the key, which must match.
     ///
     /// # Errors
     /// [`TlsError`] naming the file.
@@ -51,7 +51,7 @@ impl TlsFiles {
         }
     }
 
-    /// Reads the key, whatever the certificate is.
+    /// Reads the key, even if the certificate is invalid.
     ///
     /// # Errors
     /// [`TlsError::Key`].
@@ -64,7 +64,7 @@ impl TlsFiles {
     }
 }
 
-/// The certificates of a PEM file, one at least; else what is wrong with it.
+/// The certificates of a PEM file, at least one; otherwise a description of the problem.
 pub fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let chain = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -84,7 +84,7 @@ fn unread(error: pem::Error, wanted: &str) -> String {
     }
 }
 
-/// What will turn clients away though the server can start: times, and a name that is missing (`host`, where known).
+/// Problems with which the server starts but clients fail: validity times, and a missing name (`host`, if known).
 pub(super) fn doubts(
     certified: &CertifiedKey,
     provider: &CryptoProvider,
@@ -111,10 +111,11 @@ pub(super) fn doubts(
     found
 }
 
-/// What is wrong with the times of a certificate.
+/// A problem with a certificate's validity times, if there is one.
 fn validity(certificate: &CertificateDer<'_>, provider: &CryptoProvider, now: Timestamp) -> Option<String> {
     let certificate = ParsedCertificate::try_from(certificate).ok()?;
-    // Without a trust anchor the only good answer is an unknown issuer. The times are looked at before that.
+    // Verified against no trust anchors, so the best possible result is an unknown issuer. Validity times are checked
+    // before the issuer.
     let at = |time: Duration| {
         let algorithms = provider.signature_verification_algorithms.all;
         let (roots, time) = (RootCertStore::empty(), UnixTime::since_unix_epoch(time));

@@ -18,12 +18,12 @@ const DURATION_UNITS: [(&str, u64); 6] = [
 /// Units of a size with their number of bytes, largest first.
 const SIZE_UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
-/// How many requests may pass in a span of time: a bucket of `count`, refilled evenly over `per`.
+/// A number of requests per time: a bucket of `count`, refilled evenly over `per`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Requests in one span, and the size of a burst. Never 0.
+    /// Requests per period, and the size of a burst. Never 0.
     pub count: u32,
-    /// The span: a second, a minute or an hour.
+    /// The period: a second, a minute or an hour.
     pub per: Duration,
 }
 
@@ -45,7 +45,7 @@ fn number(text: &str) -> Option<(u64, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// Reads a duration: numbers with units `us`, `ms`, `s`, `m`, `h`, `d`, one after the other, or a bare `0`.
+/// Parses a duration: numbers with the units `us`, `ms`, `s`, `m`, `h`, `d` in sequence, or `0` alone.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, Mistake> {
     let wrong = || {
         let mend = match text.parse::<u64>() {
@@ -74,7 +74,7 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, Mistake> {
     }
 }
 
-/// Writes a duration in the largest unit that divides it, so that [`parse_duration`] reads the same again.
+/// Writes a duration in the largest unit that divides it, so that [`parse_duration`] restores it.
 pub(super) fn format_duration(duration: Duration) -> String {
     let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     if micros == 0 {
@@ -83,7 +83,7 @@ pub(super) fn format_duration(duration: Duration) -> String {
     in_largest_unit(micros, &DURATION_UNITS)
 }
 
-/// Reads a size in bytes: a number with the unit `B`, `KiB`, `MiB` or `GiB`.
+/// Parses a size in bytes: a number with the unit `B`, `KiB`, `MiB` or `GiB`.
 pub(super) fn parse_size(text: &str) -> Result<u64, Mistake> {
     let wrong = || {
         let mend = match text.parse::<u64>() {
@@ -105,7 +105,7 @@ pub(super) fn format_size(bytes: u64) -> String {
     in_largest_unit(bytes, &SIZE_UNITS)
 }
 
-/// Reads a rate (`100/s`, `600/m`, `10/h`); `None` is `off`, no limit.
+/// Parses a rate (`100/s`, `600/m`, `10/h`); `None` for `off`, which means no limit.
 pub(super) fn parse_rate(text: &str) -> Result<Option<Rate>, Mistake> {
     let wrong =
         |problem| Mistake::new(problem, "write requests per s, m or h: \"100/s\", \"600/m\", or \"off\"");

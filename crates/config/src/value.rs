@@ -1,4 +1,4 @@
-//! Values: one text form for file, environment and flags, parsed by the kind of their key.
+//! Values: one text form for all sources, parsed by the kind of the key.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,7 +13,7 @@ use super::key::ValueKind;
 use super::sections::issuer;
 use super::units::{Rate, format_duration, format_size, parse_duration, parse_rate, parse_size};
 
-/// A value that its key accepts. `Display` writes it as one would in the file; secrets stay hidden.
+/// A valid value of a key. `Display` writes it as in the file, and hides secrets.
 pub(super) enum Value {
     Switch(bool),
     Count(u64),
@@ -29,9 +29,9 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// Reads a value of this kind.
+    /// Parses a value of this kind.
     pub(super) fn parse(kind: &ValueKind, text: &str) -> Result<Self, Mistake> {
-        // An empty variable is a slip of a script more often than a wish, and could mean "no issuer".
+        // An empty variable is mostly a mistake in a script, and could be taken to mean "no issuer".
         if text.is_empty() && !matches!(kind, ValueKind::Networks | ValueKind::Hosts) {
             return Err(Mistake::new("is empty", "give it a value, or leave it out"));
         }
@@ -68,7 +68,7 @@ impl Value {
         }
     }
 
-    /// Reads an array of the file.
+    /// Parses an array from the file.
     pub(super) fn parse_list(kind: &ValueKind, items: &[String]) -> Result<Self, Mistake> {
         match kind {
             ValueKind::Networks => networks(items.iter().map(String::as_str)),
@@ -78,7 +78,7 @@ impl Value {
         }
     }
 
-    /// Whether both say the same, secrets included.
+    /// Whether two values are equal, secrets included.
     pub(super) fn same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Secret(a), Self::Secret(b)) => a.expose() == b.expose(),
@@ -132,7 +132,7 @@ fn switch(text: &str) -> Result<Value, Mistake> {
     }
 }
 
-/// `value`, unless it is none or outside the limits, which the mend then names.
+/// `value`, unless it is missing or outside the limits, which the error then names.
 fn within<T: PartialOrd>(
     value: Option<T>,
     min: T,

@@ -1,10 +1,10 @@
-//! What a configuration weakens, for the log at start.
+//! Warnings about settings that give up a protection, for the log at startup.
 
 use super::key::Key;
 use super::reader::Reader;
 use super::source::Source;
 
-/// One setting that weakens something.
+/// One setting that gives up a protection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The key.
@@ -13,7 +13,8 @@ pub struct Warning {
     pub text: String,
 }
 
-/// Warns for each value that the table says is weak, and for secrets that the process list shows.
+/// Warns of every value that the table marks as weak, and of secrets on the command line, which the process list
+/// shows.
 pub(super) fn of_the_table(reader: &mut Reader) {
     let mut found: Vec<(&'static Key, &str)> = Vec::new();
     for setting in reader.settings.iter() {

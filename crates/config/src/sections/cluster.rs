@@ -1,4 +1,4 @@
-//! PostgreSQL and Redis, which the nodes of the cluster store share.
+//! PostgreSQL and Redis, which all nodes of the cluster store share.
 
 use std::time::Duration;
 
@@ -84,22 +84,22 @@ pub(crate) const SECTION: Section = Section {
     ],
 };
 
-/// The engines of the cluster store.
+/// The databases of the cluster store.
 #[derive(Clone, Debug)]
 pub struct Cluster {
     /// URL of PostgreSQL.
     pub postgres_url: SecretString,
-    /// Connections to PostgreSQL that this node holds at most.
+    /// The most connections of this node to PostgreSQL.
     pub postgres_connections: usize,
-    /// How long a statement, or the wait for a connection, may take.
+    /// Time limit of a statement, and of waiting for a connection.
     pub postgres_timeout: Duration,
     /// URLs of some nodes of one Redis Cluster, or of a single server.
     pub redis_urls: Vec<SecretString>,
-    /// How long a command may take.
+    /// Time limit of a command.
     pub redis_timeout: Duration,
     /// Whether durable writes wait for a replica.
     pub redis_waits: bool,
-    /// What begins every key in Redis.
+    /// The prefix of every key in Redis.
     pub redis_prefix: String,
 }
 
@@ -107,12 +107,13 @@ fn is_local(value: &Value) -> bool {
     matches!(value, Value::Text(text) if text == "local")
 }
 
-/// Whether this node is to use the cluster store.
+/// Whether the configuration chooses the cluster store.
 pub(crate) fn is_chosen(reader: &Reader) -> bool {
     reader.optional_text("store").as_deref() == Some("cluster")
 }
 
-/// The engines, where the store is `cluster`. Where it is not, somebody who gave a URL meant it to be.
+/// The databases, if the store is `cluster`. If it is not, a configured URL is reported as a mistake, because its
+/// author expected it to be used.
 pub(crate) fn build(reader: &mut Reader) -> Option<Cluster> {
     if !is_chosen(reader) {
         for key in [URL, URL_FILE, URLS, URLS_FILE] {
@@ -160,7 +161,7 @@ fn redis(reader: &mut Reader) -> Vec<SecretString> {
     urls.into_iter().map(SecretString::from).collect()
 }
 
-/// A secret that there must be, and the key that gave it.
+/// A required secret, and the key that set it.
 fn required(
     reader: &mut Reader,
     path: &'static str,
@@ -176,7 +177,7 @@ fn required(
     Some((secret?, reader.secret_from(path, file)))
 }
 
-/// What a URL was found to be; a mistake in it is reported without it.
+/// The result of checking a URL. A mistake is reported without the URL.
 fn judged(reader: &mut Reader, key: &'static str, found: Result<bool, Mistake>) -> Option<bool> {
     match found {
         Ok(found) => Some(found),

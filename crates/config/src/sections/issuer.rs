@@ -1,4 +1,4 @@
-//! The issuer, and whether the process runs in development mode.
+//! The issuer, and whether the process is in development mode.
 
 use std::net::SocketAddr;
 
@@ -29,43 +29,43 @@ pub(crate) const SECTION: Section = Section {
         )],
 };
 
-/// Whether the process is being tried out or serves somebody.
+/// Whether the process is being tried out or is in real use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// No configuration file, no issuer said anywhere, the embedded store, loopback listeners.
+    /// No configuration file, no configured issuer, the embedded store, loopback listeners.
     Development,
-    /// Everything else: the issuer and the admin secret were given.
+    /// Everything else: the issuer and the admin secret must be configured.
     Production,
 }
 
-/// The URL of an issuer, exactly as it was given.
+/// The URL of an issuer, exactly as configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuerUrl(String);
 
 impl IssuerUrl {
-    /// The URL without a trailing slash, as it stands in `iss`.
+    /// The URL without a trailing slash, as in `iss`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether browsers speak https to it, whatever the listener speaks.
+    /// Whether its URL is https, even if a proxy terminates TLS.
     pub fn is_https(&self) -> bool {
         self.0.starts_with("https://")
     }
 
-    /// Whether there is a path behind its host.
+    /// Whether the URL has a path.
     pub fn has_path(&self) -> bool {
         Url::parse(&self.0).is_ok_and(|url| !url.path().trim_end_matches('/').is_empty())
     }
 
-    /// The issuer of development mode for a server on this port.
+    /// The development-mode issuer of a server on this port.
     pub fn development(port: u16) -> Self {
         Self(format!("http://localhost:{port}"))
     }
 }
 
-/// Checks an issuer URL: OpenID Connect Discovery 1.0 section 3 and RFC 8414 section 2 want a URL without query
-/// and fragment. It is compared as a string (RFC 9207 section 2.4), so only one spelling is let in.
+/// Checks an issuer URL: OpenID Connect Discovery 1.0 section 3 and RFC 8414 section 2 require a URL without query
+/// and fragment. Issuer URLs are compared as strings (RFC 9207 section 2.4), so only the normal form is accepted.
 pub(crate) fn check_url(text: &str) -> Result<(), Mistake> {
     let example = "write it as in \"https://login.example.com\"";
     let refuse = |problem: &str, mend: String| Err(Mistake::new(problem, mend));
@@ -91,7 +91,7 @@ pub(crate) fn check_url(text: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The URL with the port that its scheme implies written out, which parsing dropped.
+/// The URL with its scheme's default port written out, which parsing removed.
 fn with_default_port(url: &Url) -> Option<String> {
     let (host, port) = (url.host_str()?, url.port_or_known_default()?);
     let path = url.path().trim_end_matches('/');
@@ -110,7 +110,7 @@ fn http_beyond_loopback(value: &Value) -> bool {
     url.scheme() == "http" && !loopback
 }
 
-/// A listener that speaks TLS answers nothing that an http issuer announces.
+/// Refuses an http issuer on a listener with TLS: clients would call http URLs, which that listener does not answer.
 pub(crate) fn refuse_http_on_tls(reader: &mut Reader, mode: Mode, issuer: &IssuerUrl, tls: bool) {
     let known = !reader.failed("issuer") && (mode == Mode::Development || reader.said("issuer"));
     if tls && known && !issuer.is_https() {
@@ -120,7 +120,7 @@ pub(crate) fn refuse_http_on_tls(reader: &mut Reader, mode: Mode, issuer: &Issue
     }
 }
 
-/// Decides the mode and the issuer; `with_file` says whether there is a configuration file.
+/// Determines the mode and the issuer. `with_file`: there is a configuration file.
 pub(crate) fn build(
     reader: &mut Reader,
     with_file: bool,
@@ -145,7 +145,7 @@ pub(crate) fn build(
         return (Mode::Production, development);
     }
     let required = if with_file { Some("is required with a configuration file") } else { None };
-    // Nodes behind one name cannot each have an issuer of their own port.
+    // Cluster nodes share one host name, so an issuer with each node's own port would not work.
     let required = if is_chosen(reader) { Some("is required on the cluster store") } else { required };
     if let Some(problem) = required {
         let mend = "set it to the URL that clients use, as in issuer = \"https://login.example.com\"";

@@ -1,4 +1,4 @@
-//! Lifetimes and rotation: what an issuer's settings are when it is created.
+//! Lifetimes and rotation: the initial settings of an issuer.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 const YEAR: u64 = 365 * DAY;
 
-/// The longest life of a refresh-token family.
+/// The longest lifetime of a refresh-token family.
 const LONGEST_FAMILY: u64 = 10 * YEAR;
 const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
 
@@ -23,7 +23,7 @@ pub(crate) const SECTION: Section = Section {
     intro: "These are the settings that an issuer begins with. Afterwards the admin API changes them per issuer and \
             per client while the server runs, and what is stored wins.",
     keys: &[
-        // RFC 6749 section 4.1.2: ten minutes at most are recommended for a code.
+        // RFC 6749 section 4.1.2 recommends a maximum of ten minutes for a code.
         Key::new("lifetime.code", "SYMBOLON_LIFETIME_CODE", "--lifetime-code", ValueKind::seconds(1, 600))
             .default("1m")
             .first_start()
@@ -97,13 +97,13 @@ pub(crate) const SECTION: Section = Section {
     ],
 };
 
-/// What an issuer's settings are when it is created; what has no key begins as the protocol says.
+/// The initial settings of an issuer. Settings without a key get the protocol crate's defaults.
 pub(crate) fn build(reader: &mut Reader) -> IssuerSettings {
     let (idle, absolute) = ("lifetime.refresh_idle", "lifetime.refresh_absolute");
     let refresh_token_absolute = seconds(reader, absolute);
     let refresh_token_idle = seconds(reader, idle);
-    // An idle time beyond the whole life would never act: somebody meant something else. Where only the whole
-    // life was shortened, the idle time follows it.
+    // An idle limit above the absolute one would have no effect, so this is probably a mistake. If only the absolute
+    // limit was lowered, the idle limit is lowered with it.
     if refresh_token_idle > refresh_token_absolute && reader.said(idle) && !reader.failed(absolute) {
         reader.refuse(
             idle,
@@ -128,7 +128,7 @@ pub(crate) fn build(reader: &mut Reader) -> IssuerSettings {
     }
 }
 
-/// Stored settings count whole seconds; half a one would silently become none.
+/// Stored settings count whole seconds: half a second would silently become zero.
 fn seconds(reader: &mut Reader, path: &'static str) -> Duration {
     let duration = reader.duration(path);
     if duration.subsec_nanos() != 0 {

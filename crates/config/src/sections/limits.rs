@@ -1,4 +1,4 @@
-//! Rate limits: numbers per endpoint class.
+//! Rate limits per endpoint class.
 
 use std::num::NonZeroU32;
 
@@ -9,10 +9,10 @@ use crate::reader::Reader;
 use crate::units::Rate;
 use crate::value::Value;
 
-/// At most so many; `None` is no limit.
+/// A limit on a number; `None` means no limit.
 pub type Cap = Option<NonZeroU32>;
 
-/// A key of a number of things at once; 0 lifts it, which weakens what it guards.
+/// A key for a limit on simultaneous things; 0 removes the limit, which gives up a protection.
 const fn cap(path: &'static str, env: &'static str, flag: &'static str, default: &'static str) -> Key {
     Key::new(path, env, flag, ValueKind::Count { min: 0, max: 1_000_000 })
         .default(default)
@@ -20,7 +20,7 @@ const fn cap(path: &'static str, env: &'static str, flag: &'static str, default:
         .weakens(|value| matches!(value, Value::Count(0)), "One limit of what may be at once is lifted.")
 }
 
-/// A key of one limit. Lifting one weakens what it guards.
+/// A key for one rate limit. Removing it gives up a protection.
 const fn limit(path: &'static str, env: &'static str, flag: &'static str, default: &'static str) -> Key {
     Key::new(path, env, flag, ValueKind::Rate)
         .default(default)
@@ -211,12 +211,12 @@ pub(crate) const SECTION: Section = Section {
     ],
 };
 
-/// The limits of one endpoint class; `None` is no limit.
+/// The limits of one endpoint class; `None` means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointLimit {
     /// Per authenticated client.
     pub client: Option<Rate>,
-    /// Per address, for what nobody authenticated.
+    /// Per address, for requests that are not authenticated.
     pub address: Option<Rate>,
 }
 
@@ -229,18 +229,18 @@ pub struct LoginLimits {
     pub address: Option<Rate>,
     /// Right passwords per login name and address.
     pub success: Option<Rate>,
-    /// Passwords that are checked at once per login name and address.
+    /// Passwords checked simultaneously per login name and address.
     pub account_in_flight: Cap,
-    /// Passwords that are checked at once per address.
+    /// Passwords checked simultaneously per address.
     pub address_in_flight: Cap,
-    /// Sessions of a user that began by signing in.
+    /// Sessions per user that began by signing in.
     pub sessions: Cap,
 }
 
-/// Every rate limit. With rate limits off every one is `None`.
+/// All rate limits. If `enabled` is false, each is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
-    /// Whether there are any at all.
+    /// Whether rate limits apply.
     pub enabled: bool,
     /// Authorization requests per address.
     pub authorize: Option<Rate>,
@@ -264,9 +264,9 @@ pub struct RateLimits {
     pub login: LoginLimits,
     /// Wrong admin secrets per address.
     pub admin_address: Option<Rate>,
-    /// Open connections per address; behind a trusted proxy requests in flight per address.
+    /// Open connections per address; for clients of a trusted proxy, requests in flight per address.
     pub connections: Cap,
-    /// Bytes of request bodies in flight, of all together. Not lifted by switching limits off.
+    /// Bytes of all request bodies in flight together. Applies even if rate limits are off.
     pub body_budget: usize,
 }
 
@@ -305,7 +305,7 @@ pub(crate) fn build(reader: &mut Reader) -> RateLimits {
     }
 }
 
-/// The longest body must fit.
+/// The budget must have room for the longest body.
 fn body_budget(reader: &mut Reader) -> usize {
     let (budget, longest) = (reader.bytes("http.body_budget"), reader.bytes("http.max_body"));
     if budget < longest && !reader.failed("http.body_budget") && !reader.failed("http.max_body") {
@@ -315,7 +315,7 @@ fn body_budget(reader: &mut Reader) -> usize {
     budget
 }
 
-/// Well below the whole, whatever that is: one address must not hold every connection.
+/// The default is well below the limit of all connections, so that one address cannot use up all of them.
 fn connections(reader: &mut Reader) -> Cap {
     let path = "rate_limit.connections.address";
     let most = reader.optional_count(path).unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Listeners: addresses, TLS, and what a connection may cost.
+//! Listeners: addresses, TLS, and limits of connections.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -156,27 +156,27 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Where the server listens.
+/// The listeners.
 #[derive(Clone, Debug)]
 pub struct Listen {
     /// The public listener.
     pub public: SocketAddr,
-    /// TLS of the public listener; plain without.
+    /// TLS of the public listener; plain HTTP without.
     pub tls: Option<TlsFiles>,
     /// The management listener.
     pub management: SocketAddr,
-    /// TLS of the management listener; plain without.
+    /// TLS of the management listener; plain HTTP without.
     pub management_tls: Option<TlsFiles>,
-    /// The admin API on the public listener too.
+    /// Whether the admin API is also served on the public listener.
     pub admin_on_public: bool,
-    /// Threads that serve requests; one per core without.
+    /// Threads that serve requests; default: one per core.
     pub worker_threads: Option<usize>,
 }
 
-/// What connections and requests may cost.
+/// Limits of connections and requests.
 #[derive(Clone, Debug)]
 pub struct Http {
-    /// HTTP/2 beside HTTP/1.1.
+    /// Whether HTTP/2 is offered besides HTTP/1.1.
     pub http2: bool,
     /// Largest request body in bytes.
     pub max_body: usize,
@@ -184,15 +184,15 @@ pub struct Http {
     pub max_header_size: usize,
     /// Most headers of a request.
     pub max_headers: usize,
-    /// Time to send the head of a request.
+    /// Time limit for receiving the head of a request.
     pub header_timeout: Duration,
-    /// Time for the body of a request.
+    /// Time limit for receiving the body of a request.
     pub request_timeout: Duration,
-    /// Time that an idle connection is kept.
+    /// How long an idle connection is kept.
     pub idle_timeout: Duration,
-    /// Time for requests in flight when the server stops.
+    /// Time limit for requests in flight when the server stops.
     pub drain_timeout: Duration,
-    /// Time from being told to stop to doing so.
+    /// How long the server goes on serving after it was told to stop.
     pub drain_delay: Duration,
     /// Most connections of the public listener at once.
     pub max_connections: usize,
@@ -231,11 +231,11 @@ pub(crate) fn build_http(reader: &mut Reader) -> Http {
     }
 }
 
-/// Whether both cannot be listened on at once: the same port, and an address that one of them has of the other's.
+/// Whether two listeners cannot both be bound: they have the same port, and the address of one includes the other's.
 fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     let covers = |all: IpAddr, ip: IpAddr| match all {
         IpAddr::V4(all) => all.is_unspecified() && ip.to_canonical().is_ipv4(),
-        // It takes connections of IPv4 too.
+        // The IPv6 wildcard address also accepts IPv4 connections.
         IpAddr::V6(all) => all.is_unspecified(),
     };
     let (a, b) = (one.ip(), other.ip());
@@ -243,7 +243,7 @@ fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() == other.port() && one.port() != 0 && shared
 }
 
-/// Both files or none: half a pair would quietly serve plain HTTP.
+/// Requires both files or none: with only one, the listener would silently serve plain HTTP.
 fn tls(reader: &mut Reader, certificate: &'static str, key: &'static str) -> Option<TlsFiles> {
     match (reader.optional_path(certificate), reader.optional_path(key)) {
         (Some(certificate), Some(key)) => return Some(TlsFiles { certificate, key }),

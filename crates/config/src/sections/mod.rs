@@ -1,4 +1,4 @@
-//! The table of keys, a file per section, and what each section makes of its values.
+//! The table of keys, one file per section, and the typed values of each section.
 
 pub(crate) mod cluster;
 pub(crate) mod issuer;
@@ -15,7 +15,7 @@ use super::key::Key;
 pub(crate) struct Section {
     /// The heading.
     pub(crate) title: &'static str,
-    /// What the keys have in common.
+    /// An introduction to the keys.
     pub(crate) intro: &'static str,
     /// The keys.
     pub(crate) keys: &'static [Key],

@@ -1,4 +1,4 @@
-//! Secrets, switches that open something, proxies, the session cookie and password hashing.
+//! Secrets, protective switches, proxies, the session cookie and password hashing.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::key::{Key, ValueKind};
 use crate::reader::Reader;
 use crate::value::Value;
 
-/// Fewest characters of an admin secret outside development mode: 128 random bits are that many in base64.
+/// The shortest admin secret outside development mode, in characters: the length of 128 random bits in base64.
 const ADMIN_SECRET_CHARS: usize = 22;
 
-/// Fewest different characters of it. Of 22 random hexadecimal digits fewer are different once in 14,000 times, of 32 or of
-/// other alphabets practically never.
+/// The fewest different characters of an admin secret. 22 random hexadecimal digits have fewer once in 14,000 cases;
+/// 32 of them, or characters of a larger alphabet, practically never.
 const ADMIN_SECRET_DIFFERENT: usize = 8;
 
 pub(crate) const SECTION: Section = Section {
@@ -112,19 +112,19 @@ pub(crate) const SECTION: Section = Section {
     ],
 };
 
-/// Secrets and what guards them.
+/// Secrets and protective settings.
 pub struct Security {
     /// Bearer secret of the admin API. `None` only in development mode: the caller generates one.
     pub admin_secret: Option<SecretString>,
-    /// Key that encrypts the signing keys at rest; without it the store generates one.
+    /// The key that seals signing keys at rest; without it the store generates one.
     pub master_key: Option<MasterKey>,
     /// Whether `/api/admin/test/*` is served.
     pub test_endpoints: bool,
-    /// Proxies whose forwarded headers count.
+    /// Proxies whose forwarding headers are honoured.
     pub trusted_proxies: Vec<IpNet>,
     /// Name of the session cookie of the `default` issuer.
     pub session_cookie: String,
-    /// For how long browsers are bound to https; zero for not at all.
+    /// The `max-age` of Strict-Transport-Security; zero to omit the header.
     pub hsts: Duration,
     /// Password hashing.
     pub argon2: Argon2,
@@ -135,20 +135,20 @@ pub struct Security {
 pub struct Argon2 {
     /// Memory, passes and lanes of new hashes.
     pub policy: PasswordPolicy,
-    /// Threads of the pool; half of the cores without.
+    /// Threads of the pool; default: half the cores.
     pub threads: Option<usize>,
-    /// Passwords that may wait.
+    /// Passwords that may wait for a thread.
     pub queue: usize,
-    /// The most that an imported hash may take: memory times passes, in KiB.
+    /// The most work of an imported hash: memory times passes, in KiB.
     pub import_work_kib: u64,
 }
 
-/// More than a /8 of IPv4 or a /32 of IPv6 is no proxy of one's own.
+/// Whether a network is implausibly large for one's own proxies: more than a /8 of IPv4 or a /32 of IPv6.
 fn wide(value: &Value) -> bool {
     let Value::Networks(networks) = value else { return false };
     networks.iter().any(|network| match network {
         IpNet::V4(network) => network.prefix_len() < 8,
-        // fc00::/7 is the unique-local range (RFC 4193), the private one of IPv6.
+        // fc00::/7 is the range of unique local addresses (RFC 4193), the private range of IPv6.
         IpNet::V6(network) => network.prefix_len() < 32 && !network.addr().is_unique_local(),
     })
 }
@@ -193,8 +193,8 @@ fn admin_secret(reader: &mut Reader, mode: Mode) -> Option<SecretString> {
     Some(secret)
 }
 
-/// What tells that a person thought of a secret, if anything does. Nothing but its entropy keeps the admin API closed: the
-/// limit of wrong secrets is per address, and an attacker may have many.
+/// Signs that a person invented a secret. Only its entropy protects the admin API: the limit of wrong secrets is per
+/// address, and an attacker may have many addresses.
 fn invented(secret: &str) -> Option<&'static str> {
     let different = secret.bytes().collect::<std::collections::HashSet<_>>().len();
     if secret.len() < ADMIN_SECRET_CHARS {
@@ -208,7 +208,7 @@ fn invented(secret: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a header can bring it (RFC 9110 5.5), and blanks at its ends are none of it.
+/// Whether a header can carry the secret unchanged (RFC 9110 5.5): spaces at its ends would be trimmed.
 fn is_presentable(secret: &str) -> bool {
     secret.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') && secret.trim() == secret
 }
@@ -238,8 +238,8 @@ fn master_key(reader: &mut Reader) -> Option<MasterKey> {
     }
 }
 
-/// The name of the session cookie that the `default` issuer sets. Below a path it has none to choose: cookies of one host
-/// are told apart by their issuer's name there.
+/// The name of the session cookie of the issuer `default`. For an issuer with a path it cannot be configured, because
+/// it must contain the issuer's id to be unique on the host.
 fn session_cookie(reader: &mut Reader, issuer: &IssuerUrl) -> String {
     let usual = match (issuer.is_https(), issuer.has_path()) {
         (true, false) => "__Host-symbolon_session",
@@ -288,7 +288,7 @@ fn argon2(reader: &mut Reader) -> Argon2 {
         (reader.small_count("argon2.iterations"), reader.small_count("argon2.parallelism"));
     // RFC 9106 section 3.1: at least 8 KiB per lane.
     let policy = PasswordPolicy::new(memory_kib, passes, lanes).unwrap_or_else(|_| {
-        // Of a value that is wrong by itself nothing follows.
+        // If one of the values is invalid by itself, their combination is not checked.
         if ["argon2.memory", "argon2.iterations", "argon2.parallelism"].iter().any(|key| reader.failed(key)) {
             return PasswordPolicy::default();
         }
@@ -296,7 +296,7 @@ fn argon2(reader: &mut Reader) -> Argon2 {
         reader.refuse("argon2.memory", "is too little for argon2.parallelism", mend);
         PasswordPolicy::default()
     });
-    // The minimum settings of the OWASP password storage cheat sheet: memory in MiB and passes, equally strong.
+    // The equally strong minimum settings of the OWASP password storage cheat sheet: memory in MiB, and passes.
     let enough = [(46, 1), (19, 2), (12, 3), (9, 4), (7, 5)];
     if !enough.iter().any(|(mib, least)| memory_kib >= mib * 1024 && passes >= *least) {
         reader.warn(

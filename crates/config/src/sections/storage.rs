@@ -1,4 +1,4 @@
-//! Where state lives, and how hot state is divided.
+//! Where state is stored, and how hot state is sharded.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::reader::Reader;
 
 const SHARDS: ValueKind = ValueKind::Count { min: 1, max: 1024 };
 
-/// A key of the number of shards of one kind.
+/// A key for the number of shards of one kind of state.
 const fn shards(path: &'static str, env: &'static str, flag: &'static str, doc: &'static str) -> Key {
     Key::new(path, env, flag, SHARDS).default("64").first_start().doc(doc)
 }
@@ -90,22 +90,22 @@ pub(crate) const SECTION: Section = Section {
     ],
 };
 
-/// Where state lives.
+/// Where state is stored.
 #[derive(Clone, Debug)]
 pub struct Storage {
-    /// The engines that many nodes share; without them the embedded store keeps everything.
+    /// The databases that many nodes share; without them the embedded store is used.
     pub cluster: Option<Cluster>,
     /// Directory of the embedded store.
     pub data_dir: PathBuf,
-    /// Directory below which backups may be written.
+    /// The directory below which backups may be written.
     pub backup_dir: Option<PathBuf>,
-    /// Longest wait of the group commit for more writes; zero never waits.
+    /// The longest time for which group commit waits for more writes; zero to never wait.
     pub commit_hold: Duration,
-    /// Whether a write is on disk before it is acknowledged.
+    /// Whether writes are flushed to disk before they are acknowledged.
     pub sync: bool,
-    /// Bytes of free disk below which writes are refused.
+    /// Free disk space in bytes below which writes are refused.
     pub reserve: u64,
-    /// Shards per kind at the first start.
+    /// Shards per kind of state at the first start.
     pub shards: ShardCounts,
 }
 
@@ -116,13 +116,13 @@ pub struct ShardCounts {
     pub code: u32,
     /// Sessions.
     pub session: u32,
-    /// Pending logins and consents.
+    /// Pending sign-ins and consents.
     pub challenge: u32,
     /// Refresh-token families.
     pub refresh: u32,
     /// Revocation tombstones.
     pub revocation: u32,
-    /// Replay marks of client assertions.
+    /// Marks of used client assertions.
     pub assertion: u32,
 }
 

@@ -15,7 +15,8 @@ pub(crate) const SECTION: Section = Section {
         Key::new("log.format", "SYMBOLON_LOG_FORMAT", "--log-format", ValueKind::Choice(&["json", "pretty"]))
             .unset("`json`, or `pretty` in development mode")
             .doc("Form of a log line: one JSON object, or text for people."),
-        // No filter directives: there a mistyped level is a target, and silences everything else.
+        // Not a list of filter directives: in those, a misspelt level would be read as a target, which would silence
+        // all others.
         Key::new(
             "log.level",
             "SYMBOLON_LOG_LEVEL",
@@ -85,7 +86,7 @@ pub(crate) const SECTION: Section = Section {
     ],
 };
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     /// One JSON object per line, for machines.
@@ -94,37 +95,37 @@ pub enum LogFormat {
     Pretty,
 }
 
-/// Whose `traceparent` decides whether a request is traced.
+/// Whose `traceparent` header decides whether a request is traced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceparentOf {
-    /// That of trusted proxies.
+    /// Trusted proxies.
     TrustedProxies,
-    /// Everybody's.
+    /// Any peer.
     Anybody,
-    /// Nobody's.
+    /// No peer.
     Nobody,
 }
 
-/// What is told about the process.
+/// Logs, metrics, traces and the audit log.
 #[derive(Clone, Debug)]
 pub struct Telemetry {
-    /// The form of a log line.
+    /// The format of log lines.
     pub log_format: LogFormat,
-    /// Least severity that is logged: `error`, `warn`, `info`, `debug` or `trace`.
+    /// The lowest severity that is logged: `error`, `warn`, `info`, `debug` or `trace`.
     pub log_level: String,
-    /// One in so many successes of hot endpoints is logged. Never 0.
+    /// One in so many successes of busy endpoints is logged. Never 0.
     pub log_sample: u32,
-    /// Whether figures are kept and served.
+    /// Whether metrics are collected and served.
     pub metrics: bool,
-    /// The OpenTelemetry collector, if traces are wanted.
+    /// The OpenTelemetry collector, if traces are enabled.
     pub otlp_endpoint: Option<Url>,
     /// One in so many requests is traced. Never 0.
     pub otlp_sample: u32,
-    /// Whose `traceparent` counts.
+    /// Whose `traceparent` is honoured.
     pub traceparent: TraceparentOf,
-    /// The names by which the figures may be asked for, beside addresses and names without a dot.
+    /// Host names under which metrics are served, besides addresses and names without a dot.
     pub metrics_hosts: Vec<String>,
-    /// Most bytes of the audit log.
+    /// The largest size of the audit log, in bytes.
     pub audit_max_size: u64,
 }
 
@@ -140,7 +141,7 @@ pub(crate) fn build(reader: &mut Reader, mode: Mode) -> Telemetry {
         log_level: reader.text("log.level"),
         log_sample: reader.small_count("log.sample"),
         metrics: reader.switch("metrics"),
-        // Only what is a URL gets here.
+        // The value was validated as a URL before.
         otlp_endpoint: reader.optional_text("otlp.endpoint").and_then(|text| Url::parse(&text).ok()),
         otlp_sample: reader.small_count("otlp.sample"),
         traceparent: match reader.text("otlp.traceparent").as_str() {

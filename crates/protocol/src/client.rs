@@ -47,7 +47,8 @@ impl GrantType {
     }
 }
 
-/// How a client authenticates at the token endpoint and its like (RFC 7591 2, OpenID Connect Core 9).
+/// How a client authenticates at the token, introspection and revocation endpoints (RFC 7591 2, OpenID Connect Core
+/// 9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenEndpointAuthMethod {
@@ -56,7 +57,7 @@ pub enum TokenEndpointAuthMethod {
     ClientSecretBasic,
     /// `client_id` and `client_secret` in the form.
     ClientSecretPost,
-    /// A signed assertion, used once (RFC 7523 2.2).
+    /// A signed assertion, which can be used once (RFC 7523 2.2).
     PrivateKeyJwt,
     /// A public client: no authentication.
     None,
@@ -78,25 +79,26 @@ impl TokenEndpointAuthMethod {
     }
 }
 
-/// A client secret at rest: SHA-256 of a secret of at least 32 characters, so that no slow hash is needed.
+/// A stored client secret: its SHA-256. Secrets have at least 32 characters, so no slow hash is needed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SecretDigest(pub [u8; 32]);
 
-/// What token exchange lets a client do (RFC 8693).
+/// What a client may do by token exchange (RFC 8693).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenExchangePolicy {
     /// Whether the client may exchange at all.
     #[serde(rename = "token_exchange_allowed")]
     pub allowed: bool,
-    /// Targets (`audience` and `resource` values) that it may name; none lets it name any.
+    /// Allowed targets (`audience` and `resource` values); `None` allows any.
     #[serde(rename = "allowed_token_exchange_resources", skip_serializing_if = "Option::is_none")]
     pub targets: Option<Vec<String>>,
-    /// Clients whose tokens it may present beside its own and those whose `aud` names it.
+    /// Other clients whose tokens it may present. It may always present its own tokens and those whose `aud` names
+    /// it.
     #[serde(rename = "allowed_subject_token_clients", skip_serializing_if = "Vec::is_empty")]
     pub subject_token_clients: Vec<ClientId>,
-    /// Whether results name the actor, or stand for the subject alone.
+    /// Whether results contain the actor.
     pub delegation_mode: DelegationMode,
 }
 
@@ -104,79 +106,79 @@ pub struct TokenExchangePolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelegationMode {
-    /// The result names who acts, and keeps the chain.
+    /// The result names the actor, and keeps the chain of actors.
     #[default]
     Delegation,
-    /// The result stands for the subject alone.
+    /// The result contains only the subject.
     Impersonation,
-    /// The client may not exchange.
+    /// The client may not exchange tokens.
     None,
 }
 
-/// A client as it is stored.
+/// A client as stored.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Client {
     /// RFC 7591 3.2.1.
     pub client_id: ClientId,
-    /// The digests of its live secrets; none for public clients and those that sign.
+    /// Digests of its current secrets; empty for public clients and for those that sign assertions.
     #[serde(default)]
     pub client_secrets: Vec<SecretDigest>,
-    /// Shown to users.
+    /// The name shown to users.
     #[serde(default)]
     pub client_name: String,
-    /// Matched exactly, but for the port on loopback (RFC 8252 7.3).
+    /// Compared as strings, except for the port on loopback addresses (RFC 8252 7.3).
     #[serde(default)]
     pub redirect_uris: Vec<String>,
     /// OpenID Connect RP-Initiated Logout 3.1.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
-    /// What it may use at the token endpoint.
+    /// The grant types that it may use.
     #[serde(default)]
     pub grant_types: Vec<GrantType>,
-    /// What it may be granted.
+    /// The scopes that it may be granted.
     #[serde(default)]
     pub scope: Scope,
     /// How it authenticates.
     #[serde(default)]
     pub token_endpoint_auth_method: TokenEndpointAuthMethod,
-    /// Its keys, for `private_key_jwt`.
+    /// Its public keys, for `private_key_jwt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks: Option<JwkSet>,
-    /// The only algorithm by which it signs to authenticate itself; any that its keys are meant for where absent
-    /// (OpenID Connect Registration 2).
+    /// The only algorithm that its assertions may use; if absent, any that fits its keys (OpenID Connect Registration
+    /// 2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_signing_alg: Option<Algorithm>,
-    /// Signs its ID tokens; the issuer's where absent.
+    /// The algorithm of its ID tokens; if absent, the issuer's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id_token_signed_response_alg: Option<Algorithm>,
-    /// Signs its access tokens; the issuer's where absent.
+    /// The algorithm of its access tokens; if absent, the issuer's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_token_signed_response_alg: Option<Algorithm>,
-    /// The provider's own, or a partner's: kept for the admin's information.
+    /// Whether it belongs to the provider or a partner: only information for administrators.
     #[serde(default)]
     pub is_trusted: bool,
-    /// No consent page for this client.
+    /// Whether users are never asked for consent.
     #[serde(default)]
     pub skip_consent: bool,
     /// Token exchange.
     #[serde(flatten)]
     pub token_exchange: TokenExchangePolicy,
-    /// Audiences for which it may introspect tokens beside its own; an admin may register the issuer itself.
+    /// Audiences whose tokens it may introspect besides its own; an admin may also register the issuer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audiences: Vec<String>,
-    /// `aud` of its access tokens beside the issuer.
+    /// Values of `aud` in its access tokens besides the issuer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access_token_audiences: Vec<String>,
-    /// Browser origins that may call the token and UserInfo endpoints for it, beside those of its redirect URIs.
+    /// Origins whose scripts may call the token and UserInfo endpoints for it, besides those of its redirect URIs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_redirect_origins: Vec<String>,
     /// OpenID Connect Registration 2, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_max_age: Option<u64>,
-    /// What it sets differently from its issuer.
+    /// Settings that differ from the issuer's.
     #[serde(default)]
     pub settings: ClientOverrides,
-    /// Metadata that is only shown: `logo_uri`, `client_uri`, `policy_uri`, `tos_uri`, `contacts`, ...
+    /// Metadata that is only displayed: `logo_uri`, `client_uri`, `policy_uri`, `tos_uri`, `contacts`, ...
     #[serde(default)]
     pub display: serde_json::Map<String, serde_json::Value>,
     /// When it was created.
@@ -186,7 +188,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Whether it cannot keep a secret (RFC 6749 2.1).
+    /// Whether it is a public client, which cannot keep a secret (RFC 6749 2.1).
     pub fn is_public(&self) -> bool {
         self.token_endpoint_auth_method == TokenEndpointAuthMethod::None
     }
@@ -196,12 +198,12 @@ impl Client {
         if self.client_name.is_empty() { self.client_id.as_str() } else { &self.client_name }
     }
 
-    /// A text that it registered to be shown, such as `client_uri`.
+    /// A displayed member of its metadata, such as `client_uri`.
     pub fn displayed(&self, member: &str) -> Option<String> {
         self.display.get(member)?.as_str().map(str::to_owned)
     }
 
-    /// Whether it registered a grant type.
+    /// Whether it has registered a grant type.
     pub fn may_use(&self, grant: GrantType) -> bool {
         self.grant_types.contains(&grant)
     }

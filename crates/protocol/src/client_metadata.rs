@@ -1,8 +1,8 @@
 //! Client metadata as JSON (RFC 7591 2, OpenID Connect Dynamic Client Registration 2) to and from [`Client`].
 //!
-//! Every way in builds a whole document first (defaults, or the client's own view with a patch on it) and reads
-//! that by one set of checks. Members that mean nothing here are ignored (RFC 7591 2); members that ask for what
-//! is not supported are refused.
+//! Every operation first builds a whole document (the defaults, or the client's present metadata with a patch), and
+//! then reads it with one set of checks. Unknown members are ignored (RFC 7591 2); members that request unsupported
+//! features are refused.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ use crate::time::Timestamp;
 /// A JSON object of metadata.
 pub type Metadata = Map<String, Value>;
 
-/// The shortest secret that a client may bring: it is stored under a fast digest.
+/// The shortest client secret that may be chosen: it is stored as a fast digest.
 pub const MIN_SECRET: usize = 32;
 /// The longest secret.
 const MAX_SECRET: usize = 512;
@@ -35,8 +35,8 @@ const MAX_KEYS: usize = 32;
 const MAX_LIFETIME: u64 = LONGEST_LIFE.as_secs();
 /// The longest life of a code, in seconds (RFC 6749 4.1.2: a maximum of 10 minutes is recommended).
 const MAX_CODE_LIFETIME: u64 = 600;
-/// Members that ask for what is not done (proof of possession, pushed and signed requests, encryption, logout tokens):
-/// nobody may rely on it in vain.
+/// Members for features that are not supported (proof of possession, pushed and signed requests, encryption, logout
+/// tokens). They are refused, so that nobody relies on a protection that does not exist.
 const UNSUPPORTED: [&str; 13] = [
     "dpop_bound_access_tokens",
     "tls_client_certificate_bound_access_tokens",
@@ -52,7 +52,7 @@ const UNSUPPORTED: [&str; 13] = [
     "backchannel_logout_uri",
     "frontchannel_logout_uri",
 ];
-/// Members that are kept and shown, and mean nothing to the rules.
+/// Members that are stored and displayed, without other effect.
 const DISPLAY_URIS: [&str; 4] = ["logo_uri", "client_uri", "policy_uri", "tos_uri"];
 const DISPLAY_OTHERS: [&str; 6] = [
     "contacts",
@@ -63,28 +63,28 @@ const DISPLAY_OTHERS: [&str; 6] = [
     "allow_claims_without_scope",
 ];
 
-/// A client that was just written down, and its secret where one was drawn or given: it is never shown again.
+/// A created or changed client, with its secret if that is new. The secret cannot be shown later.
 #[must_use]
 pub struct Registration {
     /// The record to store.
     pub client: Client,
-    /// The secret to show.
+    /// The new secret, to be shown now.
     pub client_secret: Option<SecretString>,
 }
 
-/// A new client. `client_id` and `client_secret` are drawn where they are not given.
+/// A new client. `client_id` and `client_secret` are generated unless given.
 ///
 /// # Errors
-/// `invalid_request` that names the member.
+/// `invalid_request`, naming the member.
 pub fn create(metadata: Metadata, now: Timestamp, random: &dyn Random) -> Result<Registration, OAuthError> {
     build(metadata, None, now, random)
 }
 
-/// The client with all of its metadata replaced: what is left out goes back to its default (RFC 7592 2.2).
-/// `client_id`, secrets and `created_at` stay, unless a new `client_secret` is given.
+/// The client with all metadata replaced: omitted members get their defaults (RFC 7592 2.2). `client_id`,
+/// `created_at` and the secrets are kept, unless a new `client_secret` is given.
 ///
 /// # Errors
-/// `invalid_request` that names the member.
+/// `invalid_request`, naming the member.
 pub fn replace(
     client: &Client,
     metadata: Metadata,
@@ -94,10 +94,10 @@ pub fn replace(
     build(metadata, Some(client), now, random)
 }
 
-/// The client with the named members changed, and `null` ones back at their default (RFC 7396).
+/// The client with some members changed; members that are `null` get their defaults (RFC 7396).
 ///
 /// # Errors
-/// `invalid_request` that names the member.
+/// `invalid_request`, naming the member.
 pub fn patch(
     client: &Client,
     patch: Metadata,
@@ -109,10 +109,10 @@ pub fn patch(
     build(document, Some(client), now, random)
 }
 
-/// The client with one new secret instead of those it had.
+/// The client with one new secret in place of all others.
 ///
 /// # Errors
-/// `invalid_request` for a client whose method knows no secret.
+/// `invalid_request` if the client's authentication method uses no secret.
 pub fn regenerate_secret(
     client: &Client,
     now: Timestamp,
@@ -128,7 +128,7 @@ pub fn regenerate_secret(
     Ok(Registration { client, client_secret: Some(secret) })
 }
 
-/// The client as JSON, without secret.
+/// The client as JSON, without a secret.
 pub fn view(client: &Client) -> Metadata {
     let mut out = client.display.clone();
     let codes = client.may_use(GrantType::AuthorizationCode);
@@ -172,7 +172,7 @@ pub fn view(client: &Client) -> Metadata {
 }
 
 impl Registration {
-    /// The client as JSON, with the secret where there is a new one (RFC 7591 3.2.1).
+    /// The client as JSON, with the secret if it is new (RFC 7591 3.2.1).
     pub fn view(&self) -> Metadata {
         let mut out = view(&self.client);
         if let Some(secret) = &self.client_secret {
@@ -227,7 +227,7 @@ fn build(
     Ok(Registration { client, client_secret })
 }
 
-/// Later than before even where the clock stands still: `updated_at` is how a store notices a lost race.
+/// Always later than before, even if the clock has not advanced: stores detect lost races by `updated_at`.
 fn later(before: Timestamp, now: Timestamp) -> Timestamp {
     now.max(Timestamp::from_millis(before.millis().saturating_add(1)))
 }
@@ -236,11 +236,11 @@ fn invalid(name: &str, why: impl std::fmt::Display) -> OAuthError {
     OAuthError::with(ErrorCode::InvalidRequest, format!("{name} {why}"))
 }
 
-/// A member by its type; absent and `null` are the same (RFC 7591 2).
+/// A member by its type; absent and `null` mean the same (RFC 7591 2).
 fn take<T: DeserializeOwned>(doc: &mut Metadata, name: &str) -> Result<Option<T>, OAuthError> {
     match doc.remove(name) {
         None | Some(Value::Null) => Ok(None),
-        // The parser's own message quotes with characters that error_description may not hold.
+        // The parser's message contains characters that error_description must not contain.
         Some(value) => serde_json::from_value(value)
             .map(Some)
             .map_err(|error| invalid(name, format!("is not valid: {error}").replace(['"', '`'], "'"))),
@@ -258,7 +258,7 @@ fn list(doc: &mut Metadata, name: &str) -> Result<Vec<String>, OAuthError> {
     Ok(values)
 }
 
-/// What would change the meaning of everything else, if it were not refused.
+/// Refuses members that would change the meaning of the rest.
 fn refuse_unsupported(doc: &mut Metadata) -> Result<(), OAuthError> {
     if doc.get("jwks_uri").is_some_and(|uri| !uri.is_null()) {
         return Err(invalid("jwks_uri", "is not supported: give the keys as jwks"));
@@ -293,7 +293,7 @@ fn client_id(
             Err(invalid("client_id", "must not be . or .."))
         }
         (Some(given), None) => Ok(given),
-        // A letter first, so that no id looks like a command-line option.
+        // Starts with a letter, so that no id looks like a command-line option.
         (None, None) => Ok(ClientId::trusted(format!("c{}", random::token_128(random)))),
     }
 }
@@ -314,7 +314,8 @@ fn grant_types(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Result<Ve
             grants.push(grant);
         }
     }
-    // RFC 6749 4.4: client credentials MUST only be used by confidential clients; so with exchange here.
+    // RFC 6749 4.4: client credentials MUST only be used by confidential clients; here the same holds for token
+    // exchange.
     let confidential = [GrantType::ClientCredentials, GrantType::TokenExchange];
     if method == TokenEndpointAuthMethod::None && grants.iter().any(|grant| confidential.contains(grant)) {
         return Err(invalid("grant_types", "has a grant type that public clients may not use"));
@@ -324,7 +325,7 @@ fn grant_types(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Result<Ve
 
 fn redirect_uris(doc: &mut Metadata, grants: &[GrantType]) -> Result<Vec<String>, OAuthError> {
     let uris = uris(doc, "redirect_uris")?;
-    // RFC 6749 3.1.2.2: whoever gets codes must register where to.
+    // RFC 6749 3.1.2.2: a client that receives codes must register redirect URIs.
     if uris.is_empty() && grants.contains(&GrantType::AuthorizationCode) {
         return Err(invalid("redirect_uris", "is required for the grant type authorization_code"));
     }
@@ -365,7 +366,7 @@ fn jwks(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Result<Option<Jw
     if set.as_ref().is_some_and(|set| set.keys.len() > MAX_KEYS) {
         return Err(invalid("jwks", "has more than 32 keys"));
     }
-    // Only what is kept counts: how many keys were skipped on the way would be forgotten by the store.
+    // Rebuilt from the stored keys alone: the number of skipped keys is not stored, so two equal sets would differ.
     Ok(set.map(|set| JwkSet::new(set.keys)))
 }
 
@@ -403,7 +404,7 @@ fn display(doc: &mut Metadata) -> Result<Metadata, OAuthError> {
     let mut shown = Metadata::new();
     for name in DISPLAY_URIS {
         if let Some(uri) = take::<String>(doc, name)? {
-            // They become links on pages: a script there would run at the provider.
+            // These become links on pages: a `javascript:` URI would run at the provider's origin.
             if uri.len() > 2048 || redirect_uri::origin(&uri).is_none() {
                 return Err(invalid(name, "must be an http or https URL"));
             }
@@ -442,7 +443,7 @@ fn secrets(
     let secret = match given {
         Some(secret) => {
             let text = secret.expose();
-            // It is stored under a fast digest, so it must be long enough not to be guessed (RFC 6749 10.10).
+            // Stored as a fast digest, so it must be long enough not to be guessed (RFC 6749 10.10).
             if !(MIN_SECRET..=MAX_SECRET).contains(&text.len()) || !text.bytes().all(|b| b.is_ascii_graphic())
             {
                 return Err(invalid("client_secret", "must be 32 to 512 visible ASCII characters"));
@@ -455,7 +456,7 @@ fn secrets(
     Ok((vec![secret_digest(secret.expose())], Some(secret)))
 }
 
-/// A new secret: 256 bits behind a prefix by which leaked ones are found.
+/// A new secret: 256 random bits after a prefix by which scanners find leaked secrets.
 fn draw_secret(random: &dyn Random) -> SecretString {
     SecretString::new(format!("cs_{}", random::base64url::<32>(random)))
 }

@@ -1,4 +1,4 @@
-//! Authorization codes (RFC 6749 4.1.2): what a code stands for until it is redeemed.
+//! Authorization codes (RFC 6749 4.1.2), and the record that a code stands for.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 pub struct AuthorizationCode(SmolStr);
 
 impl AuthorizationCode {
-    /// Takes a text as a code; whether it names one is the store's to say.
+    /// Takes any text as a code; the store decides whether it exists.
     pub fn new(text: impl Into<SmolStr>) -> Self {
         Self(text.into())
     }
@@ -33,40 +33,40 @@ impl fmt::Debug for AuthorizationCode {
     }
 }
 
-/// What was authorized.
+/// What a code stands for: the authorization that its redemption turns into tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeGrant {
-    /// The grant that every token of this login carries.
+    /// The grant that all tokens of this login share.
     pub grant: GrantId,
-    /// Who may redeem the code.
+    /// The client that may redeem the code.
     pub client: ClientId,
-    /// Who signed in.
+    /// The user who signed in.
     pub user: UserId,
-    /// The session it came from.
+    /// The session in which the code was issued.
     pub sid: Sid,
-    /// `redirect_uri` as it was sent (RFC 6749 4.1.3 wants it again).
+    /// `redirect_uri` as sent, which RFC 6749 4.1.3 requires again at redemption.
     pub redirect_uri: String,
-    /// What was granted.
+    /// The granted scope.
     pub scope: Scope,
-    /// Goes back in the ID token (OpenID Connect Core 3.1.2.1).
+    /// Copied into the ID token (OpenID Connect Core 3.1.2.1).
     pub nonce: Option<String>,
     /// The S256 code challenge (RFC 7636 4.3), decoded.
     #[serde(with = "challenge")]
     pub code_challenge: Option<[u8; 32]>,
-    /// When the user last proved who they are.
+    /// When the user last authenticated.
     pub auth_time: Timestamp,
-    /// How.
+    /// How the user authenticated.
     pub amr: Amr,
-    /// When that session ends by itself.
+    /// When that session expires.
     pub session_expires_at: Timestamp,
-    /// When the code ends.
+    /// When the code expires.
     pub expires_at: Timestamp,
-    /// The resources that tokens may be for (RFC 8707 2.1); none were named where it is empty.
+    /// The resources that tokens may be for (RFC 8707 2.1); empty if none were requested.
     #[serde(default)]
     pub resources: Vec<String>,
 }
 
-/// The code challenge in records: for machines as one piece, for people (JSON: records in the cluster) as a list.
+/// The code challenge in records: bytes in binary formats, a list of numbers in JSON, which the cluster store uses.
 mod challenge {
     use std::fmt;
 
@@ -96,7 +96,7 @@ mod challenge {
         }
     }
 
-    /// Nothing, or all of it.
+    /// Reads all 32 bytes or nothing.
     struct Bytes;
 
     impl Visitor<'_> for Bytes {

@@ -1,24 +1,24 @@
-//! Consent: what a user once allowed a client (OpenID Connect Core 3.1.2.4).
+//! Consent: the scopes that a user has allowed a client (OpenID Connect Core 3.1.2.4).
 
 use serde::{Deserialize, Serialize};
 
 use crate::scope::{InvalidScope, Scope};
 use crate::time::Timestamp;
 
-/// A remembered consent.
+/// A stored consent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
-    /// Everything that was ever allowed and not taken back.
+    /// All scopes that were allowed and not withdrawn.
     pub scope: Scope,
     /// When it was last given.
     pub granted_at: Timestamp,
 }
 
 impl Consent {
-    /// What is remembered once the user has allowed more: everything of before and of now, given when it was given last.
+    /// The consent after the user has allowed more: the union of both scopes, with the time of the later consent.
     ///
     /// # Errors
-    /// [`InvalidScope`] where both together are longer than a scope may be.
+    /// [`InvalidScope`] if the union is longer than a scope may be.
     pub fn joined(&self, now: &Self) -> Result<Self, InvalidScope> {
         let scope = self.scope.union(&now.scope)?;
         Ok(Self { scope, granted_at: self.granted_at.max(now.granted_at) })

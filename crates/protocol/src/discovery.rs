@@ -1,4 +1,4 @@
-//! The metadata document (OpenID Connect Discovery 1.0 3, RFC 8414 2): it says only what is true.
+//! The metadata document (OpenID Connect Discovery 1.0 3, RFC 8414 2).
 
 use serde::Serialize;
 use symbolon_crypto::algorithm::Algorithm;
@@ -22,7 +22,7 @@ pub mod path {
     pub const OAUTH_AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
 }
 
-/// The scopes with a meaning of their own (OpenID Connect Core 3.1.2.1, 5.4, 11).
+/// The scopes that have a predefined meaning (OpenID Connect Core 3.1.2.1, 5.4, 11).
 pub const SCOPES: [&str; 6] = ["openid", "profile", "email", "address", "phone", "offline_access"];
 
 /// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
@@ -82,7 +82,7 @@ pub fn endpoint(issuer_url: &str, path: &str) -> String {
 pub fn provider_metadata(issuer_url: &str, settings: &IssuerSettings) -> ProviderMetadata {
     let url = |path| endpoint(issuer_url, path);
     let algorithms = || Algorithm::ALL.map(Algorithm::as_str).to_vec();
-    // RFC 9864 2.2: what newer clients call EdDSA with Ed25519 is accepted under both names.
+    // RFC 9864 2.2: newer clients call EdDSA with Ed25519 `Ed25519`; both names are accepted.
     let accepted =
         || Algorithm::ALL.map(Algorithm::as_str).into_iter().chain(["Ed25519"]).collect::<Vec<_>>();
     let methods = || TokenEndpointAuthMethod::ALL.map(TokenEndpointAuthMethod::as_str).to_vec();
@@ -111,7 +111,7 @@ pub fn provider_metadata(issuer_url: &str, settings: &IssuerSettings) -> Provide
         id_token_signing_alg_values_supported: algorithms(),
         token_endpoint_auth_methods_supported: methods(),
         token_endpoint_auth_signing_alg_values_supported: accepted(),
-        // RFC 7662 2.1: introspection needs an authenticated caller, so `none` is no method there.
+        // RFC 7662 2.1: introspection requires an authenticated caller, so `none` is not listed.
         introspection_endpoint_auth_methods_supported: TokenEndpointAuthMethod::ALL
             .into_iter()
             .filter(|method| *method != TokenEndpointAuthMethod::None)
@@ -123,7 +123,7 @@ pub fn provider_metadata(issuer_url: &str, settings: &IssuerSettings) -> Provide
         authorization_response_iss_parameter_supported: true,
         claims_parameter_supported: false,
         request_parameter_supported: false,
-        // Discovery 3: the default of this one is true, so it must be said.
+        // Discovery 3: its default is true, so false must be stated.
         request_uri_parameter_supported: false,
         require_request_uri_registration: false,
     }

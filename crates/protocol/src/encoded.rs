@@ -1,19 +1,19 @@
-//! How long a text becomes where it goes: in an address, or in a JSON document. What is kept or sent back is bounded in that
-//! form, because a text of 1 KiB may become 6 KiB of escapes.
+//! The length of a text after encoding for a URL or a JSON document. Limits apply to the encoded length, because 1
+//! KiB of text may become 6 KiB of escapes.
 
 use crate::error::OAuthError;
 
-/// The longest `state` that goes back, in bytes, as an address has it: proxies refuse a request line beyond 8 KB, and a
-/// redirect URI and a code must find room beside it.
+/// The longest `state`, in bytes after URL encoding. Proxies refuse request lines beyond 8 KB, and the redirect URI
+/// and the code need room too.
 pub const LONGEST_STATE: usize = 4 * 1024;
 
-/// The error for a `state` that is longer.
+/// The error for a longer `state`.
 pub(crate) const STATE_TOO_LONG: OAuthError =
     OAuthError::invalid_request("state is longer than 4096 bytes, as an address has it");
 
-/// Whether a text has so many bytes at most in `application/x-www-form-urlencoded`.
+/// Whether a text has at most `most` bytes in `application/x-www-form-urlencoded`.
 pub fn fits_address(text: &str, most: usize) -> bool {
-    // Three bytes for one at most: most texts are short, and need not be looked at.
+    // A byte becomes at most three, so short texts need not be counted.
     text.len() * 3 <= most || text.bytes().map(in_address).sum::<usize>() <= most
 }
 
@@ -24,7 +24,7 @@ const fn in_address(byte: u8) -> usize {
     }
 }
 
-/// Whether a text has so many bytes at most in a JSON document (RFC 8259 7).
+/// Whether a text has at most `most` bytes in a JSON string (RFC 8259 7).
 pub fn fits_json(text: &str, most: usize) -> bool {
     text.len() * 6 <= most || text.bytes().map(in_json).sum::<usize>() <= most
 }

@@ -1,4 +1,4 @@
-//! Errors of OAuth and OpenID Connect: the code that an RFC names, and what the outside is told.
+//! Errors of OAuth and OpenID Connect: the code that an RFC defines, and a description for the client.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -36,7 +36,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// The code on the wire.
+    /// The code as it is sent.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidRequest => "invalid_request",
@@ -63,7 +63,7 @@ impl ErrorCode {
         }
     }
 
-    /// The HTTP status where the error is answered directly and not by a redirect.
+    /// The HTTP status if the error is not sent by redirect.
     pub const fn status(self) -> u16 {
         match self {
             // RFC 6749 5.2 for clients, RFC 6750 3.1 for bearer tokens.
@@ -82,7 +82,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// An error as the outside is told of it. What only we should know goes to the log, never in here.
+/// An error as sent to the client. Internal details are logged instead, and never put in here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {description}")]
 pub struct OAuthError {
@@ -98,7 +98,7 @@ impl OAuthError {
         Self { code, description: Cow::Borrowed(description) }
     }
 
-    /// An error whose description names what came in; characters that RFC 6749 5.2 forbids are replaced.
+    /// An error whose description contains input; characters that RFC 6749 5.2 forbids are replaced.
     pub fn with(code: ErrorCode, description: String) -> Self {
         let allowed = |c: char| matches!(c, ' '..='~') && c != '"' && c != '\\';
         let description =
@@ -116,7 +116,7 @@ impl OAuthError {
         Self::new(ErrorCode::InvalidGrant, description)
     }
 
-    /// `invalid_client`, with one description for every cause: nobody learns which ids exist.
+    /// `invalid_client`, with one description for all causes, so that it does not reveal which client ids exist.
     pub const fn invalid_client() -> Self {
         Self::new(ErrorCode::InvalidClient, "client authentication failed")
     }

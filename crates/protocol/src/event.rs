@@ -1,4 +1,4 @@
-//! Domain events: a closed list on which metrics and the audit log hang.
+//! Domain events: a closed list, used by metrics and the audit log.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -9,14 +9,14 @@ use crate::time::Timestamp;
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident => $name:literal, $audited:literal;)*) => {
-        /// What happened.
+        /// The kind of event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Event {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)*
         }
 
         impl Event {
-            /// Every event, in the order of its number.
+            /// Every event, in the order of the discriminants.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The name in metrics and in the audit log.
@@ -24,7 +24,7 @@ macro_rules! events {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// Whether it is written to the audit log; the rest is only counted.
+            /// Whether it is written to the audit log; other events are only counted.
             pub const fn audited(self) -> bool {
                 match self { $(Self::$variant => $audited,)* }
             }
@@ -33,7 +33,7 @@ macro_rules! events {
 }
 
 events! {
-    /// A user proved who they are.
+    /// A user signed in.
     SignedIn => "session.signed_in", true;
     /// A password was refused.
     SignInFailed => "session.sign_in_failed", true;
@@ -43,19 +43,19 @@ events! {
     SessionCreated => "session.created", true;
     /// A user allowed a client something.
     ConsentGranted => "consent.granted", true;
-    /// A user refused.
+    /// A user refused consent.
     ConsentDenied => "consent.denied", true;
     /// A client's first grant in a session.
     GrantBegun => "grant.begun", true;
-    /// What a user allowed a client ended before its time.
+    /// A grant ended early, because its consent was withdrawn or the user was signed out everywhere.
     GrantEnded => "grant.ended", true;
-    /// A code came twice.
+    /// A code was presented a second time.
     CodeReplayed => "code.replayed", true;
     /// A refresh-token family began.
     FamilyBegun => "refresh_token.begun", true;
     /// A refresh-token family ended before its time.
     FamilyEnded => "refresh_token.ended", true;
-    /// An older refresh token came back.
+    /// A rotated refresh token was presented again.
     RefreshTokenReused => "refresh_token.reused", true;
     /// A token was revoked.
     TokenRevoked => "token.revoked", true;
@@ -83,54 +83,54 @@ events! {
     KeyRevoked => "key.revoked", true;
     /// An issuer was created.
     IssuerCreated => "issuer.created", true;
-    /// Everything was sealed under another master key.
+    /// The issuers' secrets and keys were sealed under another master key.
     KeysResealed => "keys.resealed", true;
     /// A backup was made.
     BackupMade => "backup.made", true;
     /// Somebody called the admin API with a wrong secret.
     AdminRefused => "admin.refused", true;
-    /// Silent authentication gave a code.
+    /// Silent authentication issued a code.
     SilentAuthentication => "authorize.silent", false;
     /// A code was redeemed.
     CodeRedeemed => "code.redeemed", false;
     /// A refresh token was rotated.
     RefreshTokenRotated => "refresh_token.rotated", false;
-    /// A lost answer was given again.
+    /// A refresh whose answer was lost got the same refresh token again.
     RefreshTokenRetried => "refresh_token.retried", false;
-    /// A client got a token for itself.
+    /// A client obtained a token for itself.
     ClientCredentialsGranted => "client_credentials.granted", false;
     /// A token was exchanged.
     TokenExchanged => "token.exchanged", false;
 }
 
-/// One line of the audit log.
+/// A record of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditRecord {
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// What.
+    /// The kind of event.
     pub event: Event,
-    /// Whom it concerns.
+    /// The user that it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<UserId>,
-    /// Which client.
+    /// The client that it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientId>,
-    /// Who did it: `user`, `client`, `admin`, `system` or `anonymous`.
+    /// Who caused it: `user`, `client`, `admin`, `system` or `anonymous`.
     pub actor: SmolStr,
-    /// The address the request came from.
+    /// The address that the request came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<SmolStr>,
     /// The request's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// What else is to be known: no secrets, no tokens.
+    /// Further details; never secrets or tokens.
     #[serde(skip_serializing_if = "serde_json::Value::is_null", default)]
     pub detail: serde_json::Value,
 }
 
 impl AuditRecord {
-    /// The record as its [`Serialize`] has it, behind what `json` holds already.
+    /// Appends the record to `json`, in the same form as its [`Serialize`] implementation.
     #[must_use]
     pub fn append_to(&self, json: Vec<u8>) -> Vec<u8> {
         let Self { at, event, user, client, actor, address, request, detail } = self;

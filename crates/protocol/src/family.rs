@@ -1,4 +1,4 @@
-//! Refresh-token families: one per login, of which one version is live.
+//! Refresh-token families: one per login. Rotation replaces the live token by the next version within the family.
 
 use std::sync::Arc;
 
@@ -11,53 +11,55 @@ use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::session::Amr;
 use crate::time::Timestamp;
 
-/// Where a family is kept and how it is found: the part of a refresh token that stays the same.
+/// The id of a family, and where it is stored: the part of a refresh token that rotation does not change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FamilyId {
-    /// The generation of shards it was drawn in; 0 for families found by hash.
+    /// The generation of shards in which it was created; 0 for families that are found by hash.
     pub generation: u32,
-    /// The shard, or the constant slot where `generation` is 0.
+    /// The shard, or the constant slot if `generation` is 0.
     pub shard: u32,
-    /// 20 characters, its birth and random ones; or 22, the digest of a registered token's `jti`.
+    /// 20 characters, made of the time of creation and random ones; or 22, the digest of a registered token's `jti`.
     pub name: SmolStr,
 }
 
-/// A family as it is stored. The tokens themselves are derived again from id and version.
+/// A family as stored. Its tokens are not stored: they are derived from id and version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Family {
     /// The grant it belongs to.
     pub grant: GrantId,
-    /// Who may refresh.
+    /// The client that may refresh.
     pub client: ClientId,
-    /// For whom.
+    /// The user that the tokens are about.
     pub user: UserId,
-    /// The session that it began in; none where it was registered. Whether it ends with that is [`Self::bound_to`].
+    /// The session in which it began; `None` for a registered one. Whether it ends with that session:
+    /// [`Self::bound_to`].
     pub sid: Option<Sid>,
-    /// The widest scope that a refresh may ask for.
+    /// The widest scope of a refresh.
     pub scope: Scope,
-    /// When the user last proved who they are.
+    /// When the user last authenticated.
     pub auth_time: Timestamp,
-    /// How.
+    /// How the user authenticated.
     pub amr: Amr,
-    /// The version whose token is live; the first is 1.
+    /// The version of the live token; the first is 1.
     pub version: u32,
     /// When the family began.
     pub created_at: Timestamp,
-    /// When the live version was made.
+    /// When the live version was created.
     pub rotated_at: Timestamp,
-    /// When it ends unless it is used.
+    /// When it expires unless it is used.
     pub idle_expires_at: Timestamp,
-    /// When it ends whatever happens.
+    /// When it expires in any case.
     pub expires_at: Timestamp,
-    /// The thumbprint of the key that its tokens are bound to (RFC 9449 5), for clients that prove one.
+    /// The thumbprint of the key to which its tokens are bound (RFC 9449 5), for clients that prove possession of
+    /// one.
     pub binding: Option<SmolStr>,
-    /// The resources that its tokens may be for (RFC 8707 2.2); none were named where it is empty. Last, because records of
-    /// before end here.
+    /// The resources that its tokens may be for (RFC 8707 2.2); empty if none were requested. The last field, because
+    /// records of earlier versions end before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "at_the_end")]
     pub resources: Vec<String>,
 }
 
-/// What stands at the end of a record, or nothing. A record without it ends before it.
+/// Reads a last field that records of earlier versions lack.
 fn at_the_end<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     if deserializer.is_human_readable() {
         return Vec::deserialize(deserializer);
@@ -66,68 +68,72 @@ fn at_the_end<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>,
 }
 
 impl Family {
-    /// The session that it ends with; none with `offline_access`, which outlives it (OpenID Connect Core 11).
+    /// The session with which the family ends; `None` with `offline_access`, which outlives the session (OpenID
+    /// Connect Core 11).
     pub fn bound_to(&self) -> Option<&Sid> {
         self.sid.as_ref().filter(|_| !self.scope.contains(OFFLINE_ACCESS))
     }
 
-    /// Whether its time is over.
+    /// Whether it has expired.
     pub fn ended(&self, now: Timestamp) -> bool {
         now >= self.ends_at()
     }
 
-    /// When it ends unless it is used.
+    /// When it expires unless it is used.
     pub fn ends_at(&self) -> Timestamp {
         self.expires_at.min(self.idle_expires_at)
     }
 }
 
-/// What became of a refresh.
+/// The result of a rotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rotation {
-    /// This caller alone moved the family on; the family as it is now.
+    /// The family was rotated, by this call alone. Holds the family after it.
     Rotated(Arc<Family>),
-    /// The answer to this very refresh was lost: the successor that was made is still unused, hand it out again.
+    /// The answer to this refresh was lost, and the successor that was then issued is unused: issue the same one
+    /// again.
     Retry(Arc<Family>),
-    /// An older version came back: the family is ended, and its grant has a tombstone, by this very operation.
+    /// A rotated version was presented again. This operation has ended the family, and written a tombstone for its
+    /// grant.
     Reused(Arc<Family>),
     /// There is no such live family.
     Unknown,
 }
 
-/// What a rotation needs to know beside the family.
+/// The parameters of a rotation.
 #[derive(Clone, Copy, Debug)]
 pub struct RotationRequest {
     /// The version that the presented token is authentic for.
     pub presented: u32,
-    /// The clock.
+    /// The current time.
     pub now: Timestamp,
-    /// For how long after a rotation its loss is forgiven.
+    /// How long after a rotation the previous version may be presented again, in case its answer was lost.
     pub retry_window: std::time::Duration,
     /// How long a family may stay unused.
     pub idle: std::time::Duration,
-    /// Whether versions move on; where not, the same token stays live.
+    /// Whether tokens rotate; if not, the same token stays live.
     pub rotate: bool,
-    /// How long the tombstone of a reused family is needed: the longest life of an access token.
+    /// Until when the tombstone of a reused family must be kept.
     pub tombstone_until: Timestamp,
 }
 
-/// Decides what a presented version means, and changes the family accordingly (DESIGN, refresh tokens).
+/// Decides what a presented version means, and changes the family accordingly.
 ///
-/// Every back-end calls this under the lock (or inside the transaction) that makes it atomic, so that the
-/// rule is one and the same everywhere.
+/// Every back-end calls this under the lock, or inside the transaction, that makes it atomic. So the rule is the same
+/// in all of them.
 pub fn rotate(family: &mut Family, request: &RotationRequest) -> Step {
     let RotationRequest { presented, now, retry_window, idle, rotate, .. } = *request;
     if family.ended(now) {
         return Step::Unknown;
     }
     if !rotate && presented == family.version {
-        // Not `rotated_at`: the window in which the version before is forgiven does not begin anew.
+        // `rotated_at` is not changed, so that the retry window of the previous version does not begin again.
         family.idle_expires_at = now + idle;
         return Step::Moved;
     }
     if presented >= family.version {
-        // An authentic version above ours proves that the store went backwards: go forward.
+        // An authentic version above the stored one proves that the store has lost writes, for example by a restored
+        // backup. The family continues from the presented version.
         family.version = presented.saturating_add(1);
         family.rotated_at = now;
         family.idle_expires_at = now + idle;
@@ -139,10 +145,10 @@ pub fn rotate(family: &mut Family, request: &RotationRequest) -> Step {
     Step::Reused
 }
 
-/// The answer of [`rotate`].
+/// What the back-end has to do after [`rotate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The family moved: store it, answer [`Rotation::Rotated`].
+    /// The family was changed: store it, and answer [`Rotation::Rotated`].
     Moved,
     /// Nothing changed: answer [`Rotation::Retry`].
     Retry,

@@ -1,7 +1,8 @@
-//! Grants: what a user, or a client for itself, allowed a client in one login.
+//! Grants: what a user allowed a client in one login, or a client obtained for itself.
 //!
-//! A grant is an id drawn with the code, not a stored record: codes, the refresh-token family and every access
-//! token of one login carry it. It holds the slot in which its tombstones live and the millisecond of its birth.
+//! A grant is an id created with the code, not a stored record. The code, the refresh-token family and every access
+//! token of one login carry it. It contains the slot in which its tombstones are stored, and the millisecond of its
+//! creation.
 
 use std::fmt;
 
@@ -14,7 +15,7 @@ use crate::id::{ClientId, IssuerId, Jti, Sid, UserId, leading_number};
 use crate::id_text::IdText;
 use crate::time::Timestamp;
 
-/// The number of slots that no setting changes: map key and hash tag of everything routed by hash.
+/// The number of constant slots: records that are found by hash are stored by slot.
 pub const SLOTS: u16 = 1024;
 
 /// One of the [`SLOTS`] constant slots.
@@ -22,17 +23,17 @@ pub const SLOTS: u16 = 1024;
 pub struct Slot(u16);
 
 impl Slot {
-    /// The slot of a number, wherever it came from.
+    /// The slot for any number.
     pub const fn new(number: u32) -> Self {
         Self((number % SLOTS as u32) as u16)
     }
 
-    /// The slot of a text inside an issuer: FNV-1a, fixed for ever because stored state is found by it.
+    /// The slot of a text within an issuer, by FNV-1a. Must never change, because stored records are found by it.
     pub fn of(issuer: &IssuerId, text: &str) -> Self {
         let bytes = issuer.as_str().bytes().chain([0]).chain(text.bytes());
         let hash =
             bytes.fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        // FNV's low bits are its weakest: fold the high half in.
+        // FNV's low bits are its weakest, so the high half is folded in.
         Self::new(hash ^ (hash >> 16))
     }
 
@@ -42,14 +43,14 @@ impl Slot {
     }
 }
 
-/// Random bytes of a grant's name: nobody may guess one (RFC 6749 10.10).
+/// Random bytes of a grant's name, so that it cannot be guessed (RFC 6749 10.10).
 const NAME: usize = 16;
 
-/// A grant as records that machines alone read hold it: slot, millisecond, name.
+/// Length of a grant in binary records: slot, millisecond, name.
 const RECORD: usize = size_of::<u16>() + size_of::<u64>() + NAME;
 
-/// Names a grant: `gr_<slot>_<milliseconds>_<22 random characters>`. Kept as what the text says, because every code, every
-/// family and every token of a login holds one.
+/// The id of a grant: `gr_<slot>_<milliseconds>_<22 random characters>`. Kept in binary, because every code, family
+/// and token of a login holds one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GrantId {
     slot: Slot,
@@ -58,12 +59,12 @@ pub struct GrantId {
 }
 
 impl GrantId {
-    /// Draws a grant of `subject` (a user's id, or `client:<client_id>`), born now.
+    /// Creates a grant for `subject` (a user's id, or `client:<client_id>`).
     pub fn draw(issuer: &IssuerId, subject: &str, now: Timestamp, random: &dyn Random) -> Self {
         Self { slot: Slot::of(issuer, subject), at: now, name: random::bytes(random) }
     }
 
-    /// Reads a grant id back.
+    /// Parses a grant id.
     pub fn parse(text: &str) -> Option<Self> {
         let (slot, rest) = leading_number(text.strip_prefix("gr_")?)?;
         let (at, name) = leading_number(rest)?;
@@ -71,7 +72,7 @@ impl GrantId {
         (slot < SLOTS).then_some(Self { slot: Slot(slot), at: Timestamp::from_millis(at), name })
     }
 
-    /// The text.
+    /// The id as text.
     pub fn text(&self) -> IdText {
         let slot = u64::from(self.slot.number());
         let mut text = IdText::new("gr_");
@@ -79,12 +80,12 @@ impl GrantId {
         text
     }
 
-    /// The slot where the tombstones of this grant, its tokens, its session and its user live.
+    /// The slot of the tombstones for this grant, its tokens, its session and its user.
     pub fn slot(&self) -> Slot {
         self.slot
     }
 
-    /// When the grant was drawn.
+    /// When the grant was created.
     pub fn at(&self) -> Timestamp {
         self.at
     }
@@ -99,7 +100,7 @@ impl GrantId {
         record
     }
 
-    /// Reads a record. The first ones held the text, which is longer.
+    /// Reads a binary record. Records of early versions contain the text, which is longer.
     fn of_record(record: &[u8]) -> Option<Self> {
         if record.len() != RECORD {
             return Self::parse(std::str::from_utf8(record).ok()?);
@@ -124,7 +125,7 @@ impl fmt::Debug for GrantId {
     }
 }
 
-/// A text for people (JSON: claims, records in the cluster), bytes for machines.
+/// Text in JSON (claims, and records in the cluster store), bytes in binary formats.
 impl Serialize for GrantId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
@@ -163,39 +164,40 @@ impl Visitor<'_> for GrantIdVisitor {
     }
 }
 
-/// Everything whose end ends a token: one look-up asks for all of it.
+/// Everything whose end revokes a token. One look-up checks all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
-    /// Where the tombstones of token, grant, session and user live.
+    /// The slot of the tombstones for token, grant, session and user.
     pub slot: Slot,
-    /// The token itself, and the tokens that it was exchanged from.
+    /// The token's own `jti`, and those of the tokens that it was exchanged from.
     pub tokens: Vec<Jti>,
-    /// The grant; none in a token that something else signed with our key.
+    /// The grant; `None` for a token that was signed elsewhere with the issuer's key.
     pub grant: Option<GrantId>,
     /// The session, unless the grant outlives it (`offline_access`).
     pub session: Option<Sid>,
-    /// The user; none where a client acts for itself.
+    /// The user; `None` if a client acts for itself.
     pub user: Option<UserId>,
     /// The client that the token was issued to.
     pub client: Option<ClientId>,
-    /// The client whose grant it is, where token exchange gave the token to another: its end ends the token too.
+    /// The client whose grant it is, if token exchange issued the token to another client: the end of that client
+    /// revokes the token too.
     pub grantor: Option<ClientId>,
-    /// Compared with the not-before of session, user, consent, client and issuer: the grant's birth, else the token's
-    /// `iat`.
+    /// The creation time of the grant, else the token's `iat`. Compared with the not-before of session, user,
+    /// consent, client and issuer.
     pub born: Timestamp,
-    /// When the access token in question was issued (`iat`): none is accepted from before the store's epoch, which a
-    /// restored backup begins. None where no access token is in question: codes do not survive a restart anyway, and
-    /// families go on across epochs, by the version in the refresh token.
+    /// The `iat` of an access token. A restored backup begins a new epoch of the store, and no access token from
+    /// before the epoch is accepted. `None` for codes, which do not survive a restart, and for families, which
+    /// continue across epochs by the version in the refresh token.
     pub issued: Option<Timestamp>,
 }
 
 impl Lineage {
-    /// The clients whose end ends the token.
+    /// The clients whose end revokes the token.
     pub fn clients(&self) -> impl Iterator<Item = &ClientId> {
         self.client.iter().chain(&self.grantor)
     }
 
-    /// Who allowed which client the grant: withdrawing that consent ends the token. None where a client acts for itself.
+    /// The user and client of the consent whose withdrawal revokes the token; `None` if a client acts for itself.
     pub fn consent(&self) -> Option<(&UserId, &ClientId)> {
         self.user.as_ref().zip(self.grantor.as_ref().or(self.client.as_ref()))
     }

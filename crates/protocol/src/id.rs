@@ -1,6 +1,6 @@
-//! Identifiers: one type per thing, so that a client can never be looked up by a user's id.
+//! Identifiers: a type for each kind, so that a client can never be looked up by a user's id.
 //!
-//! Identifiers that we draw use `[A-Za-z0-9_-]` and at least 128 bits of randomness.
+//! Identifiers that the server generates use `[A-Za-z0-9_-]` and at least 128 bits of randomness.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 
 pub use crate::sid::Sid;
 
-/// An identifier whose text breaks the grammar of its kind.
+/// An identifier that violates the grammar of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} must be {grammar}")]
 pub struct InvalidId {
@@ -18,12 +18,12 @@ pub struct InvalidId {
     pub(crate) grammar: &'static str,
 }
 
-/// Printable ASCII without space: the characters that every transport of ours carries unchanged.
+/// Printable ASCII without space: characters that headers, URLs and JSON carry unchanged.
 pub(crate) fn visible_ascii(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Whether whoever builds a URL from an id would lose it (RFC 3986 5.2.4): nobody is given such a one.
+/// Whether an id would be removed from a URL path as a dot segment (RFC 3986 5.2.4). Such an id is never assigned.
 pub fn is_dot_segment(id: &str) -> bool {
     matches!(id, "." | "..")
 }
@@ -32,9 +32,9 @@ fn slug(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// The number that a part of an id of ours begins with, and what comes after the `_` behind it. It is written the one
-/// way in which we write it: no sign, no leading zeros. Two texts of one id would let what was ended under one live on
-/// under the other.
+/// Splits an id at its first `_`: a leading number, and the rest. The number must be in normal form, without sign and
+/// leading zeros. Otherwise two texts could mean one id, and a revocation under one text would not apply to the
+/// other.
 pub fn leading_number<T: TryFrom<u64>>(text: &str) -> Option<(T, &str)> {
     let mut number = 0_u64;
     for (at, byte) in text.bytes().enumerate() {
@@ -57,7 +57,7 @@ macro_rules! identifier {
         pub struct $name(SmolStr);
 
         impl $name {
-            /// Checks the grammar and takes the text.
+            /// Parses the text by the grammar.
             ///
             /// # Errors
             /// [`InvalidId`] when the text is empty, too long, or has a character outside its alphabet.
@@ -72,7 +72,7 @@ macro_rules! identifier {
                 Ok(())
             }
 
-            /// Takes a text that this process drew itself, or that was checked when it was stored.
+            /// Takes a text that this process generated, or that was checked before it was stored.
             pub fn trusted(text: impl Into<SmolStr>) -> Self {
                 Self(text.into())
             }
@@ -119,7 +119,7 @@ macro_rules! identifier {
 }
 
 identifier!(
-    /// Names an issuer inside this installation (`default`, `acme`); its URL is another matter.
+    /// The id of an issuer within this installation (`default`, `acme`), unrelated to its URL.
     IssuerId, "an issuer id", 32, slug, "1 to 32 characters of a-z, 0-9 and -"
 );
 identifier!(
@@ -127,7 +127,7 @@ identifier!(
     ClientId, "a client_id", 255, visible_ascii, "1 to 255 visible ASCII characters"
 );
 identifier!(
-    /// A user: the `sub` of its tokens where the subject is public (OpenID Connect Core 2: at most 255 ASCII).
+    /// A user's id: the `sub` of their tokens (OpenID Connect Core 2: at most 255 ASCII).
     UserId, "a user id", 255, visible_ascii, "1 to 255 visible ASCII characters"
 );
 identifier!(

@@ -1,15 +1,15 @@
-//! The text of an id that is drawn, assembled without a detour through the formatter or the heap.
+//! Builds the text of a new id without formatter and heap allocation.
 
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 use symbolon_crypto::encoding;
 use symbolon_crypto::random::{self, Random};
 
-/// Characters that need no allocation: more than any id of ours has.
+/// Characters that fit without allocation: more than any generated id has.
 const INLINE: usize = 128;
 
-/// A text under construction. It stays where it is and is written on: moving it from call to call would copy all of its
-/// room each time.
+/// A text under construction. Its methods take `&mut self`: passing it by value would copy the whole inline buffer at
+/// each call.
 pub struct IdText(SmallVec<[u8; INLINE]>);
 
 impl IdText {
@@ -34,7 +34,7 @@ impl IdText {
         let begin = self.0.len();
         self.0.resize(begin + encoding::encoded_len(BYTES), 0);
         if let Some(room) = self.0.get_mut(begin..) {
-            // It fits: the room was made to measure.
+            // Cannot fail: the buffer has exactly the encoded length.
             let _ = encoding::encode_to_slice(bytes, room);
         }
         self
@@ -45,14 +45,14 @@ impl IdText {
         self.base64url(&random::bytes::<BYTES>(random))
     }
 
-    /// What has been assembled so far.
+    /// The text so far, as bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The same as text.
+    /// The text so far.
     pub fn as_str(&self) -> &str {
-        // Only whole texts and ASCII were put in.
+        // Always valid: only `&str` and ASCII were appended.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 

@@ -1,5 +1,5 @@
-//! ID tokens that come back to us as an `id_token_hint` (OpenID Connect Core 3.1.2.1, RP-Initiated Logout 2): they say who
-//! is meant, and prove nothing.
+//! ID tokens sent back as an `id_token_hint` (OpenID Connect Core 3.1.2.1, RP-Initiated Logout 2). They identify a
+//! user, but do not authenticate the sender.
 
 use serde::Deserialize;
 use symbolon_crypto::jws::Compact;
@@ -7,31 +7,32 @@ use symbolon_crypto::key::VerifyingKey;
 
 use crate::id::{ClientId, Sid, UserId};
 
-/// What the `id_token_hint` of a request turned out to be. It never stands in for a session.
+/// The result of reading a request's `id_token_hint`. It never replaces a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IdTokenHint {
-    /// The request had none.
+    /// The request has no hint.
     #[default]
     Absent,
-    /// It is not an ID token that this issuer signed, so it names nobody.
+    /// The hint is not an ID token that this issuer signed, so it identifies nobody.
     Unverifiable,
     /// An ID token of this issuer, expired or not.
     IdToken(IdTokenHintClaims),
 }
 
-/// What a hint's ID token says.
+/// The claims of a hint's ID token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdTokenHintClaims {
-    /// The user that it is about.
+    /// The user.
     pub sub: UserId,
-    /// The session that it was issued in; none for a grant that had outlived its session.
+    /// The session in which it was issued; `None` if its grant had outlived its session.
     pub sid: Option<Sid>,
     /// The client that it was issued to.
     pub aud: ClientId,
 }
 
 impl IdTokenHint {
-    /// Reads the parameter of a request. `key_of` finds the issuer's public key of a `kid`, where that still verifies.
+    /// Reads the parameter of a request. `key_of` returns the issuer's public key for a `kid`, if that key still
+    /// verifies.
     pub fn read<'k>(
         parameter: Option<&str>,
         issuer_url: &str,
@@ -41,7 +42,7 @@ impl IdTokenHint {
         verify(token, issuer_url, key_of).map_or(Self::Unverifiable, Self::IdToken)
     }
 
-    /// The claims, where it is an ID token of this issuer.
+    /// The claims, if the hint is an ID token of this issuer.
     pub fn claims(&self) -> Option<&IdTokenHintClaims> {
         match self {
             Self::IdToken(claims) => Some(claims),
@@ -50,14 +51,14 @@ impl IdTokenHint {
     }
 }
 
-/// The time in it is not looked at: RP-Initiated Logout 4 wants expired ones accepted, and Core 3.1.2.1 speaks of past
-/// sessions.
+/// Expiry is not checked: RP-Initiated Logout 4 wants expired hints to be accepted, and Core 3.1.2.1 allows hints
+/// about past sessions.
 ///
-/// Nor is it compared here whether `aud` is the client that asks, because the specifications differ. At the authorization
-/// endpoint (Core 3.1.2.1) nothing asks for it: a hint can only make the answer stricter, so one that was issued to another
-/// client does no harm. At the logout endpoint the OP MUST compare it where the request names a client (RP-Initiated Logout
-/// 2), which [`LogoutRequest::decide`](crate::logout::LogoutRequest::decide) does. Either way `aud` must be there, as in
-/// every ID token (Core 2); ours have one, written as a string.
+/// `aud` is not compared with the requesting client here, because the specifications differ. At the authorization
+/// endpoint (Core 3.1.2.1) that is not required: a hint only makes the answer stricter, so one that was issued to
+/// another client does no harm. At the logout endpoint the OP MUST compare it if the request names a client
+/// (RP-Initiated Logout 2), which [`LogoutRequest::decide`](crate::logout::LogoutRequest::decide) does. In both cases
+/// `aud` must be present, as in every ID token (Core 2); this issuer writes it as a string.
 fn verify<'k>(
     token: &str,
     issuer_url: &str,
@@ -71,7 +72,7 @@ fn verify<'k>(
         aud: ClientId,
     }
     let jws = Compact::parse(token).ok()?;
-    // RFC 8725 3.11: an access token is no hint.
+    // RFC 8725 3.11: an access token is not accepted as a hint.
     if jws.header().is_type("at+jwt") {
         return None;
     }

@@ -11,16 +11,16 @@ use crate::token::claim::{Actor, OneOrMany};
 use crate::token::response::BEARER;
 use crate::user::{User, tokens_are_good};
 
-/// What strict introspection asks for beside everything else.
+/// The additional requirements of strict introspection.
 #[derive(Clone, Copy, Debug)]
 pub struct Strict<'a> {
-    /// Must be among the token's `aud`: the issuer, or the audience that the settings name instead.
+    /// A value that the token's `aud` must contain: the issuer, or the audience configured instead.
     pub audience: &'a str,
-    /// Whether the client that the token was issued to exists.
+    /// Whether the client that the token was issued to still exists.
     pub client_exists: bool,
 }
 
-/// The answer (RFC 7662 2.2), in the order in which it is written.
+/// The answer (RFC 7662 2.2); members are serialized in this order.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Introspection<'a> {
     active: bool,
@@ -60,7 +60,7 @@ fn no_resource(resource: &Option<&OneOrMany>) -> bool {
     resource.is_none_or(OneOrMany::is_empty)
 }
 
-/// RFC 7662 2.2: the only member of an answer about a token that is not active, or not the caller's to know of.
+/// RFC 7662 2.2: the whole answer for a token that is not active, or that the caller may not know about.
 pub const INACTIVE: Introspection<'static> = Introspection {
     active: false,
     scope: None,
@@ -78,29 +78,29 @@ pub const INACTIVE: Introspection<'static> = Introspection {
     resource: None,
 };
 
-/// Whether a client may learn about a token: it was issued to it, or is meant for it, or for one of the audiences that
-/// are registered for it (RFC 7662 4: no scanning for tokens of others).
+/// Whether a client may introspect a token: it was issued to the client, or its `aud` contains the client or one of
+/// the client's audiences (RFC 7662 4: prevents scanning for other clients' tokens).
 pub fn may_see(caller: &Client, token: &AccessToken) -> bool {
     token.client_id == caller.client_id
         || token.aud.contains(caller.client_id.as_str())
         || caller.audiences.iter().any(|audience| token.aud.contains(audience))
 }
 
-/// Who asks, where, and when.
+/// The input of an introspection besides the token.
 #[derive(Clone, Copy)]
 pub struct Inquiry<'a> {
-    /// The client that asks, already authenticated (RFC 7662 2.1).
+    /// The requesting client, already authenticated (RFC 7662 2.1).
     pub caller: &'a Client,
     /// The issuer's URL.
     pub issuer_url: &'a str,
-    /// The clock.
+    /// The current time.
     pub now: Timestamp,
-    /// Where strict introspection is on.
+    /// The strict requirements, if they are enabled.
     pub strict: Option<Strict<'a>>,
 }
 
-/// The answer about an access token whose signature was checked and that is not revoked; `user` is the one that it
-/// stands for, where there is such a user.
+/// The answer for an access token whose signature was verified and that is not revoked. `user` is the token's user,
+/// if there is a record.
 pub fn of_access_token<'a>(
     inquiry: &Inquiry<'a>,
     token: &'a AccessToken,
@@ -130,14 +130,14 @@ pub fn of_access_token<'a>(
     }
 }
 
-/// A name for people, as far as the scope lets the client know it (RFC 7662 5).
+/// A name for people, if the scope lets the client see it (RFC 7662 5).
 fn username<'a>(user: &'a User, scope: &Scope) -> Option<&'a str> {
     let name = user.profile.preferred_username.as_deref().filter(|_| scope.contains("profile"));
     name.or_else(|| user.email.as_deref().filter(|_| scope.contains("email")))
 }
 
-/// The answer about a refresh token that is authentic for `version` of a family whose lineage is not revoked. Only its
-/// own client may know of it.
+/// The answer for an authentic refresh token of `version`, of a family whose lineage is not revoked. Only the
+/// family's client may see it.
 pub fn of_refresh_token<'a>(
     inquiry: &Inquiry<'a>,
     family: &'a Family,
@@ -162,12 +162,12 @@ pub fn of_refresh_token<'a>(
 }
 
 impl Introspection<'_> {
-    /// Whether the token is active, for figures.
+    /// Whether the token is active, for metrics.
     pub fn is_active(&self) -> bool {
         self.active
     }
 
-    /// The body.
+    /// The response body.
     pub fn to_json(&self) -> Vec<u8> {
         let mut json = Vec::with_capacity(if self.active { 640 } else { 24 });
         // Writing text and numbers into memory cannot fail.

@@ -1,12 +1,13 @@
-//! JSON objects (RFC 8259), written member by member.
+//! Writes JSON objects (RFC 8259) member by member.
 //!
-//! What is signed and answered all the time is written by hand: nearly all of it is ids and tokens, which have nothing to
-//! escape, and a serializer would look at each of their bytes by itself.
+//! Tokens and frequent answers are written by hand: they consist almost only of ids and tokens, which need no
+//! escaping, and a serializer would examine each byte.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Changes a document as a patch says (RFC 7396 2): members that it names, inside of objects too; `null` removes one.
+/// Applies a merge patch (RFC 7396 2): members named by the patch are changed, also within objects; `null` removes a
+/// member.
 pub fn merge_patch(document: &mut Map<String, Value>, patch: Map<String, Value>) {
     for (name, value) in patch {
         match value {
@@ -31,34 +32,34 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// An object without members yet, and room for so many bytes.
+    /// An empty object, with capacity for so many bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self::after(Vec::with_capacity(bytes))
     }
 
-    /// An object without members yet, behind what is there already.
+    /// An empty object, appended to existing text.
     pub(crate) fn after(mut json: Vec<u8>) -> Self {
         json.push(b'{');
         Self { json }
     }
 
-    /// Begins a member; its value is to follow. Inlined, for names are known there: a few bytes to store, not to copy.
+    /// Begins a member, whose value must follow. Inlined, so that the constant names become plain stores.
     #[inline(always)]
     pub(crate) fn name(&mut self, name: &'static str) {
-        // No value ends with a brace that opens.
+        // A value never ends with `{`, so this is the first member.
         self.json.extend_from_slice(if self.json.ends_with(b"{") { b"\"" } else { b",\"" });
         self.json.extend_from_slice(name.as_bytes());
         self.json.extend_from_slice(b"\":");
     }
 
-    /// A member that is a text.
+    /// A string member.
     #[inline(always)]
     pub(crate) fn text(&mut self, name: &'static str, text: &str) {
         self.name(name);
         push_text(&mut self.json, text);
     }
 
-    /// A member that is a text, if there is one.
+    /// A string member, if there is a value.
     #[inline(always)]
     pub(crate) fn optional_text(&mut self, name: &'static str, text: Option<&str>) {
         if let Some(text) = text {
@@ -66,7 +67,7 @@ impl Object {
         }
     }
 
-    /// A member that is an array of texts.
+    /// A member that is an array of strings.
     #[inline]
     pub(crate) fn texts<'a>(&mut self, name: &'static str, texts: impl IntoIterator<Item = &'a str>) {
         self.name(name);
@@ -78,14 +79,14 @@ impl Object {
         self.json.extend_from_slice(if self.json.len() == begin { b"[]" } else { b"]" });
     }
 
-    /// A member that is a whole number.
+    /// An integer member.
     #[inline(always)]
     pub(crate) fn number(&mut self, name: &'static str, number: u64) {
         self.name(name);
         push_number(&mut self.json, number);
     }
 
-    /// A member that is a whole number, if there is one.
+    /// An integer member, if there is a value.
     #[inline(always)]
     pub(crate) fn optional_number(&mut self, name: &'static str, number: Option<u64>) {
         if let Some(number) = number {
@@ -93,27 +94,27 @@ impl Object {
         }
     }
 
-    /// A member that is anything, if there is one.
+    /// A member of any type, if there is a value.
     #[inline]
     pub(crate) fn optional_value(&mut self, name: &'static str, value: Option<&impl Serialize>) {
         if let Some(value) = value {
             self.name(name);
-            // Writing into memory cannot fail; an object cut short would be refused by every reader.
+            // Writing to memory cannot fail; if it did, the truncated object would be invalid JSON for every reader.
             let _ = serde_json::to_writer(&mut self.json, value);
         }
     }
 
-    /// What has been written so far.
+    /// The text so far.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.json
     }
 
-    /// The same, to write a value by other means.
+    /// The buffer, for writing a value directly.
     pub(crate) fn raw(&mut self) -> &mut Vec<u8> {
         &mut self.json
     }
 
-    /// The whole object, behind what was there before it.
+    /// Closes the object, and returns it after the text that preceded it.
     pub(crate) fn end(mut self) -> Vec<u8> {
         self.json.push(b'}');
         self.json
@@ -135,13 +136,13 @@ fn push_text(json: &mut Vec<u8>, text: &str) {
     json.push(b'"');
 }
 
-/// Whether every byte of a text stands for itself in a JSON string (RFC 8259 7). Eight bytes at a time.
+/// Whether no byte of a text needs escaping in a JSON string (RFC 8259 7). Tests eight bytes at a time.
 #[inline]
 fn is_plain(text: &[u8]) -> bool {
     let Some(last) = text.last_chunk::<8>() else {
         return text.iter().all(|byte| *byte >= b' ' && *byte != b'"' && *byte != b'\\');
     };
-    // The last eight overlap those before, instead of a rest that is looked at byte by byte.
+    // The last eight bytes may overlap with the chunks, so that no remainder has to be tested bytewise.
     let (words, _) = text.as_chunks::<8>();
     let special = words.iter().fold(special_bytes(u64::from_le_bytes(*last)), |special, word| {
         special | special_bytes(u64::from_le_bytes(*word))
@@ -149,13 +150,14 @@ fn is_plain(text: &[u8]) -> bool {
     special == 0
 }
 
-/// Not 0 if, and only if, one of the eight bytes is a control character, a quotation mark or a backslash.
+/// Non-zero exactly if one of the eight bytes is a control character, a quotation mark or a backslash.
 const fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH_BITS: u64 = ONES << 7;
     let quotation_mark = word ^ (ONES * b'"' as u64);
     let backslash = word ^ (ONES * b'\\' as u64);
-    // A byte below n borrows when n is taken from it; one with its high bit set is none.
+    // Subtracting n from a byte below n borrows and sets its high bit; bytes whose high bit was set before are
+    // excluded.
     let control = word.wrapping_sub(ONES * b' ' as u64) & !word;
     let quotation_mark = quotation_mark.wrapping_sub(ONES) & !quotation_mark;
     let backslash = backslash.wrapping_sub(ONES) & !backslash;

@@ -1,4 +1,4 @@
-//! Signing keys and their lives: next, active, retiring, revoked.
+//! Signing keys and their states: next, active, retiring, revoked.
 
 use std::time::Duration;
 
@@ -9,72 +9,73 @@ use crate::id::Kid;
 use crate::settings::IssuerSettings;
 use crate::time::{KEPT_AFTER_END, Timestamp};
 
-/// For how long anybody may keep an answer of the key set (`Cache-Control: max-age`).
+/// How long a response with the key set may be cached (`Cache-Control: max-age`).
 pub const JWKS_MAX_AGE: Duration = Duration::from_secs(300);
 
-/// For how long a key is published before it signs: until every cached key set without it has ended. Half a minute more,
-/// because `created_at` is read before the key is made, stored and followed by every node, and their clocks differ.
+/// How long a key is published before it signs, so that every cached key set without it has expired. Half a minute
+/// longer than [`JWKS_MAX_AGE`], because `created_at` is read before the key is generated, stored and loaded by all
+/// nodes, and because their clocks differ.
 pub const PUBLISHED_AHEAD: Duration = Duration::from_secs(JWKS_MAX_AGE.as_secs() + 30);
 
-/// Where a key is in its life.
+/// The state of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyState {
-    /// Published, so that caches know it before it signs.
+    /// Published before it signs, so that relying parties already know it.
     Next,
-    /// Signs, is published, and verifies.
+    /// Signs; is published and verifies.
     Active,
-    /// No longer signs; published and verifies until its longest token has ended.
+    /// No longer signs; is published and verifies until the last token that it signed has expired.
     Retiring,
-    /// Neither signs, nor is published, nor verifies.
+    /// Does not sign, is not published, and does not verify.
     Revoked,
 }
 
 impl KeyState {
-    /// Whether relying parties see it and signatures under it are good.
+    /// Whether the key is published and its signatures are accepted.
     pub fn verifies(self) -> bool {
         !matches!(self, Self::Revoked)
     }
 }
 
-/// A signing key as it is stored: the private half sealed under the master key.
+/// A signing key as stored, with its private key sealed under the master key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
     /// The key's `kid`.
     pub kid: Kid,
-    /// What it signs with.
+    /// Its algorithm.
     pub algorithm: Algorithm,
-    /// Where it is in its life.
+    /// Its state.
     pub state: KeyState,
-    /// PKCS#8, sealed; bound to issuer and kid.
+    /// The private key as sealed PKCS#8; bound to issuer and kid.
     pub sealed: Vec<u8>,
-    /// When it was made.
+    /// When it was generated.
     pub created_at: Timestamp,
-    /// When relying parties know it. None: [`PUBLISHED_AHEAD`] after it was made, or since before it signed.
+    /// When relying parties know it. `None`: [`PUBLISHED_AHEAD`] after `created_at`, or before it first signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_from: Option<Timestamp>,
-    /// When a next key takes over; none while nothing asks for it.
+    /// When a next key takes over; `None` until a rotation requires it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signs_from: Option<Timestamp>,
     /// When it became active.
     pub activated_at: Option<Timestamp>,
     /// When it stopped signing.
     pub retired_at: Option<Timestamp>,
-    /// When a retiring key has no live token left; revoked keys keep their record until then.
+    /// When the last token signed by a retiring key has expired. The record of a revoked key is also kept until then.
     pub gone_at: Option<Timestamp>,
     /// Why it was revoked.
     pub reason: Option<String>,
 }
 
-/// Makes a key for an algorithm: a record in state [`KeyState::Next`], its private half sealed. It is the caller's,
-/// because making a key takes time and sealing it takes the master key.
+/// Generates a key for an algorithm: a record in state [`KeyState::Next`] with its private key sealed. Provided by
+/// the caller, because this takes long and needs the master key.
 pub trait MakeKey {
-    /// Why no key could be made.
+    /// Why a key could not be made.
     type Error;
     /// Makes one.
     ///
     /// # Errors
-    /// The maker's own.
+    /// The implementation's own.
     fn make(&mut self, algorithm: Algorithm) -> Result<KeyRecord, Self::Error>;
 }
 
@@ -92,25 +93,25 @@ impl KeyRecord {
         self.signs_from = None;
     }
 
-    /// Lets a next key take over as soon as relying parties know it (OpenID Connect Core 10.1.1).
+    /// Schedules a next key to take over as soon as relying parties know it (OpenID Connect Core 10.1.1).
     fn promise(&mut self, now: Timestamp) {
         let known = self.known_from.unwrap_or(self.created_at + PUBLISHED_AHEAD);
         self.signs_from.get_or_insert(now.max(known));
     }
 
-    /// Whether its time has come to take over from the key that signs.
+    /// Whether it is due to take over from the active key.
     fn is_due(&self, now: Timestamp) -> bool {
         self.state == KeyState::Next && self.signs_from.is_some_and(|from| from <= now)
     }
 
-    /// Stops signing; what it signed lives on for `longest` at most.
+    /// Stops signing. Tokens that it has signed live for at most `longest`.
     fn retire(&mut self, now: Timestamp, longest: Duration) {
         self.state = KeyState::Retiring;
         self.retired_at = Some(now);
         self.gone_at = Some(now + longest);
     }
 
-    /// Whether the key may still verify at this time: not revoked, and not gone.
+    /// Whether the key verifies at this time: it is not revoked, and its tokens may still be alive.
     pub fn verifies_at(&self, now: Timestamp) -> bool {
         self.state.verifies() && self.gone_at.is_none_or(|gone| now < gone)
     }
@@ -120,22 +121,22 @@ impl KeyRecord {
     }
 }
 
-/// The keys that relying parties see: next, active, and retiring until the last token that they signed has ended.
+/// The keys in the published set: next, active, and retiring until the last token that they signed has expired.
 pub fn published(keys: &[KeyRecord], now: Timestamp) -> impl Iterator<Item = &KeyRecord> {
     keys.iter().filter(move |key| key.verifies_at(now))
 }
 
-/// The key that signs with an algorithm.
+/// The active key of an algorithm.
 pub fn active(keys: &[KeyRecord], algorithm: Algorithm) -> Option<&KeyRecord> {
     keys.iter().find(|key| key.is(algorithm, KeyState::Active))
 }
 
 /// The keys of a new issuer: RS256, which every relying party must support (OpenID Connect Core 15.1), and the
-/// issuer's own algorithm; of each an active one and the next. They may sign at once: nobody has a key set of a new
-/// issuer without them.
+/// issuer's own algorithm; an active and a next key of each. They may sign at once, because no relying party has
+/// cached an older key set of a new issuer.
 ///
 /// # Errors
-/// The maker's.
+/// The maker's error.
 pub fn initial<M: MakeKey>(
     settings: &IssuerSettings,
     now: Timestamp,
@@ -151,11 +152,11 @@ pub fn initial<M: MakeKey>(
     Ok(keys)
 }
 
-/// Publishes a key of an algorithm that no key signs with yet; it signs from [`KeyRecord::signs_from`] on. Whether
-/// anything changed: not where a key signs already, or waits to.
+/// Publishes a key of an algorithm for which no key signs yet; it signs from [`KeyRecord::signs_from`] on. False if
+/// nothing was changed, because a key of the algorithm signs already or is scheduled to.
 ///
 /// # Errors
-/// The maker's; the set is then as it was.
+/// The maker's error; the set is then unchanged.
 pub fn introduce<M: MakeKey>(
     keys: &mut Vec<KeyRecord>,
     algorithm: Algorithm,
@@ -176,11 +177,12 @@ pub fn introduce<M: MakeKey>(
     Ok(true)
 }
 
-/// Makes a key of an algorithm sign at once for clients that ask for it by name: they would refuse a token of any other
-/// (OpenID Connect Core 3.1.3.7). For all others it counts from [`KeyRecord::known_from`] on. Whether anything changed.
+/// Makes a key of an algorithm sign at once for clients that ask for the algorithm by name, because they would refuse
+/// a token of any other (OpenID Connect Core 3.1.3.7). For other clients it signs from [`KeyRecord::known_from`] on.
+/// Returns whether anything was changed.
 ///
 /// # Errors
-/// The maker's; the set may then be incomplete, and is not to be stored.
+/// The maker's error; the set may then be incomplete and must not be stored.
 pub fn serve_by_name<M: MakeKey>(
     keys: &mut Vec<KeyRecord>,
     algorithm: Algorithm,
@@ -195,11 +197,12 @@ pub fn serve_by_name<M: MakeKey>(
     Ok(changed)
 }
 
-/// Completes the set for an algorithm: a key that signs at once, and the next one; whether anything was missing. It is
-/// for a new issuer, and for an algorithm whose signing key was revoked; a new algorithm is [introduced](introduce).
+/// Completes the keys of an algorithm: one that signs at once, and a next one. Returns whether any was missing. For
+/// new issuers, and for an algorithm whose active key was revoked; a new algorithm is [introduced](introduce)
+/// instead.
 ///
 /// # Errors
-/// The maker's; the set may then be incomplete, and is not to be stored.
+/// The maker's error; the set may then be incomplete and must not be stored.
 pub fn ensure<M: MakeKey>(
     keys: &mut Vec<KeyRecord>,
     algorithm: Algorithm,
@@ -225,12 +228,12 @@ pub fn ensure<M: MakeKey>(
     Ok(changed)
 }
 
-/// Replaces the active key of an algorithm by the next one and makes a new next one: at once where relying parties know
-/// the next key, else from its [`KeyRecord::signs_from`] on. The old one stays published for `longest`, the longest life
-/// of a token that it signed.
+/// Replaces the active key of an algorithm by the next one, and makes a new next one: at once if relying parties know
+/// the next key, else from its [`KeyRecord::signs_from`] on. The old key stays published for `longest`, the longest
+/// lifetime of a token that it signed.
 ///
 /// # Errors
-/// The maker's; the set is then not to be stored.
+/// The maker's error; the set must then not be stored.
 pub fn rotate<M: MakeKey>(
     keys: &mut Vec<KeyRecord>,
     algorithm: Algorithm,
@@ -249,10 +252,10 @@ pub fn rotate<M: MakeKey>(
     settle(keys, now, longest, maker)
 }
 
-/// Lets the next keys whose time has come [take over](take_over), and makes new next ones.
+/// Makes the next keys that are due [take over](take_over), and generates new next ones.
 ///
 /// # Errors
-/// The maker's; the set is then not to be stored.
+/// The maker's error; the set must then not be stored.
 pub fn settle<M: MakeKey>(
     keys: &mut Vec<KeyRecord>,
     now: Timestamp,
@@ -265,13 +268,13 @@ pub fn settle<M: MakeKey>(
     Ok(())
 }
 
-/// Whether a next key is to take over.
+/// Whether any next key is due to take over.
 pub fn is_take_over_due(keys: &[KeyRecord], now: Timestamp) -> bool {
     keys.iter().any(|key| key.is_due(now))
 }
 
-/// Lets the next keys whose time has come take over; the algorithms that lack a next key since. A server signs with such
-/// a key from its time on by itself: this brings the records in line.
+/// Makes the next keys that are due take over. Returns the algorithms that then lack a next key. Servers sign with
+/// such a key from its due time on, even before this updates its record.
 pub fn take_over(keys: &mut [KeyRecord], now: Timestamp, longest: Duration) -> Vec<Algorithm> {
     let due: Vec<Algorithm> = keys.iter().filter(|key| key.is_due(now)).map(|key| key.algorithm).collect();
     for key in keys.iter_mut() {
@@ -284,7 +287,7 @@ pub fn take_over(keys: &mut [KeyRecord], now: Timestamp, longest: Duration) -> V
     due
 }
 
-/// The algorithms whose active key is old enough for the schedule.
+/// The algorithms whose active key has reached the rotation age.
 pub fn rotation_due(
     keys: &[KeyRecord],
     settings: &IssuerSettings,
@@ -298,14 +301,14 @@ pub fn rotation_due(
         .map(|key| key.algorithm)
 }
 
-/// Revokes a key at once: nothing that it signed is good any more. Where it was the active one, the next one takes its
-/// place at once. False: there is no such key, or it was revoked before, and nothing changed.
+/// Revokes a key at once: its signatures are no longer accepted. If it was active, the next key replaces it at once.
+/// False if there is no such key or it was revoked before; then nothing is changed.
 ///
-/// Its record is kept for `longest`, so that its `kid` is known as revoked as long as a token may carry it.
+/// Its record is kept for `longest`, so that its `kid` is known as revoked while a token may still carry it.
 ///
 /// # Errors
-/// The maker's. The key is revoked in the set all the same, and the set may be stored: nothing signs then until
-/// [`ensure`] succeeds.
+/// The maker's error. The key is revoked in the set all the same, and the set may be stored: then no key of the
+/// algorithm signs until [`ensure`] succeeds.
 pub fn revoke<M: MakeKey>(
     keys: &mut Vec<KeyRecord>,
     kid: &Kid,
@@ -322,7 +325,7 @@ pub fn revoke<M: MakeKey>(
     key.gone_at = Some(now + longest);
     key.reason = reason;
     match state {
-        // It was to take over: its successor does, as soon as relying parties know it.
+        // It was scheduled to take over: a new key does so instead, as soon as relying parties know it.
         KeyState::Next if waited => {
             let mut next = maker.make(algorithm)?;
             next.promise(now);
@@ -334,7 +337,7 @@ pub fn revoke<M: MakeKey>(
     Ok(true)
 }
 
-/// Drops the records that nothing needs any more; whether there were any.
+/// Removes records that nothing needs any more. Returns whether there were any.
 pub fn drop_gone(keys: &mut Vec<KeyRecord>, now: Timestamp) -> bool {
     let before = keys.len();
     keys.retain(|key| key.gone_at.is_none_or(|gone| now < gone + KEPT_AFTER_END));

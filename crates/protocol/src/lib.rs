@@ -1,8 +1,8 @@
-//! Every rule of OAuth 2 and OpenID Connect that Symbolon keeps, as plain functions over plain data.
+//! Every rule of OAuth 2 and OpenID Connect that Symbolon implements, as plain functions over plain data.
 //!
 //! No I/O, no async, no clock and no randomness of its own: `now` and a [`Random`](symbolon_crypto::random::Random)
-//! are arguments. A rule parses what came in into a type that cannot be wrong, decides, and names the answer
-//! and the one change that a store must carry out.
+//! are arguments. A rule parses the input into a type that cannot be invalid, decides, and returns the answer
+//! together with the one change that the store must carry out.
 
 pub mod authorize;
 pub mod client;

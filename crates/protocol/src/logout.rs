@@ -1,4 +1,4 @@
-//! Logout by a relying party (OpenID Connect RP-Initiated Logout 1.0).
+//! Logout requested by a relying party (OpenID Connect RP-Initiated Logout 1.0).
 
 use crate::client::Client;
 use crate::encoded::{self, LONGEST_STATE, STATE_TOO_LONG};
@@ -11,15 +11,15 @@ use crate::session::Session;
 /// A logout request; borrowed from its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogoutRequest<'p> {
-    /// An ID token that says who should be signed out; not verified yet.
+    /// An ID token of the user to be signed out; not verified yet.
     pub id_token_hint: Option<&'p str>,
-    /// The relying party that asks.
+    /// The requesting relying party.
     pub client_id: Option<&'p str>,
-    /// Where the person should go afterwards.
+    /// Where to redirect afterwards.
     pub post_logout_redirect_uri: Option<&'p str>,
-    /// Goes back unchanged with the redirect.
+    /// Returned unchanged with the redirect.
     pub state: Option<&'p str>,
-    /// Who should be signed out, in words of the client's.
+    /// The user to be signed out, as the client identifies them.
     pub logout_hint: Option<&'p str>,
     /// The languages that the person prefers.
     pub ui_locales: Option<&'p str>,
@@ -28,22 +28,22 @@ pub struct LogoutRequest<'p> {
 /// What happens next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogoutDecision {
-    /// Ask the person; end the session when they agree.
+    /// Ask the person, and end the session if they agree.
     Ask {
-        /// Where to go then; none is our own page.
+        /// Where to redirect then; `None` for the provider's own page.
         redirect: Option<String>,
     },
     /// End the session, if there is one, without asking.
     EndNow {
-        /// Where to go then; none is our own page.
+        /// Where to redirect then; `None` for the provider's own page.
         redirect: Option<String>,
     },
-    /// A page with the error; the session stays.
+    /// Show a page with the error, and keep the session.
     Refuse(OAuthError),
 }
 
 impl<'p> LogoutRequest<'p> {
-    /// Reads the parameters, of a query or of a form (section 2).
+    /// Reads the parameters of a query or form (section 2).
     ///
     /// # Errors
     /// `invalid_request` for a repeated parameter, and for a `state` beyond [`LONGEST_STATE`].
@@ -62,7 +62,7 @@ impl<'p> LogoutRequest<'p> {
         })
     }
 
-    /// The client to load: the one that the hint was issued to, else the one that is named.
+    /// The client to load: the audience of the hint, else the `client_id` parameter.
     pub fn client<'a>(&self, hint: &'a IdTokenHint) -> Option<&'a str>
     where
         'p: 'a,
@@ -70,7 +70,7 @@ impl<'p> LogoutRequest<'p> {
         hint.claims().map(|claims| claims.aud.as_str()).or(self.client_id)
     }
 
-    /// Decides. `client` is the record of [`Self::client`], `session` the browser's live session.
+    /// Decides what happens. `client` is the record of [`Self::client`], `session` the browser's live session.
     pub fn decide(
         &self,
         hint: &IdTokenHint,
@@ -87,11 +87,12 @@ impl<'p> LogoutRequest<'p> {
         let redirect = client.and_then(|client| self.redirect(client));
         let goes_astray = self.post_logout_redirect_uri.is_some() && redirect.is_none();
         match session {
-            // Nothing to end: nobody can be harmed, and the person should get back to where they came from.
+            // Without a session nothing can be ended against the person's will, so they are redirected at once.
             None => LogoutDecision::EndNow { redirect },
-            // Who expects to get back, and cannot, is asked rather than left standing.
+            // If the requested redirect is not possible, the person is asked, rather than left on a page without
+            // explanation.
             Some(session) if is_about(hint, session) && !goes_astray => LogoutDecision::EndNow { redirect },
-            // Section 6: without a hint about this very session, anybody could sign the person out.
+            // Section 6: without a hint about this session, any site could sign the person out.
             Some(_) => LogoutDecision::Ask { redirect },
         }
     }
@@ -107,8 +108,8 @@ impl<'p> LogoutRequest<'p> {
     }
 }
 
-/// Whether an ID token was issued in this session (section 2: where it "does not belong to the current OP session with
-/// the RP", the OP MUST ask). One without `sid`, of a grant that outlives its session, tells nothing of sessions.
+/// Whether an ID token was issued in this session (section 2: if it "does not belong to the current OP session with
+/// the RP", the OP MUST ask). An ID token without `sid`, of a grant that outlived its session, identifies no session.
 fn is_about(hint: &IdTokenHint, session: &Session) -> bool {
     hint.claims().is_some_and(|claims| {
         session.user == claims.sub && claims.sid.as_ref().is_some_and(|sid| session.is_named(sid.as_str()))

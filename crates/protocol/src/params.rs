@@ -4,21 +4,21 @@ use std::borrow::Cow;
 
 use crate::error::{ErrorCode, OAuthError};
 
-/// The longest query or form that is looked at, in bytes.
+/// The longest query or form that is parsed, in bytes.
 pub const MAX_LENGTH: usize = 64 * 1024;
-/// The most parameters that a request may carry, empty ones included.
+/// The most parameters of a request, empty ones included.
 pub const MAX_PARAMETERS: usize = 256;
 
-/// The parameters of one request, in their order. What needed no decoding is borrowed from the request.
+/// The parameters of one request, in order. Values without escapes are borrowed from the request.
 ///
-/// It has no Debug: forms carry secrets.
+/// No Debug, because forms contain secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Params<'a> {
     list: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
 impl<'a> Params<'a> {
-    /// Takes a query (without its `?`) or a form's body apart.
+    /// Parses a query (without its `?`) or the body of a form.
     ///
     /// # Errors
     /// `invalid_request` for more than [`MAX_LENGTH`] bytes or [`MAX_PARAMETERS`] parameters, broken percent
@@ -51,10 +51,10 @@ impl<'a> Params<'a> {
         Ok(Self { list })
     }
 
-    /// The one value of a parameter.
+    /// The value of a parameter that may be sent once.
     ///
     /// # Errors
-    /// `invalid_request` where it comes more than once (RFC 6749 3.1, 3.2).
+    /// `invalid_request` if it is repeated (RFC 6749 3.1, 3.2).
     pub fn get(&self, name: &str) -> Result<Option<&str>, OAuthError> {
         let mut values = self.get_all(name);
         match (values.next(), values.next()) {
@@ -63,16 +63,16 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// The one value of a parameter that must be there.
+    /// The value of a required parameter.
     ///
     /// # Errors
-    /// `invalid_request` where it is missing, empty, or comes more than once.
+    /// `invalid_request` if it is missing, empty or repeated.
     pub fn require(&self, name: &str) -> Result<&str, OAuthError> {
         self.get(name)?
             .ok_or_else(|| OAuthError::with(ErrorCode::InvalidRequest, format!("{name} is missing")))
     }
 
-    /// Refuses parameters that come more than once, whether anything reads them or not, but for those that may.
+    /// Refuses repeated parameters, known or not, except for those in `but`.
     ///
     /// # Errors
     /// `invalid_request` (RFC 6749 3.2, 5.2).
@@ -82,23 +82,24 @@ impl<'a> Params<'a> {
             .enumerate()
             .find(|(place, name)| !but.contains(name) && names().take(*place).any(|before| before == *name));
         repeated_name.map_or(Ok(()), |(_, name)| {
-            // The error may end in an address or on a page of the client's: nobody is to write a text of his there.
+            // Unknown names are not repeated in the error, because it may be shown on a page or sent to a client: an
+            // attacker could choose the text.
             Err(if NAMED.contains(&name) { repeated(name) } else { REPEATED })
         })
     }
 
-    /// Every value of a parameter that may come more than once (RFC 8693 2.1: `audience`, `resource`).
+    /// All values of a parameter that may be repeated (RFC 8693 2.1: `audience`, `resource`).
     pub fn get_all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.list.iter().filter(move |(own, _)| own == name).map(|(_, value)| &**value)
     }
 
-    /// Every parameter that has a value, in the order of the request.
+    /// All parameters with a value, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.list.iter().map(|(name, value)| (&**name, &**value))
     }
 }
 
-/// Parameters that an error names where they come more than once.
+/// Parameters that an error may name if they are repeated.
 const NAMED: [&str; 34] = [
     "acr_values",
     "actor_token",
@@ -140,12 +141,12 @@ const REPEATED: OAuthError = OAuthError::invalid_request("a parameter must not b
 const NOT_FORM: OAuthError =
     OAuthError::invalid_request("the parameters are not valid application/x-www-form-urlencoded UTF-8");
 
-/// `invalid_request` for a parameter that came more than once.
+/// `invalid_request` for a repeated parameter.
 pub(crate) fn repeated(name: &str) -> OAuthError {
     OAuthError::with(ErrorCode::InvalidRequest, format!("{name} must not be repeated"))
 }
 
-/// Decodes one name or value; none where an escape is broken or the bytes are not UTF-8.
+/// Decodes one name or value; `None` for a broken escape or bytes that are not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
     let mut rest = text.as_bytes();
     let Some(mut plain) = escape(rest) else { return Some(Cow::Borrowed(text)) };
@@ -170,7 +171,7 @@ pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(decoded).ok().map(Cow::Owned)
 }
 
-/// Where the first escape is. Most names and values are too short for a search that compares many bytes at once.
+/// The position of the first escape. Most names and values are too short for a vectorized search to pay off.
 fn escape(bytes: &[u8]) -> Option<usize> {
     if bytes.len() > 32 {
         return memchr::memchr2(b'%', b'+', bytes);

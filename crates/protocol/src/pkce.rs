@@ -4,14 +4,14 @@ use symbolon_crypto::{digest, encoding};
 
 use crate::error::OAuthError;
 
-/// A code challenge by S256: the SHA-256 that the verifier must have.
+/// An S256 code challenge: the SHA-256 of the verifier.
 pub type CodeChallenge = [u8; 32];
 
 /// Reads `code_challenge` and `code_challenge_method` of an authorization request.
 ///
 /// # Errors
-/// `invalid_request` where PKCE is required and missing (RFC 7636 4.4.1), the method is not S256, or the
-/// challenge is no SHA-256 in base64url.
+/// `invalid_request` if PKCE is required and missing (RFC 7636 4.4.1), if the method is not S256, or if the challenge
+/// is not a SHA-256 in base64url.
 pub fn challenge(
     challenge: Option<&str>,
     method: Option<&str>,
@@ -24,7 +24,7 @@ pub fn challenge(
             (false, None) => Ok(None),
         };
     };
-    // RFC 7636 4.3: no method means `plain`, which RFC 9700 2.1.1 advises against and we refuse.
+    // RFC 7636 4.3: no method means `plain`, which RFC 9700 2.1.1 advises against, so it is refused.
     if method != Some("S256") {
         return Err(OAuthError::invalid_request("code_challenge_method must be S256"));
     }
@@ -34,14 +34,14 @@ pub fn challenge(
     })
 }
 
-/// Compares the verifier of a token request with the challenge that its code was made with.
+/// Compares the verifier of a token request with the code's challenge.
 ///
 /// # Errors
-/// `invalid_grant` where they do not fit (RFC 7636 4.6), or only one of them is there (RFC 9700 4.8.2).
+/// `invalid_grant` if they do not match (RFC 7636 4.6), or if only one of them is present (RFC 9700 4.8.2).
 pub fn verify(challenge: Option<&CodeChallenge>, verifier: Option<&str>) -> Result<(), OAuthError> {
     match (challenge, verifier) {
         (None, None) => Ok(()),
-        // RFC 9700 4.8.2: a verifier without a challenge is how a PKCE downgrade shows itself.
+        // RFC 9700 4.8.2: a verifier without a challenge is a sign of a PKCE downgrade attack.
         (None, Some(_)) => Err(OAuthError::invalid_grant("the code was not requested with a code_challenge")),
         (Some(_), None) => Err(OAuthError::invalid_grant("code_verifier is missing")),
         (Some(challenge), Some(verifier)) => {

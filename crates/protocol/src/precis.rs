@@ -1,13 +1,13 @@
-//! Texts of people in one form (RFC 8265): what looks the same on two keyboards is the same.
+//! Normal forms of names and passwords (RFC 8265), so that the same text typed on two keyboards is equal.
 //!
-//! What a person wrote is stored and shown as it was written; these forms are what is compared and hashed.
+//! A text is stored and shown as the person wrote it. These forms are used for comparing and hashing.
 
 use std::borrow::Cow;
 
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
-/// A password as it is hashed (RFC 8265 4.2.2, the OpaqueString profile; NIST SP 800-63B 5.1.1.2): every space is the ASCII
-/// one, and characters are composed (NFC). ASCII stays as it is.
+/// The form of a password that is hashed (RFC 8265 4.2.2, the OpaqueString profile; NIST SP 800-63B 5.1.1.2): all
+/// spaces become ASCII spaces, and characters are composed (NFC). ASCII text is unchanged.
 pub fn opaque_string(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -21,9 +21,9 @@ fn is_space(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-/// A user name or an e-mail address as it is looked up and as it is unique (RFC 8265 3.3.2, the UsernameCaseMapped profile):
-/// of one width, in lower case, composed. Compatibility characters are mapped too (NFKC), because a name that only they tell
-/// from another is there to be mistaken for it.
+/// The form of a user name or e-mail address that is looked up and must be unique (RFC 8265 3.3.2, the
+/// UsernameCaseMapped profile): width-mapped, lower-case, composed. Compatibility characters are mapped too (NFKC),
+/// because a name that differs only by them could be chosen to be mistaken for another.
 pub fn login_key(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -32,9 +32,10 @@ pub fn login_key(text: &str) -> String {
     ComposingNormalizerBorrowed::new_nfc().normalize(&mapped).into_owned()
 }
 
-/// Under what a name may be stored, in the order in which to look. Records are stored under their [`login_key`]. Of two
-/// users of before whose names are one by that, one keeps its name in lower case as somebody wrote it: so the text as it was
-/// typed comes first, and its composed and decomposed forms come last. One for ASCII.
+/// The keys under which a name may be stored, in the order of look-up. Records are stored under their [`login_key`].
+/// If two users of an earlier version have names with the same `login_key`, one of them is stored under its
+/// lower-case name as written instead. So the lower-case text as typed comes first, and its composed and decomposed
+/// forms come last. ASCII text has a single key.
 pub fn login_keys(text: &str) -> Vec<String> {
     let typed = text.to_lowercase();
     if text.is_ascii() {
@@ -42,7 +43,7 @@ pub fn login_keys(text: &str) -> Vec<String> {
     }
     let composed = ComposingNormalizerBorrowed::new_nfc().normalize(text).to_lowercase();
     let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(text).to_lowercase();
-    // A record of before was brought under the key of its name in lower case.
+    // Records of earlier versions were moved to the key of their lower-case name.
     let brought = login_key(&typed);
     let mut keys = Vec::with_capacity(5);
     for key in [typed, login_key(text), brought, composed, decomposed] {

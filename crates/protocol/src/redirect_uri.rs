@@ -1,4 +1,4 @@
-//! Redirect URIs: what may be registered, what matches, and how parameters are put onto one.
+//! Redirect URIs: validation at registration, matching, and appending parameters.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::{Host, Url};
@@ -12,16 +12,16 @@ pub enum InvalidRedirectUri {
     /// It has a fragment (RFC 6749 3.1.2).
     #[error("must not have a fragment")]
     Fragment,
-    /// It names a user or a password.
+    /// It contains a user name or password.
     #[error("must not contain user name or password")]
     UserInfo,
-    /// Plain http to another host than this machine (RFC 8252 7.3, 8.3).
+    /// Plain http to a host other than this machine (RFC 8252 7.3, 8.3).
     #[error("must use https (http is for 127.0.0.1, [::1] and localhost)")]
     PlainHttp,
-    /// A wildcard in the host: URIs are compared as they are (RFC 9700 2.1).
+    /// A wildcard in the host: URIs are compared as strings (RFC 9700 2.1).
     #[error("must not contain a wildcard")]
     Wildcard,
-    /// A private-use scheme is a reversed domain name (RFC 8252 7.1); `javascript:` and its like are none.
+    /// A private-use scheme must be a reversed domain name (RFC 8252 7.1); `javascript:` and similar ones are not.
     #[error("must use https, or a private-use scheme with a dot such as com.example.app")]
     Scheme,
 }
@@ -31,7 +31,7 @@ pub enum InvalidRedirectUri {
 /// # Errors
 /// [`InvalidRedirectUri`]
 pub fn check_registration(uri: &str) -> Result<(), InvalidRedirectUri> {
-    // RFC 3986 2: a URI has no spaces, quotes or backslashes; a browser would "repair" them.
+    // RFC 3986 2: a URI contains no spaces, quotes or backslashes; browsers would silently alter them.
     let clean =
         |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`');
     if uri.len() > 2048 || !uri.bytes().all(clean) {
@@ -42,14 +42,14 @@ pub fn check_registration(uri: &str) -> Result<(), InvalidRedirectUri> {
     if uri.contains('#') {
         return Err(InvalidRedirectUri::Fragment);
     }
-    // Even an empty name counts: with parameters behind it, a parser may read it as part of the host.
+    // Even an empty user name is refused: some parsers would read the parameters after it as part of the host.
     if has_user_info(uri, url.scheme()) || !url.username().is_empty() {
         return Err(InvalidRedirectUri::UserInfo);
     }
     if url.host_str().is_some_and(|host| host.contains('*')) {
         return Err(InvalidRedirectUri::Wildcard);
     }
-    // The parser forgives `https:host` and `https:///host`; other readers do not.
+    // The parser accepts `https:host` and `https:///host`; other parsers do not.
     let authority = |scheme: &str| {
         let rest = uri.get(scheme.len()..).unwrap_or_default();
         rest.strip_prefix("://").is_some_and(|rest| !rest.starts_with('/'))
@@ -65,7 +65,7 @@ pub fn check_registration(uri: &str) -> Result<(), InvalidRedirectUri> {
     }
 }
 
-/// RFC 3986 3.2: whether the authority, from `://` to the next delimiter, has an `@`.
+/// RFC 3986 3.2: whether the authority, from `://` to the next delimiter, contains an `@`.
 fn has_user_info(uri: &str, scheme: &str) -> bool {
     let rest = uri.get(scheme.len()..).and_then(|rest| rest.strip_prefix("://")).unwrap_or_default();
     rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
@@ -80,28 +80,28 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// Whether a URI is one of the registered ones.
+/// Whether a URI matches one of the registered ones.
 pub fn is_registered(registered: &[String], presented: &str) -> bool {
     registered.iter().any(|own| own == presented)
         || loopback(presented)
             .is_some_and(|parts| registered.iter().any(|own| loopback(own).as_ref() == Some(&parts)))
 }
 
-/// Whether any program of the device could take an answer there (RFC 8252 8.6): a private-use scheme, or a loopback port
-/// that the client did not register.
+/// Whether any program on the device could receive the answer (RFC 8252 8.6): the URI has a private-use scheme, or a
+/// loopback port that the client did not register.
 pub fn is_anybodys(registered: &[String], presented: &str) -> bool {
     let is_private_use = !presented.starts_with("https://") && !presented.starts_with("http://");
     is_private_use || !registered.iter().any(|own| own == presented)
 }
 
-/// Whether `presented` matches `registered`: the same text (RFC 9700 2.1), but for the port of an http URI to a
-/// loopback address (RFC 8252 7.3). `localhost` is a name, not an address: its port must match.
+/// Whether `presented` matches `registered`: the same string (RFC 9700 2.1), except for the port of an http URI on a
+/// loopback address (RFC 8252 7.3). `localhost` is a name, not an address, so its port must match.
 pub fn matches(registered: &str, presented: &str) -> bool {
     registered == presented
         || loopback(presented).is_some_and(|parts| loopback(registered).as_ref() == Some(&parts))
 }
 
-/// An http URI to a loopback address without its port: the address, and what follows.
+/// Splits an http URI on a loopback address into the address and the part after the port.
 fn loopback(uri: &str) -> Option<(&str, &str)> {
     let rest = uri.strip_prefix("http://")?;
     let address = ["127.0.0.1", "[::1]"].into_iter().find(|address| rest.starts_with(address))?;
@@ -110,7 +110,7 @@ fn loopback(uri: &str) -> Option<(&str, &str)> {
         None => rest,
         Some(rest) => {
             let end = rest.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
-            // A port is a number of 16 bits; `:` alone or `:080@host` is none.
+            // A port is a 16-bit number, so `:` alone and `:080@host` are refused.
             rest.get(..end)?.parse::<u16>().ok()?;
             rest.get(end..)?
         }
@@ -118,8 +118,8 @@ fn loopback(uri: &str) -> Option<(&str, &str)> {
     (rest.is_empty() || rest.starts_with(['/', '?'])).then_some((address, rest))
 }
 
-/// Whether a page of this origin may be where a URI leads: of the URI's own origin, or of the same loopback address with
-/// another port, as for the URI itself ([`matches()`]).
+/// Whether an origin belongs to a URI: it is the URI's own origin, or the same loopback address with another port, as
+/// in [`matches()`].
 pub fn is_at(uri: &str, page: &str) -> bool {
     let same_address = || {
         let ((address, rest), (own, _)) = (loopback(page)?, loopback(uri)?);
@@ -134,10 +134,10 @@ pub fn origin(uri: &str) -> Option<String> {
     Some(url.origin().ascii_serialization())
 }
 
-/// Everything but RFC 3986's unreserved characters is escaped, so that every reader agrees on the value.
+/// Escapes everything except RFC 3986's unreserved characters, so that all parsers agree on the value.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Puts parameters into the query; one that is there is kept (RFC 6749 3.1.2).
+/// Appends parameters to the query, keeping an existing one (RFC 6749 3.1.2).
 pub fn append_query(uri: &str, params: &[(&str, &str)]) -> String {
     let separator = match uri.split_once('?') {
         None => "?",
@@ -147,7 +147,7 @@ pub fn append_query(uri: &str, params: &[(&str, &str)]) -> String {
     append(uri, separator, params)
 }
 
-/// Puts parameters into the fragment (OAuth 2.0 Multiple Response Types 2.1).
+/// Appends parameters as the fragment (OAuth 2.0 Multiple Response Types 2.1).
 pub fn append_fragment(uri: &str, params: &[(&str, &str)]) -> String {
     append(uri, "#", params)
 }

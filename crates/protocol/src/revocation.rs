@@ -1,4 +1,4 @@
-//! Tombstones: what ended before its time.
+//! Tombstones: durable marks of what ended early.
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use crate::settings::{ClientOverrides, IssuerSettings};
 use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
 
-/// What a tombstone ends.
+/// What a tombstone revokes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Target {
-    /// One token and what was exchanged from it.
+    /// One token, and the tokens that were exchanged from it.
     Token(Jti),
     /// Every token of one grant, and its refresh-token family.
     Grant(GrantId),
-    /// Every token bound to one session and born up to [`Tombstone::not_before`].
+    /// Every token that is bound to one session and was created up to [`Tombstone::not_before`].
     Session(Sid),
-    /// Every token of a user born up to [`Tombstone::not_before`].
+    /// Every token of a user that was created up to [`Tombstone::not_before`].
     User(UserId),
-    /// Every token issued to a client and born up to [`Tombstone::not_before`].
+    /// Every token issued to a client up to [`Tombstone::not_before`].
     Client(ClientId),
-    /// Every token of the issuer born up to [`Tombstone::not_before`].
+    /// Every token of the issuer that was created up to [`Tombstone::not_before`].
     Issuer,
-    /// Every token of what a user allowed a client, born up to [`Tombstone::not_before`]; what others got for one of
-    /// them by token exchange too. The user is named as the lineage names them.
+    /// Every token created up to [`Tombstone::not_before`] that rests on a user's consent to a client, including
+    /// tokens that other clients got for one of these by token exchange. The user is named as in the lineage.
     Consent(UserId, ClientId),
 }
 
@@ -39,39 +39,39 @@ pub enum Target {
 pub struct Tombstone {
     /// What ended.
     pub target: Target,
-    /// Where it lives; of no meaning for client and issuer, which live in every slot.
+    /// The slot in which it is stored; without meaning for client and issuer, which are stored in every slot.
     pub slot: u16,
-    /// What was born at this millisecond or before is ended. For a token or a grant: of no meaning.
+    /// What was created in this millisecond or before is revoked. Without meaning for a token or a grant.
     pub not_before: Timestamp,
-    /// Until when it is needed: the end of the longest-lived token that it ends.
+    /// Until when it must be kept: the expiry of the longest-lived token that it revokes.
     pub expires_at: Timestamp,
 }
 
 impl Tombstone {
-    /// A tombstone for one token, needed until the token's own `exp`.
+    /// A tombstone for one token, kept until the token's own `exp`.
     pub fn token(jti: Jti, slot: Slot, expires_at: Timestamp) -> Self {
         Self { target: Target::Token(jti), slot: slot.number(), not_before: Timestamp::FOREVER, expires_at }
     }
 
-    /// A tombstone for a grant, needed as long as its longest token may live.
+    /// A tombstone for a grant, kept as long as its longest token may live.
     pub fn grant(grant: GrantId, expires_at: Timestamp) -> Self {
         let slot = grant.slot().number();
         Self { target: Target::Grant(grant), slot, not_before: Timestamp::FOREVER, expires_at }
     }
 
-    /// A tombstone that ends what was born up to now: a session, a user, a consent, a client or the issuer.
+    /// A tombstone for what was created up to now: of a session, a user, a consent, a client or the issuer.
     pub fn up_to(target: Target, slot: Slot, now: Timestamp, expires_at: Timestamp) -> Self {
         Self { target, slot: slot.number(), not_before: now, expires_at }
     }
 
-    /// A tombstone for everything bound to a session of a user. A session's name never comes back, so it also ends a
-    /// code that is drawn while the session ends.
+    /// A tombstone for everything bound to a session of a user. A `sid` is never used again, so this has no
+    /// not-before limit: it also revokes a code that is issued while the session ends.
     pub fn session(issuer: &IssuerId, sid: Sid, user: &UserId, now: Timestamp, longest: Duration) -> Self {
         let slot = Slot::of(issuer, user.as_str());
         Self { not_before: Timestamp::FOREVER, ..Self::up_to(Target::Session(sid), slot, now, now + longest) }
     }
 
-    /// The tombstones for everything bound to a session: its own, and those of the sessions that it stands for.
+    /// The tombstones for everything bound to a session: one for its own `sid`, and one for each of its predecessors.
     pub fn of_session(issuer: &IssuerId, session: &Session, now: Timestamp, longest: Duration) -> Vec<Self> {
         session.sids().map(|sid| Self::session(issuer, sid.clone(), &session.user, now, longest)).collect()
     }
@@ -82,7 +82,8 @@ impl Tombstone {
         Self::up_to(Target::User(user), slot, now, now + longest)
     }
 
-    /// A tombstone for everything that a user allowed a client. It lives in the user's slot, as their grants do.
+    /// A tombstone for everything that rests on a user's consent to a client. Stored in the user's slot, as their
+    /// grants are.
     pub fn consent(
         issuer: &IssuerId,
         user: UserId,
@@ -106,25 +107,25 @@ impl Tombstone {
     }
 }
 
-/// What ends together with a session, in one operation of the store.
+/// What ends together with a session, in one store operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionEnd {
-    /// Everything bound to it or to a session that it stands for. Grants with `offline_access` live on.
+    /// Everything bound to the session or its predecessors. Grants with `offline_access` continue.
     WithTokens {
-        /// Now.
+        /// The current time.
         now: Timestamp,
-        /// How long anything bound to it may live.
+        /// The longest lifetime of anything bound to it.
         longest: Duration,
     },
-    /// Only its id: another session of the same user [stands for it](Session::succeed) from now on.
+    /// Only its id: another session of the same user [takes its place](Session::succeed).
     Succeeded {
-        /// Ends what hangs on an earlier session that the other one cannot stand for any more.
+        /// Revokes what is bound to an earlier session for which the new one has no room as a predecessor.
         dropped: Option<Tombstone>,
     },
 }
 
 impl SessionEnd {
-    /// The tombstones to write with the session's removal. All of them are in its user's slot.
+    /// The tombstones to write when the session is removed. All of them are in its user's slot.
     pub fn tombstones(&self, issuer: &IssuerId, session: &Session) -> Vec<Tombstone> {
         match self {
             Self::WithTokens { now, longest } => Tombstone::of_session(issuer, session, *now, *longest),
@@ -133,19 +134,20 @@ impl SessionEnd {
     }
 }
 
-/// How long a tombstone is kept at least: no issuer's access tokens live longer than this, nor do those that an
-/// administrator asks for.
+/// The shortest time for which a tombstone is kept. Access tokens never live longer than this, not even those that an
+/// administrator requests.
 pub const KEPT_AT_LEAST: Duration = Duration::from_secs(31 * 86_400);
 
-/// The longest that anything may live that is issued now, by the issuer's settings and what one client sets differently.
+/// The longest lifetime of anything issued now, by the issuer's settings and one client's overrides.
 pub fn life_of(settings: &IssuerSettings, overrides: &ClientOverrides) -> Duration {
     let lifetimes = settings.lifetimes_for(overrides);
-    // A family's last access token lives on behind it; a session ends families that are bound to it.
+    // The last access token of a family may outlive the family. Families bound to a session end with it.
     lifetimes.refresh_token_absolute.max(lifetimes.session) + lifetimes.access_token.max(lifetimes.code)
 }
 
-/// The longest that anything of a session, a user, a client or the issuer may live: what their tombstones need. It looks
-/// at the issuer's settings, those of before that something outlives, and at what clients set differently.
+/// The longest lifetime of anything of a session, a user, a client or the issuer, which is how long tombstones must
+/// be kept. Considers the issuer's settings, earlier settings under which tokens may still be alive, and the clients'
+/// overrides.
 pub fn longest_life<'a>(
     settings: &IssuerSettings,
     clients: impl IntoIterator<Item = &'a ClientOverrides>,
@@ -155,8 +157,8 @@ pub fn longest_life<'a>(
     clients.into_iter().map(|overrides| life_of(settings, overrides)).fold(own, Duration::max)
 }
 
-/// Until when the tombstone of a family's grant is needed: the family itself may come back from a store that went
-/// backwards, and its access tokens live on.
+/// Until when the tombstone of a family's grant must be kept. A store that lost writes may bring the family back, and
+/// the family's access tokens stay alive after it.
 pub fn grant_needed_until(
     family: &Family,
     settings: &IssuerSettings,
@@ -167,8 +169,8 @@ pub fn grant_needed_until(
     (family.expires_at.max(now) + access_token).max(now + settings.outlived_life().max(KEPT_AT_LEAST))
 }
 
-/// RFC 7009 2.1: a token is revoked by the client that it was issued to; the request is refused otherwise, the client
-/// is told by an error of RFC 6749 5.2 (2.2.1), and the token lives on.
+/// RFC 7009 2.1: a token can be revoked only by the client that it was issued to. For other clients the request is
+/// refused with an error of RFC 6749 5.2 (2.2.1), and the token stays valid.
 fn check_owner(owner: &ClientId, caller: &ClientId) -> Result<(), OAuthError> {
     if owner == caller {
         return Ok(());
@@ -176,10 +178,11 @@ fn check_owner(owner: &ClientId, caller: &ClientId) -> Result<(), OAuthError> {
     Err(OAuthError::invalid_grant("the token was issued to another client"))
 }
 
-/// What revoking an access token takes (RFC 7009 2.1); nothing where its time is over. Its signature was checked.
+/// The tombstone that revokes an access token (RFC 7009 2.1); `None` if it has expired. Its signature was verified
+/// before.
 ///
 /// # Errors
-/// `invalid_grant` for another client's token.
+/// `invalid_grant` if the token was issued to another client.
 pub fn of_access_token(
     issuer: &IssuerId,
     token: &AccessToken,
@@ -188,15 +191,15 @@ pub fn of_access_token(
 ) -> Result<Option<Tombstone>, OAuthError> {
     check_owner(&token.client_id, caller)?;
     let live = now < token.expires_at();
-    // What was exchanged from it ends with it or before, and names it.
+    // Tokens exchanged from it expire no later, and name it in their lineage, so this tombstone revokes them too.
     Ok(live.then(|| Tombstone::token(token.jti.clone(), token.slot(issuer), token.expires_at())))
 }
 
-/// What revoking a refresh token takes beside the end of its family: its grant's tombstone, since the access tokens of
-/// the same grant are to end with it (RFC 7009 2.1). Any version of a family that the client once held ends it.
+/// The tombstone to write besides ending the family when a refresh token is revoked. It is for the grant, because the
+/// grant's access tokens must end too (RFC 7009 2.1). Any version of the family that the client once held will do.
 ///
 /// # Errors
-/// `invalid_grant` for another client's token.
+/// `invalid_grant` if the token was issued to another client.
 pub fn of_refresh_token(
     family: &Family,
     caller: &Client,
@@ -208,7 +211,8 @@ pub fn of_refresh_token(
     Ok(Tombstone::grant(family.grant, until))
 }
 
-/// What a replayed code takes: the end of its grant, the family and every access token (RFC 6749 4.1.2, RFC 9700 4.5).
+/// The tombstone for a replayed code: ends its grant, the family and all access tokens (RFC 6749 4.1.2, RFC 9700
+/// 4.5).
 pub fn of_replayed_code(grant: GrantId, now: Timestamp, longest: Duration) -> Tombstone {
     Tombstone::grant(grant, now + longest)
 }

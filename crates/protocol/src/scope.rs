@@ -1,25 +1,25 @@
-//! Scope (RFC 6749 3.3): a set of tokens in the order in which they were asked for.
+//! Scope (RFC 6749 3.3): a set of scope tokens in the order in which they were requested.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 
-/// A scope that breaks the grammar of RFC 6749 appendix A.4.
+/// A scope that violates the grammar of RFC 6749 appendix A.4.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("scope may hold visible ASCII characters but \" and \\, separated by one space")]
 pub struct InvalidScope;
 
-/// A set of scope tokens, kept as the text that goes on the wire. Cheap to clone.
+/// A set of scope tokens, stored as the text that is sent. Cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scope(SmolStr);
 
-/// `openid`: an ID token is wanted (OpenID Connect Core 3.1.2.1).
+/// `openid`: requests an ID token (OpenID Connect Core 3.1.2.1).
 pub const OPENID: &str = "openid";
 /// `offline_access`: a refresh token that outlives the session (OpenID Connect Core 11).
 pub const OFFLINE_ACCESS: &str = "offline_access";
 
-/// RFC 6749 appendix A.4: scope-token = 1*( %x21 / %x23-5B / %x5D-7E ), with a space between two.
+/// RFC 6749 appendix A.4: scope-token = 1*( %x21 / %x23-5B / %x5D-7E ), separated by a space.
 fn is_scope_text(text: &str) -> bool {
     text.bytes().all(|b| (0x20..=0x7e).contains(&b) && b != b'"' && b != b'\\')
 }
@@ -28,7 +28,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &[u8]> {
     text.as_bytes().split(|b| *b == b' ')
 }
 
-/// Whether no token comes twice, and no space too many.
+/// Whether no token is repeated, and no space is superfluous.
 fn is_a_set(text: &str) -> bool {
     let is_new = |at, token| tokens(text).take(at).all(|earlier| earlier != token);
     text.is_empty() || tokens(text).enumerate().all(|(at, token)| !token.is_empty() && is_new(at, token))
@@ -38,7 +38,7 @@ impl Scope {
     /// Parses a scope parameter. Repeated tokens count once; the empty text is the empty scope.
     ///
     /// # Errors
-    /// [`InvalidScope`] where a token breaks RFC 6749 appendix A.4, or the text is longer than 2,048 bytes.
+    /// [`InvalidScope`] if a token violates RFC 6749 appendix A.4, or the text is longer than 2,048 bytes.
     pub fn parse(text: &str) -> Result<Self, InvalidScope> {
         Self::check(text).map(|()| Self::of(SmolStr::new(text)))
     }
@@ -47,10 +47,10 @@ impl Scope {
         if text.len() <= 2048 && is_scope_text(text) { Ok(()) } else { Err(InvalidScope) }
     }
 
-    /// The set of the tokens in a text that was checked.
+    /// The set of the tokens in a valid text.
     fn of(text: SmolStr) -> Self {
         let scope = Self(text);
-        // The usual request has neither repeats nor stray spaces: keep its text as it came.
+        // Most requests have neither repeated tokens nor superfluous spaces: their text is kept unchanged.
         if is_a_set(&scope.0) {
             return scope;
         }
@@ -78,15 +78,15 @@ impl Scope {
         self.0 == other.0 || other.iter().all(|token| self.contains(token))
     }
 
-    /// The tokens of both sets: this one's in their order, then what `other` adds.
+    /// The union of both sets: this one's tokens in order, then those that only `other` has.
     ///
     /// # Errors
-    /// [`InvalidScope`] where that is longer than a scope may be.
+    /// [`InvalidScope`] if the union is longer than a scope may be.
     pub fn union(&self, other: &Self) -> Result<Self, InvalidScope> {
         Self::parse(&format!("{self} {other}"))
     }
 
-    /// The tokens that are in both sets, in this one's order.
+    /// The intersection of both sets, in this one's order.
     pub fn intersection(&self, other: &Self) -> Self {
         if other.covers(self) {
             return self.clone();
@@ -94,17 +94,17 @@ impl Scope {
         self.filtered(|token| other.contains(token))
     }
 
-    /// The tokens that `keep` accepts.
+    /// The tokens for which `keep` is true.
     pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
         Self(SmolStr::from(self.iter().filter(|token| keep(token)).collect::<Vec<_>>().join(" ")))
     }
 
-    /// Whether there is no token.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The text for the wire: tokens separated by one space.
+    /// The text to send: tokens separated by one space.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -41,7 +41,7 @@ impl AuthenticationMethod {
     }
 }
 
-/// A set of authentication methods (`amr`, OpenID Connect Core 2), one byte small.
+/// A set of authentication methods (`amr`, OpenID Connect Core 2) in one byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Amr(u8);
@@ -52,7 +52,7 @@ impl Amr {
         Self(1 << method as u8)
     }
 
-    /// This set with one method more.
+    /// This set with one more method.
     #[must_use]
     pub fn with(self, method: AuthenticationMethod) -> Self {
         Self(self.0 | 1 << method as u8)
@@ -79,7 +79,7 @@ impl Amr {
 pub struct SessionId(SmolStr);
 
 impl SessionId {
-    /// Takes a text as a session id; whether it names a session is the store's to say.
+    /// Takes any text as a session id; the store decides whether it exists.
     pub fn new(text: impl Into<SmolStr>) -> Self {
         Self(text.into())
     }
@@ -96,30 +96,30 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// A session as it is stored.
+/// A session as stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Who signed in.
+    /// The user who signed in.
     pub user: UserId,
-    /// The session's public name, unrelated to its secret.
+    /// The session's public id, which does not reveal its secret one.
     pub sid: Sid,
-    /// When the user last proved who they are (`auth_time`, OpenID Connect Core 2).
+    /// When the user last authenticated (`auth_time`, OpenID Connect Core 2).
     pub auth_time: Timestamp,
     /// When the session began.
     pub created_at: Timestamp,
-    /// When it ends, whatever happens.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// How the user signed in.
+    /// How the user authenticated.
     pub amr: Amr,
-    /// Clients that already had a grant in this session. Boxed: sessions are kept by the million, and a vector of one
-    /// has room for four.
+    /// Clients that have a grant in this session. A boxed slice, because there are millions of sessions, and a vector
+    /// with one element allocates room for four.
     pub clients: Box<[ClientId]>,
-    /// The names of this browser's earlier sessions of the same user, the latest last: what hangs on them ends with
-    /// this one. At most [`MOST_PREDECESSORS`].
+    /// The `sid`s of this browser's earlier sessions of the same user, the latest last. What is bound to them ends
+    /// with this session. At most [`MOST_PREDECESSORS`].
     pub predecessors: Predecessors,
 }
 
-/// The names of earlier sessions: one word, because nearly every session has none.
+/// The `sid`s of earlier sessions. As small as one pointer, because nearly every session has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "Vec<Sid>")]
 pub struct Predecessors(
@@ -147,18 +147,18 @@ impl Serialize for Predecessors {
     }
 }
 
-/// How many earlier sessions a session stands for.
+/// The most earlier sessions that a session stands for.
 pub const MOST_PREDECESSORS: usize = 16;
 
 impl Session {
-    /// Whether it began by signing in, and was not made through the admin API.
+    /// Whether it began by signing in, rather than through the admin API.
     pub fn is_sign_in(&self) -> bool {
         !self.amr.contains(AuthenticationMethod::AdminApi)
     }
 
-    /// Puts this session in the place of an earlier one of the same user in the same browser: whoever signs in again
-    /// stays signed in at the clients, and a later logout still ends everything. The answer names an earlier session
-    /// for which there is no room any more: what hangs on it is to end now.
+    /// Makes this session the successor of an earlier one of the same user in the same browser. So a person who signs
+    /// in again stays signed in at the clients, and a later logout still ends everything. Returns an earlier `sid`
+    /// for which there is no room: what is bound to it must be ended now.
     pub fn succeed(&mut self, earlier: &Self) -> Option<Sid> {
         let mut names: Vec<Sid> = earlier.sids().cloned().collect();
         let dropped = (names.len() > MOST_PREDECESSORS).then(|| names.remove(0));
@@ -167,7 +167,7 @@ impl Session {
         dropped
     }
 
-    /// Puts a client on the list; whether it was not on it before.
+    /// Adds a client to the list. True if it was not on it.
     pub fn note(&mut self, client: &ClientId) -> bool {
         let new = !self.clients.contains(client);
         if new {
@@ -176,12 +176,12 @@ impl Session {
         new
     }
 
-    /// Every name that tokens bound to this session may carry, its own last.
+    /// Every `sid` that tokens bound to this session may carry, its own last.
     pub fn sids(&self) -> impl Iterator<Item = &Sid> {
         self.predecessors.iter().chain(std::iter::once(&self.sid))
     }
 
-    /// What ends everything that hangs on this session's name.
+    /// The lineage of what is bound to this session's `sid`.
     pub fn lineage(&self, issuer: &IssuerId) -> Lineage {
         Lineage {
             slot: Slot::of(issuer, self.user.as_str()),
@@ -196,7 +196,7 @@ impl Session {
         }
     }
 
-    /// Whether a `sid` in a token means this session.
+    /// Whether a token's `sid` means this session.
     pub fn is_named(&self, sid: &str) -> bool {
         self.sids().any(|own| own.as_str() == sid)
     }

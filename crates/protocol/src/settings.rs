@@ -1,4 +1,4 @@
-//! Settings of an issuer, and what a client sets differently. Changed while running.
+//! Settings of an issuer, and the overrides of a client. They can be changed at runtime.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::time::Timestamp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 
-/// The longest that a session or a refresh-token family may be told to live, whoever tells it: stores keep the places of
-/// their ids as long.
+/// The longest lifetime of a session or refresh-token family that anybody may set: stores keep generations of shards
+/// for that long.
 pub const LONGEST_LIFE: Duration = Duration::from_secs(10 * 366 * 86_400);
 
-/// How long things live. In JSON: whole seconds.
+/// Lifetimes. In JSON: whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lifetimes {
@@ -25,13 +25,13 @@ pub struct Lifetimes {
     /// ID token.
     #[serde(with = "seconds")]
     pub id_token: Duration,
-    /// Refresh-token family, unused.
+    /// Refresh-token family that is not used.
     #[serde(with = "seconds")]
     pub refresh_token_idle: Duration,
-    /// Refresh-token family, whatever happens.
+    /// Refresh-token family in any case.
     #[serde(with = "seconds")]
     pub refresh_token_absolute: Duration,
-    /// Session, whatever happens.
+    /// Session in any case.
     #[serde(with = "seconds")]
     pub session: Duration,
 }
@@ -55,43 +55,45 @@ impl Default for Lifetimes {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IssuerSettings {
-    /// How long things live.
+    /// Lifetimes.
     pub lifetimes: Lifetimes,
-    /// Whether refresh tokens rotate; for public clients they always do.
+    /// Whether refresh tokens rotate; those of public clients always do.
     pub refresh_token_rotation: bool,
-    /// For how many seconds a lost refresh answer is given again.
+    /// How long a refresh can be repeated because its answer was lost. In JSON: seconds.
     #[serde(with = "seconds")]
     pub refresh_retry_window: Duration,
-    /// Whether confidential clients must use PKCE too; public ones always must.
+    /// Whether confidential clients must use PKCE; public clients always must.
     pub require_pkce: bool,
-    /// Whether the `aud` of a client assertion must be the issuer; otherwise the token endpoint is good too.
+    /// Whether the `aud` of a client assertion must be the issuer; otherwise the token endpoint is accepted too.
     pub audience_is_issuer: bool,
-    /// Algorithm for tokens of clients that name none.
+    /// Algorithm of tokens for clients that name none.
     pub signing_algorithm: Algorithm,
-    /// What signs until relying parties know a key of `signing_algorithm`. Nobody sets it: it follows from changes.
+    /// The algorithm that is used until relying parties know a key of `signing_algorithm`. Set by the server when
+    /// that setting changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signing_algorithm_before: Option<Algorithm>,
-    /// Days after which an active signing key is replaced; 0 turns the schedule off.
+    /// Days after which an active signing key is replaced; 0 disables rotation by age.
     pub key_rotation_days: u32,
-    /// Whether token exchange is on (RFC 8693).
+    /// Whether token exchange is enabled (RFC 8693).
     pub token_exchange: bool,
-    /// As what a subject token may be presented.
+    /// The token types as which a subject token may be presented.
     pub token_exchange_subject_token_types: SubjectTokenTypes,
-    /// How many `audience` and how many `resource` parameters an exchange may carry.
+    /// The most `audience` parameters, and the most `resource` parameters, of a token exchange.
     pub token_exchange_max_targets: u16,
-    /// Introspection calls a token active only if its `aud` names the issuer (or `introspection_audience`) and its
-    /// client exists.
+    /// Strict introspection: a token is active only if its `aud` contains the issuer (or `introspection_audience`)
+    /// and its client exists.
     pub introspection_strict: bool,
-    /// The audience that strict introspection asks for instead of the issuer.
+    /// The audience that strict introspection requires instead of the issuer.
     pub introspection_audience: Option<String>,
-    /// Days that the audit log is kept.
+    /// Days for which audit records are kept.
     pub audit_days: u32,
-    /// What was issued when lifetimes were longer. Nobody sets it: it follows from changes.
+    /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
+    /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlived: Option<Outlived>,
 }
 
-/// The names by which a subject token may be presented (RFC 8693 3): never none of them. In JSON: a list of URNs.
+/// The token types as which a subject token may be presented (RFC 8693 3): at least one. In JSON: a list of URNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<SubjectTokenType>", into = "Vec<SubjectTokenType>")]
 pub struct SubjectTokenTypes {
@@ -99,7 +101,7 @@ pub struct SubjectTokenTypes {
     jwt: bool,
 }
 
-/// One of them.
+/// One of these types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum SubjectTokenType {
     #[serde(rename = "urn:ietf:params:oauth:token-type:access_token")]
@@ -109,7 +111,7 @@ enum SubjectTokenType {
 }
 
 impl SubjectTokenTypes {
-    /// Whether a token may be presented as this.
+    /// Whether a token may be presented as this type.
     pub fn include(&self, name: &str) -> bool {
         (self.access_token && name == ACCESS_TOKEN_TYPE) || (self.jwt && name == JWT_TYPE)
     }
@@ -140,14 +142,15 @@ impl From<SubjectTokenTypes> for Vec<SubjectTokenType> {
     }
 }
 
-/// Settings of before, which what was issued under them outlives: tombstones and retired keys are kept for it.
+/// Earlier settings under which tokens were issued that may still be alive. Tombstones and retired keys are kept for
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outlived {
-    /// The longest life that they allowed.
+    /// The longest lifetime that they allowed.
     #[serde(with = "seconds")]
     pub life: Duration,
-    /// When all of it has ended.
+    /// When everything issued under them has expired.
     pub until: Timestamp,
 }
 
@@ -173,11 +176,11 @@ impl Default for IssuerSettings {
     }
 }
 
-/// What a client sets differently from its issuer; absent means the issuer's. In JSON: whole seconds.
+/// The settings of a client that differ from its issuer's; absent members are the issuer's. In JSON: whole seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientOverrides {
-    /// Seconds that a code lives.
+    /// Lifetime of a code, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_lifetime: Option<u64>,
     /// Seconds that an access token lives.
@@ -192,34 +195,35 @@ pub struct ClientOverrides {
     /// Seconds that a refresh-token family lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_token_absolute_lifetime: Option<u64>,
-    /// Whether its refresh tokens rotate; of no effect for public clients, whose always do.
+    /// Whether its refresh tokens rotate; ignored for public clients, whose tokens always do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_token_rotation: Option<bool>,
-    /// Seconds for which a lost refresh answer is given again.
+    /// How long, in seconds, a refresh can be repeated because its answer was lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_retry_window: Option<u64>,
-    /// Whether it must use PKCE; of no effect for public clients, which always must (RFC 9700 2.1.1).
+    /// Whether it must use PKCE; ignored for public clients, which always must (RFC 9700 2.1.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub require_pkce: Option<bool>,
-    /// Whether the `aud` of its assertions must be the issuer.
+    /// Whether the `aud` of its assertions must be the issuer; otherwise the token endpoint is accepted too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience_is_issuer: Option<bool>,
 }
 
 impl IssuerSettings {
-    /// Remembers that something could live for so long until `now`, and forgets what has ended.
+    /// Records that tokens with lifetime `life` may have been issued until `now`. Forgets an earlier record that has
+    /// expired.
     pub fn outlive(&mut self, life: Duration, now: Timestamp) {
         let before = self.outlived.filter(|before| before.until > now);
         let (known, until) = before.map_or((Duration::ZERO, now), |before| (before.life, before.until));
         self.outlived = Some(Outlived { life: life.max(known), until: until.max(now + life) });
     }
 
-    /// How long something may live that was issued under settings of before.
+    /// The longest lifetime of tokens that were issued under earlier settings and may still be alive.
     pub fn outlived_life(&self) -> Duration {
         self.outlived.map_or(Duration::ZERO, |outlived| outlived.life)
     }
 
-    /// The lifetimes that hold for a client.
+    /// The lifetimes for a client.
     pub fn lifetimes_for(&self, client: &ClientOverrides) -> Lifetimes {
         let pick = |own: Option<u64>, issuer: Duration| own.map_or(issuer, Duration::from_secs);
         Lifetimes {

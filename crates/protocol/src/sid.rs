@@ -1,4 +1,4 @@
-//! The public name of a session.
+//! The public id of a session.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,15 +11,15 @@ use smol_str::SmolStr;
 
 use crate::id::{InvalidId, visible_ascii};
 
-/// Bytes that are kept in place: as many as a `sid` of ours has while its generation and shard have six digits or less.
+/// Bytes that are stored inline: enough for a generated `sid` whose generation and shard have six digits or fewer.
 const IN_PLACE: usize = 30;
-/// The longest one.
+/// The longest `sid`, in bytes.
 const MAX: usize = 255;
 
-/// The public name of a session, `sid` (OpenID Connect Front-Channel Logout 3); not the session's secret.
+/// The public id of a session, `sid` (OpenID Connect Front-Channel Logout 3); not the session's secret.
 ///
-/// A type of its own kind among the [identifiers](crate::id): it is somewhat longer than what [`SmolStr`] keeps in
-/// place, and there is one in every session in memory.
+/// A separate type among the [identifiers](crate::id), because it is somewhat longer than what [`SmolStr`] stores
+/// inline, and every session in memory has one.
 #[derive(Clone)]
 pub struct Sid(Text);
 
@@ -41,7 +41,7 @@ impl Sid {
         Ok(Self::of(text))
     }
 
-    /// Takes a text that this process drew itself, or that was checked when it was stored.
+    /// Takes a text that this process generated, or that was checked before it was stored.
     pub fn trusted(text: impl Into<SmolStr>) -> Self {
         Self::of(&text.into())
     }
@@ -60,7 +60,7 @@ impl Sid {
     /// The text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            // Always the text that it was made of.
+            // Always valid: the bytes were copied from a text.
             Text::Short { length, bytes } => bytes
                 .get(..usize::from(*length))
                 .and_then(|text| str::from_utf8(text).ok())
@@ -127,7 +127,7 @@ impl<'de> Deserialize<'de> for Sid {
     }
 }
 
-/// Reads a `sid` where it stands: as a [`SmolStr`] most would take an allocation.
+/// Deserializes a `sid` directly: by way of a [`SmolStr`], most would need an allocation.
 struct Reader;
 
 impl Visitor<'_> for Reader {

@@ -1,4 +1,4 @@
-//! Points in time and spans, in whole milliseconds of the one injected clock.
+//! Points in time, in whole milliseconds of the one injected clock.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The beginning of the epoch.
+    /// The epoch.
     pub const EPOCH: Self = Self(0);
-    /// Later than every time that is ever reached.
+    /// Later than any time that can occur.
     pub const FOREVER: Self = Self(u64::MAX);
 
     /// From milliseconds since the epoch.
@@ -37,7 +37,7 @@ impl Timestamp {
         self.0 / 1000
     }
 
-    /// The time from `earlier` to this, zero where `earlier` is later.
+    /// The time from `earlier` to this; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
@@ -63,5 +63,6 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// How long ended state is kept before anything may delete it: clocks of two processes may differ by this much.
+/// How long ended state is kept before it may be deleted, because the clocks of two processes may differ by this
+/// much.
 pub const KEPT_AFTER_END: Duration = Duration::from_secs(15 * 60);

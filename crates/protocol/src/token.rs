@@ -1,6 +1,6 @@
-//! The token endpoint: one file per grant type, and the tokens that come of it.
+//! The token endpoint: one file per grant type, and the tokens that they issue.
 //!
-//! A grant's rule names what is to be issued as claims; the server signs them once the store has named the winner.
+//! A grant's rule returns the claims to issue; the server signs them after the store has accepted the change.
 
 pub mod access_token;
 pub mod authorization_code;
@@ -24,37 +24,37 @@ use crate::time::Timestamp;
 use access_token::AccessToken;
 use id_token::IdToken;
 
-/// What every grant needs to know: who issues, to whom, and when.
+/// The input of every grant: issuer, client and time.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Who issues.
+    /// The issuer.
     pub issuer: &'a Issuer,
     /// The issuer's settings.
     pub settings: &'a IssuerSettings,
-    /// The client that asks, already authenticated.
+    /// The requesting client, already authenticated.
     pub client: &'a Client,
-    /// The clock.
+    /// The current time.
     pub now: Timestamp,
-    /// Names the tokens.
+    /// The source of token ids.
     pub random: &'a dyn Random,
 }
 
 impl Context<'_> {
-    /// The lifetimes that hold for the client.
+    /// The lifetimes for the client.
     pub fn lifetimes(&self) -> Lifetimes {
         self.settings.lifetimes_for(&self.client.settings)
     }
 }
 
-/// What a grant of a user gives, before anything is signed. Claims are boxed: they pass through many hands.
+/// What a user's grant issues, before signing. Claims are boxed, because they are passed through many functions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IssuePlan {
     /// The access token's claims.
     pub access: Box<AccessToken>,
-    /// The ID token's claims, where `openid` was granted; [`IdToken::bind`] adds `at_hash` once the access token is
+    /// The ID token's claims, if `openid` was granted. [`IdToken::bind`] adds `at_hash` after the access token is
     /// signed.
     pub id: Option<Box<IdToken>>,
-    /// The refresh-token family to begin, at version 1; none on a refresh, whose family lives on.
+    /// The refresh-token family to begin, at version 1; `None` on a refresh, which continues its family.
     pub family: Option<Arc<Family>>,
 }
 

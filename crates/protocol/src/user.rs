@@ -8,37 +8,38 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::id::UserId;
 use crate::time::Timestamp;
 
-/// A user as it is stored; the password's hash is kept apart ([`PasswordHash`]).
+/// A user as stored; the password hash is stored separately ([`PasswordHash`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
-    /// Who: `sub`.
+    /// The user's id: `sub`.
     pub id: UserId,
-    /// The e-mail address, unique inside the issuer whatever its case.
+    /// The e-mail address, unique within the issuer regardless of case.
     pub email: Option<String>,
-    /// Whether the address was proved.
+    /// Whether the address was verified.
     #[serde(default)]
     pub email_verified: bool,
     /// The other standard claims.
     #[serde(flatten)]
     pub profile: UserProfile,
-    /// Whether the user may sign in and its tokens are good.
+    /// Whether the user may sign in and their tokens are accepted.
     #[serde(default = "active")]
     pub active: bool,
-    /// When the record was made.
+    /// When the record was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
 }
 
 impl User {
-    /// Whether the user may sign in. Whoever asks elsewhere whether a user is active asks this.
+    /// Whether the user may sign in. The one test for whether a user is active.
     pub fn may_sign_in(&self) -> bool {
         self.active
     }
 }
 
-/// Whether the tokens of a user are good, by the user's record. Without a record they are: whoever deletes a user ends its
-/// tokens by a tombstone, and tokens of users that never had a record are registered at the test endpoints only.
+/// Whether the tokens of a user are accepted, by the user's record. Without a record they are: deleting a user writes
+/// a tombstone, which revokes their tokens, and only the test endpoints register tokens of users that never had a
+/// record.
 pub fn tokens_are_good(user: Option<&User>) -> bool {
     user.is_none_or(User::may_sign_in)
 }
@@ -47,8 +48,8 @@ fn active() -> bool {
     true
 }
 
-/// A user's [`Profile`], which takes no memory while it has no claim: users are kept in memory by the hundred thousand,
-/// and most have an e-mail address alone.
+/// A user's [`Profile`], which needs no memory while it has no claims: hundreds of thousands of users are kept in
+/// memory, and most have only an e-mail address.
 #[derive(Clone, Debug, Default)]
 pub struct UserProfile(Option<Box<Profile>>);
 
@@ -152,7 +153,7 @@ pub struct Address {
     pub country: Option<String>,
 }
 
-/// A password's hash in PHC form. It has no Debug: a hash is food for guessing.
+/// A password hash in PHC form. No Debug, because a leaked hash can be attacked offline.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash(String);
 

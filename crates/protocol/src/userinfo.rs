@@ -1,4 +1,4 @@
-//! UserInfo (OpenID Connect Core 5.3): what a token's scope lets a client know of its user.
+//! UserInfo (OpenID Connect Core 5.3): the claims about a user that a token's scope allows.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
 use crate::user::{Address, User};
 
-/// The answer to every token that is not good here (RFC 6750 3.1).
+/// The error for a token that is not accepted (RFC 6750 3.1).
 pub const fn invalid_token() -> OAuthError {
     OAuthError::new(
         ErrorCode::InvalidToken,
@@ -16,10 +16,10 @@ pub const fn invalid_token() -> OAuthError {
     )
 }
 
-/// Whether an access token opens UserInfo. Its signature was checked and it is not revoked.
+/// Whether an access token may be used at UserInfo. Its signature was verified, and it is not revoked.
 ///
 /// # Errors
-/// `invalid_token` for another issuer's, one whose time is over, and one that is not meant for the issuer;
+/// `invalid_token` for a token of another issuer, an expired one, and one whose audience is not the issuer;
 /// `insufficient_scope` without `openid`.
 pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<(), OAuthError> {
     token.check(issuer_url, now).map_err(|_| invalid_token())?;
@@ -34,20 +34,20 @@ pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<()
     Ok(())
 }
 
-/// The claims about a token's user that its scope names (OpenID Connect Core 5.4).
+/// The claims about a token's user that its scope requests (OpenID Connect Core 5.4).
 ///
 /// # Errors
-/// `invalid_token` where there is no such user, or it may not sign in any more.
+/// `invalid_token` if there is no such user, or they may no longer sign in.
 pub fn claims<'a>(token: &AccessToken, user: Option<&'a User>) -> Result<UserInfo<'a>, OAuthError> {
     let user =
         user.filter(|user| user.may_sign_in() && user.id.as_str() == token.sub).ok_or(invalid_token())?;
     Ok(UserInfo::of(user, &token.scope))
 }
 
-/// The answer (OpenID Connect Core 5.3.2), in the order in which it is written.
+/// The answer (OpenID Connect Core 5.3.2); written in this order.
 #[derive(Clone, Debug, Serialize)]
 pub struct UserInfo<'a> {
-    /// Always there.
+    /// Always present.
     sub: &'a str,
     #[serde(flatten)]
     profile: Option<ProfileClaims<'a>>,
@@ -69,8 +69,8 @@ struct EmailClaims<'a> {
 
 macro_rules! profile_claims {
     ($($claim:ident)*) => {
-        /// The names of the texts among the claims of the scope `profile` (OpenID Connect Core 5.1, 5.4), which are all
-        /// of them but `updated_at`.
+        /// The names of the string claims of the scope `profile` (OpenID Connect Core 5.1, 5.4): all its claims
+        /// except `updated_at`.
         pub const PROFILE_CLAIMS: &[&str] = &[$(stringify!($claim)),*];
 
         /// The claims of the scope `profile` (OpenID Connect Core 5.4).
@@ -98,7 +98,7 @@ profile_claims! {
 }
 
 impl<'a> UserInfo<'a> {
-    /// What a scope names of a user.
+    /// The claims of a user that a scope requests.
     pub fn of(user: &'a User, scope: &Scope) -> Self {
         let mut info = Self {
             sub: user.id.as_str(),
@@ -127,7 +127,7 @@ impl<'a> UserInfo<'a> {
         info
     }
 
-    /// The body.
+    /// The response body.
     pub fn to_json(&self) -> Vec<u8> {
         let mut json = Vec::with_capacity(384);
         // Writing text and numbers into memory cannot fail.

@@ -13,12 +13,12 @@ use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::session::Session;
 use crate::time::Timestamp;
 
-/// What the person did on our pages for this very request: from its sealed interaction.
+/// What the person has done on the provider's pages for this request, as its sealed interaction says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InteractionSoFar<'a> {
     /// When they signed in.
     pub signed_in_at: Option<Timestamp>,
-    /// Who allowed what: it counts only while the same user is signed in.
+    /// The user and scopes of the consent. Counts only while the same user is signed in.
     pub allowed: Option<(&'a UserId, &'a Scope)>,
 }
 
@@ -32,19 +32,19 @@ pub enum Decision {
     },
     /// The login page.
     Login {
-        /// Whether a session is there and its user must prove themselves again.
+        /// Whether there is a session whose user must authenticate again.
         reauthenticate: bool,
     },
     /// The consent page.
     Consent {
-        /// What to ask for.
+        /// The scopes to ask for.
         scopes: Scope,
     },
-    /// The client is told by redirect.
+    /// The client gets this error by redirect.
     Error(OAuthError),
 }
 
-/// Decides. `consent` need not be loaded for clients with `skip_consent`.
+/// Decides what happens next. The consent need not be loaded for clients with `skip_consent`.
 pub fn decide(
     request: &AuthorizationRequest<'_>,
     client: &Client,
@@ -60,7 +60,8 @@ pub fn decide(
     };
     let signed_in_now = interaction.signed_in_at.is_some_and(|at| session.auth_time >= at);
     if !is_expected(session, hint, silent) {
-        // OpenID Connect Core 3.1.2.1: another user than the hint's is an error, once they had their chance.
+        // OpenID Connect Core 3.1.2.1: if another user than the hint's is signed in, the person may sign in again. If
+        // it is then still another user, that is an error.
         let ask = Decision::Login { reauthenticate: true };
         return ask_or(silent || signed_in_now, ask, ErrorCode::LoginRequired);
     }
@@ -84,14 +85,14 @@ pub fn decide(
     ask_or(silent, Decision::Consent { scopes: scope }, ErrorCode::ConsentRequired)
 }
 
-/// RFC 8252 8.6: a remembered consent does not count where any program could have sent the request in the client's name
-/// and take its answer.
+/// RFC 8252 8.6: a remembered consent is not enough if any program on the device could have sent the request in the
+/// client's name and received the answer.
 fn is_assured(request: &AuthorizationRequest<'_>, client: &Client) -> bool {
     let redirect_uri = request.return_to.redirect_uri;
     !client.is_public() || !redirect_uri::is_anybodys(&client.redirect_uris, redirect_uri)
 }
 
-/// Shows the page, or tells the client by an error where no page may be shown (OpenID Connect Core 3.1.2.6).
+/// The page, or an error for the client if no page may be shown (OpenID Connect Core 3.1.2.6).
 fn ask_or(silent: bool, page: Decision, code: ErrorCode) -> Decision {
     match (silent, code) {
         (false, _) => page,
@@ -107,21 +108,23 @@ fn error(code: ErrorCode, description: &'static str) -> Decision {
 fn is_expected(session: &Session, hint: &IdTokenHint, silent: bool) -> bool {
     match hint {
         IdTokenHint::Absent => true,
-        // What cannot be read names nobody: silently that is a doubt, on a page the person sees who they are.
+        // An unverifiable hint names no user. In a silent request it is therefore an error; otherwise the page shows
+        // the person who is signed in.
         IdTokenHint::Unverifiable => !silent,
         IdTokenHint::IdToken(claims) => session.user == claims.sub,
     }
 }
 
-/// OpenID Connect Core 3.1.2.1: `prompt=login`, and a sign-in older than `max_age`, ask for a new one.
+/// OpenID Connect Core 3.1.2.1: `prompt=login`, or a sign-in older than `max_age`, requires a new sign-in.
 fn must_sign_in_again(request: &AuthorizationRequest<'_>, session: &Session, now: Timestamp) -> bool {
     request.prompt.login
         || request.prompt.select_account
         || request.max_age.is_some_and(|age| now.since(session.auth_time) > Duration::from_secs(age))
 }
 
-/// OpenID Connect Core 11: `offline_access` is ignored unless the client can refresh, and the person is asked, was asked,
-/// or need not be. Where no page may be shown, what they were never asked for is left out rather than refused.
+/// OpenID Connect Core 11: `offline_access` is ignored unless the client may refresh, and the person is asked, was
+/// asked, or need not be asked. If no page may be shown and the person was never asked, it is left out rather than
+/// refused.
 fn grantable(request: &AuthorizationRequest<'_>, client: &Client, consent: Option<&Consent>) -> Scope {
     let answered =
         client.skip_consent || consent.is_some_and(|consent| consent.scope.contains(OFFLINE_ACCESS));
@@ -132,7 +135,7 @@ fn grantable(request: &AuthorizationRequest<'_>, client: &Client, consent: Optio
     request.scope.filtered(|token| token != OFFLINE_ACCESS)
 }
 
-/// The person may allow less than was asked for (RFC 6749 3.3), but not nothing.
+/// The person may allow less than the requested scope (RFC 6749 3.3), but not nothing.
 fn issue_allowed(scope: &Scope, allowed: &Scope) -> Decision {
     let scope = scope.intersection(allowed);
     if scope.is_empty() {
@@ -141,7 +144,7 @@ fn issue_allowed(scope: &Scope, allowed: &Scope) -> Decision {
     Decision::Issue { scope }
 }
 
-/// The error for a person who said no (RFC 6749 4.1.2.1).
+/// The error for a person who refused (RFC 6749 4.1.2.1).
 pub const fn denied() -> OAuthError {
     OAuthError::new(ErrorCode::AccessDenied, "the user refused")
 }

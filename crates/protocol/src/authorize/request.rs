@@ -11,10 +11,10 @@ use crate::scope::Scope;
 use crate::settings::IssuerSettings;
 use crate::token::resource;
 
-/// The longest `nonce` that is kept, in bytes, as a document has it.
+/// The longest `nonce`, in bytes of its JSON form.
 const MAX_NONCE: usize = 2048;
 
-/// How much of a refused `redirect_uri` is shown, in characters.
+/// How many characters of a refused `redirect_uri` are shown.
 const LONGEST_SHOWN: usize = 200;
 
 /// How the answer reaches the client (OAuth 2.0 Multiple Response Types 2.1, OAuth 2.0 Form Post Response Mode).
@@ -51,13 +51,13 @@ impl ResponseMode {
 /// The set in `prompt` (OpenID Connect Core 3.1.2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
-    /// No page may be shown. It stands alone.
+    /// No page may be shown. Must not be combined with other values.
     pub none: bool,
     /// The person must sign in again.
     pub login: bool,
     /// The person must consent again.
     pub consent: bool,
-    /// The person must choose who to be: the login page, since a browser has one session.
+    /// The person must choose an account: shows the login page, because a browser has only one session.
     pub select_account: bool,
 }
 
@@ -68,7 +68,7 @@ impl Prompt {
     /// Reads a `prompt`.
     ///
     /// # Errors
-    /// `invalid_request` for `none` beside another value, and for values that discovery does not list.
+    /// `invalid_request` for `none` with another value, and for values that discovery does not list.
     pub fn parse(text: &str) -> Result<Self, OAuthError> {
         let mut prompt = Self::default();
         for value in text.split(' ').filter(|value| !value.is_empty()) {
@@ -77,7 +77,8 @@ impl Prompt {
                 "login" => prompt.login = true,
                 "consent" => prompt.consent = true,
                 "select_account" => prompt.select_account = true,
-                // Initiating User Registration via OpenID Connect 4.1: an undeclared value is an error.
+                // Initiating User Registration via OpenID Connect 4.1: a value that discovery does not list is an
+                // error.
                 _ => return Err(OAuthError::invalid_request("prompt has a value that is not supported")),
             }
         }
@@ -89,66 +90,67 @@ impl Prompt {
     }
 }
 
-/// Where the answer goes, once client and redirect URI are known to be good.
+/// How the answer reaches the client, after client and redirect URI have been validated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReturnTo<'p> {
     /// The redirect URI as it was sent; it matches a registered one.
     pub redirect_uri: &'p str,
-    /// How.
+    /// The response mode.
     pub response_mode: ResponseMode,
-    /// Goes back unchanged (RFC 6749 4.1.2).
+    /// Returned unchanged (RFC 6749 4.1.2).
     pub state: Option<&'p str>,
 }
 
-/// Why there is no authorization request.
+/// Why an authorization request is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection<'p> {
-    /// Client or redirect URI are not to be trusted: a page with status 400 that goes nowhere (RFC 6749 4.1.2.1).
+    /// The client or redirect URI is invalid: the error is a page with status 400, without a redirect (RFC 6749
+    /// 4.1.2.1).
     Page(OAuthError),
-    /// The client is told.
+    /// The client gets the error by redirect.
     Redirect(ReturnTo<'p>, OAuthError),
 }
 
-/// An authorization request whose form is right; borrowed from its parameters.
+/// A valid authorization request, borrowed from its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationRequest<'p> {
     /// Where the answer goes.
     pub return_to: ReturnTo<'p>,
-    /// What is asked for, and what of it the client may have; never empty.
+    /// The requested scope, reduced to what the client may have; never empty.
     pub scope: Scope,
-    /// Goes into the ID token.
+    /// Copied into the ID token.
     pub nonce: Option<&'p str>,
     /// The S256 code challenge.
     pub code_challenge: Option<CodeChallenge>,
-    /// Which pages are wanted.
+    /// The pages that the client wants or forbids.
     pub prompt: Prompt,
-    /// The oldest sign-in that will do, in seconds: the request's, else the client's default.
+    /// The maximum age of the sign-in in seconds: the request's, else the client's default.
     pub max_age: Option<u64>,
-    /// What to put into the login form.
+    /// Prefills the login form.
     pub login_hint: Option<&'p str>,
-    /// An ID token that says who is expected; not verified yet.
+    /// An ID token that names the expected user; not verified yet.
     pub id_token_hint: Option<&'p str>,
     /// The languages that the person prefers (BCP 47, separated by spaces).
     pub ui_locales: Option<&'p str>,
-    /// The resources that tokens are to be for (RFC 8707 2.1).
+    /// The resources that the tokens are for (RFC 8707 2.1).
     pub resource: Vec<&'p str>,
 }
 
-/// The client to load.
+/// The id of the client to load.
 ///
 /// # Errors
-/// `invalid_request`, for a page: no redirect can be trusted.
+/// `invalid_request`, shown as a page, because no redirect URI can be trusted.
 pub fn client_id(params: &Params<'_>) -> Result<ClientId, OAuthError> {
     ClientId::parse(params.require("client_id")?).map_err(|_| unknown_client())
 }
 
-/// The error for a `client_id` that names no client: a page with status 400.
+/// The error for an unknown `client_id`: a page with status 400.
 pub const fn unknown_client() -> OAuthError {
     OAuthError::invalid_request("client_id names no client")
 }
 
 impl<'p> AuthorizationRequest<'p> {
-    /// Checks a request of a client that was found by [`client_id`], at an issuer of this URL and these settings.
+    /// Checks a request of the client named by [`client_id`], at an issuer with this URL and these settings.
     ///
     /// # Errors
     /// [`Rejection`]
@@ -158,10 +160,10 @@ impl<'p> AuthorizationRequest<'p> {
         (issuer, settings): (&str, &IssuerSettings),
     ) -> Result<Self, Rejection<'p>> {
         let sent = Sent::read(params);
-        // From here until the redirect URI is known to be the client's, nothing may be redirected.
+        // Until the redirect URI is known to be the client's, errors must not be redirected.
         let redirect_uri = redirect_uri(&sent, client).map_err(Rejection::Page)?;
         if sent.state.value().is_some_and(|state| !encoded::fits_address(state, LONGEST_STATE)) {
-            // RFC 6749 4.1.2.1: an error must bring the state back, and this one is too long for that.
+            // RFC 6749 4.1.2.1: a redirected error must contain the state, and this one is too long for that.
             return Err(Rejection::Page(STATE_TOO_LONG));
         }
         let return_to = ReturnTo {
@@ -184,7 +186,7 @@ impl<'p> AuthorizationRequest<'p> {
             .map_err(|error| Rejection::Redirect(return_to, error))
     }
 
-    /// The checks whose failures the client is told of, in their order.
+    /// The checks whose errors are redirected to the client, in order.
     fn check_trusted(
         sent: &Sent<'p>,
         return_to: ReturnTo<'p>,
@@ -220,7 +222,7 @@ impl<'p> AuthorizationRequest<'p> {
     }
 }
 
-/// A parameter as it came.
+/// A parameter and how often it was sent.
 #[derive(Clone, Copy, Default)]
 enum Given<'p> {
     #[default]
@@ -230,7 +232,7 @@ enum Given<'p> {
 }
 
 impl<'p> Given<'p> {
-    /// The value, the first one of several.
+    /// The value, or the first of several.
     fn value(self) -> Option<&'p str> {
         match self {
             Self::Absent => None,
@@ -241,7 +243,7 @@ impl<'p> Given<'p> {
 
 macro_rules! recognised {
     ($($name:ident)*) => {
-        /// Every parameter that means something here, found in one pass. Others are ignored (RFC 6749 3.1).
+        /// The known parameters, found in one pass. Others are ignored (RFC 6749 3.1).
         #[derive(Default)]
         struct Sent<'p> {
             $($name: Given<'p>,)*
@@ -271,8 +273,8 @@ recognised! {
     id_token_hint ui_locales code_challenge code_challenge_method request request_uri registration
 }
 
-/// RFC 6749 3.1.2.3, RFC 9700 2.1: the redirect URI must be one of the registered ones. It is always asked for,
-/// as OpenID Connect Core 3.1.2.1 does.
+/// RFC 6749 3.1.2.3, RFC 9700 2.1: the redirect URI must be a registered one. It is required in every request, as
+/// OpenID Connect Core 3.1.2.1 says.
 fn redirect_uri<'p>(sent: &Sent<'p>, client: &Client) -> Result<&'p str, OAuthError> {
     if matches!(sent.client_id, Given::Repeated(_)) {
         return Err(params::repeated("client_id"));
@@ -288,8 +290,8 @@ fn redirect_uri<'p>(sent: &Sent<'p>, client: &Client) -> Result<&'p str, OAuthEr
     Ok(uri)
 }
 
-/// Names the URI, because whoever set the client up has to see what it sends. It is shown to people: cut to a length that a
-/// page can hold, and to the characters of an `error_description` (RFC 6749 4.1.2.1).
+/// The error contains the URI, because whoever configured the client needs to see what it sends. It is shown to
+/// people, so it is shortened, and reduced to the characters of an `error_description` (RFC 6749 4.1.2.1).
 fn not_registered(uri: &str) -> OAuthError {
     let is_shown = |c: char| matches!(c, ' '..='~') && c != '"' && c != '\\';
     let shown: String = uri.chars().map(|c| if is_shown(c) { c } else { '?' }).take(LONGEST_SHOWN).collect();
@@ -297,9 +299,9 @@ fn not_registered(uri: &str) -> OAuthError {
     OAuthError::with(ErrorCode::InvalidRequest, description)
 }
 
-/// Where the answer goes unless `response_mode` says so: what has tokens in it goes in the fragment, and its errors too
-/// (RFC 6749 4.2.2.1, OAuth 2.0 Multiple Response Types 5). None of those types is supported, but a client that asks for one
-/// looks for the error there.
+/// The response mode without a `response_mode` parameter: fragment for response types that return tokens, and for
+/// their errors (RFC 6749 4.2.2.1, OAuth 2.0 Multiple Response Types 5). These types are not supported, but a client
+/// that requests one looks for the error in the fragment.
 fn default_mode(sent: &Sent<'_>) -> ResponseMode {
     let asked = sent.response_type.value().unwrap_or_default();
     match asked.split(' ').any(|part| matches!(part, "token" | "id_token")) {
@@ -308,7 +310,7 @@ fn default_mode(sent: &Sent<'_>) -> ResponseMode {
     }
 }
 
-/// The mode that was asked for. A form can be posted to a web server only (OAuth 2.0 Form Post Response Mode 2).
+/// The requested response mode. Only an http or https URI can receive a form (OAuth 2.0 Form Post Response Mode 2).
 fn response_mode(sent: &Sent<'_>, redirect_uri: &str) -> Result<ResponseMode, OAuthError> {
     match sent.response_mode.value().map(ResponseMode::parse) {
         None => Ok(default_mode(sent)),
@@ -320,7 +322,7 @@ fn response_mode(sent: &Sent<'_>, redirect_uri: &str) -> Result<ResponseMode, OA
     }
 }
 
-/// OpenID Connect Core 3.1.2.6, 6: what is not supported says so.
+/// OpenID Connect Core 3.1.2.6, 6: unsupported parameters are refused with their own error codes.
 fn no_request_object(sent: &Sent<'_>) -> Result<(), OAuthError> {
     let refused = [
         (sent.request, ErrorCode::RequestNotSupported, "request objects are not supported"),
@@ -372,7 +374,7 @@ fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {
     }
 }
 
-/// RFC 6749 3.3: what the client did not register is left out; nothing left is an error. Whether
+/// RFC 6749 3.3: scopes that the client has not registered are dropped; if none is left, that is an error. Whether
 /// `offline_access` stays is decided later.
 fn scope(sent: &Sent<'_>, client: &Client) -> Result<Scope, OAuthError> {
     let invalid = |description| OAuthError::new(ErrorCode::InvalidScope, description);

@@ -13,23 +13,23 @@ use crate::settings::IssuerSettings;
 use crate::time::Timestamp;
 use symbolon_crypto::random::Random;
 
-/// Who issues a code to whom, and when.
+/// The input for issuing a code.
 #[derive(Clone, Copy)]
 pub struct Issuance<'a> {
     /// The issuer.
     pub issuer: &'a IssuerId,
     /// Its settings.
     pub settings: &'a IssuerSettings,
-    /// Who may redeem the code.
+    /// The client that may redeem the code.
     pub client: &'a Client,
-    /// Whose sign-in it stands for.
+    /// The session in which the code is issued.
     pub session: &'a Session,
-    /// The clock.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl Issuance<'_> {
-    /// What a code for the decided scope stands for: a new grant each time.
+    /// The record that a code for the decided scope stands for. Each code begins a new grant.
     pub fn code_grant(
         &self,
         request: &AuthorizationRequest<'_>,
@@ -55,21 +55,21 @@ impl Issuance<'_> {
     }
 }
 
-/// An answer, ready for HTTP.
+/// An answer of the authorization endpoint, ready for HTTP.
 #[derive(Clone, PartialEq, Eq)]
 pub enum AuthorizationResponse {
     /// The `Location` of a redirect: 302 after a GET, 303 after a POST.
     Redirect(String),
-    /// A page whose form the browser posts by itself (OAuth 2.0 Form Post Response Mode 2).
+    /// A page with a form that the browser submits by itself (OAuth 2.0 Form Post Response Mode 2).
     FormPost {
-        /// Where to.
+        /// The form's target.
         action: String,
         /// The hidden fields, not yet escaped for HTML.
         fields: Vec<(&'static str, String)>,
     },
 }
 
-/// The answer that carries a code: `code` first, `state` as it came, and `iss`.
+/// An answer with a code: `code` first, `state` unchanged, and `iss`.
 pub fn success(to: &ReturnTo<'_>, code: &AuthorizationCode, issuer_url: &str) -> AuthorizationResponse {
     let code = ("code", code.expose());
     match to.state {
@@ -78,7 +78,7 @@ pub fn success(to: &ReturnTo<'_>, code: &AuthorizationCode, issuer_url: &str) ->
     }
 }
 
-/// The answer that carries an error (RFC 6749 4.1.2.1), with `iss` too (RFC 9207 2).
+/// An answer with an error (RFC 6749 4.1.2.1), also with `iss` (RFC 9207 2).
 pub fn error(to: &ReturnTo<'_>, error: &OAuthError, issuer_url: &str) -> AuthorizationResponse {
     let (code, description) = (("error", error.code.as_str()), ("error_description", &*error.description));
     match to.state {

@@ -14,21 +14,22 @@ use crate::time::Timestamp;
 
 /// The value of `client_assertion_type` (RFC 7523 2.2).
 pub const CLIENT_ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-/// How long an assertion is accepted, by its `iat`, or else by its `exp`: the mark of its use is kept so long.
+/// How long an assertion is accepted after its `iat`, or before its `exp` if it has no `iat`. The mark of its use is
+/// kept that long.
 pub const MAX_ASSERTION_LIFE: Duration = Duration::from_secs(5 * 60);
-/// How far the client's clock may be off.
+/// The tolerated difference between the client's clock and the server's.
 const LEEWAY: Duration = Duration::from_secs(30);
-/// How many keys are tried where the assertion names none.
+/// How many keys are tried if the assertion has no `kid`.
 const MAX_TRIED_KEYS: usize = 4;
 
-/// An assertion, taken apart and not verified.
+/// A parsed assertion that is not verified.
 pub struct Assertion<'a> {
     client_id: ClientId,
     token: Compact<'a>,
     claims: Claims,
 }
 
-/// RFC 7523 3. A claim that comes twice is an error (RFC 7519 4 leaves it to the parser).
+/// The claims of RFC 7523 3. A repeated claim is an error (RFC 7519 4 leaves it to the parser).
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
@@ -49,7 +50,7 @@ enum Audience {
 }
 
 impl Audience {
-    /// The audience, where it is one alone.
+    /// The audience, if there is exactly one.
     fn only(&self) -> Option<&str> {
         match self {
             Self::One(value) => Some(value),
@@ -61,19 +62,19 @@ impl Audience {
     }
 }
 
-/// RFC 7519 2: seconds, perhaps with a fraction, which is dropped.
+/// RFC 7519 2: seconds; a fraction is dropped.
 #[derive(Clone, Copy)]
 struct NumericDate(Timestamp);
 
 impl<'de> Deserialize<'de> for NumericDate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The cast saturates: before the epoch is the epoch, and beyond all time is for ever.
+        // The cast saturates: negative numbers become the epoch, too large ones the end of time.
         f64::deserialize(deserializer).map(|seconds| Self(Timestamp::from_seconds(seconds as u64)))
     }
 }
 
 impl<'a> Assertion<'a> {
-    /// Takes an assertion apart far enough to know which client to load.
+    /// Parses an assertion, to know which client to load.
     pub(super) fn read(text: &'a str) -> Result<Self, AuthenticationFailed> {
         let refused = || AuthenticationFailed::invalid_client(false);
         let token = Compact::parse(text).map_err(|_| refused())?;
@@ -83,7 +84,7 @@ impl<'a> Assertion<'a> {
         Ok(Self { client_id, token, claims })
     }
 
-    /// Who it says it is about.
+    /// The client that the assertion claims to be from.
     pub fn client_id(&self) -> &ClientId {
         &self.client_id
     }
@@ -110,13 +111,13 @@ impl<'a> Assertion<'a> {
         }
         let keys = client.jwks.iter().flat_map(|set| &set.keys);
         keys.filter(|key| kid.is_none() || key.kid == *kid)
-            // The algorithm must be one that the key is meant for (RFC 8725 3.1): others make no verifying key.
+            // The key must be meant for the algorithm (RFC 8725 3.1): otherwise `from_jwk` fails.
             .filter_map(|key| VerifyingKey::from_jwk(key.clone(), Some(*alg)).ok())
             .take(MAX_TRIED_KEYS)
             .find(|key| self.token.verify(key).is_ok())
     }
 
-    /// The `jti`, and until when the assertion is accepted.
+    /// Checks the claims. Returns the `jti`, and until when the assertion is accepted.
     fn check_claims(
         &self,
         client: &Client,
@@ -125,7 +126,7 @@ impl<'a> Assertion<'a> {
         let Claims { iss, sub, aud, exp, iat, nbf, jti } = &self.claims;
         let (now, exp) = (expected.now, exp.0);
         let header = self.token.header();
-        // RFC 8725 3.11: a JWT that the client signed for another purpose is no assertion.
+        // RFC 8725 3.11: a JWT that the client signed for another purpose is refused.
         let typed =
             header.typ.is_none() || header.is_type("JWT") || header.is_type("client-authentication+jwt");
         require(typed, "the assertion's typ must be JWT or client-authentication+jwt")?;
@@ -133,8 +134,8 @@ impl<'a> Assertion<'a> {
         let about_itself = [iss, sub].into_iter().all(|claim| claim == client.client_id.as_str());
         require(about_itself, "the assertion's iss and sub must be the client_id")?;
         check_audience(aud, client, expected)?;
-        // Item 4: not used after its end. One that says when it was issued ends 5 minutes later at the latest, so that
-        // its mark need not be kept for long; of others the end must not be further ahead.
+        // Item 4: not accepted after its end. With an `iat` an assertion ends at most 5 minutes after it, so that its
+        // mark need not be kept for long. Without an `iat` its `exp` must not be further ahead than that.
         let end = iat.map_or(exp, |iat| exp.min(iat.0 + MAX_ASSERTION_LIFE));
         require(now < end + LEEWAY, "the assertion has expired, or was issued more than 5 minutes ago")?;
         require(
@@ -144,7 +145,7 @@ impl<'a> Assertion<'a> {
         // Items 5 and 6.
         require(nbf.is_none_or(|nbf| nbf.0 <= now + LEEWAY), "the assertion's nbf is in the future")?;
         require(iat.is_none_or(|iat| iat.0 <= now + LEEWAY), "the assertion's iat is in the future")?;
-        // Item 7 leaves jti to the server; an assertion that can be replayed is none here.
+        // Item 7 makes jti optional. Here it is required, because without it an assertion could be replayed.
         let jti = jti.as_deref().and_then(|jti| Jti::parse(jti).ok());
         let jti =
             jti.ok_or_else(|| invalid("the assertion needs a jti of at most 512 visible characters"))?;
@@ -152,8 +153,8 @@ impl<'a> Assertion<'a> {
     }
 }
 
-/// RFC 7523 3, item 3: the authorization server must be named as an audience. No other may be named beside it: whoever
-/// else receives such an assertion could present it here (CVE-2025-27370).
+/// RFC 7523 3, item 3: the audience must be the authorization server. It must be the only audience: any other one
+/// could present the assertion here (CVE-2025-27370).
 fn check_audience(aud: &Audience, client: &Client, expected: &Expectation<'_>) -> Result<(), OAuthError> {
     let only = aud.only();
     let is_issuer = only == Some(expected.issuer);

@@ -1,4 +1,4 @@
-//! The Basic scheme as RFC 6749 2.3.1 uses it: id and secret are form-encoded before they are joined.
+//! The Basic scheme as RFC 6749 2.3.1 uses it: id and secret are form-encoded separately.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use crate::client::SecretDigest;
 use crate::id::ClientId;
 use crate::params;
 
-/// The longest header that is looked at, in bytes.
+/// The longest header that is parsed, in bytes.
 const MAX_LENGTH: usize = 8 * 1024;
 
-/// RFC 7617 2 writes padding; some clients leave it out.
+/// RFC 7617 2 requires padding; some clients omit it.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -24,25 +24,25 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// Credentials from the header.
 pub(super) struct Credentials {
     pub(super) client_id: ClientId,
-    /// The secret as RFC 6749 2.3.1 writes it.
+    /// The digest of the secret, form-decoded as RFC 6749 2.3.1 requires.
     pub(super) digest: SecretDigest,
-    /// The same characters as they stand, where decoding changed them: many clients do not encode.
+    /// The digest of the secret without form-decoding, if that differs: many clients do not encode.
     pub(super) verbatim: Option<SecretDigest>,
 }
 
-/// Reads an `Authorization` header; none where it is not Basic or not well-formed.
+/// Parses an `Authorization` header; `None` if it is not Basic or not well-formed.
 pub(super) fn read(header: &[u8]) -> Option<Credentials> {
     if header.len() > MAX_LENGTH {
         return None;
     }
     let (scheme, encoded) = std::str::from_utf8(header).ok()?.split_once(' ')?;
-    // RFC 9110 11.1: the scheme's case does not matter.
+    // RFC 9110 11.1: the scheme is case-insensitive.
     if !scheme.eq_ignore_ascii_case("Basic") {
         return None;
     }
     let decoded = SecretBytes::new(BASE64.decode(encoded.trim_matches(' ')).ok()?);
     let (id, secret) = std::str::from_utf8(decoded.expose()).ok()?.split_once(':')?;
-    // As RFC 6749 2.3.1 writes it, or as it stands, where that makes no id.
+    // Decoded as RFC 6749 2.3.1 requires, or verbatim if decoding yields no valid id.
     let written = params::decode(id).and_then(|id| ClientId::parse(&id).ok());
     let client_id = written.or_else(|| ClientId::parse(id).ok())?;
     let verbatim = secret_digest(secret);

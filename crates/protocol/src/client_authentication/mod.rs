@@ -1,7 +1,9 @@
-//! Client authentication at the token endpoint and its like (RFC 6749 2.3, RFC 7523, OpenID Connect Core 9).
+//! Client authentication at the token, introspection and revocation endpoints (RFC 6749 2.3, RFC 7523, OpenID Connect
+//! Core 9).
 //!
-//! [`PresentedCredentials::read`] takes the credentials from the request, [`PresentedCredentials::client_id`] names the client to load,
-//! and [`verify`] compares. A `private_key_jwt` leaves one thing to the store: its `jti` must be used once.
+//! [`PresentedCredentials::read`] takes the credentials from the request, [`PresentedCredentials::client_id`] names
+//! the client to load, and [`verify`] compares. For `private_key_jwt` the caller must then have the store mark the
+//! `jti` as used.
 
 mod assertion;
 mod basic;
@@ -21,13 +23,13 @@ use crate::error::OAuthError;
 use crate::id::{ClientId, Jti};
 use crate::time::Timestamp;
 
-/// The client is not who it says, or says it in a way that is not allowed.
+/// Client authentication failed, or was attempted in a way that is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct AuthenticationFailed {
-    /// What the client is told: `invalid_client`, or `invalid_request` where the form is wrong.
+    /// The error for the client: `invalid_client`, or `invalid_request` if the request is malformed.
     pub error: OAuthError,
-    /// Whether the answer must carry `WWW-Authenticate: Basic` because the client tried that (RFC 6749 5.2).
+    /// Whether the answer needs `WWW-Authenticate: Basic`, because the client used that scheme (RFC 6749 5.2).
     pub basic_challenge: bool,
 }
 
@@ -53,47 +55,48 @@ impl From<AuthenticationFailed> for OAuthError {
     }
 }
 
-/// What an assertion is held against.
+/// The values with which an assertion is compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation<'a> {
-    /// The issuer's URL, which every `aud` may be (RFC 7523 3, item 3).
+    /// The issuer's URL, which is always accepted as the `aud` (RFC 7523 3, item 3).
     pub issuer: &'a str,
-    /// The token endpoint's URL, which `aud` may be too (OpenID Connect Core 9).
+    /// The token endpoint's URL, which may also be accepted as the `aud` (OpenID Connect Core 9).
     pub token_endpoint: &'a str,
-    /// Whether the issuer alone may be the `aud`, where the client's own settings do not say.
+    /// Whether only the issuer is accepted as the `aud`; the client's own setting overrides this.
     pub audience_is_issuer: bool,
-    /// The clock.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// An assertion that must be used once, before the client counts as authenticated (RFC 7523 3, item 7).
+/// A verified assertion. The client is authenticated only if this is its first use (RFC 7523 3, item 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssertionUse {
     /// The client that signed it.
     pub client_id: ClientId,
-    /// The RFC 7638 thumbprint of the key that verified it. Where two issuers know one `client_id`, the keys tell whether
-    /// it is one client: only then do the two share the client's `jti` values.
+    /// The RFC 7638 thumbprint of the key that verified the assertion. If two issuers have a client of the same
+    /// `client_id`, it is treated as one client only if the key is the same; only then do the two share used `jti`
+    /// values.
     pub key_thumbprint: SmolStr,
     /// Its `jti`.
     pub jti: Jti,
-    /// Until when it would be accepted: the mark must last as long.
+    /// Until when the assertion would be accepted, so the mark of its use must be kept until then.
     pub expires_at: Timestamp,
 }
 
-/// The client is who it says, once `assertion_use` is marked.
+/// The client is authenticated, once `assertion_use` is marked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "an assertion counts only once its use is marked"]
 pub struct Verified {
-    /// What the store must mark; none for other methods.
+    /// The use that the store must mark; `None` for other methods.
     pub assertion_use: Option<AssertionUse>,
 }
 
-/// Whether the client is who it says. `client` is the record of [`PresentedCredentials::client_id`], none where there is no such client.
+/// Authenticates a client. `client` is the record of [`PresentedCredentials::client_id`], if it exists.
 ///
 /// # Errors
-/// [`AuthenticationFailed`] with one and the same error for an unknown client, another method than the registered
-/// one, and a wrong secret: nobody learns which clients exist. What is wrong with an assertion is told only once
-/// its signature is good.
+/// [`AuthenticationFailed`], with the same error for an unknown client, a method other than the registered one and a
+/// wrong secret, so that it does not reveal which clients exist. Errors in an assertion's claims are described only
+/// after its signature was verified.
 pub fn verify(
     presented: &PresentedCredentials<'_>,
     client: Option<&Client>,
@@ -103,7 +106,8 @@ pub fn verify(
     let refused = || AuthenticationFailed::invalid_client(presented.is_basic());
     let client = client.filter(|client| client.client_id == *presented.client_id()).ok_or_else(refused)?;
     match (presented, client.token_endpoint_auth_method) {
-        // A secret is as good in the header as in the form: libraries guess, so both ways are one method here.
+        // A secret is accepted in the header and in the form, whichever of the two methods is registered: libraries
+        // guess.
         (
             PresentedCredentials::Secret { digest, verbatim, .. },
             Method::ClientSecretBasic | Method::ClientSecretPost,
@@ -116,9 +120,9 @@ pub fn verify(
             let assertion_use = assertion.verify(client, expected)?;
             Ok(Verified { assertion_use: Some(assertion_use) })
         }
-        // RFC 6749 3.2.1: only a public client identifies itself without proof.
+        // RFC 6749 3.2.1: only a public client is identified without authentication.
         (PresentedCredentials::Public { .. }, Method::None) => Ok(Verified::default()),
-        // RFC 6749 2.3.1: an empty secret may be left out; some libraries send it with the id of a public client.
+        // RFC 6749 2.3.1: an empty secret may be omitted; some libraries send it in Basic for a public client.
         (PresentedCredentials::Secret { digest, transport: Transport::Basic, .. }, Method::None)
             if *digest == secret_digest("") =>
         {
@@ -128,13 +132,13 @@ pub fn verify(
     }
 }
 
-/// Compares with every live secret, whichever fits, in constant time.
+/// Compares with every current secret in constant time, even after a match.
 fn is_live_secret(client: &Client, presented: &SecretDigest) -> bool {
     let same = |own: &SecretDigest| digest::constant_time_eq(&own.0, &presented.0);
     client.client_secrets.iter().fold(false, |found, own| found | same(own))
 }
 
-/// The digest under which a secret is stored.
+/// The digest by which a secret is stored.
 pub fn secret_digest(secret: &str) -> SecretDigest {
     SecretDigest(digest::sha256(&[secret.as_bytes()]))
 }

@@ -6,7 +6,7 @@ use crate::client::SecretDigest;
 use crate::id::ClientId;
 use crate::params::Params;
 
-/// How a secret came.
+/// How a secret was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// In the `Authorization` header: `client_secret_basic`.
@@ -15,34 +15,34 @@ pub enum Transport {
     Post,
 }
 
-/// Credentials as they were presented, by exactly one method. Of a secret only the digest is kept.
+/// The credentials of a request, which uses exactly one method. Only the digest of a secret is kept.
 pub enum PresentedCredentials<'a> {
     /// A client secret.
     Secret {
-        /// Who the client says it is.
+        /// The claimed client id.
         client_id: ClientId,
         /// The digest of the secret.
         digest: SecretDigest,
-        /// The digest of the secret taken as it stood in the header, where form decoding changed it.
+        /// The digest of the secret without form-decoding, if that differs.
         verbatim: Option<SecretDigest>,
-        /// How it came.
+        /// How it was sent.
         transport: Transport,
     },
     /// A signed assertion (RFC 7523 2.2).
     Assertion(Box<Assertion<'a>>),
     /// Only a `client_id`: a public client.
     Public {
-        /// Who the client says it is.
+        /// The claimed client id.
         client_id: ClientId,
     },
 }
 
 impl<'a> PresentedCredentials<'a> {
-    /// Reads the `Authorization` header and the form.
+    /// Reads the credentials from the `Authorization` header and the form.
     ///
     /// # Errors
-    /// `invalid_request` for more than one method (RFC 6749 2.3) and for parameters that contradict each other,
-    /// `invalid_client` for credentials that are missing or cannot be read.
+    /// `invalid_request` for more than one method (RFC 6749 2.3) and for contradicting parameters, `invalid_client`
+    /// for missing or malformed credentials.
     pub fn read(authorization: Option<&[u8]>, form: &'a Params<'_>) -> Result<Self, AuthenticationFailed> {
         let sent = Sent::read(form)?;
         let methods = [authorization.is_some(), sent.secret.is_some(), sent.assertion.is_some()];
@@ -59,7 +59,7 @@ impl<'a> PresentedCredentials<'a> {
             (_, _, Some(assertion)) => Self::Assertion(Box::new(Assertion::read(assertion)?)),
             _ => Self::Public { client_id: sent.client_id()? },
         };
-        // RFC 7521 4.2, and for Basic by the same reason: a client_id beside the credentials must be the same.
+        // RFC 7521 4.2, and by analogy for Basic: a client_id parameter must equal that of the credentials.
         if sent.client_id.is_some_and(|id| id != presented.client_id().as_str()) {
             return Err(AuthenticationFailed::invalid_request("client_id is not the authenticated client"));
         }
@@ -72,7 +72,7 @@ impl<'a> PresentedCredentials<'a> {
         Ok(Self::Secret { client_id, digest, verbatim, transport: Transport::Basic })
     }
 
-    /// The client to load: who it says it is, not proved yet.
+    /// The claimed client id, not authenticated yet: the client to load.
     pub fn client_id(&self) -> &ClientId {
         match self {
             Self::Secret { client_id, .. } | Self::Public { client_id } => client_id,
@@ -85,7 +85,7 @@ impl<'a> PresentedCredentials<'a> {
     }
 }
 
-/// The parameters that mean something here.
+/// The parameters for client authentication.
 struct Sent<'a> {
     client_id: Option<&'a str>,
     secret: Option<&'a str>,
@@ -95,7 +95,7 @@ struct Sent<'a> {
 impl<'a> Sent<'a> {
     fn read(form: &'a Params<'_>) -> Result<Self, AuthenticationFailed> {
         let assertion = form.get("client_assertion")?;
-        // RFC 7523 2.2: the one type of assertion that there is for JWTs; RFC 7521 4.2 requires it.
+        // RFC 7521 4.2 requires the type; RFC 7523 2.2 defines the only one for JWTs.
         match (assertion, form.get("client_assertion_type")?) {
             (None, None) | (Some(_), Some(CLIENT_ASSERTION_TYPE)) => {}
             (None, Some(_)) => {
@@ -110,7 +110,7 @@ impl<'a> Sent<'a> {
         Ok(Self { client_id: form.get("client_id")?, secret: form.get("client_secret")?, assertion })
     }
 
-    /// RFC 6749 5.2: no client authentication included is `invalid_client`; an id out of its grammar names nobody.
+    /// RFC 6749 5.2: missing client authentication is `invalid_client`; a malformed id is treated as unknown.
     fn client_id(&self) -> Result<ClientId, AuthenticationFailed> {
         self.client_id
             .and_then(|id| ClientId::parse(id).ok())

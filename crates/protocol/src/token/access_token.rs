@@ -1,4 +1,4 @@
-//! Access tokens: JWTs by RFC 9068, with the lineage by which they can be ended.
+//! Access tokens: JWTs by RFC 9068, with the lineage by which they can be revoked.
 
 use serde::Deserialize;
 use smol_str::{SmolStr, format_smolstr};
@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 /// `typ` of the access tokens that are issued (RFC 9068 2.1).
 pub const TYP: &str = "at+jwt";
 
-/// What stands before the client id in the `sub` of a client that acts for itself.
+/// The prefix of the client id in the `sub` of a client that acts for itself.
 pub const CLIENT_SUBJECT: &str = "client:";
 
 /// The `sub` of a client that acts for itself.
@@ -26,67 +26,68 @@ pub fn client_subject(client: &ClientId) -> SmolStr {
     format_smolstr!("{CLIENT_SUBJECT}{client}")
 }
 
-/// The claims of an access token (RFC 9068 2.2), in the order in which they are written.
+/// The claims of an access token (RFC 9068 2.2); written in this order.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct AccessToken {
     /// The issuer's URL.
     pub iss: String,
     /// The user, or `client:<client_id>`.
     pub sub: SmolStr,
-    /// Whom the token is for.
+    /// The audience.
     pub aud: Audience,
-    /// Whom it was issued to.
+    /// The client that it was issued to.
     pub client_id: ClientId,
-    /// What it allows.
+    /// The granted scope.
     #[serde(default)]
     pub scope: Scope,
-    /// When it was issued, in seconds. A token that a script signed may end before this.
+    /// When it was issued, in seconds. In a token that a script signed, `exp` may be before this.
     #[serde(deserialize_with = "numeric_date::required")]
     pub iat: u64,
-    /// When it ends, in seconds.
+    /// When it expires, in seconds.
     #[serde(deserialize_with = "numeric_date::required")]
     pub exp: u64,
-    /// When it begins, in seconds; never in tokens of ours.
+    /// When it becomes valid, in seconds; absent from tokens that the server issues.
     #[serde(default, deserialize_with = "numeric_date::optional")]
     pub nbf: Option<u64>,
-    /// Its own name.
+    /// Its id.
     pub jti: Jti,
-    /// When the user last proved who they are, in seconds (RFC 9068 2.2.1).
+    /// When the user last authenticated, in seconds (RFC 9068 2.2.1).
     #[serde(default, deserialize_with = "numeric_date::optional")]
     pub auth_time: Option<u64>,
     /// The authentication context class (RFC 9068 2.2.1).
     #[serde(default)]
     pub acr: Option<SmolStr>,
-    /// How the user proved it (RFC 9068 2.2.1).
+    /// How the user authenticated (RFC 9068 2.2.1).
     #[serde(default, deserialize_with = "amr::deserialize")]
     pub amr: Amr,
-    /// Lineage: the grant; none in a token that something else signed with our key, or was exchanged from such a one.
+    /// Lineage: the grant; `None` for a token that was signed elsewhere with the issuer's key, or was exchanged from
+    /// one.
     #[serde(default)]
     pub gid: Option<GrantId>,
     /// Lineage: the session, unless the grant outlives it.
     #[serde(default)]
     pub sid: Option<Sid>,
-    /// Lineage: the tokens it was exchanged from, the first one first.
+    /// Lineage: the ids of the tokens that it was exchanged from, the oldest first.
     #[serde(default)]
     pub anc: Vec<Jti>,
-    /// Lineage: the client whose grant it is, where token exchange gave it to another.
+    /// Lineage: the client whose grant it is, if token exchange issued it to another client.
     #[serde(default)]
     pub gcl: Option<ClientId>,
-    /// Lineage: when the first token of a lineage without grant was issued, in seconds.
+    /// Lineage: if there is no grant, when the oldest token was issued, in seconds.
     #[serde(default, deserialize_with = "numeric_date::optional")]
     pub gat: Option<u64>,
     /// Who acts for the subject (RFC 8693 4.1).
     #[serde(default)]
     pub act: Option<Actor>,
-    /// Who may (RFC 8693 4.4).
+    /// Who may act for the subject (RFC 8693 4.4).
     #[serde(default)]
     pub may_act: Option<MayAct>,
-    /// The resources that the request named (RFC 8707).
+    /// The requested resources (RFC 8707).
     #[serde(default)]
     pub resource: OneOrMany,
 }
 
-/// Why a signed text is no access token.
+/// Why a signed JWT is not an access token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnAccessToken {
     /// Another kind of token: an ID token, a refresh token, a logout token.
@@ -97,22 +98,22 @@ pub enum NotAnAccessToken {
     Claims,
 }
 
-/// Why an access token is not good here and now. Revocation is another question.
+/// Why an access token is not valid here and now. Revocation is checked separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotValid {
-    /// Another issuer's.
+    /// It was issued by another issuer.
     #[error("the token is of another issuer")]
     Issuer,
-    /// Its time is over.
+    /// It has expired.
     #[error("the token has expired")]
     Expired,
-    /// Its time has not come.
+    /// It is not valid yet.
     #[error("the token is not valid yet")]
     NotYet,
 }
 
 impl AccessToken {
-    /// Is for these resources alone, if there are any (RFC 8707 2.2).
+    /// Limits the token to these resources, if there are any (RFC 8707 2.2).
     pub fn limit_to(&mut self, resources: &[&str]) {
         if !resources.is_empty() {
             self.aud = Audience::of(resources.iter().copied());
@@ -120,8 +121,8 @@ impl AccessToken {
         }
     }
 
-    /// A token issued now to the context's client, for the issuer and the client's own audiences: no lineage but its
-    /// place, `slot`. Boxed where it is made: it is half a kilobyte.
+    /// A token issued now to the context's client, for the issuer and the client's own audiences. Its lineage
+    /// consists of its `slot` only. Boxed, because it is half a kilobyte.
     pub(super) fn new(context: &Context<'_>, slot: Slot, sub: SmolStr, scope: Scope) -> Box<Self> {
         let Context { issuer, client, now, random, .. } = *context;
         let iat = now.seconds();
@@ -180,13 +181,14 @@ impl AccessToken {
         json.end()
     }
 
-    /// Reads the payload of a JWS whose signature by a key of this issuer was checked.
+    /// Parses the payload of a JWS whose signature was verified with a key of this issuer.
     ///
     /// # Errors
-    /// [`NotAnAccessToken`] where it is another kind of token, or its claims are malformed.
+    /// [`NotAnAccessToken`] if it is another kind of token, or its claims are malformed.
     pub fn parse(header: &Header, payload: &[u8]) -> Result<Self, NotAnAccessToken> {
-        // RFC 9068 4: the type MUST be at+jwt or application/at+jwt. Tokens that a script signed with our key may say
-        // JWT, as ID tokens do, and must then show by their claims that they are nothing else (RFC 8725 3.12).
+        // RFC 9068 4: the type MUST be at+jwt or application/at+jwt. Tokens that a script signed with the issuer's
+        // key may have the type JWT, as ID tokens do. Their claims must then show that they are no other kind of
+        // token (RFC 8725 3.12).
         let typed = header.is_type(TYP);
         if !typed && !header.is_type("JWT") {
             return Err(NotAnAccessToken::Kind);
@@ -197,11 +199,11 @@ impl AccessToken {
                 return Err(NotAnAccessToken::Kind);
             }
         }
-        // RFC 9068 2.2 wants client_id and jti, which ID tokens of ours never carry.
+        // RFC 9068 2.2 requires client_id and jti, which this server's ID tokens never contain.
         serde_json::from_slice(payload).map_err(|_| NotAnAccessToken::Claims)
     }
 
-    /// Whether it is of this issuer and within its time (RFC 9068 4, RFC 7519 4.1.4, 4.1.5).
+    /// Checks the issuer and the validity time (RFC 9068 4, RFC 7519 4.1.4, 4.1.5).
     ///
     /// # Errors
     /// [`NotValid`]
@@ -220,12 +222,12 @@ impl AccessToken {
         Ok(())
     }
 
-    /// When it ends.
+    /// When it expires.
     pub fn expires_at(&self) -> Timestamp {
         Timestamp::from_seconds(self.exp)
     }
 
-    /// The user it stands for; none where a client acts for itself.
+    /// Its user; `None` if a client acts for itself.
     pub fn user(&self) -> Option<UserId> {
         if self.sub.starts_with(CLIENT_SUBJECT) {
             return None;
@@ -233,12 +235,12 @@ impl AccessToken {
         UserId::parse(&self.sub).ok()
     }
 
-    /// Where the tombstones of the token live: its grant's slot, else its subject's.
+    /// The slot of the token's tombstones: its grant's, else its subject's.
     pub fn slot(&self, issuer: &IssuerId) -> Slot {
         self.gid.as_ref().map_or_else(|| Slot::of(issuer, &self.sub), GrantId::slot)
     }
 
-    /// When the grant, or the first token of a lineage without grant, was born.
+    /// When the grant was created; without a grant, when the oldest token of the lineage was issued.
     pub fn born(&self) -> Timestamp {
         match &self.gid {
             Some(grant) => grant.at(),
@@ -246,7 +248,7 @@ impl AccessToken {
         }
     }
 
-    /// Everything whose end ends this token.
+    /// Everything whose end revokes this token.
     pub fn lineage(&self, issuer: &IssuerId) -> Lineage {
         let mut tokens = Vec::with_capacity(1 + self.anc.len());
         tokens.push(self.jti.clone());
@@ -270,7 +272,7 @@ fn draw_jti(slot: Slot, random: &dyn Random) -> Jti {
     Jti::trusted(IdText::new("at_").number(u64::from(slot.number())).text("_").random::<16>(random).build())
 }
 
-/// Claims by which other kinds of token are known.
+/// Claims that identify other kinds of token.
 #[derive(Deserialize)]
 struct OtherKinds {
     /// OpenID Connect Core 2: an ID token.
@@ -279,7 +281,7 @@ struct OtherKinds {
     c_hash: Option<serde::de::IgnoredAny>,
     /// OpenID Connect Back-Channel Logout 2.4: a logout token.
     events: Option<serde::de::IgnoredAny>,
-    /// A refresh token that was registered.
+    /// A registered refresh token.
     rtv: Option<serde::de::IgnoredAny>,
 }
 

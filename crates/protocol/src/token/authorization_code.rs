@@ -15,7 +15,7 @@ use crate::pkce;
 use crate::scope::{OFFLINE_ACCESS, OPENID};
 use crate::time::Timestamp;
 
-/// What a client sends with a code.
+/// The parameters that a client sends with a code.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PresentedCode<'a> {
     /// `redirect_uri`.
@@ -24,14 +24,14 @@ pub struct PresentedCode<'a> {
     pub code_verifier: Option<&'a str>,
 }
 
-/// Whether an authenticated client may redeem a code. To be asked before the code is redeemed: a refusal leaves it to
-/// its rightful owner. Whether the code's time is over is the redemption's own to say, because a code that comes again
-/// after its end must still be known for a replay.
+/// Whether an authenticated client may redeem a code. Call this before the code is redeemed, so that a refusal leaves
+/// it usable for its rightful client. Expiry is checked by the redemption instead, because a replay must be
+/// recognized even after the code has expired.
 ///
 /// # Errors
-/// `invalid_grant` for another client's code, another redirect URI, and a verifier that does not fit; `invalid_request`
-/// without `redirect_uri`; `unauthorized_client` without the grant type; `invalid_scope` where the client may have nothing
-/// of the scope any more.
+/// `invalid_grant` for another client's code, another redirect URI, or a verifier that does not match;
+/// `invalid_request` without `redirect_uri`; `unauthorized_client` without the grant type; `invalid_scope` if the
+/// client may no longer have any of the scope.
 pub fn check(code: &CodeGrant, client: &Client, presented: PresentedCode<'_>) -> Result<(), OAuthError> {
     // RFC 6749 5.2.
     if !client.may_use(GrantType::AuthorizationCode) {
@@ -44,7 +44,8 @@ pub fn check(code: &CodeGrant, client: &Client, presented: PresentedCode<'_>) ->
     if code.client != client.client_id {
         return Err(OAuthError::invalid_grant("the code was issued to another client"));
     }
-    // RFC 6749 4.1.3, OpenID Connect Core 3.1.3.2: present, since the authorization request had it, and identical.
+    // RFC 6749 4.1.3, OpenID Connect Core 3.1.3.2: required, because the authorization request contained it, and
+    // identical.
     let redirect_uri =
         presented.redirect_uri.ok_or(OAuthError::invalid_request("redirect_uri is missing"))?;
     if redirect_uri != code.redirect_uri {
@@ -62,7 +63,7 @@ fn check_verifier(code: &CodeGrant, client: &Client, verifier: Option<&str>) -> 
     pkce::verify(code.code_challenge.as_ref(), verifier)
 }
 
-/// Everything whose end ends a code, to be asked for before it is redeemed.
+/// Everything whose end revokes a code; to be checked before the code is redeemed.
 pub fn lineage(code: &CodeGrant) -> Lineage {
     Lineage {
         slot: code.grant.slot(),
@@ -77,14 +78,14 @@ pub fn lineage(code: &CodeGrant) -> Lineage {
     }
 }
 
-/// What a redeemed code gives: an access token, an ID token where `openid` was granted (OpenID Connect Core 3.1.3.3),
-/// and a family where the client has the grant type `refresh_token`.
+/// The tokens for a redeemed code: an access token, an ID token if `openid` was granted (OpenID Connect Core
+/// 3.1.3.3), and a family if the client has the grant type `refresh_token`.
 ///
-/// `session_ends` is when the session that the code came from ends by itself; the family ends with it, unless
-/// `offline_access` was granted (OpenID Connect Core 11).
+/// `session_ends` is when the code's session expires. The family expires with it, unless `offline_access` was granted
+/// (OpenID Connect Core 11).
 pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -> IssuePlan {
     let refreshes = context.client.may_use(GrantType::RefreshToken);
-    // The client's registration may have been narrowed while the person signed in.
+    // The client's registered scope may have been reduced while the person signed in.
     let scope = code.scope.intersection(&context.client.scope);
     let outlives_session = refreshes && scope.contains(OFFLINE_ACCESS);
     let sid = (!outlives_session).then(|| code.sid.clone());
@@ -99,7 +100,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
         user: &code.user,
         auth_time: code.auth_time,
         amr: code.amr,
-        // The ID token names the session whatever outlives it, so that logout finds it.
+        // The ID token names the session even if the grant outlives it, so that logout finds the session.
         sid: Some(&code.sid),
         nonce: code.nonce.as_deref(),
     };
@@ -114,7 +115,7 @@ pub fn issue(context: &Context<'_>, code: &CodeGrant, session_ends: Timestamp) -
             client: client.client_id.clone(),
             user: code.user.clone(),
             expires_at: if outlives_session { absolute } else { absolute.min(session_ends) },
-            // Kept whatever outlives it: refreshed ID tokens name the session while it lives.
+            // Kept even if the family outlives the session: refreshed ID tokens name the session while it is alive.
             sid: Some(code.sid.clone()),
             scope,
             auth_time: code.auth_time,

@@ -1,4 +1,4 @@
-//! Claims that several kinds of token share, as they are written on the wire.
+//! Claims that several kinds of token share.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use smol_str::SmolStr;
 use crate::json::Object;
 use crate::session::{Amr, AuthenticationMethod};
 
-/// One text or several: a string on the wire if one, an array if more (`aud`, RFC 7519 4.1.3).
+/// One string or several: a JSON string if there is one, an array otherwise (`aud`, RFC 7519 4.1.3).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OneOrMany(SmallVec<[SmolStr; 1]>);
 
-/// The `aud` claim, with every value.
+/// The `aud` claim with all its values.
 pub type Audience = OneOrMany;
 
 impl OneOrMany {
@@ -24,7 +24,7 @@ impl OneOrMany {
         Self(smallvec![value.into()])
     }
 
-    /// These values in their order, each once.
+    /// These values in order, without repetition.
     pub fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all: SmallVec<[SmolStr; 1]> = SmallVec::new();
         for value in values {
@@ -35,7 +35,7 @@ impl OneOrMany {
         Self(all)
     }
 
-    /// Whether a value is among them, compared as it is (RFC 7519 4.1.3: case-sensitive).
+    /// Whether it contains a value, compared case-sensitively (RFC 7519 4.1.3).
     pub fn contains(&self, value: &str) -> bool {
         self.0.iter().any(|own| own == value)
     }
@@ -45,7 +45,7 @@ impl OneOrMany {
         self.0.iter().map(SmolStr::as_str)
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -94,10 +94,10 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-/// The members of a JSON object that says who a party is, kept whole whatever they are.
+/// The members of a JSON object that identifies a party; unknown members are kept.
 type Party = Map<String, Value>;
 
-/// Who acts, and who acted before: the `act` claim (RFC 8693 4.1). Members that mean nothing here are kept.
+/// The actor and the actors before it: the `act` claim (RFC 8693 4.1). Unknown members are kept.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Party")]
 pub struct Actor(Party);
@@ -105,7 +105,7 @@ pub struct Actor(Party);
 impl TryFrom<Party> for Actor {
     type Error = &'static str;
 
-    /// RFC 8693 4.1: every `act` on the way is an object. One that is not could not be kept in a longer chain.
+    /// RFC 8693 4.1: every nested `act` must be an object; otherwise no longer chain could be built from it.
     fn try_from(party: Party) -> Result<Self, Self::Error> {
         let mut actor = &party;
         while let Some(previous) = actor.get("act") {
@@ -122,7 +122,7 @@ impl Serialize for Actor {
 }
 
 impl Actor {
-    /// An actor without predecessor.
+    /// An actor without previous actors.
     pub fn new(sub: &str, client_id: Option<&str>) -> Self {
         let mut party = Party::new();
         party.insert("sub".to_owned(), Value::from(sub));
@@ -137,7 +137,7 @@ impl Actor {
         self.0.get("sub").and_then(Value::as_str)
     }
 
-    /// How many actors there are, this one included.
+    /// The number of actors in the chain, this one included.
     pub fn depth(&self) -> usize {
         let mut depth = 1;
         let mut party = &self.0;
@@ -148,7 +148,7 @@ impl Actor {
         depth
     }
 
-    /// This chain with `previous` at its end: RFC 8693 4.1 puts the current actor outermost.
+    /// This chain followed by `previous`: in RFC 8693 4.1 the current actor is outermost.
     #[must_use]
     pub fn after(self, previous: Option<&Self>) -> Self {
         let Some(previous) = previous else { return self };
@@ -156,7 +156,7 @@ impl Actor {
     }
 }
 
-/// Puts `tail` behind the innermost actor. The depth is bounded by the JSON parser's own limit of 128.
+/// Puts `tail` inside the innermost actor. The depth is bounded by the JSON parser's limit of 128.
 fn append(mut party: Party, tail: &Party) -> Party {
     let rest = match party.remove("act") {
         Some(Value::Object(inner)) => append(inner, tail),
@@ -171,25 +171,25 @@ fn append(mut party: Party, tail: &Party) -> Party {
 #[serde(transparent)]
 pub struct MayAct(Party);
 
-/// A party that wants to act.
+/// A party that wants to act for the subject.
 #[derive(Clone, Copy, Debug)]
 pub struct ActingParty<'a> {
-    /// Its subject.
+    /// Its `sub`.
     pub sub: &'a str,
-    /// Who names it so.
+    /// The issuer of that `sub`.
     pub iss: &'a str,
-    /// Its client.
+    /// Its client id.
     pub client_id: &'a str,
 }
 
 impl MayAct {
-    /// The claim that allows this subject.
+    /// A claim that allows this subject to act.
     pub fn new(sub: &str) -> Self {
         Self(Party::from_iter([("sub".to_owned(), Value::from(sub))]))
     }
 
-    /// Whether this party is the one. RFC 8693 4.4: every member identifies the party, so one that is not understood
-    /// cannot be met, and a claim without any allows nobody.
+    /// Whether the claim allows this party. RFC 8693 4.4: all members together identify the party. So an unknown
+    /// member means that the party does not match, and a claim without members allows nobody.
     pub fn allows(&self, party: &ActingParty<'_>) -> bool {
         let met = |(name, value): (&String, &Value)| match name.as_str() {
             "sub" => value == party.sub,
@@ -202,11 +202,11 @@ impl MayAct {
     }
 }
 
-/// `amr` as an array of names (OpenID Connect Core 2); names that are not ours are passed over.
+/// `amr` as an array of names (OpenID Connect Core 2); unknown names are ignored.
 pub(crate) mod amr {
     use super::{Amr, AuthenticationMethod, Deserialize, Deserializer, Object, SmolStr};
 
-    /// Left out where there is none.
+    /// Writes the claim; omitted if the set is empty.
     pub(crate) fn write(amr: Amr, object: &mut Object) {
         if !amr.is_empty() {
             object.texts("amr", amr.iter().map(AuthenticationMethod::as_str));
@@ -227,7 +227,7 @@ pub(crate) mod amr {
     }
 }
 
-/// NumericDate (RFC 7519 2): seconds, perhaps with a fraction, which is dropped.
+/// NumericDate (RFC 7519 2): seconds; a fraction is dropped.
 pub(crate) mod numeric_date {
     use super::{Deserializer, Visitor, de, fmt};
 
@@ -249,7 +249,7 @@ pub(crate) mod numeric_date {
         }
 
         fn visit_f64<E: de::Error>(self, seconds: f64) -> Result<u64, E> {
-            // Above 2^53 a float no longer holds whole seconds.
+            // Above 2^53, a float cannot represent every whole second.
             if !(0.0..9_007_199_254_740_992.0).contains(&seconds) {
                 return Err(E::custom("a time out of range"));
             }

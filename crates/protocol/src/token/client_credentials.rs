@@ -10,19 +10,20 @@ use crate::error::{ErrorCode, OAuthError};
 use crate::grant::GrantId;
 use crate::scope::Scope;
 
-/// Scopes that say something about a user, and mean nothing without one (OpenID Connect Core 5.4, 11).
+/// Scopes that concern a user, and have no meaning without one (OpenID Connect Core 5.4, 11).
 const NEED_A_USER: [&str; 6] = ["openid", "profile", "email", "address", "phone", "offline_access"];
 
-/// The access token of a client that acts for itself, in a grant of its own. There is no refresh token (RFC 6749
-/// 4.4.3) and no ID token.
+/// The access token of a client that acts for itself, in a grant of its own. No refresh token (RFC 6749 4.4.3) and no
+/// ID token is issued.
 ///
-/// Scopes that need a user are dropped; without `scope` it is all that is registered. `audience` and `resource` (RFC 8707 2)
-/// name whom the token is for: the issuer, or what the client registered.
+/// Scopes that need a user are dropped; without a `scope` parameter all other registered scopes are granted.
+/// `audience` and `resource` (RFC 8707 2) select the token's audience: the issuer, or audiences that the client
+/// registered.
 ///
 /// # Errors
-/// `unauthorized_client` for public clients and those without the grant type; `invalid_scope` beyond what is
-/// registered; `invalid_request` for a resource that is no absolute URI; `invalid_target` for an audience or resource that
-/// is not registered.
+/// `unauthorized_client` for public clients and those without the grant type; `invalid_scope` beyond the registered
+/// scope; `invalid_request` for a resource that is not an absolute URI; `invalid_target` for an audience or resource
+/// that is not registered.
 pub fn issue(
     context: &Context<'_>,
     scope: Option<&str>,
@@ -70,7 +71,7 @@ fn granted(registered: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError>
     Err(OAuthError::new(ErrorCode::InvalidScope, "scope goes beyond what the client registered"))
 }
 
-/// Whom the token is for, where the request says so.
+/// The audience that the request selects, if it selects one.
 fn named(
     context: &Context<'_>,
     audience: &[&str],
@@ -82,7 +83,7 @@ fn named(
     if targets.peek().is_none() {
         return Ok(None);
     }
-    // RFC 8707 2, for the audience parameter of RFC 8693 as for resources.
+    // RFC 8707 2; applied to the `audience` parameter of RFC 8693 as well.
     if audience.iter().chain(resource).all(allowed) {
         return Ok(Some(Audience::of(targets)));
     }

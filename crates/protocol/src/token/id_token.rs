@@ -1,5 +1,5 @@
-//! ID tokens (OpenID Connect Core 2). Claims about the user come from UserInfo alone, as Core 5.4 says where an access
-//! token is issued too.
+//! ID tokens (OpenID Connect Core 2). Claims about the user are in UserInfo only, as Core 5.4 says for flows that
+//! also issue an access token.
 
 use smol_str::SmolStr;
 use symbolon_crypto::algorithm::Algorithm;
@@ -15,41 +15,41 @@ use crate::time::Timestamp;
 /// `typ` of ID tokens.
 pub const TYP: &str = "JWT";
 
-/// The claims of an ID token, in the order in which they are written.
+/// The claims of an ID token; written in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdToken {
     /// The issuer's URL.
     pub iss: String,
-    /// The user.
+    /// The user's id.
     pub sub: UserId,
-    /// The client.
+    /// The client's id.
     pub aud: ClientId,
-    /// When it ends, in seconds.
+    /// When it expires, in seconds.
     pub exp: u64,
     /// When it was issued, in seconds.
     pub iat: u64,
-    /// When the user last proved who they are, in seconds.
+    /// When the user last authenticated, in seconds.
     pub auth_time: u64,
-    /// From the authorization request.
+    /// The `nonce` of the authorization request.
     pub nonce: Option<String>,
-    /// Binds the access token: [`Self::bind`].
+    /// The hash of the access token, set by [`Self::bind`].
     pub at_hash: Option<SmolStr>,
     /// The session (OpenID Connect Front-Channel Logout 3).
     pub sid: Option<Sid>,
-    /// How the user proved it.
+    /// How the user authenticated.
     pub amr: Amr,
 }
 
-/// Who signed in, and how.
+/// The authentication that an ID token describes.
 #[derive(Clone, Copy, Debug)]
 pub struct Authentication<'a> {
-    /// Who.
+    /// The user.
     pub user: &'a UserId,
-    /// When.
+    /// When they authenticated.
     pub auth_time: Timestamp,
-    /// How.
+    /// How they authenticated.
     pub amr: Amr,
-    /// In which session, where it is known.
+    /// The session, if it is known.
     pub sid: Option<&'a Sid>,
     /// The `nonce` of the request.
     pub nonce: Option<&'a str>,
@@ -73,8 +73,8 @@ impl IdToken {
         }
     }
 
-    /// Binds the signed access token (OpenID Connect Core 3.1.3.6), whose SHA-256 may be known already. `algorithm` signs
-    /// this ID token.
+    /// Sets `at_hash` for the signed access token (OpenID Connect Core 3.1.3.6). Pass its SHA-256 if it is already
+    /// known. `algorithm` is that of this ID token.
     pub fn bind(&mut self, access_token: &[u8], sha256: Option<[u8; 32]>, algorithm: Algorithm) {
         self.at_hash = Some(at_hash(access_token, sha256, algorithm));
     }
@@ -96,8 +96,8 @@ impl IdToken {
     }
 }
 
-/// The left half of the access token's digest, by the hash of the ID token's algorithm (OpenID Connect Core 3.1.3.6).
-/// Ed25519 hashes with SHA-512 (RFC 8032 5.1).
+/// The left half of the access token's hash, by the hash function of the ID token's algorithm (OpenID Connect Core
+/// 3.1.3.6). Ed25519 uses SHA-512 (RFC 8032 5.1).
 fn at_hash(access_token: &[u8], sha256: Option<[u8; 32]>, algorithm: Algorithm) -> SmolStr {
     let mut text = [0; 43];
     let half = if algorithm.signs_sha256() {
@@ -107,7 +107,7 @@ fn at_hash(access_token: &[u8], sha256: Option<[u8; 32]>, algorithm: Algorithm) 
         let digest = digest::sha512(access_token);
         digest.first_chunk::<32>().map(|half| encoding::encode_to_slice(half, &mut text))
     };
-    // The buffer has room for the longer of the two.
+    // The buffer is large enough for both lengths.
     half.and_then(Result::ok).map(SmolStr::new).unwrap_or_default()
 }
 

@@ -1,7 +1,8 @@
 //! Refresh tokens: their text, and the refresh grant (RFC 6749 6, RFC 9700 4.14.2).
 //!
-//! A token is `rt_<generation>_<shard>_<family>_<version>_<HMAC>`: the family's name is 20 characters (22 for tokens that
-//! were registered), the HMAC 43. The store never sees it; every version of it can be derived again from the issuer's key.
+//! A token is `rt_<generation>_<shard>_<family>_<version>_<HMAC>`. The family's name has 20 characters (22 for
+//! registered tokens), the HMAC 43. The store never sees a token: every version can be derived again from the
+//! issuer's key.
 
 mod plan;
 
@@ -28,24 +29,24 @@ use crate::id_text::IdText;
 use crate::scope::{OPENID, Scope};
 use crate::time::Timestamp;
 
-/// Characters of the longest name of a family: a registered token's.
+/// Characters of the longest family name, that of a registered token.
 const NAME_LEN: usize = 22;
 /// Characters of the HMAC.
 const TAG_LEN: usize = 43;
-/// The longest text that is looked at: the fixed parts and three numbers of ten digits.
+/// The longest text that is parsed: the fixed parts and three numbers of ten digits.
 const MAX_LEN: usize = 3 + 3 * 11 + NAME_LEN + 1 + TAG_LEN;
 
-/// A refresh token as a client holds it.
+/// A refresh token as the client holds it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RefreshToken(SmolStr);
 
 impl RefreshToken {
-    /// The token that a client came with, where it stays the live one.
+    /// The token that the client presented, if it stays live.
     pub fn presented(text: &str) -> Self {
         Self(SmolStr::new(text))
     }
 
-    /// The text, for the answer.
+    /// The text, for the token response.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -66,12 +67,13 @@ pub fn mint(issuer: &IssuerId, id: &FamilyId, version: u32, key: &HmacKey) -> Re
     RefreshToken(text.text("_").base64url(&tag).build())
 }
 
-/// The family and version of a token that we made; none for every other text. Compares in constant time.
+/// The family and version of a token that this server made; `None` for any other text. Compares in constant time.
 pub fn parse_and_authenticate(issuer: &IssuerId, text: &str, key: &HmacKey) -> Option<(FamilyId, u32)> {
     if text.len() > MAX_LEN {
         return None;
     }
-    // The HMAC may contain `_`, so it is cut off by its length; so may the name: it is what is left of the rest.
+    // The HMAC may contain `_`, so it is split off by its length. The name may contain `_` too: it is what remains
+    // between the numbers.
     let (body, tag) = text.split_at_checked(text.len().checked_sub(TAG_LEN)?)?;
     let body = body.strip_suffix('_')?;
     let (head, version) = body.rsplit_once('_')?;
@@ -90,36 +92,37 @@ pub fn parse_and_authenticate(issuer: &IssuerId, text: &str, key: &HmacKey) -> O
     Some((id, version.parse().ok()?))
 }
 
-/// The issuer id ends at a byte that it cannot contain.
+/// The issuer id is followed by a byte that it cannot contain, so that the input is unambiguous.
 fn authenticate(issuer: &IssuerId, body: &[u8], key: &HmacKey) -> [u8; 32] {
     key.sign(&[issuer.as_str().as_bytes(), &[0], body])
 }
 
-/// A refresh token that was signed elsewhere with our key and registered: a JWT, accepted as version 1 of its family.
+/// A refresh token that was signed elsewhere with the issuer's key and registered through the admin API: a JWT,
+/// accepted as version 1 of its family.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct RegisteredToken {
-    /// Its own name, by which its family is found.
+    /// Its id, by which its family is found.
     pub jti: Jti,
     /// The issuer's URL.
     pub iss: Option<String>,
-    /// Whom it was made for.
+    /// The client that it was made for.
     pub client_id: Option<ClientId>,
-    /// Its audience: the client.
+    /// Its audience, which is the client.
     #[serde(default)]
     pub aud: Audience,
-    /// When it ends, in seconds.
+    /// When it expires, in seconds.
     #[serde(default, deserialize_with = "numeric_date::optional")]
     pub exp: Option<u64>,
 }
 
 impl RegisteredToken {
-    /// Reads a JWT's payload. For a refresh its signature must have been checked; to register it, need not.
+    /// Parses a JWT's payload. For a refresh the signature must have been verified; for registering it need not be.
     pub fn parse(payload: &[u8]) -> Option<Self> {
         serde_json::from_slice(payload).ok()
     }
 
-    /// The family and version that a presented token stands for; none where it is not a refresh token of this issuer,
-    /// or its time is over.
+    /// The family and version of a presented token; `None` if it is not a refresh token of this issuer, or has
+    /// expired.
     pub fn presented(
         &self,
         header: &Header,
@@ -127,7 +130,7 @@ impl RegisteredToken {
         url: &str,
         now: Timestamp,
     ) -> Option<(FamilyId, u32)> {
-        // RFC 8725 3.12: an access token must not pass for a refresh token.
+        // RFC 8725 3.12: an access token must not be accepted as a refresh token.
         let right_kind = header.is_type("JWT");
         let ours = self.iss.as_deref() == Some(url);
         let live = self.exp.is_none_or(|exp| now < Timestamp::from_seconds(exp));
@@ -135,11 +138,11 @@ impl RegisteredToken {
     }
 }
 
-/// The family of a registered token: found by hash, so that no setting of shards moves it.
+/// The family of a registered token. It is found by hash, so changing the number of shards does not move it.
 pub fn family_of_registered(issuer: &IssuerId, jti: &Jti) -> FamilyId {
     let digest = sha256(&[jti.as_str().as_bytes()]);
     let mut name = [0; NAME_LEN];
-    // 16 bytes are 22 characters.
+    // 16 bytes are 22 characters in base64url.
     let name = digest.first_chunk::<16>().and_then(|half| encoding::encode_to_slice(half, &mut name).ok());
     FamilyId {
         generation: 0,
@@ -148,20 +151,20 @@ pub fn family_of_registered(issuer: &IssuerId, jti: &Jti) -> FamilyId {
     }
 }
 
-/// What a client sends with a refresh token.
+/// The parameters that a client sends with a refresh token.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PresentedRefreshToken<'a> {
     /// `scope`.
     pub scope: Option<&'a str>,
-    /// The thumbprint of the key that the request proved.
+    /// The thumbprint of the key whose possession the request proved.
     pub thumbprint: Option<&'a str>,
 }
 
-/// Whether an authenticated client may refresh, and the scope of the new access token.
+/// Whether an authenticated client may refresh. Returns the scope of the new access token.
 ///
 /// # Errors
-/// `invalid_grant` for another client's family, one whose time is over, or another key; `invalid_scope` beyond what
-/// was granted, and where the client may have nothing of it any more; `unauthorized_client` without the grant type.
+/// `invalid_grant` for another client's family, an expired one, or another key; `invalid_scope` beyond the granted
+/// scope, or if the client may no longer have any of it; `unauthorized_client` without the grant type.
 pub fn check(
     family: &Family,
     client: &Client,
@@ -187,9 +190,9 @@ pub fn check(
     still_allowed(&asked, client)
 }
 
-/// What of a granted scope the client may have now: its registration may have been narrowed since (RFC 6749 3.3, 6).
-/// Nothing left is `invalid_scope`, as at token exchange, not `invalid_grant`: the grant is sound, and is of use again once
-/// the registration is widened, but a client that reads `invalid_grant` throws its refresh token away.
+/// The part of a granted scope that the client may still have: its registered scope may have been reduced (RFC 6749
+/// 3.3, 6). If nothing is left, the error is `invalid_scope`, as for token exchange. `invalid_grant` would make the
+/// client discard its refresh token, which works again once the registered scope is extended.
 pub(super) fn still_allowed(granted: &Scope, client: &Client) -> Result<Scope, OAuthError> {
     let left = granted.intersection(&client.scope);
     if left.is_empty() && !granted.is_empty() {
@@ -201,7 +204,7 @@ pub(super) fn still_allowed(granted: &Scope, client: &Client) -> Result<Scope, O
     Ok(left)
 }
 
-/// RFC 6749 6: the scope asked for MUST NOT include any that was not granted; omitted, it is the same.
+/// RFC 6749 6: the requested scope MUST NOT include any that was not granted; if omitted, it is the granted one.
 fn narrowed(granted: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError> {
     let Some(asked) = asked.filter(|text| !text.is_empty()) else { return Ok(granted.clone()) };
     let asked =
@@ -212,7 +215,7 @@ fn narrowed(granted: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError> {
     Err(OAuthError::new(ErrorCode::InvalidScope, "scope goes beyond what was granted"))
 }
 
-/// Everything whose end ends a family, to be asked for before it is rotated.
+/// Everything whose end revokes a family; to be checked before it is rotated.
 pub fn lineage(family: &Family) -> Lineage {
     Lineage {
         slot: family.grant.slot(),
@@ -227,18 +230,19 @@ pub fn lineage(family: &Family) -> Lineage {
     }
 }
 
-/// The answer to a text that names no live family.
+/// The error for a token without a live family.
 pub const fn unknown() -> OAuthError {
     OAuthError::invalid_grant("the refresh token is unknown, expired or revoked")
 }
 
-/// What a refresh gives: an access token of the scope that [`check`] found, and an ID token where that has `openid`.
+/// The tokens for a refresh: an access token with the scope that [`check`] returned, and an ID token if that contains
+/// `openid`.
 ///
 /// OpenID Connect Core 12.2: the ID token has the same `iss`, `sub`, `aud` and `auth_time` as the first one, a new
 /// `iat`, and no `nonce`.
 ///
-/// `session_lives`: whether the session that the family began in is live. While it is, the ID token names it, so that it can
-/// be the hint of a logout (RP-Initiated Logout 2).
+/// `session_lives`: the session in which the family began is alive. The ID token then names it, so that it can serve
+/// as a logout hint (RP-Initiated Logout 2).
 pub fn issue(context: &Context<'_>, family: &Family, scope: Scope, session_lives: bool) -> IssuePlan {
     let authentication = Authentication {
         user: &family.user,

@@ -1,18 +1,19 @@
-//! Resource indicators (RFC 8707): whom an access token is for, where the client says so.
+//! Resource indicators (RFC 8707): the audience that a client requests for an access token.
 
 use crate::client::Client;
 use crate::error::{ErrorCode, OAuthError};
 use crate::token::token_exchange::check_resources;
 
-/// Whether a client may name a target: the issuer, or one of the audiences that it registered.
+/// Whether a client may name a target: the issuer, or one of its registered audiences.
 pub fn may_name(issuer: &str, client: &Client, target: &str) -> bool {
     target == issuer || client.access_token_audiences.iter().any(|own| own == target)
 }
 
-/// Checks what an authorization request names (RFC 8707 2.1).
+/// Checks the resources of an authorization request (RFC 8707 2.1).
 ///
 /// # Errors
-/// `invalid_request` for what is no absolute URI, or has a fragment; `invalid_target` for what the client may not name.
+/// `invalid_request` for a value that is not an absolute URI or has a fragment; `invalid_target` for a resource that
+/// the client may not name.
 pub fn check(issuer: &str, client: &Client, resource: &[&str]) -> Result<(), OAuthError> {
     check_resources(resource)?;
     match resource.iter().all(|target| may_name(issuer, client, target)) {
@@ -21,11 +22,12 @@ pub fn check(issuer: &str, client: &Client, resource: &[&str]) -> Result<(), OAu
     }
 }
 
-/// Whom a token is for: what the token request names, as far as it was granted, else all that was granted (RFC 8707 2.2).
-/// Nothing: nobody named any. What the client may not name any more counts no longer.
+/// The resources for a token: those of the token request, if they were granted; without any, all that were granted
+/// (RFC 8707 2.2). Empty if neither request named any. Granted resources that the client may no longer name are left
+/// out.
 ///
 /// # Errors
-/// As [`check`]; `invalid_target` for what was not granted, and where nothing of the grant is left.
+/// Those of [`check`]; `invalid_target` for a resource that was not granted, or if none of the granted ones is left.
 pub fn narrowed<'a>(
     issuer: &str,
     client: &Client,

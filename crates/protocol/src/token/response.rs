@@ -1,4 +1,4 @@
-//! The token endpoint's successful answer (RFC 6749 5.1, OpenID Connect Core 3.1.3.3, RFC 8693 2.2.1).
+//! The successful token response (RFC 6749 5.1, OpenID Connect Core 3.1.3.3, RFC 8693 2.2.1).
 
 use std::ops::Range;
 
@@ -8,29 +8,30 @@ use crate::scope::Scope;
 /// `token_type` of every token (RFC 6750).
 pub const BEARER: &str = "Bearer";
 
-/// Room for a login's two RS256 tokens, its refresh token and the rest.
+/// Capacity for a login's two RS256 tokens, its refresh token and the rest.
 const ROOM: usize = 3072;
 
-/// The answer while it is put together, in the order in which it is written. Whoever signs a token writes it here, where
-/// it stays: tokens are most of an answer, and would be copied more than once. It holds tokens: it has no Debug.
+/// A token response under construction, in the order in which it is written. Tokens are signed directly into it,
+/// because they are most of the response, and would otherwise be copied more than once. No Debug, because it contains
+/// tokens.
 pub struct TokenResponse {
     body: Object,
     access_token: Range<usize>,
 }
 
-/// What is said of the access token.
+/// The members about the access token.
 #[derive(Clone, Copy)]
 pub struct Issued<'a> {
-    /// Seconds that the access token lives.
+    /// The access token's lifetime in seconds.
     pub expires_in: u64,
-    /// What token exchange issued.
+    /// The type of the issued token; only for token exchange.
     pub issued_token_type: Option<&'static str>,
-    /// The live refresh token.
+    /// The refresh token to return.
     pub refresh_token: Option<&'a str>,
 }
 
 impl TokenResponse {
-    /// An answer that lacks its access token.
+    /// Begins a response, up to its access token.
     pub fn begin() -> Self {
         let mut body = Object::with_capacity(ROOM);
         open_token(&mut body, "access_token");
@@ -38,13 +39,13 @@ impl TokenResponse {
         Self { body, access_token: begin..begin }
     }
 
-    /// To append the access token to, a JWS, and after [`issued`](Self::issued) and
-    /// [`open_id_token`](Self::open_id_token) the ID token.
+    /// The buffer to which the access token, a JWS, is appended; after [`issued`](Self::issued) and
+    /// [`open_id_token`](Self::open_id_token), the ID token.
     pub fn token(&mut self) -> &mut Vec<u8> {
         self.body.raw()
     }
 
-    /// Ends the access token, and says what there is to say of it.
+    /// Ends the access token, and writes the members about it.
     pub fn issued(&mut self, issued: Issued<'_>) {
         self.access_token.end = self.body.as_bytes().len();
         close_token(&mut self.body);
@@ -54,12 +55,12 @@ impl TokenResponse {
         self.body.optional_text("refresh_token", issued.refresh_token);
     }
 
-    /// The access token, once it is ended.
+    /// The access token, after it was ended.
     pub fn access_token(&self) -> &[u8] {
         self.body.as_bytes().get(self.access_token.clone()).unwrap_or_default()
     }
 
-    /// Begins the ID token, to be appended to [`token`](Self::token).
+    /// Begins the ID token, which is appended to [`token`](Self::token).
     pub fn open_id_token(&mut self) {
         open_token(&mut self.body, "id_token");
     }
@@ -69,16 +70,16 @@ impl TokenResponse {
         close_token(&mut self.body);
     }
 
-    /// The body. `scope` is what the access token allows. It is always there, empty too: it is required where it is not what
-    /// was asked for (RFC 6749 5.1), and a client that asked for scopes of which none was granted must not take it that all
-    /// were.
+    /// The body. `scope`, the access token's scope, is always written, even if it is empty. RFC 6749 5.1 requires it
+    /// if it differs from the requested one, and without it a client that was granted none of its scopes would
+    /// believe that it has all.
     pub fn to_json(mut self, scope: &Scope) -> Vec<u8> {
         self.body.text("scope", scope.as_str());
         self.body.end()
     }
 }
 
-/// A JWS has nothing to escape (RFC 7515 2, 7.1).
+/// A JWS needs no escaping (RFC 7515 2, 7.1).
 fn open_token(body: &mut Object, name: &'static str) {
     body.name(name);
     body.raw().push(b'"');

@@ -1,7 +1,7 @@
-//! Token exchange (RFC 8693): a token for another one, never for longer and never for more.
+//! Token exchange (RFC 8693): issues a token for another one, with no longer lifetime and no wider scope.
 //!
-//! First [`check`] the request; then verify the subject token, and the actor token where [`Exchange::actor_token`] has
-//! one (signature, [`AccessToken::parse`], revocation); then [`Exchange::issue`].
+//! First [`check`] the request. Then verify the subject token, and the actor token if [`Exchange::actor_token`] has
+//! one (signature, [`AccessToken::parse`], revocation). Then call [`Exchange::issue`].
 
 use url::Url;
 
@@ -14,13 +14,13 @@ use crate::scope::Scope;
 
 /// RFC 8693 3: an OAuth 2 access token.
 pub const ACCESS_TOKEN_TYPE: &str = "urn:ietf:params:oauth:token-type:access_token";
-/// RFC 8693 3: a JWT, which our access tokens are.
+/// RFC 8693 3: a JWT, which this server's access tokens are.
 pub const JWT_TYPE: &str = "urn:ietf:params:oauth:token-type:jwt";
 
-/// How many actors a chain, and how many ancestors a token, may have. One more is refused: nothing is ever dropped.
+/// The most actors in a chain, and the most ancestors of a token. A longer chain is refused rather than shortened.
 pub const MAX_CHAIN: usize = 16;
 
-/// The parameters of RFC 8693 2.1 as they came.
+/// The parameters of RFC 8693 2.1 as sent.
 #[derive(Clone, Copy, Default)]
 pub struct ExchangeRequest<'a> {
     /// `subject_token`.
@@ -41,47 +41,47 @@ pub struct ExchangeRequest<'a> {
     pub resource: &'a [&'a str],
 }
 
-/// A request that is well-formed, by a client that may exchange, for targets that it may name.
+/// A valid request, of a client that may exchange tokens, for targets that it may name.
 #[derive(Clone)]
 pub struct Exchange<'a> {
-    /// To be verified.
+    /// The subject token; the caller must verify it.
     pub subject_token: &'a str,
-    /// To be verified, whatever comes of it (RFC 8693 2.2.2).
+    /// The actor token; the caller must verify it in any case (RFC 8693 2.2.2).
     pub actor_token: Option<&'a str>,
-    /// What the result is called (RFC 8693 2.2.1): as it was asked for, else an access token.
+    /// The type of the result (RFC 8693 2.2.1): the requested one, else an access token.
     pub issued_token_type: &'static str,
     scope: Option<Scope>,
     audience: &'a [&'a str],
     resource: &'a [&'a str],
 }
 
-/// An actor token whose signature is good and that is not revoked.
+/// An actor token with a verified signature that is not revoked.
 #[derive(Clone, Copy)]
 pub struct ActorToken<'t> {
-    /// What it says.
+    /// Its claims.
     pub claims: &'t AccessToken,
-    /// Whether the client that it was issued to is registered. Tokens of others come from nobody but who has the
-    /// issuer's own key: load scripts, where the test endpoints are on.
+    /// Whether the client that it was issued to is registered. Only somebody who has the issuer's signing key can
+    /// make tokens of other clients: load scripts, if the test endpoints are enabled.
     pub is_of_registered_client: bool,
 }
 
-/// The answer to a subject token that cannot be parsed or verified, has expired, or was revoked. RFC 8693 2.2.2 would
-/// say `invalid_request`; most servers and their clients say this (a recorded deviation).
+/// The error for a subject token that cannot be parsed or verified, has expired, or was revoked. RFC 8693 2.2.2
+/// requires `invalid_request`; most servers and clients use `invalid_grant` (a recorded deviation).
 pub const fn invalid_subject_token() -> OAuthError {
     OAuthError::invalid_grant("the subject_token is malformed, expired, revoked or of another issuer")
 }
 
-/// The same for an actor token.
+/// The same error for an actor token.
 pub const fn invalid_actor_token() -> OAuthError {
     OAuthError::invalid_grant("the actor_token is malformed, expired, revoked or of another issuer")
 }
 
-/// Checks everything that can be said before a token is looked at.
+/// Checks everything that does not depend on the tokens.
 ///
 /// # Errors
-/// `unsupported_grant_type` where exchange is off; `invalid_request` for parameters that are missing, too many, or
-/// name types that are not exchanged; `unauthorized_client`; `invalid_scope` for a malformed scope; `invalid_target`
-/// for a target that the client may not name.
+/// `unsupported_grant_type` if token exchange is off; `invalid_request` for parameters that are missing, too many, or
+/// name unsupported types; `unauthorized_client`; `invalid_scope` for a malformed scope; `invalid_target` for a
+/// target that the client may not name.
 pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result<Exchange<'a>, OAuthError> {
     let Context { settings, client, .. } = *context;
     if !settings.token_exchange {
@@ -100,7 +100,7 @@ pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result
         return Err(OAuthError::invalid_request("this subject_token_type is not exchanged"));
     }
     check_client(client)?;
-    // RFC 8693 2.1: the server picks where none is asked for.
+    // RFC 8693 2.1: without a requested type the server chooses one.
     let requested = present(request.requested_token_type);
     if requested.is_some_and(|requested| !is_access_token_type(requested)) {
         return Err(OAuthError::invalid_request("this requested_token_type is not issued"));
@@ -118,7 +118,7 @@ pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result
     Ok(Exchange { subject_token, actor_token, issued_token_type, scope, audience, resource })
 }
 
-/// RFC 6749 3.2: a parameter without a value is as if it was omitted.
+/// RFC 6749 3.2: a parameter without a value is treated as omitted.
 fn present(parameter: Option<&str>) -> Option<&str> {
     parameter.filter(|text| !text.is_empty())
 }
@@ -129,7 +129,7 @@ fn is_access_token_type(name: &str) -> bool {
 
 fn check_client(client: &Client) -> Result<(), OAuthError> {
     let refused = |description| Err(OAuthError::new(ErrorCode::UnauthorizedClient, description));
-    // RFC 8693 5: without authentication whoever finds a token could have it exchanged.
+    // RFC 8693 5: without client authentication, anybody who finds a token could exchange it.
     if client.is_public() {
         return refused("public clients may not exchange tokens");
     }
@@ -143,7 +143,7 @@ fn check_client(client: &Client) -> Result<(), OAuthError> {
     Ok(())
 }
 
-/// RFC 8693 2.1: `actor_token_type` is REQUIRED with `actor_token`, and MUST NOT be there without it.
+/// RFC 8693 2.1: `actor_token_type` is REQUIRED with `actor_token`, and MUST NOT be sent without it.
 fn check_actor_parameters<'a>(request: &ExchangeRequest<'a>) -> Result<Option<&'a str>, OAuthError> {
     match (present(request.actor_token), present(request.actor_token_type)) {
         (None, None) => Ok(None),
@@ -154,7 +154,7 @@ fn check_actor_parameters<'a>(request: &ExchangeRequest<'a>) -> Result<Option<&'
     }
 }
 
-/// RFC 8693 2.1, RFC 8707 2: a resource is an absolute URI without fragment; the request itself is not valid otherwise
+/// RFC 8693 2.1, RFC 8707 2: a resource must be an absolute URI without fragment; otherwise the request is invalid
 /// (RFC 8693 2.2.2).
 pub(super) fn check_resources(resource: &[&str]) -> Result<(), OAuthError> {
     let absolute = |uri: &&str| !uri.contains('#') && Url::parse(uri).is_ok();
@@ -172,7 +172,7 @@ fn check_targets(context: &Context<'_>, request: &ExchangeRequest<'_>) -> Result
     let Some(allowed) = &context.client.token_exchange.targets else { return Ok(()) };
     let may_name = |target: &str| allowed.iter().any(|own| own == target);
     let refused = |description| Err(OAuthError::new(ErrorCode::InvalidTarget, description));
-    // RFC 8693 2.2.2. A token that no target is named for is the issuer's own, and so that must be on the list too.
+    // RFC 8693 2.2.2. Without a target the token is for the issuer, so the issuer must be an allowed target too.
     if request.audience.is_empty() && request.resource.is_empty() && !may_name(&context.issuer.url) {
         return refused("name an audience or a resource: the issuer is not among the client's targets");
     }
@@ -183,13 +183,13 @@ fn check_targets(context: &Context<'_>, request: &ExchangeRequest<'_>) -> Result
 }
 
 impl Exchange<'_> {
-    /// The claims of the result, from a subject token and an actor token whose signatures were checked and that are not
-    /// revoked. The result ends no later than the subject token, belongs to the same grant and session, and names the
-    /// subject token, so that it dies with it.
+    /// The claims of the result. The signatures of the subject token and the actor token were verified, and neither
+    /// is revoked. The result expires no later than the subject token, belongs to the same grant and session, and
+    /// names the subject token in its lineage, so that its revocation revokes the result too.
     ///
     /// # Errors
-    /// `invalid_grant` for a subject or actor token that is not valid, not this client's to present, or too far from
-    /// its origin, and for an actor that `may_act` does not name; `invalid_scope` where no scope is left.
+    /// `invalid_grant` for a subject or actor token that is not valid, may not be presented by this client, or has
+    /// too many ancestors, and for an actor that `may_act` does not allow; `invalid_scope` if no scope is left.
     pub fn issue(
         &self,
         context: &Context<'_>,
@@ -227,13 +227,13 @@ impl Exchange<'_> {
         result.gcl = (*grantor != client.client_id).then(|| grantor.clone());
         result.gat = subject.gid.is_none().then(|| subject.gat.unwrap_or(subject.iat));
         result.act = act;
-        // Dropping it would let others act than the subject token names.
+        // Without this claim, parties other than those that the subject token allows could act.
         result.may_act.clone_from(&subject.may_act);
         Ok(result)
     }
 
-    /// The actor token, valid and the caller's to present: else whoever was called with a token could have its client
-    /// act (RFC 8693 2.1: it stands for the party that is to act).
+    /// The actor token, if it is valid and the client may present it. Otherwise any service that receives a token
+    /// could make the token's client appear as the actor (RFC 8693 2.1: the actor token stands for the acting party).
     fn acting<'t>(
         &self,
         context: &Context<'_>,
@@ -251,8 +251,8 @@ impl Exchange<'_> {
         Ok(Some(claims))
     }
 
-    /// What was asked for, or else what the subject token allows, as far as both it and the client's registration
-    /// reach. A subject token without scope gives none.
+    /// The requested scope, or else the subject token's, reduced to what both the subject token and the client's
+    /// registration allow. A subject token without scope yields none.
     fn scope(&self, client: &Client, subject: &AccessToken) -> Result<Scope, OAuthError> {
         let asked = self.scope.as_ref().unwrap_or(&subject.scope);
         let left = asked.intersection(&subject.scope).intersection(&client.scope);
@@ -263,17 +263,17 @@ impl Exchange<'_> {
     }
 }
 
-/// A client may present tokens that were issued to it, that name it in `aud`, or that a client of its list holds. Others
-/// are not acceptable by policy (RFC 8693 2.2.2), which is `invalid_grant` here as for every token that is not accepted;
-/// RFC 6749 5.2 says the same of a grant that was issued to another client.
+/// A client may present tokens that were issued to it, that name it in `aud`, or that were issued to a client on its
+/// list. Others are unacceptable by policy (RFC 8693 2.2.2), with `invalid_grant` as for every token that is not
+/// accepted; RFC 6749 5.2 says the same of a grant that was issued to another client.
 fn may_present(client: &Client, token: &AccessToken) -> bool {
     token.client_id == client.client_id
         || token.aud.contains(client.client_id.as_str())
         || client.token_exchange.subject_token_clients.contains(&token.client_id)
 }
 
-/// RFC 8693 4.1: the current actor outermost, whoever acted before inside. An actor token that is itself the result of
-/// a delegation brings its own actors along.
+/// RFC 8693 4.1: the current actor is outermost, previous actors are nested. If the actor token itself results from a
+/// delegation, its actors are included.
 fn act(
     client: &Client,
     subject: &AccessToken,
@@ -294,8 +294,8 @@ fn act(
     Ok(chain)
 }
 
-/// RFC 8693 4.4: where the subject token says who may act, nobody else may: the actor token's subject, or the caller
-/// where there is no actor token.
+/// RFC 8693 4.4: if the subject token has `may_act`, only the party that it names may act: it is compared with the
+/// actor token's subject, or with the client if there is no actor token.
 fn check_may_act(
     context: &Context<'_>,
     subject: &AccessToken,

@@ -1,10 +1,10 @@
-//! The decision of a refresh: from the loaded records to the rotation that the store carries out, and from its outcome to
-//! what is signed.
+//! The decision of a refresh: from the loaded records to the rotation, and from the rotation's result to the tokens.
 //!
-//! 1. Load the family, and what [`lineage`](super::lineage), [`Family::user`] and [`session_needed`] name.
-//! 2. [`plan`] decides. A refusal changes nothing, because nothing was rotated yet.
-//! 3. The store rotates the family by [`RefreshPlan::rotation`], atomically.
-//! 4. [`RefreshPlan::finish`] turns the outcome into the answer.
+//! 1. Load the family, and the records that [`lineage`](super::lineage), [`Family::user`] and [`session_needed`]
+//! name.
+//! 2. [`plan`] decides. A refusal changes nothing, because nothing has been rotated yet.
+//! 3. The store rotates the family atomically, by [`RefreshPlan::rotation`].
+//! 4. [`RefreshPlan::finish`] turns the result into the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,31 +22,31 @@ use crate::session::Session;
 use crate::token::{Context, IssuePlan};
 use crate::user::{User, tokens_are_good};
 
-/// The records that a refresh is decided on.
+/// The records on which a refresh is decided.
 #[derive(Clone, Copy)]
 pub struct RefreshRecords<'a> {
     /// The family of the presented token.
     pub family: &'a Family,
     /// The version that the presented token is authentic for.
     pub version: u32,
-    /// Whether anything of the family's [lineage](super::lineage) has ended.
+    /// Whether anything in the family's [lineage](super::lineage) has ended.
     pub has_ended: bool,
-    /// The family's user, where there is such a record.
+    /// The family's user, if there is a record.
     pub user: Option<&'a User>,
-    /// The live session of [`session_needed`], where it named one that lives.
+    /// The session named by [`session_needed`], if it is alive.
     pub session: Option<&'a Session>,
 }
 
-/// The session to load for a refresh: only an ID token names it, and only a grant with `offline_access` may have outlived
-/// it. Any other grant ends with its session, which its lineage says.
+/// The session to load for a refresh. It is needed only for the ID token of a grant with `offline_access`, which may
+/// have outlived its session. Any other grant ends with its session, which the lineage shows.
 pub fn session_needed(family: &Family) -> Option<&Sid> {
     family.sid.as_ref().filter(|_| family.bound_to().is_none() && family.scope.contains(OPENID))
 }
 
-/// What is to be done for a refresh that may go on.
+/// A refresh that may go on.
 #[derive(Clone, Debug)]
 pub struct RefreshPlan {
-    /// What the store rotates the family by.
+    /// The rotation that the store must carry out.
     pub rotation: RotationRequest,
     scope: Scope,
     session_lives: bool,
@@ -55,28 +55,28 @@ pub struct RefreshPlan {
 /// A refresh that was carried out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refreshed {
-    /// What is to be signed.
+    /// The claims to sign.
     pub tokens: IssuePlan,
-    /// The refresh token that the client goes on with.
+    /// The refresh token to return.
     pub refresh_token: RefreshToken,
-    /// What is to be counted.
+    /// The event to count.
     pub event: Event,
 }
 
-/// A refresh that the store did not carry out.
+/// A refresh that was refused by the rotation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
-    /// The answer.
+    /// The error to return.
     pub error: OAuthError,
-    /// The family that was ended because an older version of its token came back: [`Event::RefreshTokenReused`] is to be
-    /// told.
+    /// The family that was ended because a rotated version was presented again: the caller must record
+    /// [`Event::RefreshTokenReused`].
     pub reused: Option<Arc<Family>>,
 }
 
-/// Decides whether an authenticated client may refresh, and by which rotation.
+/// Whether an authenticated client may refresh, and by which rotation.
 ///
 /// # Errors
-/// Those of [`check`]; `invalid_grant` where something of the family's lineage has ended, or its user may not sign in.
+/// Those of [`check`]; `invalid_grant` if something in the family's lineage has ended, or its user may not sign in.
 pub fn plan(
     context: &Context<'_>,
     records: &RefreshRecords<'_>,
@@ -92,7 +92,7 @@ pub fn plan(
     Ok(RefreshPlan { rotation: rotation(context, family, version), scope, session_lives })
 }
 
-/// The rotation of a family by a version that was presented.
+/// The rotation of a family for a presented version.
 pub(super) fn rotation(context: &Context<'_>, family: &Family, presented: u32) -> RotationRequest {
     let Context { settings, client, now, .. } = *context;
     let own = &client.settings;
@@ -108,10 +108,12 @@ pub(super) fn rotation(context: &Context<'_>, family: &Family, presented: u32) -
 }
 
 impl RefreshPlan {
-    /// What the rotation's outcome gives the client, who presented `text`, a token of the family `id`.
+    /// Turns the result of the rotation into the answer for the client, which presented `text`, a token of the family
+    /// `id`.
     ///
     /// # Errors
-    /// [`Refused`] with `invalid_grant` for a family that is not live, and for an older version: its grant is ended then.
+    /// [`Refused`] with `invalid_grant` for a family that is not live, and for a rotated version, whose grant has
+    /// then ended.
     pub fn finish(
         self,
         context: &Context<'_>,
@@ -122,14 +124,15 @@ impl RefreshPlan {
         let (family, event) = match outcome {
             Rotation::Rotated(family) => (family, Event::RefreshTokenRotated),
             Rotation::Retry(family) => (family, Event::RefreshTokenRetried),
-            // RFC 9700 4.14.2: nobody knows who of the two is the thief, so both are cut off.
+            // RFC 9700 4.14.2: it is unknown whether the client or an attacker used the token first, so the family is
+            // ended for both.
             Rotation::Reused(family) => {
                 let error = OAuthError::invalid_grant("the refresh token was used before");
                 return Err(Refused { error, reused: Some(family) });
             }
             Rotation::Unknown => return Err(Refused { error: unknown(), reused: None }),
         };
-        // Where the version did not move (rotation off), the presented token stays the live one, registered ones too.
+        // If the version did not change (rotation is off), the presented token stays live, registered ones too.
         let refresh_token = if family.version == self.rotation.presented {
             RefreshToken::presented(text)
         } else {

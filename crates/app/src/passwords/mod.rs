@@ -187,7 +187,7 @@ impl Passwords {
                 tracing::error!(target: "symbolon::password", %error, "a password was not checked");
                 Err(Busy { retry_after_seconds: 1 })
             }
-            // The job panicked.
+            // The job was dropped without a result: it panicked, or the pool was stopped.
             Err(_) => Err(Busy { retry_after_seconds: 1 }),
         }
     }

@@ -163,6 +163,6 @@ mod tests {
         figures.expose(&mut page);
         let text = page.finish();
         assert!(text.len() < 160_000, "{} bytes", text.len());
-        assert_eq!(parse(&text).families(), 12);
+        assert_eq!(parse(&text).families(), 15);
     }
 }

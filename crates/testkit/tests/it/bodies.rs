@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use axum::http::Request;
 use h2::client::{ResponseFuture, SendRequest};
 use h2::{Ping, PingPong, SendStream};
-use symbolon_testkit::{Options, TestServer};
+use symbolon_testkit::{Options, TestServer, is_clustered};
 
 use crate::connections::{address, connect_from, metric};
 
@@ -208,6 +208,10 @@ impl Http2 {
 
 #[test]
 fn a_connection_sends_no_more_than_its_window_before_anybody_reads() {
+    if is_clustered() {
+        // A cluster's store is not recovered by this process, so requests are read at once.
+        return;
+    }
     // Nobody reads what comes before the store is recovered.
     let mut server = TestServer::start_with(Options::default().one_node().recover_later());
     let public = address(&server.url);

@@ -1,7 +1,7 @@
 //! The authorization endpoint (RFC 6749 4.1, OpenID Connect Core 3.1.2): read the request, decide, answer.
 //!
 //! 1. [`request::client_id`] names the client to load. Without a client or a registered redirect URI, the answer is a
-//! page without a redirect.
+//!    page without a redirect.
 //! 2. [`AuthorizationRequest::check`] runs the checks of the request.
 //! 3. [`decide::decide`] considers session and consent: issue a code, ask the person, or refuse.
 //! 4. [`response`] makes the record for the code, and writes the answer in the requested response mode.

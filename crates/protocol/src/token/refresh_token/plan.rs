@@ -1,7 +1,7 @@
 //! The decision of a refresh: from the loaded records to the rotation, and from the rotation's result to the tokens.
 //!
 //! 1. Load the family, and the records that [`lineage`](super::lineage), [`Family::user`] and [`session_needed`]
-//! name.
+//!    name.
 //! 2. [`plan`] decides. A refusal changes nothing, because nothing has been rotated yet.
 //! 3. The store rotates the family atomically, by [`RefreshPlan::rotation`].
 //! 4. [`RefreshPlan::finish`] turns the result into the answer.

@@ -7,9 +7,16 @@ use crate::error::OAuthError;
 /// and the code need room too.
 pub const LONGEST_STATE: usize = 4 * 1024;
 
-/// The error for a longer `state`.
-pub(crate) const STATE_TOO_LONG: OAuthError =
-    OAuthError::invalid_request("state is longer than 4096 bytes, as an address has it");
+/// Whether a `state` may be kept and sent back.
+///
+/// # Errors
+/// `invalid_request` for one beyond [`LONGEST_STATE`].
+pub(crate) fn check_state(state: Option<&str>) -> Result<(), OAuthError> {
+    match state.is_none_or(|state| fits_address(state, LONGEST_STATE)) {
+        true => Ok(()),
+        false => Err(OAuthError::invalid_request("state is longer than 4096 bytes, as an address has it")),
+    }
+}
 
 /// Whether a text has at most `most` bytes in `application/x-www-form-urlencoded`.
 pub fn fits_address(text: &str, most: usize) -> bool {

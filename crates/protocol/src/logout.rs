@@ -1,7 +1,7 @@
 //! Logout requested by a relying party (OpenID Connect RP-Initiated Logout 1.0).
 
 use crate::client::Client;
-use crate::encoded::{self, LONGEST_STATE, STATE_TOO_LONG};
+use crate::encoded;
 use crate::error::OAuthError;
 use crate::id_token_hint::IdTokenHint;
 use crate::params::Params;
@@ -46,12 +46,10 @@ impl<'p> LogoutRequest<'p> {
     /// Reads the parameters of a query or form (section 2).
     ///
     /// # Errors
-    /// `invalid_request` for a repeated parameter, and for a `state` beyond [`LONGEST_STATE`].
+    /// `invalid_request` for a repeated parameter, and for a `state` beyond [`LONGEST_STATE`](encoded::LONGEST_STATE).
     pub fn read(params: &'p Params<'_>) -> Result<Self, OAuthError> {
         let state = params.get("state")?;
-        if state.is_some_and(|state| !encoded::fits_address(state, LONGEST_STATE)) {
-            return Err(STATE_TOO_LONG);
-        }
+        encoded::check_state(state)?;
         Ok(Self {
             id_token_hint: params.get("id_token_hint")?,
             client_id: params.get("client_id")?,

@@ -1,7 +1,7 @@
 //! Reading and checking an authorization request (OpenID Connect Core 3.1.2.1, 3.1.2.2).
 
 use crate::client::{Client, GrantType};
-use crate::encoded::{self, LONGEST_STATE, STATE_TOO_LONG};
+use crate::encoded;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::ClientId;
 use crate::params::{self, Params};
@@ -162,10 +162,8 @@ impl<'p> AuthorizationRequest<'p> {
         let sent = Sent::read(params);
         // Until the redirect URI is known to be the client's, errors must not be redirected.
         let redirect_uri = redirect_uri(&sent, client).map_err(Rejection::Page)?;
-        if sent.state.value().is_some_and(|state| !encoded::fits_address(state, LONGEST_STATE)) {
-            // RFC 6749 4.1.2.1: a redirected error must contain the state, and this one is too long for that.
-            return Err(Rejection::Page(STATE_TOO_LONG));
-        }
+        // RFC 6749 4.1.2.1: a redirected error must contain the state, and this one is too long for that.
+        encoded::check_state(sent.state.value()).map_err(Rejection::Page)?;
         let return_to = ReturnTo {
             redirect_uri,
             response_mode: response_mode(&sent, redirect_uri).unwrap_or_else(|_| default_mode(&sent)),

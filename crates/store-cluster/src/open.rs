@@ -168,7 +168,7 @@ impl ClusterStore {
         let tombstones = Tombstones::start(&postgres, &complete_primaries);
         let families = Families::start(&postgres, &tombstones);
         let assertions = assertion::start(&postgres);
-        crate::room::furnish(figures.assertion_room());
+        crate::room::set_bounds(figures.assertion_room());
         Ok(Self {
             postgres,
             redis,

@@ -68,7 +68,7 @@ impl<T> Shards<T> {
 }
 
 /// The bound of the marks of client assertions.
-pub(crate) fn furnish(assertions: &Room) {
+pub(crate) fn set_bounds(assertions: &Room) {
     assertions.set_most(ASSERTIONS);
 }
 

@@ -107,7 +107,7 @@ impl EmbeddedStore {
             return Err(EmbeddedError::Migrated(directory.path().to_owned()));
         }
         let figures = Arc::new(StoreFigures::new());
-        crate::room::furnish(&figures);
+        crate::room::set_bounds(&figures);
         let counted = Arc::clone(&figures);
         let on_commit: OnCommit =
             Arc::new(move |operations, nanos| counted.commit().batch(operations, nanos));

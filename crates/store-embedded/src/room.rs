@@ -16,7 +16,7 @@ const ASSERTIONS: u64 = 128 << 20;
 /// What one mark takes of the memory: its key, its end and its commit, in a table that is three quarters full on average.
 pub(crate) const ASSERTION_MARK: usize = 64;
 
-pub(crate) fn furnish(figures: &StoreFigures) {
+pub(crate) fn set_bounds(figures: &StoreFigures) {
     figures.code_room().set_most(CODES);
     figures.challenge_room().set_most(CHALLENGES);
     figures.assertion_room().set_most(ASSERTIONS);

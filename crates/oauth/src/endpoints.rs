@@ -1,7 +1,7 @@
 //! The rows of this crate in the endpoint table.
 
 use symbolon_app::http::methods::{GET, GET_OR_POST, POST};
-use symbolon_app::http::{Cors, Endpoint, FORM, Failures, Form, Limit, NO_BODY};
+use symbolon_app::http::{Cors, Endpoint, Failures, Form, Limit};
 use symbolon_app::rate_limit::EndpointClass;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
@@ -16,7 +16,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         label: Label::TokenOther,
         limit: Limit::Client(EndpointClass::Token),
         form: Form::Required,
-        longest_body: FORM,
         repeatable: Some(&["audience", "resource"]),
         needs_lease: true,
         cors: Cors::Client,
@@ -29,7 +28,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         label: Label::Userinfo,
         limit: Limit::Client(EndpointClass::Userinfo),
         form: Form::Optional,
-        longest_body: FORM,
         repeatable: Some(&[]),
         needs_lease: true,
         cors: Cors::Client,
@@ -42,7 +40,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         label: Label::Introspect,
         limit: Limit::Client(EndpointClass::Introspect),
         form: Form::Required,
-        longest_body: FORM,
         repeatable: Some(&[]),
         needs_lease: true,
         cors: Cors::None,
@@ -55,7 +52,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         label: Label::Revoke,
         limit: Limit::Client(EndpointClass::Revoke),
         form: Form::Required,
-        longest_body: FORM,
         repeatable: Some(&[]),
         needs_lease: true,
         cors: Cors::Client,
@@ -68,7 +64,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         label: Label::Discovery,
         limit: Limit::None,
         form: Form::Required,
-        longest_body: NO_BODY,
         repeatable: None,
         needs_lease: false,
         cors: Cors::Everybody,
@@ -81,7 +76,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         label: Label::Discovery,
         limit: Limit::None,
         form: Form::Required,
-        longest_body: NO_BODY,
         repeatable: None,
         needs_lease: false,
         cors: Cors::Everybody,
@@ -94,7 +88,6 @@ pub static ENDPOINTS: [Endpoint; 7] = [
         label: Label::Jwks,
         limit: Limit::None,
         form: Form::Required,
-        longest_body: NO_BODY,
         repeatable: None,
         needs_lease: false,
         cors: Cors::Everybody,

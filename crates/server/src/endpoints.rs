@@ -1,11 +1,11 @@
 //! The endpoint table: the rows of all crates.
 //!
-//! A new endpoint is a row and a handler in its crate. Routes, metric labels, rate limits, body limits, repeated
+//! A new endpoint is a row and a handler in its crate. Routes, metric labels, rate limits, repeated
 //! parameters, the lease, CORS, the format of failures and the reserved path segments follow from the row.
 
 use http::Method;
 use symbolon_app::http::methods::POST;
-use symbolon_app::http::{Cors, Endpoint, FORM, Failures, Form, Limit};
+use symbolon_app::http::{Cors, Endpoint, Failures, Form, Limit};
 use symbolon_sign_in::demo;
 use symbolon_telemetry::Endpoint as Label;
 
@@ -18,7 +18,6 @@ static OWN: [Endpoint; 1] = [Endpoint {
     label: Label::Page,
     limit: Limit::None,
     form: Form::Required,
-    longest_body: FORM,
     repeatable: None,
     needs_lease: false,
     cors: Cors::None,

@@ -20,7 +20,7 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 
-use crate::interaction::{Interaction, Page, PendingAuthorization, client_of};
+use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, to_root};
 use crate::{consent_page, login_page};
 use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
 use symbolon_telemetry::RequestFacts;
@@ -57,6 +57,21 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
             Box::pin(lead_to(call, interaction, next, Page::Other)).await
         }
     }
+}
+
+/// `GET` of the login or the consent page, opened by its address: the page is shown only if the request still needs it.
+/// After a bookmark, Back, a reload or a sign-in in another tab, the person is led on instead.
+///
+/// # Errors
+/// As [`authorize`], and `invalid_request` for an address that is not from a page of ours.
+pub(super) async fn show(call: &mut Call, page: Page) -> Result<Response, Failure> {
+    let params = Params::parse(call.received.encoded())?;
+    if params.get("transaction")?.is_none() {
+        return Ok(to_root(&call.context));
+    }
+    let interaction = Interaction::<PendingAuthorization>::open(&call.context, &call.received, &params)?;
+    let session = session_cookie(&call.received.headers, &call.context.issuer);
+    go_on(call, interaction, session, page).await
 }
 
 /// Evaluates the request of an interaction again, and answers it or shows the page that it needs next. `session` is

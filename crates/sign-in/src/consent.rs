@@ -11,24 +11,10 @@ use symbolon_protocol::params::Params;
 use symbolon_protocol::session::{Session, SessionId};
 
 use crate::authorize::{go_on, refuse};
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of, to_root};
+use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
 use crate::login_page;
 use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Context, Failure, session_cookie};
-
-/// `GET /consent`: shows the page, unless the person has to sign in first, or consent is no longer needed.
-///
-/// # Errors
-/// [`Failure`]
-pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
-    let params = Params::parse(call.received.encoded())?;
-    if params.get("transaction")?.is_none() {
-        return Ok(to_root(&call.context));
-    }
-    let interaction = Interaction::<PendingAuthorization>::open(&call.context, &call.received, &params)?;
-    let session = session_cookie(&call.received.headers, &call.context.issuer);
-    go_on(call, interaction, session, Page::Consent).await
-}
+use symbolon_app::http::{Call, Context, Failure};
 
 /// `POST /consent`: the person's decision.
 ///

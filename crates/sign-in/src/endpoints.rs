@@ -1,11 +1,12 @@
 //! The rows of this crate in the endpoint table.
 
 use symbolon_app::http::methods::{GET, GET_THAT_CHANGES, GET_THAT_CHANGES_OR_POST, POST};
-use symbolon_app::http::{Cors, Endpoint, FORM, Failures, Form, Limit, NO_BODY};
+use symbolon_app::http::{Cors, Endpoint, Failures, Form, Limit};
 use symbolon_app::rate_limit::EndpointClass;
 use symbolon_protocol::discovery::path;
 use symbolon_telemetry::Endpoint as Label;
 
+use crate::interaction::Page;
 use crate::{authorize, consent, consent_page, login, login_page, logout, root_page};
 
 /// The endpoints that people's browsers call, the busiest first.
@@ -16,7 +17,6 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Authorize,
         limit: Limit::Address(EndpointClass::Authorize),
         form: Form::Required,
-        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -29,12 +29,11 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Login,
         limit: Limit::Address(EndpointClass::Authorize),
         form: Form::Required,
-        longest_body: NO_BODY,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
         failures: Failures::Page,
-        handler: |call| Box::pin(login::show(call)),
+        handler: |call| Box::pin(authorize::show(call, Page::Login)),
     },
     Endpoint {
         path: login_page::PATH,
@@ -42,7 +41,6 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Login,
         limit: Limit::None,
         form: Form::Required,
-        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -55,12 +53,11 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Consent,
         limit: Limit::Address(EndpointClass::Authorize),
         form: Form::Required,
-        longest_body: NO_BODY,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
         failures: Failures::Page,
-        handler: |call| Box::pin(consent::show(call)),
+        handler: |call| Box::pin(authorize::show(call, Page::Consent)),
     },
     Endpoint {
         path: consent_page::PATH,
@@ -68,7 +65,6 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Consent,
         limit: Limit::Address(EndpointClass::Authorize),
         form: Form::Required,
-        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -81,7 +77,6 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Logout,
         limit: Limit::Address(EndpointClass::Logout),
         form: Form::Required,
-        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -94,7 +89,6 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Logout,
         limit: Limit::Address(EndpointClass::Logout),
         form: Form::Required,
-        longest_body: FORM,
         repeatable: None,
         needs_lease: true,
         cors: Cors::None,
@@ -107,7 +101,6 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Page,
         limit: Limit::None,
         form: Form::Required,
-        longest_body: NO_BODY,
         repeatable: None,
         needs_lease: false,
         cors: Cors::None,
@@ -120,7 +113,6 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Page,
         limit: Limit::None,
         form: Form::Required,
-        longest_body: NO_BODY,
         repeatable: None,
         needs_lease: false,
         cors: Cors::None,
@@ -133,7 +125,6 @@ pub static ENDPOINTS: [Endpoint; 10] = [
         label: Label::Page,
         limit: Limit::None,
         form: Form::Required,
-        longest_body: NO_BODY,
         repeatable: None,
         needs_lease: false,
         cors: Cors::None,

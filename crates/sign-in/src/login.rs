@@ -16,27 +16,13 @@ use symbolon_store::Durable;
 use symbolon_store::shard::{ShardKind, sid_of};
 
 use crate::authorize::{go_on, refuse};
-use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of, to_root};
+use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
 use crate::session_end::{end_session, longest_of};
 use crate::{login_page, session_quota};
 use symbolon_app::http::csrf::Purpose;
-use symbolon_app::http::{Call, Context, Failure, session_cookie, set_cookie};
+use symbolon_app::http::{Call, Context, Failure, set_cookie};
 use symbolon_app::passwords::Lane;
 use symbolon_app::rate_limit::{Limited, LoginInFlight};
-
-/// `GET /login`: shows the page, unless the person is signed in already (Back, a bookmark, another tab).
-///
-/// # Errors
-/// [`Failure`]
-pub(super) async fn show(call: &mut Call) -> Result<Response, Failure> {
-    let params = Params::parse(call.received.encoded())?;
-    if params.get("transaction")?.is_none() {
-        return Ok(to_root(&call.context));
-    }
-    let interaction = Interaction::<PendingAuthorization>::open(&call.context, &call.received, &params)?;
-    let session = session_cookie(&call.received.headers, &call.context.issuer);
-    go_on(call, interaction, session, Page::Login).await
-}
 
 /// `POST /login`.
 ///

@@ -15,7 +15,6 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Uri};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
-use symbolon_protocol::params::MAX_LENGTH;
 use symbolon_protocol::params::Params;
 use symbolon_store::Durable;
 
@@ -24,11 +23,6 @@ use super::{Context, Failure, cors, is_form, read_form};
 use crate::issuer::IssuerState;
 use crate::rate_limit::{BodyInFlight, EndpointClass};
 use symbolon_telemetry::{self as telemetry, RequestFacts};
-
-/// Limit for an endpoint that takes no body: no byte of a body is read.
-pub const NO_BODY: usize = 0;
-/// The longest form, in bytes: the same limit as for parameters in a query.
-pub const FORM: usize = MAX_LENGTH;
 
 /// One endpoint: a row of the table.
 pub struct Endpoint {
@@ -42,8 +36,6 @@ pub struct Endpoint {
     pub limit: Limit,
     /// Whether a POST must be a form.
     pub form: Form,
-    /// The longest body that the endpoint reads, in bytes.
-    pub longest_body: usize,
     /// The parameters that may be repeated; any other repeated parameter is refused (RFC 6749 3.2). `None` if the
     /// handler checks this itself, because its refusal goes to the client by redirect.
     pub repeatable: Option<&'static [&'static str]>,
@@ -215,7 +207,7 @@ impl Call {
         }
         let headers = &self.received.headers;
         if self.received.is_post() && (self.endpoint.form == Form::Required || is_form(headers)) {
-            let limits = self.context.body_limits(self.endpoint.longest_body);
+            let limits = self.context.form_limits();
             let in_flight = self.received.in_flight.insert(app.rate_limits.begin_body(*remote));
             self.received.form = read_form(headers, body, limits, in_flight).await?;
         }

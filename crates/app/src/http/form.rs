@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
+use symbolon_protocol::params::MAX_LENGTH;
 use tokio::time::timeout;
 
 use super::{Context, Failure};
@@ -25,10 +26,10 @@ pub struct BodyLimits {
 }
 
 impl Context {
-    /// The limits for an endpoint whose bodies have at most `most` bytes.
-    pub fn body_limits(&self, most: usize) -> BodyLimits {
+    /// The limits of a form: no endpoint takes more than all parameters of a request may have.
+    pub fn form_limits(&self) -> BodyLimits {
         let config = self.app.config.load();
-        BodyLimits { most: most.min(config.http.max_body), within: config.http.request_timeout }
+        BodyLimits { most: MAX_LENGTH.min(config.http.max_body), within: config.http.request_timeout }
     }
 }
 

@@ -20,7 +20,7 @@ pub use context::{Context, IssuerService};
 pub(crate) use cookie::session_of;
 pub use cookie::{cookies, remove_cookie, session_cookie, set_cookie};
 pub use cors::preflight;
-pub use endpoint::{Answer, Call, Cors, Endpoint, FORM, Failures, Form, Handler, Limit, NO_BODY, Received};
+pub use endpoint::{Answer, Call, Cors, Endpoint, Failures, Form, Handler, Limit, Received};
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use failure::prefers_html;
 pub use failure::{ErrorAbout, Failure};

@@ -3,12 +3,12 @@
 //! A body counts from its first byte until its request is answered. Bodies of administrators count too, but are never
 //! refused, so that the admin API works even when the budget is used up.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::in_flight::{Counted, InFlight};
+use super::in_flight::{InFlight, InFlightGuard};
 use super::{RateLimits, network};
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
@@ -25,6 +25,8 @@ pub(crate) struct Bodies {
     share: AtomicU64,
     bytes: AtomicU64,
     of_addresses: Arc<InFlight>,
+    /// Keyed by randomness of this process, so that nobody can choose addresses that share a key.
+    hashing: RandomState,
     over_budget: AtomicU64,
     over_share: AtomicU64,
 }
@@ -49,8 +51,7 @@ impl Bodies {
 impl RateLimits {
     /// Starts counting a body from an address.
     pub fn begin_body(&self, address: IpAddr) -> BodyInFlight {
-        let key = self.hashing.hash_one(network(address));
-        BodyInFlight { bodies: Arc::clone(&self.bodies), key: Some(key), bytes: 0, share: None }
+        BodyInFlight { bodies: Arc::clone(&self.bodies), address: Some(address), bytes: 0, share: None }
     }
 
     /// Starts counting a body of an administrator, which is never refused.
@@ -67,10 +68,10 @@ impl RateLimits {
 /// Counts the bytes of one body until this is dropped.
 pub struct BodyInFlight {
     bodies: Arc<Bodies>,
-    /// The hashed address; `None` if the body is never refused.
-    key: Option<u64>,
+    /// The client's address; `None` if the body is never refused.
+    address: Option<IpAddr>,
     bytes: u64,
-    share: Option<Counted>,
+    share: Option<InFlightGuard>,
 }
 
 impl BodyInFlight {
@@ -80,7 +81,7 @@ impl BodyInFlight {
     }
 
     fn never_refused(bodies: &Arc<Bodies>) -> Self {
-        Self { bodies: Arc::clone(bodies), key: None, bytes: 0, share: None }
+        Self { bodies: Arc::clone(bodies), address: None, bytes: 0, share: None }
     }
 
     /// Counts bytes that arrived. `is_whole`: they are the whole body.
@@ -91,7 +92,7 @@ impl BodyInFlight {
         let (bytes, bodies) = (u64::try_from(bytes).unwrap_or(u64::MAX), &self.bodies);
         let all = bodies.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.bytes += bytes;
-        let Some(key) = self.key else { return Ok(()) };
+        let Some(address) = self.address else { return Ok(()) };
         if all > bodies.most.load(Ordering::Relaxed) {
             bodies.over_budget.fetch_add(1, Ordering::Relaxed);
             return Err(NoRoom::Budget);
@@ -100,7 +101,11 @@ impl BodyInFlight {
         if is_whole || share == 0 {
             return Ok(());
         }
-        if !self.share.get_or_insert_with(|| bodies.of_addresses.hold(key)).grow(bytes, share) {
+        let of_address = self.share.get_or_insert_with(|| {
+            // Only for a body in pieces: nearly every body arrives whole, and is not looked up.
+            bodies.of_addresses.hold(bodies.hashing.hash_one(network(address)))
+        });
+        if !of_address.grow(bytes, share) {
             bodies.over_share.fetch_add(1, Ordering::Relaxed);
             return Err(NoRoom::Share);
         }
@@ -135,8 +140,10 @@ impl MetricSource for Bodies {
 mod tests {
     use super::*;
 
-    fn begin(bodies: &Arc<Bodies>, key: u64) -> BodyInFlight {
-        BodyInFlight { bodies: Arc::clone(bodies), key: Some(key), bytes: 0, share: None }
+    /// From the address 192.0.2.`host`.
+    fn begin(bodies: &Arc<Bodies>, host: u8) -> BodyInFlight {
+        let address = Some(IpAddr::from([192, 0, 2, host]));
+        BodyInFlight { bodies: Arc::clone(bodies), address, bytes: 0, share: None }
     }
 
     fn bodies(limits_addresses: bool) -> Arc<Bodies> {
@@ -148,7 +155,7 @@ mod tests {
     #[test]
     fn all_bodies_in_flight_have_one_budget() {
         let bodies = bodies(true);
-        let mut all: Vec<BodyInFlight> = (0..8).map(|key| begin(&bodies, key)).collect();
+        let mut all: Vec<BodyInFlight> = (0..8).map(|host| begin(&bodies, host)).collect();
         for body in &mut all {
             body.grow(100, false).unwrap();
         }

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::net::IpAddr;
 
-use super::in_flight::Counted;
+use super::in_flight::InFlightGuard;
 use super::{Limited, RateLimits, network};
 
 /// The retry time is a guess: it is not known when a connection of the address ends, and within a second some may.
@@ -14,7 +14,7 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`Limited`]: the address has reached its limit.
-    pub fn begin_connection(&self, address: IpAddr) -> Result<Option<Counted>, Limited> {
+    pub fn begin_connection(&self, address: IpAddr) -> Result<Option<InFlightGuard>, Limited> {
         let Some(most) = self.rules.connections.get() else { return Ok(None) };
         self.connections.begin(self.hashing.hash_one(network(address)), most).map(Some).ok_or(LIMITED)
     }
@@ -23,7 +23,7 @@ impl RateLimits {
     ///
     /// # Errors
     /// [`Limited`]: the address has reached its limit.
-    pub fn begin_forwarded(&self, address: IpAddr) -> Result<Option<Counted>, Limited> {
+    pub fn begin_forwarded(&self, address: IpAddr) -> Result<Option<InFlightGuard>, Limited> {
         let Some(most) = self.rules.connections.get() else { return Ok(None) };
         self.forwarded.begin(self.hashing.hash_one(network(address)), most).map(Some).ok_or(LIMITED)
     }

@@ -20,14 +20,14 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     /// Counts one more for a key. `None` if that would exceed `most`. It counts until the returned value is dropped.
-    pub(crate) fn begin(self: &Arc<Self>, key: u64, most: u32) -> Option<Counted> {
+    pub(crate) fn begin(self: &Arc<Self>, key: u64, most: u32) -> Option<InFlightGuard> {
         let mut held = self.hold(key);
         held.grow(1, u64::from(most)).then_some(held)
     }
 
-    /// A counter for a key that starts at zero and may [grow](Counted::grow).
-    pub(crate) fn hold(self: &Arc<Self>, key: u64) -> Counted {
-        Counted { table: Arc::clone(self), key, count: 0 }
+    /// A counter for a key that starts at zero and may [grow](InFlightGuard::grow).
+    pub(crate) fn hold(self: &Arc<Self>, key: u64) -> InFlightGuard {
+        InFlightGuard { table: Arc::clone(self), key, count: 0 }
     }
 
     fn shard(&self, key: u64) -> Option<&Mutex<HashMap<u64, u64>>> {
@@ -37,13 +37,13 @@ impl InFlight {
 
 /// What one holder has in flight under a key.
 #[must_use = "it counts until it is dropped"]
-pub struct Counted {
+pub struct InFlightGuard {
     table: Arc<InFlight>,
     key: u64,
     count: u64,
 }
 
-impl Counted {
+impl InFlightGuard {
     /// Counts `by` more. False if the key would exceed `most`: then nothing is counted.
     pub(crate) fn grow(&mut self, by: u64, most: u64) -> bool {
         let Some(shard) = self.table.shard(self.key) else { return false };
@@ -57,7 +57,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         let Some(shard) = self.table.shard(self.key).filter(|_| self.count > 0) else { return };
         let mut shard = shard.lock();

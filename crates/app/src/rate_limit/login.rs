@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 
-use super::in_flight::{CapCell, Counted};
+use super::in_flight::{CapCell, InFlightGuard};
 use super::rule::RuleCell;
 use super::{Limited, RateLimits, network};
 use symbolon_config as config;
@@ -36,8 +36,8 @@ impl LoginRules {
 /// A sign-in attempt in flight, whether its password is right or wrong.
 #[must_use = "the attempt counts until this is dropped"]
 pub struct LoginInFlight {
-    _account: Option<Counted>,
-    _address: Option<Counted>,
+    _account: Option<InFlightGuard>,
+    _address: Option<InFlightGuard>,
 }
 
 impl RateLimits {
@@ -94,7 +94,7 @@ impl RateLimits {
         self.rules.login.sessions.get()
     }
 
-    fn in_flight(&self, key: u64, most: u32) -> Result<Counted, Limited> {
+    fn in_flight(&self, key: u64, most: u32) -> Result<InFlightGuard, Limited> {
         // Verifying a password takes a fraction of a second, so one second is enough.
         self.logins_in_flight.begin(key, most).ok_or(Limited { retry_after_seconds: 1 })
     }

@@ -14,7 +14,7 @@ mod table;
 
 pub use bodies::BodyInFlight;
 pub(crate) use bodies::NoRoom;
-pub use in_flight::Counted;
+pub use in_flight::InFlightGuard;
 pub use login::LoginInFlight;
 pub(crate) use login::login_name;
 pub use one_time::OneTimeRefusals;

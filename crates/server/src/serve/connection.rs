@@ -24,7 +24,7 @@ use super::Routes;
 use super::places::{Place, Places};
 use super::serve_until::serve_until;
 use super::tls::TlsSlot;
-use super::watchdog::{self, Activity, BeforeFirstRequest, Counted, WaitLimits, Watched};
+use super::watchdog::{self, Activity, BeforeFirstRequest, GuardedBody, WaitLimits, Watched};
 use symbolon_app::app::App;
 use symbolon_app::http::{IssuerService, is_trusted};
 use symbolon_app::let_others_run::let_others_run;
@@ -188,7 +188,7 @@ impl Acceptor {
 
     /// Counts a connection of an address. Connections of a trusted proxy are not limited: its forwarded requests are
     /// counted instead.
-    fn of_address(&self, remote: IpAddr) -> Result<Option<rate_limit::Counted>, Limited> {
+    fn of_address(&self, remote: IpAddr) -> Result<Option<rate_limit::InFlightGuard>, Limited> {
         if !self.limits_addresses || is_trusted(&self.app.config.load().security.trusted_proxies, remote) {
             return Ok(None);
         }
@@ -258,7 +258,7 @@ impl Serving {
             let answering = requests.request(request.version() == Version::HTTP_2);
             let answer = service.borrow_mut().call(request.map(|body| match body.is_end_stream() {
                 true => Body::empty(),
-                false => Body::new(Counted::new(body, requests.body())),
+                false => Body::new(GuardedBody::new(body, requests.body())),
             }));
             async move {
                 let _answering = answering;

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::watchdog::Activity;
-use symbolon_app::rate_limit::Counted;
+use symbolon_app::rate_limit::InFlightGuard;
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
 /// How long a new connection waits before another one is chosen to be closed: the chosen one may have got a request
@@ -87,7 +87,7 @@ impl Places {
     pub(super) async fn take(
         self: &Arc<Self>,
         activity: &Arc<Activity>,
-        of_address: Option<Counted>,
+        of_address: Option<InFlightGuard>,
     ) -> Option<Place> {
         let free = match Arc::clone(&self.free).try_acquire_owned() {
             Ok(free) => free,
@@ -128,7 +128,7 @@ pub(super) struct Place {
     places: Arc<Places>,
     id: u64,
     _free: OwnedSemaphorePermit,
-    _of_address: Option<Counted>,
+    _of_address: Option<InFlightGuard>,
 }
 
 impl Drop for Place {

@@ -248,14 +248,14 @@ fn count(activity: &Activity, written: Poll<io::Result<usize>>) -> Poll<io::Resu
 
 pin_project! {
     /// A request body that keeps its request counted as in flight.
-    pub(super) struct Counted {
+    pub(super) struct GuardedBody {
         #[pin]
         body: Incoming,
         guard: InFlight,
         ended: bool,
     }
 
-    impl PinnedDrop for Counted {
+    impl PinnedDrop for GuardedBody {
         fn drop(this: Pin<&mut Self>) {
             if !this.ended && !this.body.is_end_stream() {
                 this.guard.0.left.store(true, Ordering::Relaxed);
@@ -264,13 +264,13 @@ pin_project! {
     }
 }
 
-impl Counted {
+impl GuardedBody {
     pub(super) fn new(body: Incoming, guard: InFlight) -> Self {
         Self { body, guard, ended: false }
     }
 }
 
-impl Body for Counted {
+impl Body for GuardedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 

@@ -1,8 +1,8 @@
-//! Room for records that are kept so that something happens once: how much is taken, and how much there is.
+//! How many bytes the single-use records of one kind take, and how many they may take.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The room of one kind of record. What does not fit is refused: nothing that is kept is pushed out by what comes.
+/// The bytes of one kind of record and their bound. The store refuses a record beyond the bound, and removes none for it.
 #[derive(Debug)]
 pub struct Room {
     bytes: AtomicU64,

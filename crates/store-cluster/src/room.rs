@@ -1,9 +1,9 @@
-//! Room for records of one use. Redis refuses every write once it has the memory that it may use, revocations too; so what
-//! comes in numbers that nobody needs, codes and challenges, stops at a part of it. Marks of client assertions are rows of
-//! PostgreSQL, whose number is bounded.
+//! Bounds for authorization codes, login challenges and marks of client assertions.
 //!
-//! Nobody asks Redis for its memory unless codes come: each of the 64th that a shard gets looks first. Whoever is refused
-//! leaves nothing, and what is kept stays.
+//! Redis refuses every write, revocations included, once it uses its `maxmemory`. So no code and no challenge is stored while a
+//! primary uses three quarters of it: the last quarter is for sessions and revocations. The memory of a shard's primary is
+//! looked at before every 64th code or challenge of the shard. Marks of client assertions are rows of PostgreSQL, whose number
+//! is bounded. A record beyond a bound is refused, and no stored record is removed for it.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -21,13 +21,13 @@ const QUARTERS: u64 = 3;
 /// Records that a shard takes before the memory of its primary is looked at again.
 const LOOK_EVERY: u32 = 64;
 
-/// How long a primary that was full is taken for full, in milliseconds.
+/// For how long after a look that found a primary full its shards refuse without another look, in milliseconds.
 const FULL_FOR: u64 = 1_000;
 
-/// Shards that are told apart; more of them share.
+/// Entries for shards. Where there are more shards, several share an entry.
 const SHARDS: usize = 64;
 
-/// Marks of client assertions: a million.
+/// The most bytes for marks of client assertions: a million marks.
 const ASSERTIONS: u64 = 128 << 20;
 
 /// What one mark takes, with its place in the index.

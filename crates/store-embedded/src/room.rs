@@ -1,16 +1,17 @@
-//! How much memory records of one use may take, each kind for itself. Whoever comes when it is full is refused: what is kept
-//! still protects somebody, so nothing is pushed out.
+//! How much memory authorization codes, login challenges and marks of client assertions may take, each kind by itself. A record
+//! beyond the bound is refused and no stored one is removed for it, because stored ones still protect somebody: without its
+//! mark, an assertion could be used again.
 
 use symbolon_figures::StoreFigures;
 use symbolon_store::StoreError;
 
-/// Authorization codes: a minute of 25,000 a second.
+/// The most bytes for authorization codes: what 25,000 codes a second leave in a minute.
 const CODES: u64 = 512 << 20;
 
-/// Login challenges.
+/// The most bytes for login challenges.
 const CHALLENGES: u64 = 64 << 20;
 
-/// Marks of client assertions: two millions.
+/// The most bytes for marks of client assertions: two million marks.
 const ASSERTIONS: u64 = 128 << 20;
 
 /// What one mark takes of the memory: its key, its end and its commit, in a table that is three quarters full on average.

@@ -26,8 +26,8 @@ impl Room {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Follows what one part of it takes, which was `before` and is `after` now, in bytes. Nothing is written where the two are
-    /// the same.
+    /// Follows what one part of it takes, which was `before` and is `after` now, in bytes. Nothing is written where the
+    /// two are the same.
     #[inline]
     pub fn moved(&self, before: usize, after: usize) {
         if before != after {

@@ -1,9 +1,9 @@
 //! Bounds for authorization codes, login challenges and marks of client assertions.
 //!
-//! Redis refuses every write, revocations included, once it uses its `maxmemory`. So no code and no challenge is stored while a
-//! primary uses three quarters of it: the last quarter is for sessions and revocations. The memory of a shard's primary is
-//! looked at before every 64th code or challenge of the shard. Marks of client assertions are rows of PostgreSQL, whose number
-//! is bounded. A record beyond a bound is refused, and no stored record is removed for it.
+//! Redis refuses every write, revocations included, once it uses its `maxmemory`. So no code and no challenge is stored
+//! while a primary uses three quarters of it: the last quarter is for sessions and revocations. The memory of a shard's
+//! primary is looked at before every 64th code or challenge of the shard. Marks of client assertions are rows of
+//! PostgreSQL, whose number is bounded. A record beyond a bound is refused, and no stored record is removed for it.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

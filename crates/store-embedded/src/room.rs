@@ -1,6 +1,6 @@
-//! How much memory authorization codes, login challenges and marks of client assertions may take, each kind by itself. A record
-//! beyond the bound is refused and no stored one is removed for it, because stored ones still protect somebody: without its
-//! mark, an assertion could be used again.
+//! How much memory authorization codes, login challenges and marks of client assertions may take, each kind by itself. A
+//! record beyond the bound is refused and no stored one is removed for it, because stored ones still protect somebody:
+//! without its mark, an assertion could be used again.
 
 use symbolon_figures::StoreFigures;
 use symbolon_store::StoreError;

@@ -1,4 +1,4 @@
-//! Client assertions that were used: durable marks, all live ones in memory.
+//! Marks of client assertions that were used: durable in the journal, all live ones in memory.
 
 use async_trait::async_trait;
 use symbolon_protocol::client_authentication::AssertionUse;
@@ -20,7 +20,7 @@ pub(crate) struct AssertionShard {
 }
 
 impl EmbeddedStore {
-    /// By its digest alone, so that a mark can be put back at start without knowing what it stands for.
+    /// By the digest alone, so that a mark can be loaded at startup without knowing the assertion.
     fn assertion_route(key: &Key) -> Route {
         Route { generation: 0, shard: slot_of_key(key) }
     }

@@ -13,19 +13,20 @@ use crate::EmbeddedStore;
 use crate::room::no_room;
 use crate::sharded::{Key, KeyMap};
 
-/// What one takes beside its value: its key, its end, and its place in a table that is three quarters full on average.
+/// Memory of a challenge besides its value: its key, its end, and its place in a table that is three quarters full on
+/// average.
 const BESIDE_VALUE: usize = 96;
 
 /// The challenges of one shard.
 #[derive(Default)]
 pub(crate) struct ChallengeShard {
     kept: KeyMap<(Arc<[u8]>, Timestamp)>,
-    /// Of all values together.
+    /// The length of all values together.
     bytes: usize,
 }
 
 impl ChallengeShard {
-    /// The memory that it holds.
+    /// The memory that the shard holds.
     fn bytes(&self) -> usize {
         self.bytes + self.kept.len() * BESIDE_VALUE
     }
@@ -37,7 +38,7 @@ impl ChallengeShard {
         }
     }
 
-    /// Replaces one that is there and not over; whether it was.
+    /// Replaces a challenge that exists and has not ended; returns whether there was one.
     fn replace(&mut self, key: Key, value: Arc<[u8]>, end: Timestamp, now: Timestamp) -> bool {
         let is_live = self.kept.get(&key).is_some_and(|(_, end)| *end > now);
         if is_live {
@@ -52,7 +53,7 @@ impl ChallengeShard {
         Some(removed)
     }
 
-    /// Removes what ends at `cut` or before.
+    /// Removes the challenges that end at `cut` or before.
     fn remove_until(&mut self, cut: Timestamp) {
         let bytes = &mut self.bytes;
         self.kept.retain(|_, (value, end)| {
@@ -66,7 +67,7 @@ impl ChallengeShard {
 }
 
 impl EmbeddedStore {
-    /// Changes the shard of a challenge, and follows what that takes or gives back.
+    /// Changes the shard of a challenge, and counts the memory that this takes or frees.
     fn change<R>(&self, issuer: &IssuerId, id: &str, change: impl FnOnce(&mut ChallengeShard) -> R) -> R {
         self.challenges.with(self.challenges.route(issuer, id), |shard| {
             let before = shard.bytes();

@@ -17,16 +17,16 @@ use crate::sharded::{Key, KeyMap};
 use crate::{EmbeddedStore, failed, serialized};
 use log::{Copied, Log, LogEntry, LogPlace};
 
-/// Codes that one insertion may clear away: more than one, so that the shard shrinks while it is in use.
+/// How many ended codes one insertion clears from each log at most: more than one, so that a shard in use shrinks.
 const SWEPT_PER_INSERT: usize = 3;
 
-/// Codes that a refusal may clear away.
+/// How many ended codes a refusal clears from each log at most.
 const SWEPT_WHEN_FULL: usize = 256;
 
-/// Bytes of a code that nobody can guess.
+/// Random bytes of a code.
 const SECRET: usize = 32;
 
-/// Bytes of a code: its secret, and its veiled place.
+/// Bytes of a code: its secret, and the masked place of its record.
 const CODE: usize = SECRET + size_of::<u64>();
 
 /// The codes of one shard.
@@ -35,11 +35,11 @@ const CODE: usize = SECRET + size_of::<u64>();
 /// another one when it is redeemed, and most codes are never redeemed.
 #[derive(Default)]
 pub(crate) struct CodeShard {
-    /// Until they end, in the order in which they were issued: oldest end first as far as lifetimes agree.
+    /// Codes until they expire, in the order of issue; with equal lifetimes also the order of expiry.
     fresh: Log,
-    /// Those that were used, from their end on.
+    /// Used codes after their expiry, kept to recognise replays.
     aged: Log,
-    /// Where those are.
+    /// The places of the codes in `aged`.
     places: KeyMap<LogPlace>,
 }
 
@@ -49,7 +49,7 @@ impl CodeShard {
         self.fresh.append(key, expires_at, grant)
     }
 
-    /// The memory that it holds, but for the table of those that were used.
+    /// The memory that the shard holds, without `places`.
     fn bytes(&self) -> usize {
         self.fresh.bytes() + self.aged.bytes()
     }
@@ -59,8 +59,8 @@ impl CodeShard {
         fresh.or_else(|| self.aged.get(*self.places.get(key)?))
     }
 
-    /// Copies what is kept of a code, while the code is of any use: valid, or used. Found as [`find`](Self::find) does, but
-    /// copied before it is read.
+    /// Copies the entry of a code that is valid or was used; `None` for any other code. Looks where
+    /// [`find`](Self::find) does, but copies an entry before reading it.
     fn kept<'a>(
         &self,
         key: &Key,
@@ -86,8 +86,8 @@ impl CodeShard {
         }
     }
 
-    /// Clears up to `most` codes away: unused ones at their end, used ones 15 minutes later, because a replay must
-    /// be recognised even by a clock that is behind. An unused code that is gone is refused like an expired one.
+    /// Clears up to `most` codes from each log: unused codes at their end, used ones 15 minutes later, because a replay
+    /// must be recognised even by a clock that is behind. An unused code that is gone is refused like an expired one.
     fn sweep(&mut self, now: Timestamp, most: usize) -> u64 {
         let mut gone = 0;
         for _ in 0..most {
@@ -111,7 +111,7 @@ impl CodeShard {
     }
 }
 
-/// What makes keys out of codes. No code outlives the process, nor does this.
+/// The random salt in the keys of codes. It lives only as long as the process, as the codes do.
 pub(crate) struct CodeSalt([u8; 16]);
 
 impl CodeSalt {
@@ -119,11 +119,11 @@ impl CodeSalt {
         Self(random::bytes(&SystemRandom))
     }
 
-    /// The key of a code, and the veil of its place. Places count the codes that were issued, which is nobody's business;
-    /// each code has a veil of its own that nobody without the salt can lift.
+    /// The key of a code, and its veil: the mask of its place. Without the mask, the place would disclose how many
+    /// codes were issued. Each code has its own mask, which cannot be computed without the salt.
     fn digest(&self, issuer: &IssuerId, secret: &[u8]) -> (Key, u64) {
-        // Salt and secret have always the same lengths. Where the id behind them is as short as `default`, all of it
-        // is one block of the digest.
+        // Salt and secret have fixed lengths, so the end of one is never taken for the beginning of the next. With an
+        // issuer id as short as `default`, all three fit into one block of the digest.
         let digest = digest::sha256(&[&self.0, secret, issuer.as_str().as_bytes()]);
         let (key, rest) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
         let veil = rest.first_chunk().map_or(0, |veil| u64::from_be_bytes(*veil));
@@ -132,14 +132,15 @@ impl CodeSalt {
 }
 
 impl EmbeddedStore {
-    /// Reads a code: `ac_<generation>_<shard>_<secret and veiled place, in base64url>`.
+    /// Reads a code: `ac_<generation>_<shard>_<secret and masked place, in base64url>`.
     fn read_code(&self, issuer: &IssuerId, code: &AuthorizationCode) -> Option<CodePlace> {
         let (route, rest) = Route::split(ShardKind::Code, code.expose())?;
         let bytes: [u8; CODE] = encoding::decode_array(rest).ok()?;
         let (secret, place) = bytes.split_last_chunk()?;
         let (key, veil) = self.code_salt.digest(issuer, secret);
         let entry = u64::from_be_bytes(*place) ^ veil;
-        // A generation that is gone has no codes; nor have the slots, where one looks then.
+        // If the code's generation is gone, the look-up falls back to a constant slot. Slots hold no codes, so it finds
+        // none.
         Some(CodePlace { route, key, entry })
     }
 
@@ -175,7 +176,7 @@ impl Codes for EmbeddedStore {
         let (key, veil) = self.code_salt.digest(issuer, secret);
         let room = self.figures.code_room();
         if !room.admits() {
-            // The next one may find room: what has ended goes before anybody sweeps.
+            // Clears expired codes now instead of at the next sweep, so that the next code may find room.
             self.codes.with(route, |shard| {
                 let before = shard.bytes();
                 shard.sweep(now, SWEPT_WHEN_FULL);
@@ -291,7 +292,7 @@ mod tests {
             assert_ne!(said, store.read_code(&issuer, &code).unwrap().entry);
             (0..64).for_each(|bit| set[bit] += usize::from(said >> bit & 1 == 1));
         }
-        // The places themselves have most bits in common.
+        // Without the mask, the places have most bits in common.
         assert!(set.iter().all(|ones| (CODES / 3..2 * CODES / 3).contains(ones)), "{set:?}");
     }
 }

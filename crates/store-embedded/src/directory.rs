@@ -15,7 +15,8 @@ const FORMAT_FILE: &str = "format";
 pub(crate) const DATABASE_FILE: &str = "symbolon.db";
 const JOURNAL_DIRECTORY: &str = "journal";
 
-/// Why a data directory could not be opened. Each is told as [`problem`](Self::problem) and [`mend`](Self::mend).
+/// Why a data directory could not be opened. [`problem`](Self::problem) describes the error, [`mend`](Self::mend) what
+/// to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it open.
@@ -32,12 +33,12 @@ pub enum OpenError {
     /// The `format` file is not a number, so this may not be our directory at all.
     #[error("the data directory {} {}: {}", .0.display(), self.problem(), self.mend())]
     BadFormat(PathBuf),
-    /// A part of what a start made there is gone.
+    /// A file that an earlier start created there is missing or empty.
     #[error("the data directory {} (data_dir) {}: {}", path.display(), self.problem(), self.mend())]
     NotWhole {
         /// The directory.
         path: PathBuf,
-        /// What is missing there.
+        /// The names of the missing files.
         missing: Vec<&'static str>,
     },
     /// The operating system refused.
@@ -45,7 +46,7 @@ pub enum OpenError {
     Io {
         /// The file or directory in question.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -115,11 +116,11 @@ impl DataDirectory {
         Ok(directory)
     }
 
-    /// Whether the directory at `path` has a format that this program reads; not, where nothing was written there yet.
-    /// Nothing is made or locked.
+    /// Whether the directory at `path` has a `format` file with a version that this program reads. False if there is no
+    /// such file. Creates and locks nothing.
     ///
     /// # Errors
-    /// [`OpenError::NewerFormat`] and [`OpenError::BadFormat`] for what this program does not read,
+    /// [`OpenError::NewerFormat`] and [`OpenError::BadFormat`] for a format that this program does not read,
     /// [`OpenError::Io`] for the rest.
     pub fn is_known(path: &Path) -> Result<bool, OpenError> {
         let file = path.join(FORMAT_FILE);
@@ -140,15 +141,16 @@ impl DataDirectory {
         }
     }
 
-    /// Whether the next start on the directory at `path` is its first, or goes on with one that was cut off.
+    /// Whether the next start on the directory at `path` is the first one, or continues a first start that was
+    /// interrupted.
     #[must_use]
     pub fn is_new(path: &Path) -> bool {
         whole::is_begun(path) || matches!(Self::is_known(path), Ok(false))
     }
 
-    /// Refuses a directory that has lost one of its engines, or the file with its format: what is left of it would pass
-    /// for a provider that nobody had revoked anything at, or for a new one. A first start that was cut off is no loss.
-    /// Nothing is made or locked.
+    /// Refuses a directory that has lost the database, the journal or the `format` file: opening the rest would give a
+    /// new provider, or one at which nothing was ever revoked. An interrupted first start is not refused. Creates and
+    /// locks nothing.
     ///
     /// # Errors
     /// [`OpenError::NotWhole`] with what is missing, [`OpenError::Io`] for the rest.
@@ -156,7 +158,7 @@ impl DataDirectory {
         whole::check(path)
     }
 
-    /// Notes, durably, that both engines are there: from now on the directory is not opened without one of them.
+    /// Records durably that both engines exist. From now on the directory is refused if one of them is missing.
     ///
     /// # Errors
     /// [`OpenError::Io`].
@@ -164,7 +166,7 @@ impl DataDirectory {
         whole::note(&self.path)
     }
 
-    /// Whether a process holds the directory at `path`. Nothing is made there.
+    /// Whether a process holds the lock of the directory at `path`. Creates nothing.
     #[must_use]
     pub fn is_held(path: &Path) -> bool {
         let lock = OpenOptions::new().read(true).write(true).open(path.join(LOCK_FILE));
@@ -204,13 +206,13 @@ pub fn sync_directory(path: &Path) -> Result<(), OpenError> {
     File::open(path).and_then(|directory| directory.sync_all()).map_err(|source| io_error(path, source))
 }
 
-/// Makes sure that there is such a file, and that it is its owner's alone.
+/// Creates the file if it does not exist, and takes all permissions from group and others.
 pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     make_private(path)
 }
 
-/// Takes a file, if it is there, from everybody but its owner.
+/// Takes all permissions on a file, if it exists, from group and others.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     let mode = match fs::metadata(path) {
         Ok(metadata) => metadata.permissions().mode() & 0o777,
@@ -255,7 +257,7 @@ fn take_lock(directory: &Path) -> Result<File, OpenError> {
     }
 }
 
-/// Written aside and renamed, so that a power cut leaves either no version or the whole one.
+/// Writes the version to a temporary file and renames it, so that a power cut leaves either no file or a complete one.
 fn write_format(directory: &Path) -> Result<(), OpenError> {
     let path = &directory.join(FORMAT_FILE);
     let aside = path.with_extension("new");

@@ -1,4 +1,4 @@
-//! What happens when the disk can no longer be trusted.
+//! The reaction to a disk that can no longer be trusted.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! The reserve of free disk space below which writes are refused.
 //!
-//! fjall poisons itself when a write meets a full disk, flushes and compactions included, and only a restart
-//! heals it. So a full disk must be seen *before* it is full: the engine asks how much is free, at most every
-//! tenth of a second, and stops taking writes while less than the reserve is left. Reads go on, nothing that
-//! was acknowledged is lost, and writing resumes by itself when space is freed.
+//! If fjall finds the disk full when it writes, flushes and compactions included, it takes no more writes until it is
+//! restarted. So the shortage must be noticed *before* the disk is full: the engine asks for the free space at most
+//! every 100 ms, and refuses writes while less than the reserve is left. Reads are still answered, no acknowledged
+//! change is lost, and writes are taken again by themselves once space is freed.
 
 use std::fmt;
 use std::io;
@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long an answer of the file system is believed.
+/// How long an answer of the file system is used.
 const CHECK_EVERY: Duration = Duration::from_millis(100);
 
-/// Answers how many bytes the process may still write, or nothing if that cannot be found out.
+/// Returns how many bytes the process may still write, or `None` if that is unknown.
 pub type FreeBytes = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
 
-/// How many bytes the process may still write to the file system of `path`, if that can be found out.
+/// How many bytes the process may still write to the file system of `path`; `None` if that is unknown.
 #[must_use]
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(path).ok()?;
@@ -31,7 +31,7 @@ pub struct FreeSpace {
     reserve: u64,
     enough: AtomicBool,
     started: Instant,
-    /// Nanoseconds after `started` of the last look.
+    /// Nanoseconds from `started` to the last check.
     looked_at: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ impl FreeSpace {
         Self::from_probe(Arc::new(move || free_bytes(&path)), reserve)
     }
 
-    /// Watches what `free_bytes` answers.
+    /// As [`of`](Self::of), with the free space that `free_bytes` returns.
     #[must_use]
     pub fn from_probe(free_bytes: FreeBytes, reserve: u64) -> Self {
         let enough = has_enough(&free_bytes, reserve);
@@ -92,12 +92,12 @@ impl fmt::Debug for FreeSpace {
     }
 }
 
-/// Whether the system refused for want of room.
+/// Whether the error means that the disk or a quota is full.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// A file system that does not answer is not taken for a full one.
+/// An unknown amount of free space counts as enough.
 fn has_enough(free_bytes: &FreeBytes, reserve: u64) -> bool {
     free_bytes().is_none_or(|free| free > reserve)
 }

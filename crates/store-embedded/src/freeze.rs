@@ -1,9 +1,9 @@
-//! A store that takes no writes, because it is being moved to another back-end or was.
+//! Freezing: the store refuses writes while it is being moved to another back-end, and afterwards.
 //!
-//! The data directory says so in a file of its own, so that a restart does not forget it. In the process the journal is
-//! sealed and the database refuses: a request that passed every check just before gets no commit number that becomes
-//! durable, and so no answer but 503. What it changed in memory stays there; therefore a store that is to take writes
-//! again has to be opened again.
+//! The state is kept in a file in the data directory, so that it survives a restart. In the process the journal is
+//! sealed and the database refuses writes. A request that passed every check just before gets a commit number that
+//! never becomes durable, and is therefore answered with 503. Its change stays in memory; so a store has to be opened
+//! again before it may take writes again.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -17,18 +17,18 @@ use crate::database::WriteError;
 use crate::directory::{OpenError, sync_directory};
 use crate::{EmbeddedStore, failed};
 
-/// The file in the data directory.
+/// The file in the data directory that holds the state.
 const FILE: &str = "moved";
 
-/// Why there is no write.
+/// The error for a write to a frozen store.
 pub(crate) fn frozen() -> StoreError {
     StoreError::Unavailable("the store takes no writes: it is being moved to another back-end".into())
 }
 
-/// What a data directory says.
+/// The freeze state of a data directory.
 ///
 /// # Errors
-/// [`OpenError::Io`]: the file cannot be read, or says something that no version wrote.
+/// [`OpenError::Io`]: the file cannot be read, or holds no known state.
 pub fn stored(directory: &Path) -> Result<Freeze, OpenError> {
     let path = directory.join(FILE);
     let io = |source| OpenError::Io { path: path.clone(), source };
@@ -41,7 +41,7 @@ pub fn stored(directory: &Path) -> Result<Freeze, OpenError> {
     }
 }
 
-/// Puts it down, durably.
+/// Stores the freeze state of a data directory durably.
 ///
 /// # Errors
 /// [`OpenError::Io`].
@@ -65,7 +65,7 @@ pub fn store(directory: &Path, freeze: Freeze) -> Result<(), OpenError> {
     sync_directory(directory)
 }
 
-/// Puts it down where it may follow on what is there.
+/// Stores a freeze state durably, if it may follow the stored one.
 fn follow(directory: &Path, freeze: Freeze) -> Result<(), FreezeError> {
     let found = stored(directory).map_err(failed)?;
     if !freeze.may_follow(found) {
@@ -82,19 +82,19 @@ impl EmbeddedStore {
 
     pub(crate) async fn set_frozen(&self, freeze: Freeze) -> Result<(), FreezeError> {
         let directory = self.directory.path().to_owned();
-        // First, so that no restart from here on takes writes that nobody moves.
+        // The file is written first: otherwise a restart from here on would take writes that nobody moves.
         tokio::task::spawn_blocking(move || follow(&directory, freeze)).await.map_err(failed)??;
         if freeze == Freeze::Lifted {
             return Ok(());
         }
         self.journal.seal();
         self.journal.flush().await;
-        // Behind every write that was handed over before and did not see the seal.
+        // An empty write as a barrier: it is done after every write that was queued without seeing the seal.
         let barrier = self.database.write(|_| Ok::<_, WriteError<StoreError>>(()));
         Ok(barrier.await.map_err(failed)?)
     }
 
-    /// Takes over what the directory says, at the start.
+    /// Applies the stored state at startup.
     pub(crate) fn heed(&self, freeze: Freeze) {
         if freeze == Freeze::Migrating {
             tracing::warn!(

@@ -1,4 +1,5 @@
-//! Generations of shards: kept in the journal's `Meta` table, opened while running, dropped after their last id.
+//! Generations of shards: kept in the journal's `Meta` table, opened while running, dropped after their last id has
+//! expired.
 
 use async_trait::async_trait;
 use symbolon_protocol::id::IssuerId;
@@ -23,7 +24,7 @@ pub(crate) fn stored(journal: &Journal, kind: ShardKind) -> Result<Option<Vec<Ge
     decode(record).map(Some)
 }
 
-/// Puts down the generations of a kind.
+/// The change that stores the generations of a kind.
 pub(crate) fn put(kind: ShardKind, generations: &[Generation]) -> Result<Op, StoreError> {
     put_record(Table::Meta, &key(kind), NEVER, &generations)
 }
@@ -40,14 +41,16 @@ impl EmbeddedStore {
         }
     }
 
-    /// Opens the shards of a kind, as they are stored or, at the first start, as the configuration says.
+    /// Opens the shards of a kind: the stored generations or, at the first start, one generation with the configured
+    /// number.
     pub(crate) fn open_generations(
         &self,
         kind: ShardKind,
         shards: u32,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        // Codes, challenges and the like did not survive: their ids of before the restart must find nothing.
+        // Also for kinds that are only in memory, such as codes: their shards are empty after a restart, so earlier ids
+        // find nothing.
         let generations = match stored(&self.journal, kind)? {
             Some(stored) => stored,
             None => {
@@ -60,7 +63,7 @@ impl EmbeddedStore {
         Ok(())
     }
 
-    /// Drops closed generations whose last id has ended.
+    /// Drops closed generations whose last id has expired.
     pub(crate) async fn sweep_generations(&self, now: Timestamp) -> Result<(), StoreError> {
         let _changing = self.generations_change.lock().await;
         for kind in ShardKind::ALL {
@@ -75,7 +78,7 @@ impl EmbeddedStore {
     }
 }
 
-/// Something to do with the shards of any kind.
+/// Work on the shards of a kind, whatever the type of their state.
 trait Run<R> {
     fn on<T: Default>(self, sharded: &Sharded<T>) -> R;
 }
@@ -129,7 +132,7 @@ impl Shards for EmbeddedStore {
         now: Timestamp,
     ) -> Result<Generation, StoreError> {
         self.check_writable()?;
-        // One change at a time, or two would open the same generation.
+        // Only one change at a time: two at once would open the same generation.
         let _changing = self.generations_change.lock().await;
         let (list, opened) = opened(&self.on_kind(kind, List), shards, now);
         let commit = self.journal.append([put(kind, &list)?]);

@@ -1,4 +1,4 @@
-//! The open batch: what callers add to while the writer is busy with the batch before.
+//! The open batch: callers add entries to it while the writer works on the batch before.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,11 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::free_space::monotonic_now;
 
-/// Nobody needs to be told of new entries: the writer is at work and will look by itself.
+/// The value of `wake_at` while the writer works: callers need not wake it, because it looks for entries by itself
+/// afterwards.
 const BUSY: usize = usize::MAX;
 
-/// Room for entries that is used again for another batch; what a burst took beyond that is given back.
+/// How many bytes of a vector's capacity are kept for another batch; capacity beyond that, left by a burst, is freed.
 const KEPT_BYTES: usize = 256 << 10;
 
 /// A batch handed to the writer.
@@ -21,17 +22,18 @@ pub(crate) struct Batch<T> {
     pub(crate) entries: Vec<T>,
     /// How many callers contributed.
     pub(crate) appends: usize,
-    /// When the first of them did.
+    /// When the first of them added entries.
     pub(crate) opened: Instant,
 }
 
 struct Open<T> {
     batch: Batch<T>,
-    /// The writer is woken when this many have contributed: to wake it for each would cost a system call each. An idle
-    /// writer asks for the first contribution; one that holds a batch open asks for the last one that it expects.
+    /// The writer is woken when this many callers have contributed, because a wake for each would cost a system call
+    /// each. An idle writer asks for the first contribution; one that holds a batch open asks for the number that it
+    /// expects.
     wake_at: usize,
     closed: bool,
-    /// Takes no more, and its writer waits.
+    /// No more entries are accepted, and the writer keeps waiting.
     sealed: bool,
 }
 
@@ -42,22 +44,22 @@ pub(crate) struct OpenBatch<T> {
     hold: Duration,
 }
 
-/// The writer's memory of how many contributed lately.
+/// The writer's estimate of how many callers contribute to a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     peak: f32,
 }
 
 impl Pace {
-    /// How many contributors are worth waiting for: as many as lately came together. One means no waiting, so
-    /// a lone caller never pays for the hold.
+    /// How many contributors are worth waiting for: about as many as recent batches had. With one the writer does not
+    /// wait, so a lone caller never pays for the hold.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
     fn expected(&self) -> usize {
         self.peak.round() as usize
     }
 
-    /// The decay is slow enough to survive a few thin batches and quick enough to forget a burst within some
-    /// dozens of batches.
+    /// Raises the estimate at once, and lowers it by at most an eighth per batch: slowly enough to survive a few small
+    /// batches, quickly enough to forget a burst within some dozens of batches.
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     fn saw(&mut self, appends: usize) {
         self.peak = (appends as f32).max(self.peak * 0.875);
@@ -74,7 +76,7 @@ impl<T> OpenBatch<T> {
         }
     }
 
-    /// Adds what one caller brings and answers the number of the batch that carries it; nothing if closed.
+    /// Adds one caller's entries and returns the number of their batch; `None` if the batch is closed or sealed.
     pub(crate) fn add(&self, entries: impl IntoIterator<Item = T>) -> Option<u64> {
         let mut open = self.open.lock();
         if open.closed || open.sealed {
@@ -97,23 +99,23 @@ impl<T> OpenBatch<T> {
         Some(number)
     }
 
-    /// The number of the youngest batch that somebody has contributed to; 0 if none.
+    /// The number of the latest batch that anything was added to; 0 if there is none.
     pub(crate) fn youngest(&self) -> u64 {
         let open = self.open.lock();
         if open.batch.appends == 0 { open.batch.number - 1 } else { open.batch.number }
     }
 
-    /// Takes the batch when it has something, after waiting for as many contributors as lately came together, at
-    /// most for the hold. Nothing when closed and drained. For the writer's thread only; `spare` is an empty batch of
-    /// before, whose room is used again.
+    /// Takes the batch once it has a contribution. If recent batches had several contributors, it first waits for as
+    /// many, at most for the hold. `None` when closed and drained. Only for the writer's thread. `spare` is the emptied
+    /// vector of an earlier batch, whose capacity is used again.
     pub(crate) fn next(&self, pace: &mut Pace, mut spare: Vec<T>) -> Option<Batch<T>> {
-        // Before the lock, which every caller takes.
+        // Outside the lock, which every caller takes.
         spare.shrink_to(KEPT_BYTES / size_of::<T>().max(1));
         let mut open = self.open.lock();
         let expected = pace.expected();
         if expected > 1 {
-            // Counted from now, not from the first contribution: so a steady crowd wakes the writer once per
-            // batch instead of twice, and nobody waits longer than the hold.
+            // The hold counts from now, not from the first contribution: under steady load the writer then wakes once
+            // per batch instead of twice, and no caller waits longer than the hold.
             let until = monotonic_now() + self.hold;
             while open.batch.appends < expected && !open.closed {
                 open.wake_at = expected;
@@ -137,12 +139,12 @@ impl<T> OpenBatch<T> {
         Some(batch)
     }
 
-    /// Takes no more; the writer drains what is there and waits.
+    /// Accepts no more entries; the writer takes those that are there, and waits.
     pub(crate) fn seal(&self) {
         self.open.lock().sealed = true;
     }
 
-    /// Takes no more; the writer drains what is there and stops.
+    /// Accepts no more entries; the writer takes those that are there, and ends.
     pub(crate) fn close(&self) {
         self.open.lock().closed = true;
         self.wake.notify_one();
@@ -150,11 +152,11 @@ impl<T> OpenBatch<T> {
 }
 
 impl<T> OpenBatch<T> {
-    /// Takes no more, and drops what is there: its writer has gone.
+    /// Accepts no more entries and drops those that are there, because the writer has ended.
     pub(crate) fn abandon(&self) {
         self.close();
         let left = std::mem::take(&mut self.open.lock().batch.entries);
-        // Outside the lock: somebody may hear of it.
+        // Outside the lock, because dropping an entry may wake its caller.
         drop(left);
     }
 }
@@ -185,7 +187,7 @@ mod tests {
         assert!(open.next(&mut pace, Vec::new()).is_none());
     }
 
-    /// A burst is seldom, and what it took would be kept for ever.
+    /// Otherwise the memory of one rare burst would be kept for ever.
     #[test]
     fn room_is_used_again_and_that_of_a_burst_is_given_back() {
         let open = OpenBatch::<u64>::new(Duration::ZERO);

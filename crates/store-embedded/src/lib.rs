@@ -1,14 +1,15 @@
 //! The default store: one directory, SQLite and fjall, group commit.
 //!
-//! Domain-free layers below:
+//! The lower layers know nothing of the domain:
 //!
 //! * [`directory`]: the directory itself, its lock and its format version;
 //! * [`journal`]: fjall behind one group-commit writer, for sessions, refresh families, revocations and
 //!   assertion marks;
 //! * [`database`]: SQLite behind one group-commit writer, for everything that lives long.
 //!
-//! On them, one module for each trait of the port: what is hot is in memory, split into shards, with the journal
-//! behind it; what lasts is in the database, with a cache before it.
+//! Above them is one module for each trait of the port. Hot state lives in memory, split into shards, and all of it but
+//! codes and challenges is also written to the journal. Long-lived records live in the database, with a cache in front
+//! of it.
 
 pub mod backup;
 pub mod database;
@@ -65,7 +66,8 @@ pub struct EmbeddedStore {
     everywhere: revocation::Everywhere,
     /// Held while generations change.
     generations_change: tokio::sync::Mutex<()>,
-    /// Access tokens that were issued up to here are not accepted. Known once the store is recovered.
+    /// Access tokens issued at or before this time are refused, because the store was restored from a backup then;
+    /// `None` if it never was. Unset until the store is recovered.
     epoch: OnceLock<Option<Timestamp>>,
     assertions: Sharded<assertion::AssertionShard>,
     records: Arc<record::Records>,
@@ -81,13 +83,14 @@ impl EmbeddedStore {
         Err(StoreError::Unavailable("there is not enough room on the disk of the data directory".into()))
     }
 
-    /// A value, and the wait for the change that it rests on.
+    /// Pairs a value with the wait until `commit`, the change that the value rests on, is durable.
     fn outcome<T>(&self, value: T, commit: CommitNumber) -> Outcome<T> {
         if self.journal.durable(commit) {
             return Outcome::settled(value);
         }
         if commit.get() == u64::MAX {
-            // The journal is closed and gave out a number that never comes.
+            // A closed or sealed journal gives out this number, which never becomes durable: a wait for it would not
+            // end.
             let frozen = self.check_not_frozen();
             let closed = || StoreError::Unavailable("the store is closed".into());
             return Outcome {
@@ -124,13 +127,14 @@ fn failed(error: impl std::fmt::Display) -> StoreError {
     StoreError::Failed(error.to_string())
 }
 
-/// The form of records in the journal: a version byte, then postcard.
+/// The first byte of every record in the journal; the record in postcard follows.
 const RECORD_VERSION: u8 = 1;
 
-/// Room for nearly every record, in bytes.
+/// Size in bytes of the stack buffer for serializing: enough for nearly every record.
 const USUAL_RECORD: usize = 512;
 
-/// Serializes a record on the stack, where it is not uncommonly long, and hands its bytes on.
+/// Serializes a record and passes its bytes to `take`. Uses a buffer on the stack, or the heap if the record is longer
+/// than [`USUAL_RECORD`].
 fn serialized<T: serde::Serialize, R>(record: &T, take: impl FnOnce(&[u8]) -> R) -> Result<R, StoreError> {
     let mut room = [0; USUAL_RECORD];
     match postcard::to_slice(record, &mut room) {
@@ -142,7 +146,7 @@ fn serialized<T: serde::Serialize, R>(record: &T, take: impl FnOnce(&[u8]) -> R)
     }
 }
 
-/// The change that writes a record, to be found under `key` until `end` (Unix milliseconds, or never).
+/// The change that writes a record under `key`. The record expires at `end`, in Unix milliseconds or `NEVER`.
 fn put_record<T: serde::Serialize>(table: Table, key: &[u8], end: u64, record: &T) -> Result<Op, StoreError> {
     serialized(&(RECORD_VERSION, record), |bytes| Op::put(table, key, end, bytes))
 }

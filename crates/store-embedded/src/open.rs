@@ -28,9 +28,9 @@ const TIME_MARK: &[u8] = b"time";
 
 /// How to open the store.
 pub struct EmbeddedOptions {
-    /// The data directory; made where it is not there.
+    /// The data directory; created if it does not exist.
     pub path: PathBuf,
-    /// Shards at the first start.
+    /// The number of shards of each kind at the first start.
     pub shards: FirstShards,
     /// The journal's own options.
     pub journal: JournalOptions,
@@ -38,7 +38,7 @@ pub struct EmbeddedOptions {
     pub database: DatabaseOptions,
     /// The clock.
     pub now: UnixMillis,
-    /// Take the clock as it is, though it is far behind the time that the store saw last.
+    /// Accept the clock even if it is far behind the last time that the store noted.
     pub accept_clock: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// As the options say.
+    /// The part of the options that recovery needs.
     #[must_use]
     pub fn of(options: &EmbeddedOptions) -> Self {
         Self { shards: options.shards, now: Arc::clone(&options.now), accept_clock: options.accept_clock }
@@ -94,12 +94,12 @@ impl EmbeddedStore {
         Ok(store)
     }
 
-    /// Opens what lasts: issuers, keys, clients, users, consents and the audit log. The store is to be
-    /// [recovered](Self::recover) before it is asked for anything else. Blocks.
+    /// Opens the directory and the database: issuers, keys, clients, users, consents and the audit log. Nothing else
+    /// may be used before the store is [recovered](Self::recover). Blocks.
     ///
     /// # Errors
-    /// [`EmbeddedError`]: the directory is held by another process or of a newer format, or was moved, or lacks a part, or
-    /// the database cannot read its files.
+    /// [`EmbeddedError`]: the directory is held by another process, has a newer format, was moved to another store or
+    /// lacks a part; or the database cannot read its files.
     pub fn records(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
         let directory = DataDirectory::open(options.path)?;
         let freeze = freeze::stored(directory.path())?;
@@ -140,8 +140,8 @@ impl EmbeddedStore {
         Ok(store)
     }
 
-    /// Recovers what is hot: reads the journal, opens the shards and loads every live tombstone; once. Blocks, after a
-    /// crash for as long as [`Journal::recover`] says.
+    /// Recovers the hot state: reads the journal, opens the shards, and loads all live tombstones and assertion marks.
+    /// To be called once. Blocks; [`Journal::recover`] says for how long after a crash.
     ///
     /// # Errors
     /// [`EmbeddedError`]: the journal cannot be read, or the clock is more than 15 minutes behind the last time seen.

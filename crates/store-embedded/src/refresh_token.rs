@@ -20,7 +20,7 @@ use crate::resident::{Ends, Known, Vacancy};
 use crate::sharded::{Key, slot_of_key};
 use crate::{EmbeddedStore, decode, put_record};
 
-/// Families that one shard keeps in memory; more are read from the disk when asked for.
+/// How many families one shard keeps in memory; others are read from the disk when they are needed.
 const MOST_PER_SHARD: usize = 8_192;
 
 impl Ends for Arc<Family> {
@@ -43,8 +43,8 @@ fn user_key(issuer: &IssuerId, user: &UserId, key: &Key) -> [u8; 32] {
     whole
 }
 
-/// The change that puts a family on its user's list, for as long as the family can live at all. So a rotation, which
-/// moves only the end that the family has while it is not used, leaves the list as it is.
+/// The change that puts a family on its user's list, until the latest time at which the family can live. A rotation
+/// moves only the earlier end of a family that is not used, so it leaves the list as it is.
 fn put_on_list(issuer: &IssuerId, key: &Key, family: &Family) -> Op {
     let by_user = user_key(issuer, &family.user, key);
     Op::put(Table::FamiliesOfUser, &by_user, family.expires_at.millis(), &[])
@@ -56,18 +56,19 @@ fn removal(issuer: &IssuerId, key: &Key, user: &UserId) -> [Op; 2] {
     [Op::remove(Table::Families, key), Op::remove(Table::FamiliesOfUser, &by_user)]
 }
 
-/// What became of an attempt to begin a family.
+/// The result of an attempt to begin a family.
 enum Begun {
     /// It began.
     Now(CommitNumber),
-    /// Its name is taken, or was until this change.
+    /// The id is taken, or was: the last change of its entry.
     Taken(CommitNumber),
-    /// Only the disk can tell: to be read, and begun again with this number of evictions.
+    /// The id is not in memory. The caller reads the disk and, if the disk has none, tries again with this number of
+    /// evictions.
     AskDisk(u64),
 }
 
 impl EmbeddedStore {
-    /// A family lives where its id says, or in its slot if that generation is gone or was never ours.
+    /// The shard and the key of a family. The id names the shard; if that does not exist here, the key's slot is used.
     fn family_route(&self, issuer: &IssuerId, id: &FamilyId) -> (Route, Key) {
         let said = Route { generation: id.generation, shard: id.shard };
         let key = family_key(issuer, id);
@@ -75,7 +76,7 @@ impl EmbeddedStore {
         (if self.families.exists(said) { said } else { slot }, key)
     }
 
-    /// Brings a family into memory if the disk has it. False: there is none.
+    /// Loads a family into memory if the disk has it; returns whether it does.
     async fn load_family(&self, route: Route, key: Key, evictions: u64) -> Result<bool, StoreError> {
         let Some(value) = self.read(Table::Families, key).await? else { return Ok(false) };
         let (_, record) =
@@ -84,14 +85,14 @@ impl EmbeddedStore {
         let used_at = family.rotated_at;
         self.families.with(route, |shard| {
             shard.loaded(key, Arc::new(family), evictions, used_at);
-            // Afterwards, because an eviction would throw away the record that was just read.
+            // After `loaded`, because an eviction before it would make it discard the record that was just read.
             shard.make_room(MOST_PER_SHARD + 1, |commit| self.journal.durable(commit));
         });
         Ok(true)
     }
 
-    /// Begins a family that memory does not know. `drawn`: its name was drawn at random, so it cannot be on the disk. `absent`:
-    /// the number of evictions before the disk was read and did not have it.
+    /// Begins a family that is not in memory. `drawn`: its id was drawn at random, so the disk cannot have it.
+    /// `absent`: the number of evictions before a read of the disk that did not find it.
     fn begin(
         &self,
         issuer: &IssuerId,
@@ -117,7 +118,7 @@ impl EmbeddedStore {
         }))
     }
 
-    /// Begins a family wherever its name may be known already.
+    /// Begins a family whose id may already be in use, in memory or on the disk.
     async fn begin_anywhere(
         &self,
         issuer: &IssuerId,
@@ -136,7 +137,7 @@ impl EmbeddedStore {
         }
     }
 
-    /// One step of a family that is in memory, under its shard's lock.
+    /// Rotates a family that is in memory, under its shard's lock. If it is not there, returns the number of evictions.
     fn rotate_resident(
         &self,
         issuer: &IssuerId,

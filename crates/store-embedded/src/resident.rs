@@ -8,7 +8,7 @@ use symbolon_protocol::time::Timestamp;
 use crate::journal::CommitNumber;
 use crate::sharded::Key;
 
-/// Entries looked at when one must make room.
+/// How many entries are compared when one has to be evicted.
 const CANDIDATES: usize = 8;
 
 /// Eviction counters of a shard, one for each bucket of keys. A record that was read from the disk is thrown away, and read
@@ -17,25 +17,26 @@ const BUCKETS: usize = 16;
 
 /// A record, and what its readers must wait for.
 pub(crate) struct Entry<V> {
-    /// The record; none once it ended, until that is durable and the disk no longer answers with it.
+    /// The record. `None` once it has ended: the entry then stays as a marker until the end is durable, because until
+    /// then the disk still has the record.
     pub(crate) value: Option<V>,
-    /// The last change: no answer that rests on it leaves before this is durable.
+    /// The last change of the record. No answer that rests on the record is sent before this is durable.
     pub(crate) commit: CommitNumber,
     /// When it was last used.
     pub(crate) used_at: Timestamp,
 }
 
 impl<V> Entry<V> {
-    /// Ends the record; the marker keeps the disk's older word from coming back.
+    /// Ends the record. The entry stays as a marker, so that the older record is not loaded from the disk again.
     pub(crate) fn end(&mut self, commit: CommitNumber) -> Option<V> {
         self.commit = commit;
         self.value.take()
     }
 }
 
-/// When a record is over by itself.
+/// When a record ends by itself.
 pub(crate) trait Ends {
-    /// From then on it does not live any more.
+    /// From this time on the record has ended.
     fn ends_at(&self) -> Timestamp;
 }
 
@@ -44,14 +45,14 @@ pub(crate) struct Resident<V> {
     /// The records side by side in one vector, and a hash table of their places in it. A hash table of the records themselves
     /// would take twice the memory, because half of it is empty whenever it has just grown.
     entries: IndexMap<Key, Entry<V>, DefaultHashBuilder>,
-    /// Where the search for an entry to make room goes on.
+    /// Where the next search for an entry to evict begins.
     hand: usize,
-    /// Records evicted from memory, by bucket of keys. What was read from the disk before an eviction may be older than the
-    /// record that was evicted.
+    /// Number of evictions from memory, by bucket of keys. A record that was read from the disk before an eviction may
+    /// be older than the record that was evicted.
     evictions: [u64; BUCKETS],
-    /// No record is over before this.
+    /// No record ends before this time.
     first_end: Timestamp,
-    /// Whether a record was handed out since the last sweep: its holder may have ended it.
+    /// Whether an entry was handed out for changes since the last sweep: its record may have ended, or may end earlier.
     handed_out: bool,
 }
 
@@ -67,7 +68,7 @@ impl<V> Default for Resident<V> {
     }
 }
 
-/// The place of a key that memory does not know.
+/// The free place of a key that is not in memory.
 pub(crate) struct Vacancy<'a, V> {
     place: VacantEntry<'a, Key, Entry<V>>,
     first_end: &'a mut Timestamp,
@@ -85,12 +86,12 @@ impl<V: Ends> Vacancy<'_, V> {
 
 /// What memory knows of a key.
 pub(crate) enum Known<'a, V> {
-    /// It is here.
+    /// The record is in memory.
     Live(&'a mut Entry<V>),
-    /// It ended: the change to wait for.
+    /// The record has ended: the change to wait for.
     Ended(CommitNumber),
-    /// Only the disk can tell. With it the evictions that the bucket of the key has seen: what the disk says is
-    /// [put](Resident::loaded) with this number.
+    /// The key is not in memory, so the disk has to be read. Holds the number of evictions in the key's bucket, with
+    /// which the record from the disk is [put](Resident::loaded).
     Absent(u64),
 }
 
@@ -107,7 +108,7 @@ impl<V: Ends> Resident<V> {
         }
     }
 
-    /// The place for a record that is not here, or the change that made or ended the one that is.
+    /// The place for a new record; or, if the key is in memory, the last change of its entry.
     pub(crate) fn vacancy(&mut self, key: Key) -> Result<Vacancy<'_, V>, CommitNumber> {
         let evictions = *self.evictions_of(&key);
         match self.entries.entry(key) {
@@ -122,26 +123,27 @@ impl<V: Ends> Resident<V> {
         self.entries.insert(key, Entry { value: Some(value), commit, used_at: now });
     }
 
-    /// Puts what the disk said, unless the key is known by now, or its bucket has seen more than `evictions`: then a newer
-    /// record may have been evicted after the disk was read. The caller looks again, and reads the disk again if need be.
+    /// Puts a record that was read from the disk. Does nothing if the key is in memory by now, or if its bucket has had
+    /// more than `evictions` evictions: then a newer record may have been evicted after the disk was read. The caller
+    /// looks again, and reads the disk again if need be.
     pub(crate) fn loaded(&mut self, key: Key, value: V, evictions: u64, now: Timestamp) {
         if !self.entries.contains_key(&key) && *self.evictions_of(&key) == evictions {
             self.put(key, value, CommitNumber::LOADED, now);
         }
     }
 
-    /// Drops durable markers, and durable records whose end was `until` or before; how many went. Where there can be none,
-    /// nothing is looked at.
+    /// Drops durable markers, and durable records that ended at or before `until`; returns how many. If there can be
+    /// none, looks at no entry.
     pub(crate) fn sweep(&mut self, durable: impl Fn(CommitNumber) -> bool, until: Timestamp) -> u64 {
         if !self.handed_out && self.first_end > until {
             return 0;
         }
         let before = self.entries.len();
         (self.first_end, self.handed_out) = (Timestamp::FOREVER, false);
-        // From the end, because the last entry takes the place of one that goes.
+        // Backwards, because the last entry takes the place of a removed one.
         for place in (0..before).rev() {
             let Some((_, entry)) = self.entries.get_index(place) else { continue };
-            // A marker is over at once.
+            // A marker may go at once.
             let end = entry.value.as_ref().map_or(until, Ends::ends_at);
             if end <= until && durable(entry.commit) {
                 self.drop_at(place);
@@ -155,9 +157,9 @@ impl<V: Ends> Resident<V> {
         (before - self.entries.len()) as u64
     }
 
-    /// Where there are `most` records or more, drops the least used of a few that the disk has too. The search goes
-    /// round: each entry is looked at once in a while, and stays if it was used since others were. To be called before
-    /// a record is put, never between reading the disk and [`loaded`](Self::loaded).
+    /// If there are `most` entries or more, evicts one: of the next few, the least recently used one that is durable.
+    /// The search continues where the last one stopped, so that every entry is compared from time to time. To be
+    /// called before a record is put, never between reading the disk and [`loaded`](Self::loaded).
     pub(crate) fn make_room(&mut self, most: usize, durable: impl Fn(CommitNumber) -> bool) {
         if self.entries.len() < most {
             return;
@@ -192,11 +194,11 @@ impl<V: Ends> Resident<V> {
     }
 }
 
-/// The counter of a key's bucket, which the key's last byte names: the first bytes may be a time, which is the same for many
-/// keys.
+/// The counter of a key's bucket. The bucket comes from the key's last byte, because the first bytes may be a time,
+/// which is the same for many keys.
 fn counter_of<'a>(counters: &'a mut [u64; BUCKETS], key: &Key) -> &'a mut u64 {
     let [.., last] = key;
-    // The highest remainder is beyond the end of `others`: its counter is the first.
+    // `others` has one counter fewer than there are buckets; the highest remainder therefore gets `first`.
     let [first, others @ ..] = counters;
     others.get_mut(usize::from(*last) % BUCKETS).unwrap_or(first)
 }
@@ -207,14 +209,14 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1);
 
-    /// A record's word, good for ever.
+    /// A record that never ends.
     impl Ends for &str {
         fn ends_at(&self) -> Timestamp {
             Timestamp::FOREVER
         }
     }
 
-    /// A record that is over at its time.
+    /// A record that ends at the time that it is.
     impl Ends for Timestamp {
         fn ends_at(&self) -> Timestamp {
             *self
@@ -231,11 +233,11 @@ mod tests {
             vacancy.put(at(end), CommitNumber::LOADED, NOW);
         }
         assert_eq!([29, 30, 49].map(|until| shard.sweep(|_| true, at(until))), [0, 1, 0]);
-        // What is not durable stays, and is looked at again.
+        // What is not durable stays, and the next sweep looks at it again.
         assert_eq!(shard.sweep(|_| false, at(60)), 0);
         shard.loaded([7; 16], at(55), 0, NOW);
         assert_eq!(shard.sweep(|_| true, at(60)), 2);
-        // A record's end may come nearer, or at once, while somebody has it in hand.
+        // While a record is handed out, it may end, or its end may come nearer.
         for end in [Some(at(70)), None] {
             shard.put([9; 16], at(90), CommitNumber::LOADED, NOW);
             let Known::Live(entry) = shard.get(&[9; 16]) else { panic!("it is here") };
@@ -269,7 +271,7 @@ mod tests {
         assert!(matches!(shard.get(&[9; 16]), Known::Live(_)));
         assert!(matches!(shard.get(&[5; 16]), Known::Absent(_)));
         assert_eq!(shard.len(), 8);
-        // What is not durable stays, however old.
+        // An entry that is not durable stays, however old.
         shard.make_room(8, |_| false);
         assert_eq!(shard.len(), 8);
         for _ in 0..8 {

@@ -43,7 +43,7 @@ fn split(target: &Target) -> (TargetKind, Cow<'_, str>) {
     }
 }
 
-/// The text of a consent in keys. Neither id has a space.
+/// The id of a consent in keys: user and client with a space between them, which neither contains.
 fn consent_id(user: &UserId, client: &ClientId) -> String {
     [user.as_str(), client.as_str()].join(" ")
 }
@@ -76,16 +76,17 @@ struct Mark {
     commit: CommitNumber,
 }
 
-/// The tombstones of one shard, or the ones that concern every slot.
+/// The tombstones of one shard, or those of clients and issuers, which concern every slot.
 #[derive(Default)]
 pub(crate) struct Tombstones {
     marks: HashMap<Name, Mark>,
-    /// How many of them are of consents: where there are none, no look-up has to make out the text of one.
+    /// How many of them end consents. While there are none, no look-up has to build the id of a consent.
     consents: usize,
 }
 
 impl Tombstones {
-    /// What a tombstone becomes together with the one that is here: a second one only ever ends more, for longer.
+    /// Merges a tombstone with the present one of the same target: the later `not_before` and the later `expires_at`
+    /// count, so a second tombstone never revokes less.
     fn joined(&self, issuer: &IssuerId, tombstone: &Tombstone) -> Tombstone {
         let (kind, id) = split(&tombstone.target);
         let mut joined = tombstone.clone();
@@ -106,13 +107,13 @@ impl Tombstones {
         }
     }
 
-    /// The mark that ends what was born at `born`, if there is one.
+    /// The commit of the mark that revokes what was born at `born`, if there is one.
     fn find(&self, kind: TargetKind, issuer: &IssuerId, id: &str, born: Timestamp) -> Option<CommitNumber> {
         let mark = self.marks.get(&Probe { kind, issuer, id })?;
         (born <= mark.not_before).then_some(mark.commit)
     }
 
-    /// As [`find`](Self::find), for what a user allowed a client.
+    /// As [`find`](Self::find), for the consent of a user to a client.
     fn find_consent(
         &self,
         issuer: &IssuerId,
@@ -144,7 +145,7 @@ impl Tombstones {
 #[derive(Default)]
 pub(crate) struct Everywhere {
     tombstones: RwLock<Tombstones>,
-    /// Whether there is any. Every request asks, and mostly there is none: then no core waits for another's lock.
+    /// Whether there is any. Every request asks, and mostly there is none: then no core waits for the shared lock.
     any: AtomicBool,
 }
 
@@ -152,7 +153,7 @@ impl Everywhere {
     fn change<R>(&self, work: impl FnOnce(&mut Tombstones) -> R) -> R {
         let mut tombstones = self.tombstones.write();
         let result = work(&mut tombstones);
-        // Before the lock is let go, and so before anybody is told of the change.
+        // Before the lock is released, and so before the change is acknowledged.
         self.any.store(!tombstones.marks.is_empty(), Ordering::Release);
         result
     }
@@ -182,8 +183,8 @@ pub(crate) fn put(issuer: &IssuerId, tombstone: &Tombstone) -> Result<Op, StoreE
 }
 
 impl EmbeddedStore {
-    /// Writes tombstones of different targets in one slot, and whatever else must be written in the same batch. The
-    /// caller may hold the lock of a session's or a family's shard; the order of locks is that one, revocation, journal.
+    /// Writes tombstones of different targets in one slot, and in the same batch the changes of `with`. The caller may
+    /// hold the lock of a session's or a family's shard: the order of locks is that shard, revocations, journal.
     pub(crate) fn bury(
         &self,
         issuer: &IssuerId,
@@ -191,7 +192,7 @@ impl EmbeddedStore {
         with: impl IntoIterator<Item = Op>,
     ) -> Result<CommitNumber, StoreError> {
         let Some(first) = tombstones.first() else { return Ok(self.journal.append(with)) };
-        // Joined and written under one lock, so that the disk ends up with what memory says.
+        // Merged and written under one lock, so that disk and memory end up with the same marks.
         self.with_tombstones(first, |all| {
             let joined: Vec<Tombstone> = tombstones.iter().map(|one| all.joined(issuer, one)).collect();
             let ops = joined.iter().map(|one| put(issuer, one)).collect::<Result<Vec<_>, _>>()?;
@@ -203,7 +204,7 @@ impl EmbeddedStore {
         })
     }
 
-    /// Runs `work` on the tombstones among which this one lives, under their lock.
+    /// Runs `work` on the set of tombstones to which this one belongs, under its lock.
     fn with_tombstones<R>(&self, tombstone: &Tombstone, work: impl FnOnce(&mut Tombstones) -> R) -> R {
         if concerns_every_slot(&tombstone.target) {
             self.everywhere.change(work)
@@ -213,7 +214,7 @@ impl EmbeddedStore {
         }
     }
 
-    /// Brings every live tombstone into memory; how many there are. Until it is done, the store is not ready.
+    /// Loads every live tombstone into memory; returns how many. The store is not ready before that.
     pub(crate) fn load_tombstones(&self) -> Result<u64, StoreError> {
         let mut loaded = 0;
         for record in self.journal.scan_prefix(Table::Revocations, &[]).map_err(crate::failed)? {

@@ -1,6 +1,6 @@
-//! How much memory authorization codes, login challenges and marks of client assertions may take, each kind by itself. A
-//! record beyond the bound is refused and no stored one is removed for it, because stored ones still protect somebody:
-//! without its mark, an assertion could be used again.
+//! Memory bounds of authorization codes, login challenges and marks of client assertions, one for each kind. A record
+//! beyond the bound is refused. No stored record is removed for it, because stored records still protect users and
+//! clients: without its mark, for example, an assertion could be used again.
 
 use symbolon_figures::StoreFigures;
 use symbolon_store::StoreError;
@@ -14,7 +14,7 @@ const CHALLENGES: u64 = 64 << 20;
 /// The most bytes for marks of client assertions: two million marks.
 const ASSERTIONS: u64 = 128 << 20;
 
-/// What one mark takes of the memory: its key, its end and its commit, in a table that is three quarters full on average.
+/// Memory of one mark: its key, its end and its commit, in a table that is three quarters full on average.
 pub(crate) const ASSERTION_MARK: usize = 64;
 
 pub(crate) fn set_bounds(figures: &StoreFigures) {
@@ -81,7 +81,7 @@ mod tests {
         drop(store.revoke(&issuer, &[tombstone]).await.unwrap());
         assert!(figures.snapshot().rooms.iter().all(|(_, room)| room.refused == 1));
 
-        // What has ended gives its room back.
+        // Records that have ended free their room.
         store.sweep(NOW + Duration::from_secs(3_600)).await.unwrap();
         assert!(figures.snapshot().rooms.iter().all(|(_, room)| room.bytes == 0), "{figures:?}");
         challenge("third").await.unwrap();

@@ -1,6 +1,6 @@
-//! A look at one sealed secret, for whoever wants to know under which master key everything was sealed, without opening the
-//! store. Nothing is changed, and a server that runs is not disturbed. What cannot be read says nothing: whoever opens the
-//! store learns why.
+//! Reads one sealed secret without opening the store, to find out under which master key the secrets were sealed.
+//! Changes nothing, and does not disturb a running server. Anything unreadable gives `None`: the reason is reported
+//! when the store is opened.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::directory::DATABASE_FILE;
 
-/// The sealed secret of an issuer of a data directory.
+/// The sealed secret of any one issuer in a data directory.
 pub fn in_directory(data: &Path) -> Option<Vec<u8>> {
     let database = data.join(DATABASE_FILE);
     sealed_secret(&database, OpenFlags::empty())
 }
 
-/// The sealed secret of an issuer of a backup, next to which no file is made: it may lie where nobody can write.
+/// The sealed secret of any one issuer in a backup. Creates no file next to it, because the place may not be writable.
 pub fn in_backup(backup: &Path) -> Option<Vec<u8>> {
     let database = backup.join(DATABASE_FILE);
-    // What has a meaning of its own in a URI is encoded.
+    // Percent-encodes the characters that have a meaning in a URI.
     let path = database.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     sealed_secret(Path::new(&format!("file:{path}?immutable=1")), OpenFlags::SQLITE_OPEN_URI)
 }

@@ -1,7 +1,7 @@
 //! Hot state in memory, split into shards by kind, with generations that can be added while running.
 //!
-//! A shard is a lock domain. Ids of ours carry generation and shard; everything else is found under one of the
-//! 1,024 constant slots, which share the locks of generation 0.
+//! Each shard has one lock. Ids that the server draws carry their generation and shard. All other records are found by
+//! hash in one of 1,024 constant slots, which share 64 locks and have the generation number 0.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use symbolon_store::shard::{Generation, Route, ShardKind};
 /// The locks that the 1,024 constant slots share.
 const HASHED_LOCKS: u32 = 64;
 
-/// A record's key: a digest, uniform in every bit but those of the time with which it may begin.
+/// A record's key: a digest. All bits are uniform, except those of the time with which a key may begin.
 pub(crate) type Key = [u8; 16];
 
 /// The constant slot of a record that is found by its key alone.
@@ -49,8 +49,8 @@ pub(crate) struct Sharded<T> {
     generations: ArcSwap<Vec<Shards<T>>>,
 }
 
-/// How many ids in a row a thread gives to one shard. What it wrote last is still in its cache then: the shard's lock, the
-/// places in its tables, the end of its log.
+/// How many ids in a row a thread gives to one shard. From the id before, the thread's core still has the shard's lock,
+/// tables and end of log in its cache.
 const RUN: u32 = 16;
 
 thread_local! {
@@ -111,7 +111,7 @@ impl<T: Default> Sharded<T> {
         }
     }
 
-    /// Where an id lives: by what it says if that generation exists here, else by hash.
+    /// Where an id lives: in the shard that it names if that exists here, else in the slot of its hash.
     pub(crate) fn route(&self, issuer: &IssuerId, id: &str) -> Route {
         Route::of_id(self.kind, id)
             .filter(|route| self.exists(*route))
@@ -165,8 +165,8 @@ impl<T: Default> Sharded<T> {
         result
     }
 
-    /// Runs `work`, a short read, without timing it: to read the clock would cost as much as the read. Where the lock is
-    /// taken, it runs timed, by [`with`](Self::with), because it has to wait then.
+    /// Runs `work`, a short read, without timing it: reading the clock would cost as much as the read. If another
+    /// thread holds the lock, `work` runs through [`with`](Self::with), which measures the wait.
     pub(crate) fn glance<R>(&self, route: Route, work: impl FnOnce(&T) -> R) -> R {
         let generations = self.generations.load();
         let (lock, number) = self.lock(&generations, route);
@@ -179,7 +179,7 @@ impl<T: Default> Sharded<T> {
         self.with(route, |shard| work(shard))
     }
 
-    /// The lock and the figure of a route.
+    /// The lock of a route, and the number under which its figures are counted.
     fn lock<'a>(&'a self, generations: &'a [Shards<T>], route: Route) -> (&'a Mutex<T>, u32) {
         let found = generations
             .iter()
@@ -189,11 +189,10 @@ impl<T: Default> Sharded<T> {
         found.unwrap_or_else(|| self.by_slot(generations, route.shard))
     }
 
-    /// The lock and the figure of a constant slot.
+    /// The lock of a constant slot, and the number under which its figures are counted.
     fn by_slot<'a>(&'a self, generations: &[Shards<T>], slot: u32) -> (&'a Mutex<T>, u32) {
         let current = generations.last().map_or(1, |shards| shards.generation.shards.max(1));
         let index = slot.checked_rem(HASHED_LOCKS).unwrap_or(0) as usize;
-        // There are HASHED_LOCKS of them, so the first is there.
         #[allow(
             clippy::indexing_slicing,
             reason = "the remainder is below the length, which is a constant above 0"

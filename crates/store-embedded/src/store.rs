@@ -36,7 +36,7 @@ impl Store for EmbeddedStore {
         if !self.database.is_writable() {
             return Err(StoreError::Unavailable("the database's writer has ended".into()));
         }
-        // Whoever is frozen goes on answering reads.
+        // A frozen store is ready, because it still answers reads.
         if self.journal.is_sealed() { Ok(()) } else { self.check_writable() }
     }
 

@@ -1,22 +1,23 @@
-//! Backups: both engines as of one moment, in one directory; and the way back.
+//! Backups: both engines as of one moment, in one directory; and restoring them.
 //!
 //! # Why the two halves fit together
-//! The copy is taken at one moment at which neither engine is missing what the other one rests on. SQLite's thread
-//! that commits is the one that fixes what the copy sees of the database, and, before it goes on to commit anything
-//! else, takes the journal's snapshot ([`Database::snapshot_with`](crate::database::Database::snapshot_with)):
+//! The copy is taken at one moment at which neither engine lacks what the other depends on. SQLite's committing thread
+//! fixes what the copy sees of the database and, before it commits anything else, takes the journal's snapshot
+//! ([`Database::snapshot_with`](crate::database::Database::snapshot_with)):
 //!
-//! * what is in the database's half was committed before the snapshot of the journal was taken, so every journal
-//!   record that was durable before that commit (a user's tombstone, before the user is deleted) is in it;
-//! * what is in the journal's half and was written because of a commit in the database (a session, after its user
-//!   was created) finds that commit, because none happened between the two.
+//! * What is in the database's half was committed before the snapshot of the journal was taken. So the snapshot
+//!   contains every journal record that was durable before that commit (a user's tombstone, before the user is
+//!   deleted).
+//! * If something in the journal's half was written because of a commit in the database (a session, after its user was
+//!   created), that commit is in the database's half, because none happened between the two.
 //!
-//! So the pair is what a crash at that moment would have left, and a start on it is a start after a crash. Both
-//! engines show durable changes only: everything acknowledged before the moment is in it, and no batch is half in it.
+//! So the pair is what a crash at that moment would have left, and a start on it is a start after a crash. Both engines
+//! show durable changes only: everything acknowledged before the moment is in the copy, and no batch is half in it.
 //!
 //! # On disk
-//! `symbolon.db` (SQLite), `journal.records` (`records`), `backup.json` (`Manifest`) and `SHA256SUMS`, which
-//! `sha256sum -c` reads. It is written into `<target>.partial` and renamed when everything is synced. `master.key`
-//! is not in it: the backup alone opens no signing key.
+//! `symbolon.db` (SQLite), `journal.records` (`records`), `backup.json` (`Manifest`) and `SHA256SUMS`, the input of
+//! `sha256sum -c`. The backup is written into `<target>.partial` and renamed when everything is synced. `master.key` is
+//! not in it, so the backup alone opens no signing key.
 
 mod records;
 mod restore;
@@ -43,17 +44,17 @@ const JOURNAL: &str = "journal.records";
 const MANIFEST: &str = "backup.json";
 const SUMS: &str = "SHA256SUMS";
 
-/// Every file that the sums name.
+/// The files that `SHA256SUMS` lists.
 const FILES: [&str; 3] = [DATABASE, JOURNAL, MANIFEST];
 
 /// The version of the form that this program writes, and the newest one that it reads.
 const FORMAT: u32 = 1;
 
-/// What a backup says of itself.
+/// The content of `backup.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Manifest {
     format: u32,
-    /// The release that made it.
+    /// The release of the program that made it.
     program: String,
     /// Unix time in milliseconds.
     made_at: Timestamp,
@@ -71,7 +72,7 @@ pub enum BackupFailure {
     Leftover(PathBuf),
     #[error("{} needs a name and a directory to stand in", .0.display())]
     NoParent(PathBuf),
-    /// Its name or the directory that it is to stand in, before anything is written.
+    /// The target's name or the directory that it is to be in cannot be used; nothing was written.
     #[error("{}: {source}", path.display())]
     Target { path: PathBuf, source: io::Error },
     #[error("the data directory {} is not empty: a backup is restored into a fresh one", .0.display())]
@@ -95,12 +96,12 @@ pub enum BackupFailure {
 }
 
 impl BackupFailure {
-    /// Whether the caller named a directory that cannot be used.
+    /// Whether the caller named a directory that cannot be used as the target.
     fn is_the_callers(&self) -> bool {
         matches!(self, Self::TargetNotEmpty(_) | Self::Leftover(_) | Self::NoParent(_) | Self::Target { .. })
     }
 
-    /// Whether there is no room for the backup.
+    /// Whether the error means that the disk is full.
     fn is_of_a_full_disk(&self) -> bool {
         match self {
             Self::Io { source, .. } | Self::Directory(OpenError::Io { source, .. }) => is_full(source),
@@ -110,7 +111,7 @@ impl BackupFailure {
     }
 }
 
-/// The port does not know our engines.
+/// The port does not know the errors of these engines.
 impl From<BackupFailure> for symbolon_store::backup::BackupError {
     fn from(failure: BackupFailure) -> Self {
         if failure.is_the_callers() {
@@ -124,13 +125,13 @@ impl From<BackupFailure> for symbolon_store::backup::BackupError {
     }
 }
 
-/// The files of a backup that was checked.
+/// The files of a checked backup.
 pub(crate) struct Files {
     pub(crate) database: PathBuf,
     pub(crate) journal: PathBuf,
 }
 
-/// Checks a backup; where its halves are.
+/// Checks a backup; returns the paths of its halves.
 pub(crate) fn files(directory: &Path) -> Result<Files, BackupFailure> {
     verify::check(directory)?;
     Ok(Files { database: directory.join(DATABASE), journal: directory.join(JOURNAL) })
@@ -141,7 +142,7 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupFailure {
     move |source| BackupFailure::Io { path, source }
 }
 
-/// The same for what a path does not allow, where that alone was asked for.
+/// As [`io_error`], but what the path itself does not allow is an error of the target that the caller named.
 fn target_error(path: &Path) -> impl FnOnce(io::Error) -> BackupFailure {
     let path = path.to_owned();
     move |source| match source.kind() {
@@ -163,7 +164,7 @@ pub(crate) fn is_taken(path: &Path) -> Result<bool, BackupFailure> {
     }
 }
 
-/// A directory that becomes `target` when it is finished, and vanishes when it is not.
+/// A directory that gets the name `target` when it is finished, and is removed if it is not.
 pub(crate) struct Staging {
     path: PathBuf,
     target: PathBuf,
@@ -171,7 +172,7 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// Makes `<target><suffix>`; nobody else can have it at the same time.
+    /// Creates `<target><suffix>`; fails if it exists, so only one process can have it.
     pub(crate) fn begin(target: &Path, suffix: &str) -> Result<Self, BackupFailure> {
         use std::os::unix::fs::DirBuilderExt;
         let path = Self::path_of(target, suffix)?;
@@ -182,7 +183,7 @@ impl Staging {
         }
     }
 
-    /// Where it stands until it is finished.
+    /// Its path until it is finished.
     pub(crate) fn path_of(target: &Path, suffix: &str) -> Result<PathBuf, BackupFailure> {
         let name = target.file_name().ok_or_else(|| BackupFailure::NoParent(target.to_owned()))?;
         let mut own = name.to_owned();
@@ -190,12 +191,12 @@ impl Staging {
         Ok(target.with_file_name(own))
     }
 
-    /// The directory as it is called now.
+    /// Its present path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives it its name, durably. An empty directory of that name is replaced.
+    /// Gives the directory its final name, durably. An empty directory of that name is replaced.
     pub(crate) fn finish(mut self) -> Result<(), BackupFailure> {
         crate::directory::sync_directory(&self.path)?;
         std::fs::rename(&self.path, &self.target).map_err(io_error(&self.target))?;

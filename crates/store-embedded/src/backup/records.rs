@@ -1,8 +1,8 @@
 //! The journal's half of a backup: one file, table by table.
 //!
-//! A line that says what it is, then for each table its name (length as one byte) and its records: length of the
-//! key (two bytes, never 0), length of the value (four bytes), key, value; a key of length 0 ends the table. Numbers
-//! are big-endian. The file's digest is in `SHA256SUMS`, so no part has one of its own.
+//! The file begins with a line that names its form. Then follow for each table its name (length as one byte) and its
+//! records: length of the key (two bytes, never 0), length of the value (four bytes), key, value; a key of length 0
+//! ends the table. Numbers are big-endian. The file's digest is in `SHA256SUMS`, so no part has its own.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -14,10 +14,10 @@ use crate::journal::{JournalSnapshot, Op, Table};
 
 const HEAD: &[u8] = b"symbolon journal 1\n";
 
-/// The longest value believed: the journal's values stay far below it.
+/// The longest value that is accepted: the journal's values stay far below it.
 const LONGEST_VALUE: u32 = 16 << 20;
 
-/// Writes all records of a snapshot to a new file and syncs it; how many there were.
+/// Writes all records of a snapshot to a new file and syncs it; returns how many.
 pub(super) fn write(snapshot: &JournalSnapshot, path: &Path) -> Result<u64, BackupFailure> {
     let created = File::options().write(true).create_new(true).mode(0o600).open(path);
     let mut out = BufWriter::with_capacity(1 << 20, created.map_err(io_error(path))?);
@@ -50,7 +50,7 @@ fn write_record(out: &mut impl Write, key: &[u8], value: &[u8]) -> io::Result<()
     out.write_all(value)
 }
 
-/// Reads a file, whose digest was checked, and gives each record to `each`; how many there were.
+/// Reads a file whose digest was checked, and passes each record to `each`; returns how many.
 pub(crate) fn read(
     path: &Path,
     mut each: impl FnMut(Op) -> Result<(), BackupFailure>,
@@ -97,7 +97,7 @@ pub(crate) fn read(
             count += 1;
         }
     }
-    // A backup of before there was such an index has none; it is built when the store is opened.
+    // A backup from before this index existed does not contain it; it is built when the store is opened.
     if missing.iter().all(|table| *table == Table::FamiliesOfUser) {
         Ok(count)
     } else {

@@ -1,4 +1,4 @@
-//! The way back: a data directory from a backup, in a new epoch.
+//! Restores a data directory from a backup, with a new epoch.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,13 +11,13 @@ use crate::epoch;
 use crate::journal::{Journal, JournalOptions, Op, Table, UnixMillis};
 use crate::open::last_seen;
 
-/// Records that wait for the disk together.
+/// After how many records the restore waits for the disk.
 const RECORDS_PER_WAIT: u64 = 10_000;
 
 /// How to restore.
 pub struct RestoreOptions {
-    /// Sessions and access tokens of before the restore stay good, also those that were ended since the backup was
-    /// made: for a machine that was moved, not for one that was lost.
+    /// Sessions and access tokens from before the restore stay valid, including those that were ended after the backup
+    /// was made. Meant for a machine that was moved, not for one that was lost.
     pub keep_sessions: bool,
     /// The clock.
     pub now: UnixMillis,
@@ -28,20 +28,20 @@ pub struct RestoreOptions {
 pub struct Restored {
     /// When the backup was made.
     pub made_at: Timestamp,
-    /// Records of the journal that were taken over.
+    /// Number of records taken over into the journal.
     pub records: u64,
-    /// Records of sessions that were left out.
+    /// Number of session records left out.
     pub left_out: u64,
-    /// The new epoch; none with [`keep_sessions`](RestoreOptions::keep_sessions). Access tokens carry whole seconds:
-    /// one that is issued within this very second is taken for an older one.
+    /// The new epoch; `None` with [`keep_sessions`](RestoreOptions::keep_sessions). Access tokens carry whole seconds,
+    /// so one that is issued within the same second is taken for an older one and refused.
     pub epoch: Option<Timestamp>,
 }
 
-/// Makes the data directory `data`, which must not exist or be empty, from a backup. It appears whole or not at all.
+/// Makes the data directory `data` from a backup; `data` must not exist or be empty. It appears complete or not at all.
 /// Blocks, and must not be called on a thread of an asynchronous runtime.
 ///
 /// # Errors
-/// [`BackupFailure`]: names the file of a damaged backup; there is something at `data`; the disk fails.
+/// [`BackupFailure`]: a file of the backup is damaged (the error names it), `data` is not empty, or the disk fails.
 pub fn restore(backup: &Path, data: &Path, options: &RestoreOptions) -> Result<Restored, BackupFailure> {
     if is_taken(data)? {
         return Err(BackupFailure::DataNotEmpty(data.to_owned()));
@@ -94,8 +94,9 @@ fn fill(
     Ok(Restored { made_at: manifest.made_at, records, left_out, epoch })
 }
 
-/// The epoch that begins now: no earlier than any time that the backup knows of. This machine's clock may be behind, and
-/// what was issued meanwhile by the one of before would be accepted, with its revocations lost.
+/// The new epoch: no earlier than any time that the backup knows of. This machine's clock may be behind. An epoch by
+/// that clock alone would let access tokens that the old machine issued later be accepted, though their revocations are
+/// lost.
 fn epoch_after(made_at: Timestamp, now: Timestamp, journal: &Journal) -> Result<Timestamp, BackupFailure> {
     let known = [last_seen(journal)?, epoch::stored(journal)?];
     Ok(known.into_iter().flatten().fold(now.max(made_at), Timestamp::max))

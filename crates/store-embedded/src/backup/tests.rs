@@ -44,7 +44,7 @@ pub(super) fn open(path: &Path) -> EmbeddedStore {
 }
 
 pub(super) fn restore_at(backup: &Path, data: &Path, keep_sessions: bool) -> Result<Restored, BackupFailure> {
-    // Away from the test's runtime, as the command line does.
+    // On a thread outside of the test's runtime, as on the command line.
     let (backup, data) = (backup.to_owned(), data.to_owned());
     let options = RestoreOptions { keep_sessions, now: Arc::new(|| (NOW + HOUR).millis()) };
     std::thread::spawn(move || restore(&backup, &data, &options)).join().unwrap()
@@ -83,7 +83,7 @@ fn user_tombstone(name: &str) -> Tombstone {
     Tombstone::up_to(Target::User(UserId::trusted(name)), Slot::of(&issuer(), name), NOW, NOW + 48 * HOUR)
 }
 
-/// What a token of the user asks for: issued long after every epoch of these tests.
+/// The lineage of a token of the user that was issued long after every epoch of these tests.
 fn lineage(name: &str) -> Lineage {
     Lineage {
         slot: Slot::of(&issuer(), name),
@@ -132,7 +132,7 @@ async fn revoked(store: &EmbeddedStore, lineage: &Lineage) -> bool {
     Revocations::revoked(store, &issuer(), lineage).await.unwrap().value
 }
 
-/// A store with one of everything, backed up; the backup's directory.
+/// A store with one of each kind of record, and its backup's directory.
 pub(super) async fn backed_up(root: &Path) -> (EmbeddedStore, PathBuf) {
     let store = open(&root.join("data"));
     store.create_user(&issuer(), user("ann"), None).await.unwrap();
@@ -152,8 +152,8 @@ fn entries(path: &Path) -> Vec<String> {
     names
 }
 
-/// One writer: creates users with a session each, and ends every third of them, tombstone first. `acknowledged` is
-/// how many rounds have been answered.
+/// One writer: creates users with a session each, and ends every third of them, tombstone first. `acknowledged` counts
+/// the completed rounds.
 async fn write_on(
     store: Arc<EmbeddedStore>,
     writer: u32,
@@ -192,7 +192,7 @@ async fn under_load_the_halves_fit_and_nothing_acknowledged_is_missing() {
         .collect();
     let mut backups = Vec::new();
     for n in 0..5 {
-        // Each later than the last by some rounds of everybody.
+        // Each backup is made some rounds of every writer after the one before.
         while counts.iter().any(|count| count.load(Ordering::Acquire) < 10 * (n + 1)) {
             tokio::task::yield_now().await;
         }
@@ -217,7 +217,7 @@ async fn under_load_the_halves_fit_and_nothing_acknowledged_is_missing() {
     }
 }
 
-/// `complete`: the round was acknowledged before the backup began; else as much of it as came first may be there.
+/// If `complete`, the round was acknowledged before the backup began. If not, any prefix of its changes may be there.
 async fn check_round(store: &EmbeddedStore, name: &str, round: u64, complete: bool) {
     let id = UserId::trusted(name);
     let known = store.user(&issuer(), &id).await.unwrap().is_some();
@@ -251,7 +251,7 @@ async fn a_restore_begins_an_epoch_that_ends_sessions_and_access_tokens_but_not_
     begun.durable.wait().await.unwrap();
     let target = root.path().join("second");
     store.backup(&target, NOW).await.unwrap();
-    // What the backup cannot know: the family moved on.
+    // A change that is not in the backup: the family is rotated.
     store.rotate(&issuer(), &id, &rotation(1)).await.unwrap().durable.wait().await.unwrap();
 
     let data = root.path().join("restored");
@@ -332,7 +332,7 @@ async fn a_damaged_file_is_named_and_leaves_no_data_directory() {
     restore_at(&target, &data, false).unwrap();
 }
 
-/// As somebody would who also writes the sums anew.
+/// Changes a file and rewrites the sums to match.
 fn tampered(target: &Path, name: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
     let path = target.join(name);
     fs::write(&path, change(fs::read(&path).unwrap())).unwrap();
@@ -381,7 +381,7 @@ async fn what_is_there_already_is_not_touched() {
     assert!(matches!(error, BackupFailure::Leftover(path) if path == left));
     let error = Store::backup(&store, &root.path().join("no/such/parent"), NOW).await.unwrap_err();
     assert!(matches!(error, BackupError::Target(_)));
-    // An empty directory is as good as none.
+    // An empty directory may be the target too.
     let empty = root.path().join("empty");
     fs::create_dir(&empty).unwrap();
     store.backup(&empty, NOW).await.unwrap();

@@ -33,7 +33,7 @@ pub(super) fn sums(directory: &Path) -> Result<(String, u64), BackupFailure> {
     Ok((text, bytes))
 }
 
-/// Checks every file of a backup and reads what it says of itself.
+/// Checks every file of a backup and reads its manifest.
 ///
 /// # Errors
 /// [`BackupFailure::NoBackup`], [`BackupFailure::Damaged`] with the file's name, [`BackupFailure::NewerFormat`].
@@ -66,7 +66,7 @@ pub(super) fn check(directory: &Path) -> Result<Manifest, BackupFailure> {
     let damaged =
         |error: serde_json::Error| BackupFailure::Damaged { path: path.clone(), what: error.to_string() };
     let manifest: serde_json::Value = serde_json::from_slice(&text).map_err(damaged)?;
-    // The number first: a newer form may have other members.
+    // The format is checked first, because a newer one may have other members.
     let found = manifest.get("format").and_then(serde_json::Value::as_u64).unwrap_or(0);
     match u32::try_from(found).unwrap_or(u32::MAX) {
         0 => Err(BackupFailure::Damaged { path: path.clone(), what: "it has no format".into() }),

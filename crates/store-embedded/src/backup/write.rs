@@ -1,4 +1,4 @@
-//! Making a backup while requests go on.
+//! Makes a backup while requests are served.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,7 +18,7 @@ use crate::database::{Database, DatabaseSnapshot};
 use crate::journal::{Journal, JournalSnapshot};
 
 impl EmbeddedStore {
-    /// Whether there is room for a directory at `target`: what [`backup`](Self::backup) would say of it before it copies.
+    /// Checks whether a backup can be made in `target`, as [`backup`](Self::backup) does before it copies.
     ///
     /// # Errors
     /// [`BackupFailure`].
@@ -26,10 +26,10 @@ impl EmbeddedStore {
         begin(target).map(drop)
     }
 
-    /// Copies both engines as of one moment into the directory `target`, which is made; `now` is noted in it.
+    /// Copies both engines as of one moment into the new directory `target`; `now` is noted in it.
     ///
     /// # Errors
-    /// [`BackupFailure`]: there is something at `target`, its file system fails, or an engine does.
+    /// [`BackupFailure`]: `target` is not empty, its file system fails, or an engine does.
     pub async fn backup(&self, target: &Path, now: Timestamp) -> Result<BackupReport, BackupFailure> {
         take(&self.database, &self.journal, target, now).await
     }
@@ -63,7 +63,7 @@ fn write(
     now: Timestamp,
 ) -> Result<BackupReport, BackupFailure> {
     let directory = staging.path.as_path();
-    // The database first: until it is copied, its log cannot be cut back.
+    // The database first, because its log cannot be emptied until it is copied.
     database.copy_to(&directory.join(DATABASE))?;
     let records = records::write(journal, &directory.join(JOURNAL))?;
     let commit = journal.commit().get();

@@ -1,7 +1,7 @@
-//! Entries in the order in which they came, in pieces of memory that are taken and given back as wholes.
+//! A queue of entries in the order of arrival, in pieces of memory that are allocated and freed as a whole.
 //!
-//! One allocation for each entry would cost when it is taken, when it is touched a minute later among millions of others,
-//! and when it is given back. Here an entry is a copy to where the last one ended.
+//! One allocation for each entry would cost time when it is made, when the entry is read a minute later among millions
+//! of others, and when it is freed. Here an entry is copied to the end of the last piece.
 
 use std::collections::VecDeque;
 
@@ -16,16 +16,16 @@ const PIECE: usize = 16 << 10;
 /// Key, due time in milliseconds, whether it was used, length of the grant.
 const HEADER: usize = 16 + 8 + 1 + 4;
 
-/// Where an entry says whether it was used.
+/// Offset in an entry of the byte that says whether it was used.
 const USED: usize = 16 + 8;
 
-/// Bytes that most entries do not reach.
+/// How many bytes are copied at first: most entries are shorter.
 const USUAL: usize = 448;
 
-/// A copy of an entry, and of what follows it.
+/// A copy of an entry, and of the bytes that follow it.
 ///
-/// An entry that nobody touched for a while is in no cache. Read field by field, one line waits for the length in the line
-/// before it; a copy waits for all of them at once.
+/// An entry that was not touched for a while is in no CPU cache. Read field by field, the next cache line would be
+/// fetched only when the length in the line before is known; a copy fetches all lines at once.
 #[derive(Default)]
 pub(super) struct Copied(SmallVec<[u8; USUAL]>);
 
@@ -36,7 +36,7 @@ impl Copied {
     }
 }
 
-/// Where an entry stands.
+/// The place of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LogPlace {
     piece: u64,
@@ -45,7 +45,7 @@ pub(super) struct LogPlace {
 }
 
 impl LogPlace {
-    /// In 64 bits: there are 2^48 pieces before it is one too many.
+    /// The place in 64 bits, which is enough for 2^48 pieces.
     pub(super) fn number(self) -> u64 {
         self.piece << 16 | u64::from(self.offset)
     }
@@ -58,13 +58,13 @@ impl LogPlace {
 
 /// One entry.
 pub(super) struct LogEntry<'a> {
-    /// Whose it is.
+    /// The key of the code.
     pub(super) key: Key,
-    /// When it is to be looked at.
+    /// When the code expires or, if it is remembered beyond that, when it may be forgotten.
     pub(super) due: Timestamp,
     /// Whether it was used.
     pub(super) used: bool,
-    /// What it says.
+    /// The serialized grant.
     pub(super) grant: &'a [u8],
 }
 
@@ -84,13 +84,13 @@ impl<'a> LogEntry<'a> {
     }
 }
 
-/// A queue whose entries can be read wherever they stand.
+/// A queue whose entries can be read at any place.
 #[derive(Default)]
 pub(super) struct Log {
     pieces: VecDeque<Vec<u8>>,
     /// The number of the first piece.
     first: u64,
-    /// Where its oldest entry begins.
+    /// Offset of the oldest entry in the first piece.
     oldest: usize,
     /// The memory of all pieces.
     bytes: usize,
@@ -116,13 +116,13 @@ impl Log {
         LogPlace { piece, offset }
     }
 
-    /// The entry at a place that [`append`](Self::append) answered, unless it is forgotten. At any other place it is
-    /// nothing, or no entry: only one with the right key is to be believed.
+    /// The entry at a place that [`append`](Self::append) returned, unless it was forgotten. Any other place gives
+    /// `None` or meaningless bytes, so the caller has to compare the key.
     pub(super) fn get(&self, place: LogPlace) -> Option<LogEntry<'_>> {
         LogEntry::read(self.bytes_at(place)?)
     }
 
-    /// All bytes of a piece from a place on, unless what stood there is forgotten.
+    /// All bytes of a piece from a place on; `None` if the entry there was forgotten.
     fn bytes_at(&self, place: LogPlace) -> Option<&[u8]> {
         let index = usize::try_from(place.piece.checked_sub(self.first)?).ok()?;
         let offset = usize::from(place.offset);
@@ -132,8 +132,8 @@ impl Log {
         self.pieces.get(index)?.get(offset..)
     }
 
-    /// Copies the entry at a place: what [`get`](Self::get) answers. Written where it is to be read: moving it would be
-    /// another copy.
+    /// Copies the entry at a place, as [`get`](Self::get) would return it. Fills the caller's buffer, because returning
+    /// the copy would move it and so copy it again.
     pub(super) fn copy(&self, place: LogPlace, copied: &mut Copied) {
         copied.0.clear();
         let Some(bytes) = self.bytes_at(place) else { return };
@@ -145,7 +145,7 @@ impl Log {
         }
     }
 
-    /// Marks the entry at a place that [`append`](Self::append) answered, unless it is forgotten.
+    /// Marks the entry at a place that [`append`](Self::append) returned as used, unless its piece is gone.
     pub(super) fn mark_used(&mut self, place: LogPlace) {
         let index = place.piece.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         let piece = index.and_then(|index| self.pieces.get_mut(index));
@@ -154,12 +154,12 @@ impl Log {
         }
     }
 
-    /// The entry that came first of those that are not forgotten.
+    /// The oldest entry that was not forgotten.
     pub(super) fn oldest(&self) -> Option<LogEntry<'_>> {
         LogEntry::read(self.pieces.front()?.get(self.oldest..)?)
     }
 
-    /// Forgets that entry; its memory goes with the last entry of its piece.
+    /// Forgets the oldest entry. Its memory is freed with its whole piece.
     pub(super) fn forget_oldest(&mut self) {
         let Some(entry) = self.oldest() else { return };
         self.oldest += entry.bytes();

@@ -1,4 +1,4 @@
-//! A copy of the whole database as of one moment, while writes go on.
+//! A copy of the whole database as of one moment, while writes continue.
 
 use std::fs::File;
 use std::io;
@@ -14,23 +14,23 @@ use super::error::{DatabaseError, WriteError};
 use super::long_read::LongRead;
 use crate::directory::create_private;
 
-/// Everything in one step; in several, SQLite would start anew whenever somebody commits.
+/// Copies everything in one step: in several, SQLite would start again after every commit.
 const ALL_PAGES: i32 = -1;
 
-/// The database as of one commit, however many follow. Holding it keeps the write-ahead log from being cut back.
+/// The database as of one commit, whatever is committed later. While it is held, the write-ahead log cannot be emptied.
 #[derive(Debug)]
 pub struct DatabaseSnapshot {
     connection: Connection,
-    /// Dropped after the connection, which may read no more then.
+    /// Declared after the connection and therefore dropped after it, when the connection can no longer read.
     _held: Option<LongRead>,
 }
 
 impl Database {
-    /// Holds on to what is committed now, and runs `meanwhile` at that very moment: no transaction is committed
-    /// between the two, because both happen on the thread that commits. `meanwhile` must be short.
+    /// Fixes a view of what is committed now, and runs `meanwhile` at the same moment: no transaction is committed
+    /// between the two, because both run on the thread that commits. `meanwhile` must be short.
     ///
-    /// So another engine's snapshot taken there and this one are a consistent cut: whatever was written there
-    /// because of a commit here finds that commit here, and the other way round.
+    /// If `meanwhile` takes another engine's snapshot, the two are a consistent cut: what was written there because of
+    /// a commit here is contained together with that commit, and the other way round.
     pub fn snapshot_with<T, F>(
         &self,
         meanwhile: F,
@@ -59,40 +59,40 @@ impl Database {
     }
 }
 
-/// A transaction alone holds nothing yet: the first read fixes what it sees. The open batch of the writer, in the
-/// middle of which this runs, is not committed and so not seen.
+/// `BEGIN` alone fixes nothing: the first read does. The writer's transaction, within which this runs, is not committed
+/// and so not seen.
 fn hold(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("BEGIN")?;
     connection.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(()))
 }
 
 impl DatabaseSnapshot {
-    /// The database of a file. Each statement sees what is committed then, so whoever needs one moment asks where nobody
-    /// writes.
+    /// The database in a file. Each statement sees what is committed when it runs, so all statements see the same
+    /// moment only while nobody writes.
     pub(crate) fn of_file(path: &Path) -> Result<Self, DatabaseError> {
         Ok(Self { connection: open_reader(path, 0)?, _held: None })
     }
 
-    /// What reads it.
+    /// The connection that reads it.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Copies it to the file `target`, which must not exist or be a database to overwrite, and syncs the copy.
-    /// Reads everything; blocks.
+    /// Copies the database to the file `target`, and syncs the copy. `target` must not exist, or be a database to
+    /// overwrite. Reads everything; blocks.
     ///
     /// # Errors
-    /// [`DatabaseError`]: either file fails.
+    /// An error of either file.
     pub fn copy_to(&self, target: &Path) -> Result<(), DatabaseError> {
-        // Before SQLite makes it as everybody's umask says.
+        // Creates the file first: SQLite would create it with the permissions of the umask.
         create_private(target)?;
         let mut copy = Connection::open(target)?;
-        // Under the read transaction that is open already. Busy or locked is retried inside, by the connection's
-        // busy time; what is left of it is an error.
+        // Reads within the transaction that is already open. If a file is busy or locked, the connection retries for
+        // its busy time; after that it is an error.
         if Backup::new(&self.connection, &mut copy)?.step(ALL_PAGES)? != StepResult::Done {
             return Err(io::Error::from(io::ErrorKind::ResourceBusy).into());
         }
-        // A single file that can be carried away: without a log beside it.
+        // A single file that can be moved: without a log beside it.
         copy.pragma_update(None, "journal_mode", "DELETE")?;
         copy.close().map_err(|(_, error)| error)?;
         File::open(target)?.sync_all()?;

@@ -10,21 +10,21 @@ use super::error::DatabaseError;
 use super::stats::count_on;
 use crate::directory::{create_private, make_private};
 
-/// One step of the schema, run once, in its own transaction.
+/// One step of the schema. Runs once, in its own transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
     /// 1 for the first, each one more than the one before.
     pub number: u32,
     /// Statements, separated by semicolons: the text of `migrations/NNNN_name.sql`.
     pub sql: &'static str,
-    /// What SQL cannot say, done after the statements in the same transaction.
+    /// What SQL cannot express; runs after the statements, in the same transaction.
     pub then: Option<fn(&Connection) -> rusqlite::Result<()>>,
 }
 
 /// Statements kept prepared per connection.
 const PREPARED_STATEMENTS: usize = 256;
 
-/// The write-ahead log is cut back to this when it begins anew.
+/// When SQLite starts the write-ahead log anew, it shortens the file to this.
 const LOG_KEPT_BYTES: i64 = 16 << 20;
 
 /// How long a statement waits for a lock of SQLite's.
@@ -33,7 +33,7 @@ pub(super) const BUSY_TIME: Duration = Duration::from_secs(10);
 /// What SQLite appends to the database's name for its write-ahead log.
 const LOG: &str = "-wal";
 
-/// The same for the log's index, which is in shared memory.
+/// The suffix of the log's index, which is in shared memory.
 const INDEX_OF_LOG: &str = "-shm";
 
 /// The write-ahead log of the database in the file `path`.
@@ -47,11 +47,11 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Opens the one connection that writes, creating the file if need be: for its owner alone, as there are password hashes
-/// in it. SQLite gives its log the same mode when it makes one.
+/// Opens the connection that writes. Creates the file if need be, readable only for its owner because it contains
+/// password hashes. SQLite gives a new log the same mode.
 pub(super) fn open_writer(path: &Path, cache_bytes: u64, sync: bool) -> Result<Connection, DatabaseError> {
     if let Err(error) = keep_private(path) {
-        // Where nothing can be opened, SQLite says what is wrong.
+        // If the file cannot be opened at all, SQLite reports why.
         tracing::warn!(%error, path = %path.display(), "the database's files are not their owner's alone");
     }
     let mut connection = Connection::open(path)?;
@@ -63,7 +63,7 @@ pub(super) fn open_writer(path: &Path, cache_bytes: u64, sync: bool) -> Result<C
     Ok(connection)
 }
 
-/// Also what an earlier release left open to others.
+/// Also restricts files that an earlier release left readable for others.
 fn keep_private(path: &Path) -> io::Result<()> {
     create_private(path)?;
     make_private(&beside(path, LOG))?;
@@ -88,7 +88,7 @@ fn set_up(connection: &mut Connection, cache_bytes: u64) -> Result<(), DatabaseE
     Ok(count_on(connection)?)
 }
 
-/// Brings the schema up to the last of `migrations`. The number reached is SQLite's `user_version`, which is
+/// Migrates the schema to the last of `migrations`. The number reached is stored in SQLite's `user_version`, which is
 /// part of the transaction.
 pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
     for (expected, migration) in (1..).zip(migrations) {

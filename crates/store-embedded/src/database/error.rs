@@ -8,17 +8,17 @@ use rusqlite::ErrorCode;
 /// Why a write was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError<E> {
-    /// The closure's own refusal; its changes are rolled back, nobody else's.
+    /// The closure's own refusal; only the closure's changes are rolled back.
     #[error("rejected")]
     Rejected(E),
-    /// There is no room on the disk. Nothing of it is stored; writing works again when there is room.
+    /// There is no room on the disk. Nothing of the write is stored; writes work again when there is room.
     #[error("the disk is full")]
     Full,
     /// SQLite refused: a constraint, a wrong statement, a broken file.
     #[error("the database: {0}")]
     Sqlite(rusqlite::Error),
-    /// The database is closed, the closure panicked, or the transaction that it shared with others was rolled
-    /// back. Nothing of it is stored.
+    /// The database is closed, the closure panicked, or the transaction that it shared with other writes was rolled
+    /// back. Nothing of the write is stored.
     #[error("the database took no write")]
     Unavailable,
 }
@@ -47,7 +47,7 @@ pub enum DatabaseError {
     /// SQLite refused.
     #[error("the database: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The file is none of SQLite's.
+    /// The file is not a SQLite database.
     #[error("{} is no database: put the right file there, or restore a backup into a fresh directory", .0.display())]
     NoDatabase(PathBuf),
     /// A newer program has migrated it.
@@ -58,7 +58,7 @@ pub enum DatabaseError {
     NewerSchema {
         /// The number of its last migration.
         found: u32,
-        /// The number of our last one.
+        /// The number of this program's last migration.
         known: u32,
     },
     /// The list of migrations is not 1, 2, 3 and so on.
@@ -74,7 +74,7 @@ pub enum DatabaseError {
     Migration {
         /// Its number.
         number: u32,
-        /// SQLite's answer.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
     /// The operating system refused.
@@ -86,7 +86,7 @@ pub enum DatabaseError {
 }
 
 impl DatabaseError {
-    /// Whether there was no room on the disk.
+    /// Whether the error means that the disk is full.
     pub(crate) fn is_of_a_full_disk(&self) -> bool {
         match self {
             Self::Sqlite(error) => is_full(error),
@@ -95,7 +95,7 @@ impl DatabaseError {
         }
     }
 
-    /// Names the file, where it is the file that is wrong.
+    /// Adds the file's name if the file is not a database.
     pub(super) fn of_file(self, path: &Path) -> Self {
         match self {
             Self::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
@@ -106,12 +106,12 @@ impl DatabaseError {
     }
 }
 
-/// SQLite answers `SQLITE_FULL` where the system said `ENOSPC` on a write.
+/// SQLite reports `SQLITE_FULL` when a write fails with `ENOSPC`.
 pub(super) fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
-/// A sync that failed: what is on disk is unknown from here on.
+/// Whether a sync failed: what is on disk is then unknown.
 pub(super) fn is_lost_sync(error: &rusqlite::Error) -> bool {
     const LOST: [i32; 3] = [
         rusqlite::ffi::SQLITE_IOERR_FSYNC,

@@ -1,4 +1,4 @@
-//! A closure on its way to the writer and its answer on the way back.
+//! A job: a closure for the writer, and the way its result returns.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,14 +7,14 @@ use tokio::sync::oneshot;
 
 use super::error::WriteError;
 
-/// What became of the transaction that a job was part of.
+/// The outcome of the transaction that a job was part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobOutcome {
     /// It is durable.
     Committed,
-    /// It was rolled back for want of room.
+    /// It was rolled back because the disk is full.
     Full,
-    /// It was rolled back, or what became of it is unknown.
+    /// It was rolled back, or its outcome is unknown.
     Failed,
 }
 
@@ -22,16 +22,16 @@ pub(super) enum JobOutcome {
 pub(super) struct Ran {
     /// Whether its changes are to be kept.
     pub(super) keep: bool,
-    /// Whether SQLite refused, rather than the closure.
+    /// Whether SQLite reported an error; a refusal by the closure does not count.
     pub(super) failed: bool,
-    /// Tells the caller.
+    /// Sends the result to the caller.
     pub(super) settle: Box<dyn FnOnce(JobOutcome)>,
 }
 
-/// A closure, its types forgotten. Without a transaction it does not run.
+/// A type-erased closure. Without a transaction, the wrapped write does not run.
 pub(super) type Job = Box<dyn FnOnce(Option<&Transaction<'_>>) -> Ran + Send>;
 
-/// Wraps a write into a job; the answer comes when the transaction has ended.
+/// Wraps a write into a job. The result is sent when the transaction has ended.
 pub(super) fn job<T, E, F>(write: F) -> (Job, oneshot::Receiver<Result<T, WriteError<E>>>)
 where
     T: Send + 'static,
@@ -41,7 +41,8 @@ where
     let (sender, receiver) = oneshot::channel();
     let job = Box::new(move |transaction: Option<&Transaction<'_>>| {
         let result = match transaction {
-            // A panic of one caller must not take the writer from all others; its changes are rolled back.
+            // A panic in one caller's closure must not end the writer, which all others need. The closure's changes are
+            // rolled back.
             Some(transaction) => {
                 catch_unwind(AssertUnwindSafe(|| write(transaction))).unwrap_or(Err(WriteError::Unavailable))
             }
@@ -52,11 +53,11 @@ where
         let settle = Box::new(move |outcome| {
             let answer = match outcome {
                 JobOutcome::Committed => result,
-                // Refusals too: they may rest on changes of other callers that are gone now.
+                // Applies to refusals too: they may rest on changes of other callers that were rolled back.
                 JobOutcome::Full => Err(WriteError::Full),
                 JobOutcome::Failed => Err(WriteError::Unavailable),
             };
-            // The caller may have gone away; the write stands.
+            // The caller may be gone; the write stands.
             drop(sender.send(answer));
         });
         Ran { keep, failed, settle: settle as Box<dyn FnOnce(JobOutcome)> }

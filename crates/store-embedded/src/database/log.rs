@@ -1,4 +1,4 @@
-//! The write-ahead log, kept short.
+//! Keeps the write-ahead log short.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use super::long_read::LongReads;
 use super::stats::Counters;
 use crate::free_space::monotonic_now;
 
-/// Hears how many bytes the write-ahead log has on disk, after each commit.
+/// Called after each commit with the size of the write-ahead log on disk, in bytes.
 pub type OnLog = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// How long emptying waits for a look-up to end: everybody who writes waits with it.
+/// How long the writer waits for a look-up to end before it can empty the log: all writes wait with it.
 const WAIT_FOR_LOOK_UPS: Duration = Duration::from_millis(50);
 
-/// How long nothing is tried after a reader of another process kept the log from being emptied.
+/// How long the writer makes no attempt after a reader of another process kept it from emptying the log.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The log as the writer sees it.
@@ -29,7 +29,7 @@ pub(super) struct Log {
     most: u64,
     long_reads: Arc<LongReads>,
     on_log: Option<OnLog>,
-    /// No attempt is made before.
+    /// No attempt is made before this time.
     pause_until: Option<Instant>,
 }
 
@@ -40,10 +40,11 @@ impl Log {
         Self { path, most, long_reads: Arc::clone(long_reads), on_log, pause_until: None }
     }
 
-    /// Empties it where it is too long. To be called between transactions, when nobody waits for the last one.
+    /// Empties the log if it is too long. To be called between transactions, when no caller waits for the last one.
     ///
     /// # Errors
-    /// Only that what is on disk is unknown; anything else is tried again.
+    /// Only a failed sync, after which the content of the disk is unknown; after any other error, the log is emptied
+    /// later.
     pub(super) fn keep_short(
         &mut self,
         connection: &Connection,
@@ -69,7 +70,7 @@ impl Log {
         }
     }
 
-    /// The bytes of the file, which is not shortened before SQLite begins it anew.
+    /// The size of the file, which SQLite does not shorten before it starts the log anew.
     fn measure(&self, counters: &Counters) -> u64 {
         let bytes = fs::metadata(&self.path).map_or(0, |file| file.len());
         counters.log_bytes.store(bytes, Ordering::Relaxed);
@@ -80,8 +81,8 @@ impl Log {
     }
 }
 
-/// Brings everything over to the database's file and cuts the log to nothing. Where a reader keeps it from that, it is
-/// left for the next time.
+/// Copies everything from the log into the database's file, and truncates the log to nothing. If a reader prevents
+/// that, the log stays until the next attempt.
 fn empty(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(WAIT_FOR_LOOK_UPS)?;
     let emptied = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));

@@ -1,7 +1,7 @@
-//! Reads that last, and the write-ahead log that cannot be emptied while there is one.
+//! Long reads, during which the write-ahead log cannot be emptied.
 //!
-//! SQLite begins the log anew only when nobody reads what is in it. Scans that follow each other without a gap would
-//! keep it growing for as long as they come: so the next one waits until the writer has emptied a log that is too long.
+//! SQLite starts the log anew only when nobody reads from it. Scans that follow each other without a gap would
+//! therefore let it grow without end. So if the log is too long, the next scan waits until the writer has emptied it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct State {
     log_is_long: bool,
 }
 
-/// The reads that last: scans, one after another, and snapshots.
+/// The long reads: scans, one after another, and snapshots.
 pub(super) struct LongReads {
     state: Mutex<State>,
     emptied: Condvar,
@@ -35,20 +35,20 @@ impl LongReads {
         Arc::new(Self { state: Mutex::default(), emptied: Condvar::new(), writer: Arc::clone(writer) })
     }
 
-    /// Begins one. Never waits for the writer, on whose thread snapshots begin.
+    /// Begins a long read. Never waits for the writer, because snapshots begin on the writer's thread.
     pub(super) fn begin(self: &Arc<Self>) -> LongRead {
         self.state.lock().under_way += 1;
         LongRead(Arc::clone(self))
     }
 
-    /// Begins a scan, when the writer has emptied a log that is too long.
+    /// Begins a scan. If the log is too long, first waits until the writer has emptied it.
     pub(super) fn begin_scan(self: &Arc<Self>) -> LongRead {
         let mut state = self.state.lock();
-        // Beside a snapshot there is nothing to wait for.
+        // While a snapshot is held, the log cannot be emptied, so waiting would be useless.
         if state.under_way == 0 {
             let waited =
                 self.emptied.wait_while_for(&mut state, |state| state.log_is_long, PATIENCE).timed_out();
-            // The writer asks again, if it still writes.
+            // If the writer still writes, it sets the flag again.
             state.log_is_long &= !waited;
         }
         state.under_way += 1;
@@ -56,20 +56,21 @@ impl LongReads {
         LongRead(Arc::clone(self))
     }
 
-    /// Empties the log, unless a read that lasts is under way: then as soon as it has ended. For the writer.
+    /// Runs `empty`, unless a long read is under way: then the end of that read wakes the writer to try again. For the
+    /// writer.
     pub(super) fn between<T>(&self, empty: impl FnOnce() -> T) -> Option<T> {
         let mut state = self.state.lock();
         state.log_is_long = state.under_way > 0;
         if state.log_is_long {
             return None;
         }
-        // With the lock held, so that none begins meanwhile.
+        // With the lock held, so that no long read begins meanwhile.
         let emptied = empty();
         self.emptied.notify_all();
         Some(emptied)
     }
 
-    /// The log is short enough: no scan need wait. For the writer.
+    /// Notes that the log is short enough, so that no scan needs to wait. For the writer.
     pub(super) fn log_is_short(&self) {
         self.state.lock().log_is_long = false;
         self.emptied.notify_all();
@@ -82,13 +83,13 @@ impl LongReads {
             state.log_is_long && state.under_way == 0
         };
         if wake {
-            // The writer looks at the log after each commit, also of a write that changes nothing.
+            // The writer checks the log after each commit, also after a write that changes nothing.
             self.writer.add([job(|_| Ok::<_, WriteError<Infallible>>(())).0]);
         }
     }
 }
 
-/// A read that lasts, until it is dropped.
+/// A long read; it ends when this is dropped.
 pub(super) struct LongRead(Arc<LongReads>);
 
 impl Drop for LongRead {

@@ -1,19 +1,18 @@
-//! The database of what lives long: SQLite behind one group-commit writer and a few readers.
+//! The database of long-lived records: SQLite behind one group-commit writer and a few readers.
 //!
-//! [`Database::write`] hands a closure to the writer's thread. All closures that are in flight share one
-//! transaction and one sync, each in a savepoint of its own, so that one which fails is rolled back alone; every
-//! future resolves when that transaction is durable. Closures of one batch see each other's changes in their
-//! order; a caller that was refused may have seen changes that are not durable yet, which is why refusals wait for
-//! the commit as well.
+//! [`Database::write`] passes a closure to the writer's thread. All closures in flight share one transaction and one
+//! sync. Each runs in a savepoint of its own, so that a failing one is rolled back alone. Every future resolves when
+//! the transaction is durable. Closures of one batch see each other's changes in their order. So a caller that was
+//! refused may have seen changes that are not durable yet; therefore refusals wait for the commit too.
 //!
-//! [`Database::read`] runs on a reader's connection and sees committed transactions only: a caller that awaited
-//! its write reads it. Several statements see one state only inside a transaction: use
-//! [`rusqlite::Connection::unchecked_transaction`]. What may read many rows is a [`Database::scan`]: scans have one
-//! reader of their own, so that no look-up waits behind them, and none of them overlaps another: between two the log can
-//! be emptied.
+//! [`Database::read`] runs on a reader's connection and sees committed transactions only: a caller that has awaited its
+//! write sees the change. Several statements see one state only inside a transaction: use
+//! [`rusqlite::Connection::unchecked_transaction`]. A read of possibly many rows is a [`Database::scan`]. Scans have
+//! their own reader, so that no look-up waits behind them, and they never overlap, so that the log can be emptied
+//! between two of them.
 //!
-//! A full disk answers [`WriteError::Full`] and leaves the database usable; a failed sync ends the process.
-//! Closures must not do I/O of their own, and must be short: all writes stand behind each other. Use
+//! If the disk is full, a write fails with [`WriteError::Full`] and the database stays usable; a failed sync ends the
+//! process. Closures must not do I/O of their own and must be short, because each write waits for those before it. Use
 //! `prepare_cached` in them. To import, write some hundred rows per closure.
 
 mod backup;
@@ -53,7 +52,7 @@ use readers::Queries;
 use stats::Counters;
 use writer::Writer;
 
-/// Called by the writer before each commit; an error is taken for one of the commit's.
+/// Called by the writer before each commit; an error counts as an error of the commit.
 pub type BeforeCommit = Arc<dyn Fn() -> rusqlite::Result<()> + Send + Sync>;
 
 /// Settings of the [`Database`].
@@ -65,13 +64,14 @@ pub struct DatabaseOptions {
     pub readers: usize,
     /// Bytes of the page cache of each connection.
     pub cache_bytes: u64,
-    /// Whether a commit waits for the disk. Without, what was acknowledged survives the process, not the machine.
+    /// Whether a commit waits for the disk. If not, acknowledged changes survive a crash of the process, but not of the
+    /// machine.
     pub sync: bool,
     /// What to do when the disk fails.
     pub on_fatal: OnFatal,
     /// Bytes of the write-ahead log beyond which it is emptied as soon as no scan reads it.
     pub log_bytes: u64,
-    /// Hears how long the log is.
+    /// Called with the length of the log.
     pub on_log: Option<OnLog>,
     /// Runs before each commit; for tests and fault drills.
     pub before_commit: Option<BeforeCommit>,
@@ -104,7 +104,7 @@ impl fmt::Debug for DatabaseOptions {
     }
 }
 
-/// The open database. To be shared behind an [`Arc`]; dropping it drains and closes it.
+/// The open database, to be shared behind an [`Arc`]. Dropping it completes the queued work and closes it.
 pub struct Database {
     path: PathBuf,
     open: Arc<OpenBatch<Job>>,
@@ -160,9 +160,8 @@ impl Database {
         Ok(database)
     }
 
-    /// Runs `write` in the writer's transaction. The future resolves when its commit is durable, or when it has
-    /// been rolled back. The closure is handed over at the call, not at the first poll, and runs even if the
-    /// future is dropped.
+    /// Runs `write` in the writer's transaction. The future resolves when its commit is durable, or when it was rolled
+    /// back. The closure is queued at the call, not at the first poll, and runs even if the future is dropped.
     pub fn write<T, E, F>(
         &self,
         write: F,
@@ -173,12 +172,12 @@ impl Database {
         F: FnOnce(&Transaction<'_>) -> Result<T, WriteError<E>> + Send + 'static,
     {
         let (job, answer) = job(write);
-        // After closing, the job is dropped, and with it the sender: the answer is an error.
+        // After closing, the job is dropped, and with it the sender: the caller gets an error.
         self.open.add([job]);
         async move { answer.await.unwrap_or(Err(WriteError::Unavailable)) }
     }
 
-    /// Runs `read`, which looks a few rows up, on a reader's connection, which sees what is committed.
+    /// Runs `read`, a look-up of a few rows, on a reader's connection, which sees what is committed.
     pub fn read<T, F>(&self, read: F) -> impl Future<Output = Result<T, ReadError>> + Send + use<T, F>
     where
         T: Send + 'static,
@@ -188,7 +187,7 @@ impl Database {
         async move { Ok(answer.await.map_err(|_| ReadError::Closed)??) }
     }
 
-    /// Like [`read`](Self::read), for what may read many rows: after all scans that were asked for before.
+    /// Like [`read`](Self::read), for a read of possibly many rows: it runs after all scans that were queued before.
     pub fn scan<T, F>(&self, read: F) -> impl Future<Output = Result<T, ReadError>> + Send + use<T, F>
     where
         T: Send + 'static,
@@ -225,17 +224,17 @@ impl Database {
         answer.blocking_recv().unwrap_or(Err(WriteError::Unavailable))
     }
 
-    /// Whether the writer is at work: it ends where the disk fails or it panics, and every write is refused then.
+    /// Whether the writer runs. It ends when the disk fails or it panics; every write is then refused.
     pub fn is_writable(&self) -> bool {
         !self.failed.load(Ordering::Acquire)
     }
 
-    /// Sums since it was opened.
+    /// Sums since the database was opened.
     pub fn stats(&self) -> DatabaseStats {
         self.counters.read()
     }
 
-    /// Takes no more, ends what has been handed over and closes the connections. Blocks. Dropping does the same.
+    /// Accepts no more work, completes what is queued and closes the connections. Blocks. Dropping does the same.
     pub fn close(&self) {
         self.open.close();
         self.look_ups.close();

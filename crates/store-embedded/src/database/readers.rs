@@ -1,4 +1,4 @@
-//! The threads that read, each with a connection of its own: for look-ups, and one for scans.
+//! The threads that read, each with its own connection: some for look-ups, one for scans.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use super::stats::{Counters, take_counted};
 
-/// A closure, its types forgotten; answers whether SQLite refused.
+/// A type-erased closure; returns whether SQLite reported an error.
 pub(super) type Query = Box<dyn FnOnce(&Connection) -> bool + Send>;
 
 #[derive(Default)]
@@ -17,7 +17,7 @@ struct Waiting {
     closed: bool,
 }
 
-/// What waits for a reader.
+/// The queries that wait for a reader.
 #[derive(Default)]
 pub(super) struct Queries {
     waiting: Mutex<Waiting>,
@@ -25,7 +25,7 @@ pub(super) struct Queries {
 }
 
 impl Queries {
-    /// Hands a query over; after closing it is dropped, which its caller notices.
+    /// Queues a query. After closing it is dropped, and its caller gets an error.
     pub(super) fn push(&self, query: Query) {
         {
             let mut waiting = self.waiting.lock();
@@ -56,7 +56,7 @@ impl Queries {
     }
 }
 
-/// Runs queries until the queue is closed and drained, and holds on to what `begin` answers during each.
+/// Runs queries until the queue is closed and drained. Holds the value that `begin` returns while a query runs.
 pub(super) fn run<Held>(
     connection: &Connection,
     queries: &Arc<Queries>,
@@ -66,7 +66,7 @@ pub(super) fn run<Held>(
     while let Some(query) = queries.next() {
         let _held = begin();
         take_counted();
-        // A panic drops the caller's channel, which says so; the reader lives on.
+        // A panic drops the caller's channel, so the caller gets an error; the reader continues.
         let refused = catch_unwind(AssertUnwindSafe(|| query(connection))).unwrap_or(true);
         let (started, rows) = take_counted();
         Counters::add(&counters.reads, 1);

@@ -1,4 +1,4 @@
-//! What the database counts: queries and rows, per kind of connection.
+//! The database's counters: queries and rows, per kind of connection.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 thread_local! {
-    /// Every connection lives on one thread, and SQLite's trace takes a plain function: so it counts here.
+    /// Counted per thread: every connection is used by one thread only, and SQLite's trace calls a plain function
+    /// without state.
     static QUERIES: Cell<u64> = const { Cell::new(0) };
     static ROWS: Cell<u64> = const { Cell::new(0) };
 }
@@ -27,7 +28,7 @@ fn count(event: TraceEvent<'_>) {
     }
 }
 
-/// Statements started and rows answered in this thread since the last call.
+/// Statements started and rows returned in this thread since the last call.
 pub(super) fn take_counted() -> (u64, u64) {
     (QUERIES.take(), ROWS.take())
 }
@@ -60,7 +61,7 @@ pub struct DatabaseStats {
     pub writes: u64,
     /// Statements run on the writer's connection, without those that frame transactions.
     pub write_queries: u64,
-    /// Rows that statements answered, on all connections.
+    /// Rows that statements returned, on all connections.
     pub rows_read: u64,
     /// Rows inserted, changed or deleted.
     pub rows_written: u64,

@@ -46,8 +46,8 @@ fn names(database: &Database) -> Vec<String> {
     std::thread::scope(|scope| scope.spawn(|| database.read_blocking(read).unwrap()).join().unwrap())
 }
 
-/// Options whose first commit waits until the returned sender is used or dropped, and a receiver that hears when
-/// the writer has come there.
+/// Options whose first commit waits until the returned sender is used or dropped, and a receiver that is signalled when
+/// the writer reaches that commit.
 fn held_up() -> (DatabaseOptions, mpsc::Sender<()>, mpsc::Receiver<()>) {
     let (go_on, wait) = mpsc::channel::<()>();
     let (reach, reached) = mpsc::channel();
@@ -196,7 +196,7 @@ fn a_broken_migration_leaves_nothing_and_gaps_are_refused() {
     ));
 }
 
-/// SQLite's own limit on pages answers as a full disk does.
+/// SQLite's own limit on pages gives the same error as a full disk.
 #[test]
 fn a_full_disk_refuses_a_write_and_leaves_the_database_usable() {
     let directory = tempfile::tempdir().unwrap();
@@ -329,14 +329,14 @@ async fn a_snapshot_holds_one_moment_while_writes_go_on() {
     for write in under_way {
         write.await.unwrap();
     }
-    // However far the writer had come at the snapshot, these come after it.
+    // These come after the snapshot, whatever the writer had committed by then.
     for n in 200..210 {
         pair(n).await.unwrap();
     }
     assert_eq!(names(&database).len(), 420);
     snapshot.copy_to(&copy.path().join("test.db")).unwrap();
     let held = names(&open(&copy)).len();
-    // What was acknowledged before it is in it, nothing half, and nothing that came after it.
+    // It contains everything acknowledged before it, no half pair, and nothing that came after it.
     assert!((20..=400).contains(&held) && held.is_multiple_of(2), "{held}");
 }
 
@@ -365,7 +365,7 @@ fn every_commit_is_synced_unless_that_is_switched_off() {
     }
 }
 
-/// There are password hashes in it, and the directory may be one that others may look into.
+/// The files contain password hashes, and others may be allowed to list the directory.
 #[test]
 fn its_files_are_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
@@ -379,7 +379,7 @@ fn its_files_are_their_owners_alone() {
     }
 }
 
-/// As releases of before left them where they restored a backup.
+/// In the state in which earlier releases left them after restoring a backup.
 #[test]
 fn files_that_others_could_read_are_made_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt;

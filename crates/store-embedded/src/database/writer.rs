@@ -1,4 +1,4 @@
-//! The one thread that writes: many closures, one transaction, one sync.
+//! The only thread that writes: many closures, one transaction, one sync.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct Writer {
 enum Failure {
     /// It was rolled back; the next one may work.
     RolledBack(JobOutcome),
-    /// Nobody knows what the disk holds.
+    /// A sync failed, so what the disk holds is unknown.
     LostSync(rusqlite::Error),
 }
 
@@ -43,8 +43,8 @@ impl Failure {
 }
 
 impl Writer {
-    /// Runs until the open batch is closed and drained, or the disk fails. A panic outside of a job, of the engine's
-    /// perhaps, is no better than a failure: whoever waits would wait for ever, beside a server that seems to be well.
+    /// Runs until the open batch is closed and drained, or the disk fails. A panic outside of a job, perhaps of the
+    /// engine, counts as a failure: otherwise callers would wait for ever, while the server seems to be well.
     pub(super) fn run(self) {
         let end = self.end();
         if catch_unwind(AssertUnwindSafe(|| self.write_batches())).is_err() {
@@ -52,7 +52,7 @@ impl Writer {
         }
     }
 
-    /// What ends all writing: nobody is told of success any more, and whoever waits is refused.
+    /// What ends all writing: no more success is reported, and waiting callers are refused.
     fn end(&self) -> impl Fn(&str) + use<> {
         let (open, failed, on_fatal) =
             (Arc::clone(&self.open), Arc::clone(&self.failed), self.on_fatal.clone());
@@ -66,7 +66,7 @@ impl Writer {
     fn write_batches(mut self) {
         let mut pace = Pace::default();
         let mut spare = Vec::new();
-        // What a crash left may be long.
+        // After a crash the log may be long.
         if !self.keep_log_short() {
             return;
         }
@@ -74,7 +74,7 @@ impl Writer {
             let queued = monotonic_now().saturating_duration_since(batch.opened);
             Counters::add(&self.counters.queue_nanos, nanos(queued));
             let mut jobs = batch.entries.drain(..).peekable();
-            // More than one round only if SQLite gave a transaction up half way.
+            // There is a second round only if SQLite rolled the transaction back half way.
             while jobs.peek().is_some() {
                 let mut ran = Vec::new();
                 let result = self.transact(&mut jobs, &mut ran);
@@ -94,7 +94,7 @@ impl Writer {
         }
     }
 
-    /// Whether the disk can still be trusted.
+    /// Empties the log if it is too long; returns whether the disk can still be trusted.
     fn keep_log_short(&mut self) -> bool {
         let kept = self.log.keep_short(&self.connection, &self.counters);
         if let Err(error) = &kept {
@@ -103,7 +103,7 @@ impl Writer {
         kept.is_ok()
     }
 
-    /// Runs jobs in one transaction until there are no more, or SQLite has rolled it back by itself.
+    /// Runs jobs in one transaction until there are no more, or until SQLite rolls the transaction back by itself.
     fn transact(
         &mut self,
         jobs: &mut impl ExactSizeIterator<Item = Job>,
@@ -119,7 +119,8 @@ impl Writer {
             }
         };
         let changes_before = transaction.total_changes();
-        // What a savepoint would undo is all that there is: SQLite copies every page before it changes in one.
+        // A single job needs no savepoint, because the rollback of the transaction undoes the same. A savepoint would
+        // cost time: within one, SQLite copies every page before it changes it.
         let is_alone = jobs.len() == 1;
         for job in jobs {
             let one = match is_alone {

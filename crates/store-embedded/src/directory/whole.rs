@@ -1,8 +1,8 @@
-//! Whether everything is there that a start made.
+//! Checks that every file that an earlier start created is still there.
 //!
-//! The first start makes a file, `first-start`, before anything else, and removes it when both engines are there. Where it
-//! is still found, an accident cut that start off, nothing was acknowledged yet, and the next start goes on with it.
-//! Everywhere else a part that is missing was taken away.
+//! The first start creates the file `first-start` before any data, and removes it once both engines exist. If a later
+//! start finds it, the first start was interrupted before anything was acknowledged, and is continued. If it is not
+//! there, a missing part means that data was lost, and the start is refused.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -13,10 +13,10 @@ use super::{DATABASE_FILE, FORMAT_FILE, OpenError, io_error, sync_directory};
 
 const BEGUN_FILE: &str = "first-start";
 
-/// The file of the journal without which its engine would begin anew.
+/// A file of the journal's engine. If it is missing, the engine creates an empty journal.
 const JOURNAL_VERSION_FILE: &str = "journal/version";
 
-/// Notes, durably, that a first start begins.
+/// Records durably that a first start has begun.
 pub(super) fn note_begun(directory: &Path) -> Result<(), OpenError> {
     let path = directory.join(BEGUN_FILE);
     let made = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
@@ -24,12 +24,12 @@ pub(super) fn note_begun(directory: &Path) -> Result<(), OpenError> {
     sync_directory(directory)
 }
 
-/// Whether a first start began there and was not finished.
+/// Whether a first start began there and was not completed.
 pub(super) fn is_begun(directory: &Path) -> bool {
     directory.join(BEGUN_FILE).exists()
 }
 
-/// Notes, durably, that there is everything.
+/// Records durably that the first start is complete.
 pub(super) fn note(directory: &Path) -> Result<(), OpenError> {
     let path = directory.join(BEGUN_FILE);
     match fs::remove_file(&path) {
@@ -39,7 +39,7 @@ pub(super) fn note(directory: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Refuses where a part is missing, unless all of it is, or the first start was cut off.
+/// Refuses a directory with a missing part, unless all parts are missing or the first start was interrupted.
 pub(super) fn check(directory: &Path) -> Result<(), OpenError> {
     if is_begun(directory) {
         return Ok(());
@@ -57,7 +57,7 @@ pub(super) fn check(directory: &Path) -> Result<(), OpenError> {
     Err(OpenError::NotWhole { path: directory.to_owned(), missing })
 }
 
-/// How many bytes a file has; none where there is no file.
+/// The size of a file in bytes; `None` if it does not exist.
 fn length(path: &Path) -> Result<Option<u64>, OpenError> {
     match fs::metadata(path) {
         Ok(found) => Ok(Some(found.len())),

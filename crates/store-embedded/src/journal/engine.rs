@@ -1,4 +1,4 @@
-//! fjall, opened: what an accident left is mended before, and what was made is durable after.
+//! Opens fjall: repairs what a crash left, and makes what was created durable.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,17 +13,19 @@ use super::options::{JournalError, JournalOptions, SyncMode, UnixMillis};
 use super::table::Table;
 use super::{first_start, torn_tail};
 
-/// fjall's own journals together; its least. Beyond it the tables that hold the oldest one back are written out.
+/// Most bytes of all of fjall's journals together; fjall allows no less. Beyond it fjall flushes the tables whose data
+/// is in the oldest journal, so that it can be removed.
 const JOURNALS_MAX_BYTES: u64 = 64 << 20;
 
-/// fjall's first worker leaves compactions to the others, by sending itself the order again and again: with two
-/// workers it spins on one core for as long as the other one compacts. Alone it does both in turn; a flush then
-/// waits for a compaction, which small tables keep short (writes stall when four memtables wait).
+/// The first worker of fjall leaves compactions to the other workers by queueing the order again and again. With two
+/// workers it therefore spins on one core while the other compacts. A single worker does both in turn. A flush then
+/// waits for a compaction; small tables keep that short (writes stall when four memtables wait).
 const WORKER_THREADS: usize = 1;
 
-/// How many memtables are written out before they are merged with what is older. Records are looked up by their key, and
-/// the filter of each table says nearly always whether it is there, so a few more cost little; but what is rewritten all
-/// the time is spread over the whole table, which a merge then reads and writes: half as often as by fjall's default.
+/// How many flushed memtables gather before they are merged with older tables. Records are looked up by key, and each
+/// table's filter nearly always tells whether it has the key, so a few more tables cost little. But the records that
+/// change all the time are spread over the whole table, so that a merge reads and writes all of it: with this number
+/// half as often as by fjall's default.
 const GATHERED_TABLES: u8 = 8;
 
 /// The engine and its tables.
@@ -108,7 +110,7 @@ impl Tables {
     }
 }
 
-/// Takes back what an accident left of a first start, or of a batch that nobody was told of.
+/// Removes what a crash left of an unfinished first start, or of a batch that was not acknowledged.
 fn heal(path: &Path) -> Result<(), JournalError> {
     if !path.is_dir() {
         return Ok(());
@@ -123,9 +125,9 @@ fn heal(path: &Path) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// fjall syncs what it puts into a new table's directory, but not the directory that holds those of all tables: after
-/// a power cut a file system that promises no more than POSIX has none of them, and whatever was acknowledged since
-/// the first start is gone with them.
+/// fjall syncs the files in a new table's directory, but not the directory that holds the tables' directories. On a
+/// file system that promises no more than POSIX, a power cut could remove all tables, and with them everything that was
+/// acknowledged since the first start.
 fn sync_directories(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! Records vanish some time after their end, when fjall rewrites the tables that hold them.
+//! Deletes records some time after their end, when fjall rewrites the tables that hold them.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use fjall::compaction::filter::{
 use super::options::UnixMillis;
 use super::table::{NEVER, split_value};
 
-/// Nothing is deleted until this long after its end, so that a clock that is set forward by up to that destroys nothing.
+/// How long after its end a record is kept, so that a clock that is set forward by up to this much deletes nothing.
 pub const GRACE_MILLIS: u64 = 15 * 60 * 1000;
 
 /// Whether a record with this end may be deleted at `now`, both Unix milliseconds.
@@ -24,7 +24,7 @@ pub(super) struct ExpiryFactory(Now);
 
 struct Now(UnixMillis);
 
-/// The clock is only read; a panic inside it leaves nothing of ours half done.
+/// The clock is only read: a panic in it leaves no inconsistent state.
 impl RefUnwindSafe for Now {}
 impl UnwindSafe for Now {}
 
@@ -49,8 +49,8 @@ struct Expiry {
 }
 
 impl CompactionFilter for Expiry {
-    /// `Remove` leaves a tombstone, unlike `Destroy`: an older version of the key in a deeper level, perhaps with
-    /// a later end, must not come back. The tombstone goes when it reaches the last level.
+    /// `Remove` leaves a tombstone, unlike `Destroy`: an older version of the key in a deeper level, perhaps with a
+    /// later end, must not reappear. The tombstone is dropped when it reaches the last level.
     fn filter_item(&mut self, item: ItemAccessor<'_>, _: &Context) -> CompactionFilterResult {
         let value = item.value()?;
         let expired = split_value(&value).is_some_and(|(end, _)| may_be_deleted(end, self.now));

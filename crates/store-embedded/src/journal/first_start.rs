@@ -1,17 +1,18 @@
-//! Clears away what a first start left that was not finished.
+//! Removes what an unfinished first start left.
 //!
-//! fjall (3.1) makes its lock, its first journal and then its version file, each with the demand that it is new, and
-//! takes a directory without the version file for a fresh one: an accident in between leaves a directory that it will
-//! never open. Nothing can have been stored by then, so it is made empty again; but only if nothing *is* stored.
+//! fjall (3.1) creates its lock, its first journal and then its version file, and fails if any of them exists already.
+//! It takes a directory without the version file for a new one. So a crash in between leaves a directory that fjall
+//! never opens. Nothing can have been stored by then, so the directory is emptied; but only after a check that nothing
+//! *is* stored.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The version file: three letters and a number.
+/// The length of the version file: three letters and a number.
 const VERSION_BYTES: u64 = 4;
 
-/// Empties fjall's directory if its creation was begun and not finished. Answers whether it did.
+/// Empties fjall's directory if its creation was begun and not finished. Returns whether it did.
 ///
 /// # Errors
 /// The file system's.
@@ -36,7 +37,7 @@ pub(super) fn clear_unfinished(directory: &Path) -> io::Result<bool> {
     Ok(!entries.is_empty())
 }
 
-/// An empty directory, a journal of zeros, or one of the small files that say nothing.
+/// Whether it is an empty directory, a journal of zeros, or another file that is too short to hold anything.
 fn is_blank(path: &Path) -> io::Result<bool> {
     if path.is_dir() {
         return Ok(fs::read_dir(path)?.next().is_none());

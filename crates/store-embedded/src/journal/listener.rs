@@ -1,8 +1,8 @@
-//! One wake for each runtime and commit.
+//! Wakes the tasks that wait for commits, with one wake per runtime and commit.
 //!
-//! Waking a task from another thread costs a system call, and a sleeping core an interrupt. Dozens of requests wait for
-//! the same commit; so the writer wakes one task of each runtime, and that one wakes the others from inside, where it
-//! costs next to nothing and all of them are polled in one turn.
+//! Waking a task from another thread costs a system call, and an interrupt if its core sleeps. Dozens of requests wait
+//! for the same commit. So the writer wakes one task of each runtime, the listener. The listener wakes the others from
+//! inside the runtime, which costs next to nothing, and all of them are polled in one turn.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,24 +13,24 @@ use tokio::runtime::Id;
 
 use super::watermark::{Waiters, Watermark};
 
-/// Takes out those whose commit is durable.
+/// Takes out the waiters whose commit is durable.
 pub(super) fn reached(waiters: &mut Waiters, durable: u64) -> impl Iterator<Item = Waker> {
     waiters.extract_if(.., move |(commit, _)| *commit <= durable).map(|(_, waker)| waker)
 }
 
-/// Those who wait on one runtime.
+/// The waiters of one runtime.
 #[derive(Debug)]
 pub(super) struct OfRuntime {
     runtime: Id,
     waiters: Waiters,
-    /// The earliest commit that one of them waits for; the largest number where nobody waits.
+    /// The earliest commit that is waited for; the largest number if there is no waiter.
     earliest: u64,
-    /// None until the listener was polled for the first time: then it looks by itself.
+    /// `None` until the listener is polled for the first time. That poll checks the watermark, so it needs no wake.
     listener: Option<Waker>,
 }
 
 impl OfRuntime {
-    /// A runtime's first waiter; its listener is still to be spawned.
+    /// With the first waiter of a runtime; the caller has to spawn the listener.
     pub(super) fn with(runtime: Id, waiter: (u64, Waker)) -> Self {
         Self { runtime, earliest: waiter.0, waiters: vec![waiter], listener: None }
     }
@@ -44,7 +44,7 @@ impl OfRuntime {
         self.waiters.push(waiter);
     }
 
-    /// The listener, where somebody here waits for no more than `durable`.
+    /// The listener, if a waiter waits for no more than `durable`.
     pub(super) fn listener(&self, durable: u64) -> Option<Waker> {
         if self.earliest <= durable { self.listener.clone() } else { None }
     }
@@ -58,7 +58,7 @@ impl OfRuntime {
     }
 }
 
-/// The task of a runtime that wakes the others. It lives as long as the runtime.
+/// The task of a runtime that wakes its waiters. It lives as long as the runtime.
 #[derive(Debug)]
 pub(super) struct CommitListener {
     watermark: Arc<Watermark>,
@@ -78,7 +78,8 @@ impl Future for CommitListener {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Self { watermark, runtime, woken } = &mut *self;
         if let Some(own) = watermark.waiting.lock().runtimes.iter_mut().find(|own| own.is_of(*runtime)) {
-            // Read under the lock, like the writer's: what is raised later finds our waker.
+            // Read under the lock, under which the writer reads the wakers too: if the watermark is raised later, the
+            // writer finds this waker.
             own.listen(watermark.durable(), context.waker(), woken);
         }
         for waker in woken.drain(..) {
@@ -89,7 +90,7 @@ impl Future for CommitListener {
 }
 
 impl Drop for CommitListener {
-    /// The runtime ends. Whoever is still waiting may be polled elsewhere: from now on they are woken one by one.
+    /// The runtime ends, but its waiters may be polled elsewhere: from now on each of them is woken by itself.
     fn drop(&mut self) {
         {
             let mut waiting = self.watermark.waiting.lock();
@@ -124,7 +125,7 @@ mod tests {
         DurableCommit::new(Arc::clone(watermark), CommitNumber(commit))
     }
 
-    /// Waits in tasks of its own, and counts those that are done.
+    /// Waits for each commit in a task, and counts the tasks that are done.
     fn spawn(watermark: &Arc<Watermark>, commits: std::ops::Range<u64>) -> Arc<AtomicUsize> {
         let done = Arc::new(AtomicUsize::new(0));
         for commit in commits {
@@ -165,7 +166,7 @@ mod tests {
         let watermark = Arc::new(Watermark::default());
         runtime().block_on(async {
             let (first, mark) = (wait(&watermark, 1), Arc::clone(&watermark));
-            // The waiter registers and spawns the listener; the mark is raised before that one has its turn.
+            // The waiter registers and spawns the listener; the watermark is raised before the listener is polled.
             let raised = std::future::poll_fn(move |_| {
                 raise(&mark, 1);
                 Poll::Ready(())

@@ -1,19 +1,20 @@
 //! The durable log of hot state: fjall behind one group-commit writer.
 //!
-//! A caller changes its memory under its shard's lock, calls [`Journal::append`] while it still holds it (no I/O
-//! happens there), lets go, and awaits [`Journal::wait`] for the highest commit number that it wrote *or read*
-//! before it answers. One thread takes all that was appended meanwhile, writes it as one atomic batch, syncs once
-//! and wakes everybody.
+//! A caller changes its memory under its shard's lock and calls [`Journal::append`] while it still holds the lock (no
+//! I/O happens there). It releases the lock and, before it answers, awaits [`Journal::wait`] for the highest commit
+//! number that it wrote *or read*. One thread takes everything that was appended meanwhile, writes it as one atomic
+//! batch, syncs once and wakes the callers.
 //!
 //! * The order of appends is the order on disk; after a crash the disk holds a prefix of it.
-//! * [`Journal::get`] and the scans see durable batches only, and lag behind appends. So a record may leave the
-//!   caller's memory only when the commit number of its last change is [durable](Journal::durable).
-//! * A failed write or sync ends the process. A full disk does not: ask [`Journal::writable`] *before* changing
-//!   memory and answer 503 while it says no. What was appended before is still made durable, out of the reserve.
-//! * What is on the disk is [recovered](Journal::recover) apart from the journal's making, because it takes its time after
-//!   a crash. Until then appends wait in memory, and reads are an error.
-//! * Records vanish [some time after their end](expiry), when compaction meets them. The disk is bounded by
-//!   compaction (what was overwritten or removed goes) and by the cap on fjall's own journals.
+//! * [`Journal::get`] and the scans see durable batches only, and so lag behind appends. Therefore a record may leave
+//!   the caller's memory only when the commit number of its last change is [durable](Journal::durable).
+//! * A failed write or sync ends the process. A full disk does not: ask [`Journal::writable`] *before* changing memory,
+//!   and answer 503 while it returns false. What was appended before is still made durable, in the space kept in
+//!   reserve.
+//! * Reading the disk ([`Journal::recover`]) is a step of its own, because it may take long after a crash. Until it is
+//!   done, appends wait in memory, and reads fail.
+//! * Records are deleted [some time after their end](expiry), by compaction. The disk usage is bounded by compaction,
+//!   which drops overwritten and removed records, and by the cap on fjall's own journals.
 
 mod engine;
 pub mod expiry;
@@ -52,7 +53,7 @@ use stats::Counters;
 use watermark::Watermark;
 use writer::Writer;
 
-/// The journal. Cheap to share behind an [`Arc`]; dropping it drains it.
+/// The journal. Cheap to share behind an [`Arc`]. Dropping it writes and syncs what was appended.
 pub struct Journal {
     path: PathBuf,
     options: JournalOptions,
@@ -77,7 +78,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The journal in the directory `path`, which nobody has read yet.
+    /// A journal in the directory `path` that has not read the disk yet.
     #[must_use]
     pub fn new(path: &Path, options: JournalOptions) -> Self {
         let space = match options.free_bytes.clone() {
@@ -98,8 +99,9 @@ impl Journal {
         }
     }
 
-    /// Reads what is on the disk, and begins to write what was appended; once. Blocks: fjall takes some ten milliseconds
-    /// for a megabyte of its own journals, of which there are 64 at most after a crash, and none after a clean stop.
+    /// Reads the disk, and starts to write what was appended. To be called once. Blocks: fjall takes some ten
+    /// milliseconds per megabyte of its own journals. They are at most 64 MB after a crash, and empty after a clean
+    /// stop.
     ///
     /// # Errors
     /// [`JournalError`] if the engine cannot read what is there, or a thread cannot be started.
@@ -136,38 +138,39 @@ impl Journal {
         self.engine.get().ok_or(JournalError::NotRecovered)
     }
 
-    /// Adds changes, to be made durable together, to the open batch, and answers its number. No I/O: call it
-    /// while holding the lock under which memory was changed. Without any change it still takes a number.
+    /// Adds changes to the open batch, to be made durable together, and returns the batch's number. Does no I/O, so it
+    /// may be called under the lock under which memory was changed. Without any change it still takes a number.
     ///
-    /// After [`close`](Self::close) or [`seal`](Self::seal), or after the disk failed where that does not end the process, the answer is
-    /// a number that never becomes durable.
+    /// After [`close`](Self::close) or [`seal`](Self::seal), or after a failure of the disk that did not end the
+    /// process, it returns a number that never becomes durable.
     pub fn append(&self, ops: impl IntoIterator<Item = Op>) -> CommitNumber {
         CommitNumber(self.open.add(ops).unwrap_or(u64::MAX))
     }
 
-    /// Whether writes are taken: there is more disk than the reserve, the disk has not failed, and nobody has
-    /// [sealed](Self::seal) it. To be asked before memory is changed; costs an atomic load or three.
+    /// Whether writes are taken: there is more free space than the reserve, the disk has not failed, and the journal is
+    /// not [sealed](Self::seal). To be asked before memory is changed; costs one to three atomic loads.
     pub fn writable(&self) -> bool {
         !self.is_sealed() && self.has_room()
     }
 
-    /// Whether there is more disk than the reserve, and it has not failed.
+    /// Whether there is more free space than the reserve, and the disk has not failed.
     pub(crate) fn has_room(&self) -> bool {
         !self.failed.load(Ordering::Acquire) && self.space.is_enough()
     }
 
-    /// Takes no appends any more: they get a number that never becomes durable. What was appended before still does.
+    /// Accepts no more appends: they get a number that never becomes durable. What was appended before still becomes
+    /// durable.
     pub fn seal(&self) {
         self.sealed.store(true, Ordering::Release);
         self.open.seal();
     }
 
-    /// Whether it takes no appends any more.
+    /// Whether it is sealed.
     pub fn is_sealed(&self) -> bool {
         self.sealed.load(Ordering::Acquire)
     }
 
-    /// Looks at the free space now, instead of within a tenth of a second.
+    /// Checks the free space now, instead of within 100 ms.
     #[cfg(test)]
     pub(crate) fn look_at_the_disk(&self) {
         self.space.look();
@@ -183,7 +186,7 @@ impl Journal {
         DurableCommit::new(Arc::clone(&self.watermark), commit)
     }
 
-    /// The youngest commit number given out.
+    /// The latest commit number given out.
     pub fn youngest(&self) -> CommitNumber {
         CommitNumber(self.open.youngest())
     }
@@ -193,7 +196,7 @@ impl Journal {
         self.wait(self.youngest())
     }
 
-    /// Sums since it was opened.
+    /// Sums since the journal was made.
     pub fn stats(&self) -> JournalStats {
         self.counters.read()
     }
@@ -206,8 +209,8 @@ impl Journal {
         Ok(self.engine()?.database.disk_space()?)
     }
 
-    /// Rewrites a whole table, so that expired records which no compaction has met for long leave the disk.
-    /// Reads and writes all of it: for a rare background job, on a thread that may block.
+    /// Rewrites a whole table, so that expired records leave the disk that no compaction has reached for long. Reads
+    /// and writes all of the table: for a rare background job, on a thread that may block.
     ///
     /// # Errors
     /// [`JournalError`] of the engine, or that the journal is not recovered.
@@ -215,8 +218,8 @@ impl Journal {
         Ok(self.engine()?.tables.get(table).major_compact()?)
     }
 
-    /// Drains what was appended, syncs, stops the writer and writes the tables out, so that the next start has
-    /// nothing to replay. Blocks. Dropping only drains and syncs.
+    /// Writes and syncs what was appended, stops the writer and flushes the tables, so that the next start has nothing
+    /// to replay. Blocks. Dropping the journal does the same without flushing the tables.
     ///
     /// # Errors
     /// [`JournalError::Engine`] if the last sync failed.
@@ -229,7 +232,7 @@ impl Journal {
             Ok(false) => {
                 tracing::warn!("the tables were not written out in time: the next start replays them")
             }
-            // Nothing is lost: the journal has it all.
+            // No data is lost: the journal has all of it.
             Err(error) => {
                 tracing::warn!(%error, "the tables were not written out: the next start replays them")
             }
@@ -237,11 +240,11 @@ impl Journal {
         Ok(())
     }
 
-    /// Drains what was appended, syncs and stops the writer; whether it was this call that did.
+    /// Writes and syncs what was appended, and stops the writer; returns whether this call did so.
     fn drain(&self) -> Result<bool, JournalError> {
         self.open.close();
         let Some(writer) = self.writer.lock().take() else { return Ok(false) };
-        // A panic of the writer has been reported by its thread; there is nothing to drain any more.
+        // If the writer panicked, its thread has reported that, and there is nothing left to write.
         drop(writer.join());
         self.engine()?.database.persist(PersistMode::SyncAll)?;
         Ok(true)

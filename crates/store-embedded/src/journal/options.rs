@@ -11,7 +11,7 @@ use crate::free_space::FreeBytes;
 /// Unix time in milliseconds, from the injected clock.
 pub type UnixMillis = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// Called by the writer before each batch goes to the disk; an error is taken for one of the disk's.
+/// Called by the writer before each batch is written; an error counts as an error of the disk.
 pub type BeforeSync = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
 
 /// How a batch is made durable.
@@ -22,9 +22,9 @@ pub enum SyncMode {
     /// its creation on (64 MiB, sparse), and creation itself is fsynced together with its directory.
     #[default]
     Data,
-    /// `fsync`, for file systems whose `fdatasync` is not to be trusted.
+    /// `fsync`, for file systems whose `fdatasync` cannot be trusted.
     All,
-    /// Not at all: what was acknowledged survives the process, not the machine.
+    /// No sync: acknowledged changes survive a crash of the process, but not of the machine.
     Off,
 }
 
@@ -38,21 +38,21 @@ pub struct JournalOptions {
     pub hold: Duration,
     /// How a batch is made durable.
     pub sync: SyncMode,
-    /// Bytes of one table's memtable before it is written out, and of the files that compaction writes. Whether a
-    /// smaller one shortens the longest commits (these files are synced beside them) is not settled.
+    /// Size in bytes at which a table's memtable is flushed, and of the files that compaction writes. Whether a smaller
+    /// size shortens the longest commits, beside which these files are synced, is not known.
     pub memtable_bytes: u64,
     /// Bytes of the cache of blocks read from disk.
     pub cache_bytes: u64,
-    /// Bytes to be left free on the disk. Flushes and compactions need room too, and fjall does not survive a
-    /// write that fails for want of it, so this is more than what a batch needs.
+    /// Bytes to be left free on the disk. More than a batch needs, because flushes and compactions need room too, and
+    /// fjall does not survive a write that fails for lack of room.
     pub reserve_bytes: u64,
     /// What to do when the disk fails.
     pub on_fatal: OnFatal,
-    /// Instead of asking the file system how much is free.
+    /// Replaces the question to the file system how much is free.
     pub free_bytes: Option<FreeBytes>,
     /// Runs before each sync; for tests and fault drills.
     pub before_sync: Option<BeforeSync>,
-    /// Told of each batch that became durable: its operations, and the nanoseconds of write and sync.
+    /// Called after each durable batch with the number of its operations and the nanoseconds of write and sync.
     pub on_commit: Option<OnCommit>,
 }
 
@@ -84,19 +84,19 @@ impl fmt::Debug for JournalOptions {
     }
 }
 
-/// Why the journal could not be opened or read. Writes do not fail: they become durable or the process ends.
+/// Why the journal could not be opened or read. There is no error for writes: they become durable, or the process ends.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The engine.
     #[error("the journal: {0}")]
     Engine(#[from] fjall::Error),
-    /// What was durable has been damaged, or cannot be read.
+    /// Durable data is damaged or cannot be read.
     #[error("the journal: {0}: restore a backup")]
     Damaged(io::Error),
     /// Its directories could not be made durable.
     #[error("the journal's directories: {0}")]
     Directory(io::Error),
-    /// It was asked before it read what is on the disk.
+    /// It was used before it was recovered.
     #[error("the journal is not recovered yet")]
     NotRecovered,
     /// The writer's thread could not be started.

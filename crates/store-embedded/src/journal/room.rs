@@ -1,11 +1,11 @@
-//! Room for the batches to come: zeros, written before they are needed.
+//! Writes zeros ahead of the journal, so that the blocks of later batches exist already.
 //!
-//! fjall makes a journal 64 MiB long without giving it blocks. A batch then takes new blocks, and its sync has to write
-//! the file's inode as well, one wait for the disk after the other (or a transaction of the file system's own journal).
-//! Where blocks are there and have been written once, a sync writes data and nothing else.
+//! fjall creates a journal with a length of 64 MiB but without blocks. A batch then allocates new blocks, and its sync
+//! also has to write the file's inode: a second wait for the disk (or a transaction in the file system's own journal).
+//! If the blocks exist and were written once, a sync writes the data only.
 //!
-//! Only holes in front of a file's end are filled: a journal that fjall found at its start has none, because it appends
-//! to those. Nothing rests on the zeros; where they cannot be written, batches take new blocks as before.
+//! Only holes before a file's end are filled. A journal that existed when fjall started has none, because fjall appends
+//! to it. Correctness does not depend on the zeros: if they cannot be written, batches allocate new blocks as before.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,14 +16,14 @@ use rustix::fs::{SeekFrom, seek};
 
 use super::torn_tail::newest;
 
-/// Written at a time, in bytes: the next sync waits for it.
+/// How many bytes of zeros are written at a time. The next sync has to write them too.
 const FILLED: u64 = 512 << 10;
-/// Room that is left when more is made.
+/// More zeros are written when fewer bytes than this are left.
 const LEAST: u64 = 256 << 10;
-/// Batches written between two looks, in bytes. A journal that was begun meanwhile is noticed by then.
+/// How many bytes of batches are written between two checks. So a new journal is noticed after at most so many bytes.
 const LOOK_EVERY: u64 = 128 << 10;
 
-/// The room in front of a journal's writer. For the writer's thread only: nobody else may write to the journal.
+/// The zeros ahead of the journal. Only for the writer's thread: nobody else may write to the journal.
 pub(super) struct Room {
     directory: PathBuf,
     journal: Option<Filled>,
@@ -36,21 +36,21 @@ struct Filled {
     path: PathBuf,
     file: File,
     length: u64,
-    /// Where batches may have come to, at most.
+    /// Upper bound of the offset that batches have reached.
     written: u64,
-    /// Where the zeros end.
+    /// Offset of the end of the zeros.
     end: u64,
 }
 
 impl Room {
-    /// Room in fjall's directory; nothing is looked at yet.
+    /// For the journals in fjall's directory, which is not read yet.
     pub(super) fn new(directory: &Path) -> Self {
-        // The first batch is followed by a look.
+        // With this value, the first batch is followed by a check.
         let zeros = vec![0; FILLED as usize].into();
         Self { directory: directory.to_owned(), journal: None, since_look: LOOK_EVERY, zeros }
     }
 
-    /// A batch of so many bytes, at most, was written. Between two batches.
+    /// Notes that a batch of at most `bytes` was written. To be called between two batches.
     pub(super) fn written(&mut self, bytes: u64) {
         self.since_look += bytes;
         if let Some(journal) = &mut self.journal {
@@ -78,11 +78,11 @@ impl Room {
 }
 
 impl Filled {
-    /// None where there is nothing to fill.
+    /// `None` if the file has no hole.
     fn open(path: PathBuf) -> io::Result<Option<Self>> {
         let file = OpenOptions::new().write(true).open(&path)?;
         let length = file.metadata()?.len();
-        // In whole blocks: what has been written ends in front of it.
+        // The start of the hole is a multiple of the block size; all written data ends before it.
         let hole = seek(&file, SeekFrom::Hole(0))?;
         Ok((hole < length).then_some(Self { path, file, length, written: hole, end: hole }))
     }

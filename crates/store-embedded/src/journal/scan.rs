@@ -1,4 +1,4 @@
-//! Reading what is durable: one record, a range, everything as of one moment.
+//! Reads durable data: one record, a range, or everything as of one moment.
 
 use std::ops::RangeBounds;
 
@@ -13,8 +13,7 @@ use super::{CommitNumber, Journal};
 /// [`split_value`](super::split_value)).
 pub type Record = (Slice, Slice);
 
-/// Records in the order of their keys. May read the disk: not to be advanced under a lock or on a runtime's
-/// thread.
+/// Records in the order of their keys. May read the disk: not to be advanced under a lock or on a runtime's thread.
 pub struct Scan(fjall::Iter);
 
 impl Iterator for Scan {
@@ -25,7 +24,8 @@ impl Iterator for Scan {
     }
 }
 
-/// Everything as of one commit, for backups, while writes go on. Holding it keeps overwritten versions on disk.
+/// Everything as of one commit, for backups, while writes continue. While it is held, overwritten versions stay on
+/// disk.
 pub struct JournalSnapshot {
     snapshot: Snapshot,
     tables: Tables,
@@ -33,8 +33,7 @@ pub struct JournalSnapshot {
 }
 
 impl JournalSnapshot {
-    /// Every commit up to this one is contained; later ones may not be told apart from here, but each is
-    /// contained either whole or not at all.
+    /// Every commit up to this one is contained. A later commit may be contained too, but only as a whole.
     #[must_use]
     pub fn commit(&self) -> CommitNumber {
         self.commit
@@ -59,14 +58,13 @@ impl Journal {
     /// disk: not to be called under a lock or, where latency counts, on a runtime's thread.
     ///
     /// # Errors
-    /// [`JournalError`] if the disk cannot be read or holds something else than was written, or the journal is not
-    /// recovered.
+    /// [`JournalError`] if the disk cannot be read or its data is damaged, or the journal is not recovered.
     pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<Slice>, JournalError> {
         let engine = self.engine()?;
         Ok(engine.database.snapshot().get(engine.tables.get(table), key)?)
     }
 
-    /// DurableCommit records whose key starts with `prefix`, in order.
+    /// Durable records whose key starts with `prefix`, in order.
     ///
     /// # Errors
     /// [`JournalError::NotRecovered`].
@@ -75,7 +73,7 @@ impl Journal {
         Ok(Scan(engine.database.snapshot().prefix(engine.tables.get(table), prefix)))
     }
 
-    /// DurableCommit records with keys in `range`, in order.
+    /// Durable records with keys in `range`, in order.
     ///
     /// # Errors
     /// [`JournalError::NotRecovered`].
@@ -90,7 +88,8 @@ impl Journal {
     /// [`JournalError::NotRecovered`].
     pub fn snapshot(&self) -> Result<JournalSnapshot, JournalError> {
         let engine = self.engine()?;
-        // The mark first: what it says durable is in the engine before the mark is raised.
+        // The watermark is read first: a commit is in the engine before the watermark is raised to it, so the snapshot
+        // contains it.
         let commit = CommitNumber(self.watermark.durable());
         Ok(JournalSnapshot { snapshot: engine.database.snapshot(), tables: engine.tables.clone(), commit })
     }

@@ -1,8 +1,8 @@
-//! Leaves nothing to replay at the next start.
+//! Flushes the tables at the end, so that the next start has nothing to replay.
 //!
-//! fjall replays its journal when it opens, some ten milliseconds per megabyte, even where the tables hold all of it
-//! already: it looks at every change to find out. Here the tables are written out and the journal is emptied behind
-//! them, which is what fjall itself does with the journals before the last one (docs/decisions/018).
+//! fjall replays its journal when it opens, at some ten milliseconds per megabyte, even if the tables already hold all
+//! of it: it examines every change to find out. So the tables are flushed and the journal is emptied afterwards. fjall
+//! itself does the same with all journals but the last (docs/decisions/018).
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -14,16 +14,16 @@ use super::engine::Tables;
 use super::torn_tail::journal_number;
 use crate::free_space::monotonic_now;
 
-/// How long the end of the process may wait for the tables. What supervisors grant is longer (systemd: 90 s).
+/// How long the end of the process may wait for the flush. Supervisors grant more (systemd: 90 s).
 const AT_MOST: Duration = Duration::from_secs(20);
 
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Writes every table out and empties the journals. Nothing may be written to them any more. False: it took too long,
-/// or fjall's worker has gone, and they are left as they were.
+/// Flushes every table and empties the journals, to which nothing may be written any more. False if that took too long,
+/// for example because fjall's worker has ended; the journals are then left unchanged.
 ///
 /// # Errors
-/// fjall's or the file system's; nothing is lost then either.
+/// An error of fjall or of the file system; no data is lost then either.
 pub(super) fn settle(tables: &Tables, path: &Path) -> Result<bool, fjall::Error> {
     for table in tables.all() {
         table.rotate_memtable()?;
@@ -35,7 +35,8 @@ pub(super) fn settle(tables: &Tables, path: &Path) -> Result<bool, fjall::Error>
         }
         thread::sleep(PAUSE);
     }
-    // A table's file, and the list of its files, are synced before the memtable goes that it was made of.
+    // fjall syncs a table's file and the list of files before it drops the memtable, so the journal is not needed any
+    // more.
     empty_journals(path)?;
     Ok(true)
 }
@@ -49,7 +50,7 @@ fn empty_journals(path: &Path) -> io::Result<()> {
                     file.set_len(0)?;
                     file.sync_all()?;
                 }
-                // An older one, which fjall removes when it has written its last table out.
+                // An older journal, which fjall removes once its last table is flushed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }

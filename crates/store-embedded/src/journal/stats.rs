@@ -1,4 +1,4 @@
-//! What the journal counts.
+//! The journal's counters.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The closed list of tables, and what is written to them.
+//! The closed list of tables, and the form of what is written to them.
 
 use smallvec::SmallVec;
 
@@ -17,7 +17,7 @@ pub enum Table {
     Revocations,
     /// The `jti` of client assertions that were used.
     AssertionMarks,
-    /// The store's own marks: the last time seen, shard generations.
+    /// The store's own marks: the last time noted, shard generations, the epoch, completed one-time steps.
     Meta,
 }
 
@@ -56,26 +56,26 @@ pub const END_BYTES: usize = size_of::<u64>();
 
 /// One change of one record.
 ///
-/// Values start with their end as Unix time in milliseconds, eight bytes, big-endian, [`NEVER`] if they have
-/// none: that is what [`Op::put`] writes, what [`split_value`] takes apart and what the compaction filter reads.
-/// Keep a value under 4 KiB: the journal's recovery then always recognises a batch that a power cut tore.
+/// Values start with their end: Unix time in milliseconds, eight bytes, big-endian, [`NEVER`] if they have none.
+/// [`Op::put`] writes this form; [`split_value`] and the compaction filter read it. Keep a value under 4 KiB: the
+/// journal's recovery then always recognises a batch that a power cut tore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Op {
     /// The table.
     pub table: Table,
     /// The key, at most 65,535 bytes.
     pub key: KeyBytes,
-    /// The end time and the record; nothing to remove it.
+    /// The end time and the record; `None` removes the record.
     pub value: Option<ValueBytes>,
 }
 
-/// A key, without memory of its own up to the length of nearly every key.
+/// A key. Nearly every key is short enough to need no heap memory.
 ///
-/// Keys and values are made by the threads of requests and dropped by the writer: memory that is taken on one thread and
-/// given back on another is the dearest there is.
+/// Keys and values are made on request threads and dropped on the writer's thread, and memory that is freed on another
+/// thread than it was allocated on is the most expensive kind.
 pub type KeyBytes = SmallVec<[u8; 32]>;
 
-/// A value, without memory of its own up to the length of nearly every value.
+/// A value. Nearly every value is short enough to need no heap memory.
 pub type ValueBytes = SmallVec<[u8; 256]>;
 
 impl Op {
@@ -88,7 +88,7 @@ impl Op {
         Self { table, key: KeyBytes::from_slice(key), value: Some(value) }
     }
 
-    /// Removes what is under `key`.
+    /// Removes the record under `key`.
     #[must_use]
     pub fn remove(table: Table, key: &[u8]) -> Self {
         Self { table, key: KeyBytes::from_slice(key), value: None }
@@ -99,8 +99,8 @@ impl Op {
     }
 }
 
-/// Takes a stored value apart: its end (Unix milliseconds or [`NEVER`]) and the record. Nothing if it is too
-/// short to be ours.
+/// Splits a stored value into its end (Unix milliseconds or [`NEVER`]) and the record. `None` if it is too short to
+/// have an end.
 #[must_use]
 pub fn split_value(value: &[u8]) -> Option<(u64, &[u8])> {
     let (end, record) = value.split_first_chunk::<END_BYTES>()?;

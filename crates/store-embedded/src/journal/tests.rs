@@ -57,7 +57,7 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-/// A writer that stops before each sync until the test lets it go on.
+/// A writer that stops before each sync until the test lets it continue.
 struct Gate {
     reached: mpsc::Receiver<()>,
     go_on: mpsc::Sender<io::Result<()>>,
@@ -69,7 +69,7 @@ fn gated(options: JournalOptions) -> (JournalOptions, Gate) {
     let gone = Mutex::new((reach, gone));
     let before_sync: BeforeSync = Arc::new(move || {
         let gate = gone.lock();
-        // When the test is over its ends are gone: let the writer drain.
+        // When the test is over, its ends of the channels are closed: then the writer drains.
         gate.0.send(()).unwrap_or_default();
         gate.1.recv().unwrap_or(Ok(()))
     });
@@ -211,9 +211,9 @@ fn everything_acknowledged_survives_a_crash_and_half_a_batch_does_not() {
         let commit = journal.append((0..20).map(|n| put(round * 20 + n, &[7; 300])));
         wait(&journal, commit);
     }
-    // What a killed process leaves: the files as they are, nothing closed.
+    // The files that a killed process leaves: nothing was closed.
     copy_files(directory.path(), crashed.path());
-    // What a power cut may leave behind it: a batch whose end never reached the disk.
+    // A state that a power cut may leave: the end of a batch never reached the disk.
     let active = crashed.path().join("0.jnl");
     let mut log = fs::read(&active).unwrap();
     let written = log.iter().rposition(|byte| *byte != 0).unwrap() + 1;
@@ -316,8 +316,9 @@ fn a_waiter_polled_often_is_listed_once_per_waker() {
     assert_eq!(counting.0.load(Ordering::Relaxed), 1);
 }
 
-/// Rewriting the same keys for many times the size of the journals must not fill the disk. The bound: three of
-/// fjall's journals (one being written, up to two waiting for memtables), and the live records some times over.
+/// Rewriting the same keys until many times the size of the journals was written must not fill the disk. The bound:
+/// three of fjall's journals (one being written, up to two waiting for memtables), and the live records some times
+/// over.
 #[test]
 fn the_disk_stays_bounded_under_rewriting() {
     let directory = tempfile::tempdir().unwrap();
@@ -354,7 +355,7 @@ fn after_a_clean_stop_there_is_nothing_to_replay_and_nothing_is_missing() {
     let directory = tempfile::tempdir().unwrap();
     for round in 0..3u32 {
         let journal = open(directory.path());
-        // What the rounds before wrote, overwrote and removed.
+        // The records that earlier rounds wrote, overwrote and removed.
         for earlier in 0..round {
             assert_eq!(get(&journal, 10 * earlier).as_deref(), Some(&round.to_be_bytes()[..]));
             assert_eq!(get(&journal, 10 * earlier + 1), None);

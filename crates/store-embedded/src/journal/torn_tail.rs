@@ -1,10 +1,10 @@
-//! Cuts a batch that a power cut tore off the end of fjall's journal.
+//! Cuts off a batch that a power cut left incomplete at the end of fjall's journal.
 //!
-//! A batch that was being written when the power went may have reached the disk in any part: its end without its
-//! middle, for a disk writes sectors in the order that it likes. fjall (3.1) takes such a batch for damage and does
-//! not open. But nobody was told that this batch is durable, and there is at most one: the next is written only after
-//! the sync of the one before. So it is cut off, and only it: where a whole batch *follows* the broken one, something
-//! that was durable has been damaged, and the journal is left alone and refused.
+//! A batch that was being written at a power cut may have reached the disk in any part, even its end without its
+//! middle, because a disk writes sectors in any order. fjall (3.1) takes such a batch for damage and does not open the
+//! journal. But this batch was not acknowledged, and there is at most one, because the next is written only after the
+//! sync of the one before. So it may be cut off. If a whole batch *follows* the broken one, durable data was damaged:
+//! then the journal is left unchanged and refused.
 //!
 //! A batch on disk is a start (tag 1, number of items, sequence number), that many items (tag 2 with key and value, or
 //! tag 4) and an end (tag 3, XXH3 of the items' bytes, four bytes of magic); numbers are little-endian. A new journal
@@ -25,11 +25,11 @@ const END: u8 = 3;
 const CLEAR: u8 = 4;
 const MAGIC: &[u8; 4] = b"FJL\x03";
 
-/// Heals the newest journal in fjall's directory; older ones were synced before they were left. Answers how many bytes
-/// that were not zero it cut off.
+/// Repairs the newest journal in fjall's directory; older ones were synced before fjall began the next. Returns how
+/// many bytes were cut off, up to the last that was not zero.
 ///
 /// # Errors
-/// The file system's, or `InvalidData` if what was durable has been damaged.
+/// An error of the file system, or `InvalidData` if durable data was damaged.
 pub(super) fn heal(directory: &Path) -> io::Result<u64> {
     let Some(path) = newest(directory)? else { return Ok(0) };
     let file = OpenOptions::new().read(true).write(true).open(&path)?;
@@ -50,7 +50,7 @@ pub(super) fn heal(directory: &Path) -> io::Result<u64> {
     Ok(used)
 }
 
-/// How many bytes after `valid` there are up to the last that is not zero. Holes are passed over.
+/// The length from `valid` to the last byte that is not zero. Holes in the file are skipped.
 fn used_bytes(file: &File, valid: u64) -> io::Result<u64> {
     let mut chunk = vec![0; 64 << 10];
     let (mut at, mut used) = (valid, 0);
@@ -84,12 +84,12 @@ pub(super) fn newest(directory: &Path) -> io::Result<Option<PathBuf>> {
     Ok(newest.map(|(_, path)| path))
 }
 
-/// The number of the journal in this file, if it is one.
+/// The number of the journal in this file; `None` if it is not a journal.
 pub(super) fn journal_number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_suffix(".jnl")?.parse().ok()
 }
 
-/// The end of the last whole batch before the first that is not.
+/// The length of the whole batches at the beginning of the file.
 fn valid_bytes(file: &File) -> io::Result<u64> {
     let length = file.metadata()?.len();
     let mut reader = BufReader::with_capacity(256 << 10, file);
@@ -100,7 +100,7 @@ fn valid_bytes(file: &File) -> io::Result<u64> {
     Ok(valid)
 }
 
-/// The offset of the first whole batch after the beginning.
+/// The offset of the first whole batch in `rest`, except at its beginning.
 fn whole_batch(rest: &[u8]) -> Option<u64> {
     (1..rest.len()).find_map(|offset| {
         let mut tail = rest.get(offset..).filter(|tail| tail.first() == Some(&START))?;
@@ -109,7 +109,7 @@ fn whole_batch(rest: &[u8]) -> Option<u64> {
     })
 }
 
-/// Reads a batch; its length if it is whole.
+/// Reads a batch; returns its length if it is whole.
 fn batch(reader: &mut impl Read, room: u64) -> io::Result<Option<u64>> {
     let mut scan = Scan { reader, read: 0, room };
     match scan.batch() {
@@ -172,7 +172,7 @@ impl<R: Read> Scan<'_, R> {
         hash.update(&key);
         hash.update(&plain);
         hash.update(&stored);
-        // Nothing here is compressed, so that both lengths are one; a torn header may say anything.
+        // Nothing here is compressed, so both lengths must be equal. A torn header may contain anything.
         let bytes = u64::from(u16::from_le_bytes(key)) + u64::from(u32::from_le_bytes(stored));
         if plain != stored || bytes > self.room.saturating_sub(self.read) {
             return Ok(false);
@@ -203,7 +203,7 @@ mod tests {
 
     const SECTOR: usize = 512;
 
-    /// A closed journal with three batches, the last of several sectors; its file and where each batch ends.
+    /// A closed journal with three batches, the last of several sectors; returns its file and the end of each batch.
     fn written(directory: &Path) -> (PathBuf, Vec<u64>) {
         let journal = open(directory);
         for (key, size) in [(1, 10), (2, 10), (3, 5_000)] {
@@ -217,7 +217,7 @@ mod tests {
             at += bytes;
             ends.push(at);
         }
-        // Without the 64 MiB of zeros, which only take time.
+        // Without most of the 64 MiB of zeros, which only take time.
         File::options().write(true).open(&path).unwrap().set_len(at + 1_000).unwrap();
         (path, ends)
     }

@@ -1,4 +1,4 @@
-//! How far the disk has come, and who waits for it.
+//! The watermark: which commits are durable, and which tasks wait for later ones.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,8 +16,8 @@ use super::listener::{CommitListener, OfRuntime, reached};
 pub struct CommitNumber(pub(super) u64);
 
 impl CommitNumber {
-    /// What was on disk when the journal was opened: always durable. The number of a record that was loaded
-    /// rather than changed.
+    /// The number of what was on disk when the journal was opened: always durable. Used for a record that was loaded,
+    /// not changed.
     pub const LOADED: Self = Self(0);
 
     /// The number, for logs.
@@ -27,19 +27,19 @@ impl CommitNumber {
     }
 }
 
-/// Who waits for a commit, and the waker of each.
+/// Waiters: the commit that each waits for, and its waker.
 pub(super) type Waiters = Vec<(u64, Waker)>;
 
-/// Everybody who waits.
+/// All waiters.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// Outside of every runtime: woken one by one.
+    /// Waiters outside of every runtime: each is woken by itself.
     pub(super) alone: Waiters,
-    /// Those on a runtime: its listener is woken, and wakes them from inside.
+    /// Waiters on a runtime: its listener is woken, and wakes them from inside the runtime.
     pub(super) runtimes: Vec<OfRuntime>,
 }
 
-/// The youngest durable batch and the wakers of those who wait for later ones.
+/// The number of the latest durable batch, and the waiters for later ones.
 #[derive(Debug, Default)]
 pub(super) struct Watermark {
     durable: AtomicU64,
@@ -55,7 +55,7 @@ impl Watermark {
         self.durable.load(Ordering::Acquire)
     }
 
-    /// Raises the mark and wakes who waited for it. `woken` is the writer's scratch space.
+    /// Raises the watermark and wakes the tasks that waited for it. `woken` is the writer's scratch space.
     pub(super) fn raise(&self, number: u64, woken: &mut Vec<Waker>) {
         self.durable.store(number, Ordering::Release);
         {
@@ -63,18 +63,18 @@ impl Watermark {
             woken.extend(reached(alone, number));
             woken.extend(runtimes.iter().filter_map(|own| own.listener(number)));
         }
-        // Outside the lock: a woken runtime on another core polls at once and would find it taken.
+        // Outside the lock: a woken task on another core is polled at once, and would have to wait for the lock.
         for waker in woken.drain(..) {
             waker.wake();
         }
     }
 
-    /// Registers a waker unless the mark has been reached meanwhile.
+    /// Registers a waker; false if the watermark has reached the commit meanwhile.
     fn register(self: &Arc<Self>, commit: CommitNumber, waker: &Waker) -> bool {
         let runtime = Handle::try_current().ok();
         let mut waiting = self.waiting.lock();
-        // Under the lock, because the writer raises the mark before it takes the lock: either we see the mark,
-        // or the writer sees the waker.
+        // Checked under the lock, because the writer raises the watermark before it takes the lock: either this check
+        // sees the new watermark, or the writer sees the waker.
         if self.has_reached(commit) {
             return false;
         }
@@ -94,7 +94,7 @@ impl Watermark {
     }
 }
 
-/// Resolves when a commit number is durable. Polling it costs one atomic load once that is so.
+/// Resolves when a commit number is durable. From then on, polling it costs one atomic load.
 #[derive(Debug)]
 #[must_use = "nothing is acknowledged before it is durable"]
 pub struct DurableCommit {
@@ -116,7 +116,7 @@ impl Future for DurableCommit {
         if self.watermark.has_reached(self.commit) {
             return Poll::Ready(());
         }
-        // A future polled again for another reason must not be listed twice.
+        // A future that is polled again for another reason must not be registered twice.
         if self.registered.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
             return Poll::Pending;
         }

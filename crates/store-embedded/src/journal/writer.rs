@@ -1,4 +1,4 @@
-//! The one thread that writes: a batch, one sync, the watermark.
+//! The only thread that writes: takes a batch, syncs it once, raises the watermark.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::fatal::OnFatal;
 use crate::free_space::monotonic_now;
 use crate::group_commit::{Batch, OpenBatch, Pace};
 
-/// What fjall writes around a change, and around a batch, in bytes at most.
+/// Most bytes that fjall writes around a change, and around a batch.
 const FRAME: u64 = 64;
 
 /// What the writer's thread owns or shares.
@@ -34,8 +34,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Runs until the open batch is closed and drained, or the disk fails. A panic, of the engine's perhaps, is no better
-    /// than a failure: whoever waits would wait for ever, beside a server that seems to be well.
+    /// Runs until the open batch is closed and drained, or the disk fails. A panic, perhaps of the engine, counts as a
+    /// failure: otherwise callers would wait for ever, while the server seems to be well.
     pub(super) fn run(self) {
         let (open, failed, on_fatal) =
             (Arc::clone(&self.open), Arc::clone(&self.failed), self.on_fatal.clone());
@@ -54,7 +54,7 @@ impl Writer {
             let written = match self.commit(&mut batch) {
                 Ok(written) => written,
                 Err(error) => {
-                    // Before the call, which returns only in tests: nobody may be told that it is durable.
+                    // Before `on_fatal`, which returns only in tests: the batch must not be acknowledged.
                     self.failed.store(true, Ordering::Release);
                     self.open.close();
                     self.on_fatal.call(&format!("a batch of the journal could not be made durable: {error}"));
@@ -62,7 +62,7 @@ impl Writer {
                 }
             };
             self.watermark.raise(batch.number, &mut woken);
-            // Now that nobody waits for it.
+            // After the waiters were woken, so that none of them waits for this.
             if let Some(room) = &mut self.room {
                 room.written(written);
             }
@@ -70,17 +70,17 @@ impl Writer {
         }
     }
 
-    /// Makes a batch durable; how many bytes it takes in fjall's journal, at most.
+    /// Makes a batch durable; returns an upper bound of the bytes that it takes in fjall's journal.
     fn commit(&self, batch: &mut Batch<Op>) -> Result<u64, fjall::Error> {
         let started = monotonic_now();
         let queued = started.saturating_duration_since(batch.opened);
         let ops = batch.entries.len();
         let mut bytes = 0;
-        // The batch becomes visible to readers only after its sync, so that what is read from here is durable.
+        // Readers see the batch only after its sync, so that all that is read is durable.
         let mut write = self.engine.database.batch().durability(Some(match self.sync {
             SyncMode::Data => PersistMode::SyncData,
             SyncMode::All => PersistMode::SyncAll,
-            // The system has it, so that the end of the process loses nothing.
+            // The operating system has the data, so the end of the process loses nothing.
             SyncMode::Off => PersistMode::Buffer,
         }));
         for op in batch.entries.drain(..) {

@@ -17,13 +17,13 @@ use super::statement::{Statements, document};
 use super::{ROWS_PER_WRITE, TEXT_FORM, from_document, millis, refuse};
 use crate::EmbeddedStore;
 
-/// Consents that one closure takes back from a client that is deleted.
+/// How many consents one closure deletes for a client that is deleted.
 const CONSENTS_PER_WRITE: u16 = 1_000;
 
 const WITHDRAW: &str = "DELETE FROM consents WHERE issuer = ?1 AND client = ?2 AND user IN
                         (SELECT user FROM consents WHERE issuer = ?1 AND client = ?2 LIMIT ?3)";
 
-/// Writes a client whose id is free.
+/// Writes a client, unless the id is taken.
 pub(super) fn insert(
     row: &ClientColumns,
     issuer: &IssuerId,
@@ -109,7 +109,8 @@ impl Clients for EmbeddedStore {
             if withdrawn == usize::from(CONSENTS_PER_WRITE) {
                 return Ok(None);
             }
-            // With the last of them, so that a later client of the id finds none, whatever came between the pieces.
+            // In the same transaction as the last consents: so a later client with this id has none, whatever came
+            // between the pieces.
             let sql = "DELETE FROM clients WHERE issuer = ?1 AND id = ?2";
             Ok(Some(statements.change(sql, [issuer.as_str(), id.as_str()])? == 1))
         };

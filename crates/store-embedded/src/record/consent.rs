@@ -13,14 +13,14 @@ use super::statement::{Statements, document};
 use super::{from_document, refuse, to_document};
 use crate::{EmbeddedStore, failed};
 
-/// By the bytes of the client's id, as `ClientId` compares.
+/// Ordered by the bytes of the client's id, the order of `ClientId`.
 const ALL: &str = "SELECT client, document FROM consents WHERE issuer = ?1 AND user = ?2 ORDER BY client";
 const FIND: &str = "SELECT document FROM consents WHERE issuer = ?1 AND user = ?2 AND client = ?3";
 const PARTIES: &str = "SELECT 1 FROM users, clients
     WHERE users.issuer = ?1 AND users.id = ?2 AND clients.issuer = ?1 AND clients.id = ?3";
 
 impl EmbeddedStore {
-    /// What a user allowed, from memory where it is there.
+    /// The consents of a user, from the cache if they are there.
     async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
         let read = || async {
             let key = (issuer.clone(), user.clone());
@@ -32,7 +32,7 @@ impl EmbeddedStore {
             let one = |(client, found): (String, String)| {
                 Ok((ClientId::trusted(client), from_document::<Consent>(&found)?))
             };
-            // A user without any is worth remembering too: silent authentication asks again and again.
+            // An empty list is cached too, because silent authentication asks again and again.
             rows.await?.into_iter().map(one).collect::<Result<Given, StoreError>>().map(Some)
         };
         let operations = self.figures.kind(StoreKind::Consent);

@@ -1,4 +1,4 @@
-//! Taking records in as they are, when a store moves from another back-end.
+//! Stores records unchanged, when they are moved from another back-end.
 
 use rusqlite::params;
 use symbolon_figures::StoreKind;
@@ -11,11 +11,11 @@ use symbolon_store::transfer::Record;
 use super::statement::Statements;
 use super::{Records, TEXT_FORM, Written, audit, client, issuer, refuse, to_document, user};
 
-/// A row to be written. None of them is there yet.
+/// Inserts a row that does not exist yet.
 type Insert = Box<dyn Fn(&Statements<'_>) -> Written<()> + Send>;
 
 impl Records {
-    /// Writes those records that live in the database, in their order, all of them or none.
+    /// Writes the records that belong in the database, in their order: all of them or none.
     pub(crate) async fn import(&self, records: Vec<Record>) -> Result<(), StoreError> {
         let (mut rows, mut audited) = (Vec::<Insert>::new(), Vec::new());
         for record in records {
@@ -36,7 +36,7 @@ impl Records {
 }
 
 impl Records {
-    /// Brings the login names of users that were taken in into today's form, once all of them are there.
+    /// Normalizes the login names of imported users. To be called when all of them are stored.
     pub(crate) async fn normalize_login_names(&self) -> Result<(), StoreError> {
         let normalize =
             |statements: &Statements<'_>| Ok(super::login_name::normalize(statements.connection())?);
@@ -44,7 +44,7 @@ impl Records {
     }
 }
 
-/// The row of a record; none for one that lives in the journal, or in the audit log.
+/// The row of a record; `None` for a record that belongs in the journal or in the audit log.
 fn row(record: Record) -> Result<Option<Insert>, StoreError> {
     Ok(Some(match record {
         Record::Issuer(whole) => {
@@ -64,7 +64,7 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
             let row = UserColumns::of(&user, TEXT_FORM)?;
             let spelled_as_before = UserColumns::of(&user, TEXT_FORM)?.spelled_as_before();
             Box::new(move |statements| {
-                // Of two users who share an address in two spellings, neither may take the other's.
+                // Two users may share an address in two spellings: neither may take the other's.
                 let mut created = user::insert(&spelled_as_before, &issuer, password.as_ref(), statements)?;
                 if created == Created::Exists {
                     created = user::insert(&row, &issuer, password.as_ref(), statements)?;
@@ -84,7 +84,7 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
     }))
 }
 
-/// Refuses a record that is there already, or whose address is another's.
+/// Refuses a record that exists already, or whose address belongs to another user.
 fn new(created: Created, what: &str, issuer: &IssuerId) -> Written<()> {
     match created {
         Created::Created => Ok(()),

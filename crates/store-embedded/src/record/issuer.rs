@@ -51,7 +51,7 @@ pub(crate) fn keys_and_settings(
     Ok((from_document(&settings)?, keys_of(keys)?))
 }
 
-/// Writes an issuer with the document of its settings; how many rows that made.
+/// Writes an issuer with the document of its settings; returns the number of rows written.
 pub(super) fn insert(
     issuer: &Issuer,
     settings: &str,
@@ -80,7 +80,7 @@ pub(super) fn insert_keys(
     Ok(())
 }
 
-/// The document of a key without its sealed half, which has a column of its own.
+/// The key's id, its document without the sealed half, and the sealed half, which has a column of its own.
 pub(super) fn key_document(key: &KeyRecord) -> Result<(String, String, Vec<u8>), StoreError> {
     let document = to_document(&KeyRecord { sealed: Vec::new(), ..key.clone() })?;
     Ok((key.kid.as_str().to_owned(), document, key.sealed.clone()))
@@ -95,8 +95,8 @@ fn keys_of(rows: Vec<(String, Vec<u8>)>) -> Result<Vec<KeyRecord>, StoreError> {
     rows.into_iter().map(key).collect()
 }
 
-/// What two key sets must agree on to be the same: which keys, where each is in its life, when it takes over, and under
-/// which master key.
+/// What must be equal for two key sets to count as the same: the keys, the state of each, the time from which it signs,
+/// and its private half as sealed under the master key.
 fn states(keys: &[KeyRecord]) -> BTreeSet<(&str, u8, Option<Timestamp>, &[u8])> {
     keys.iter()
         .map(|key| (key.kid.as_str(), key.state as u8, key.signs_from, key.sealed.as_slice()))
@@ -177,7 +177,7 @@ impl Issuers for EmbeddedStore {
         let (issuer, seen, settings) = (issuer.clone(), seen.clone(), to_document(&settings)?);
         let put = move |statements: &Statements<'_>| {
             let current = statements.first(SETTINGS, [issuer.as_str()], document)?;
-            // Compared as settings, not as text: an older release may have written the same with fewer members.
+            // Compared as settings, not as text: an older release may have written equal settings with fewer members.
             match current.as_deref().map(from_document::<IssuerSettings>) {
                 Some(Ok(current)) if current == seen => {}
                 Some(Err(error)) => return refuse(error),

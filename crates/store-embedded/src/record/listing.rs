@@ -12,7 +12,7 @@ use symbolon_store::port::{Page, PageRequest};
 use super::from_document;
 use super::statement::{Statements, document};
 
-/// Which records of a table are wanted.
+/// A query for records of a table.
 pub(super) struct Listing {
     table: &'static str,
     order: &'static str,
@@ -30,7 +30,8 @@ impl Listing {
         Self { table, order, conditions: "issuer = ?".to_owned(), values }
     }
 
-    /// Only those that meet `condition`, which has one parameter: a text of the program, never of a request.
+    /// Only the records that meet `condition`, which has one parameter. The condition is part of the program, never of
+    /// a request.
     pub(super) fn only(mut self, condition: &'static str, value: impl Into<Value>) -> Self {
         self.conditions.push_str(" AND ");
         self.conditions.push_str(condition);
@@ -38,7 +39,7 @@ impl Listing {
         self
     }
 
-    /// Only those whose `column`, kept in lower case, contains the text searched for.
+    /// Only the records that meet `condition` with the text searched for, in lower case; all if none is searched for.
     pub(super) fn searched(self, condition: &'static str, page: &PageRequest) -> Self {
         match page.text() {
             Some(search) => self.only(condition, search.to_lowercase()),
@@ -46,8 +47,8 @@ impl Listing {
         }
     }
 
-    /// Reads the next records after an id, where [`of`](Self::of) said to order by ids: they never change, so whatever
-    /// happens to other records, none comes twice and none is left out.
+    /// Reads the next records after an id; needs the order by ids in [`of`](Self::of). Ids never change, so no record
+    /// comes twice or is left out, even if other records are added or deleted meanwhile.
     pub(super) fn after(
         self,
         statements: &Statements<'_>,
@@ -83,7 +84,7 @@ impl Listing {
     }
 }
 
-/// Reads the documents back.
+/// Parses the documents of a page.
 pub(super) fn page_of<T: DeserializeOwned, U>(
     (documents, total): Documents,
     wrap: impl Fn(T) -> U,
@@ -92,7 +93,7 @@ pub(super) fn page_of<T: DeserializeOwned, U>(
     Ok(Page { items: items.collect::<Result<_, _>>()?, total })
 }
 
-/// Reads documents of records back.
+/// Parses the documents of records.
 pub(super) fn records_of<T: DeserializeOwned>(documents: &[String]) -> Result<Vec<Arc<T>>, StoreError> {
     documents.iter().map(|document| from_document(document).map(Arc::new)).collect()
 }

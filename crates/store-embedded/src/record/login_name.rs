@@ -1,16 +1,17 @@
-//! E-mail addresses and user names of records from before they were normalized, brought into today's form.
+//! Normalizes the e-mail addresses and user names that were stored before names were normalized.
 //!
-//! An address is one user's. Where two users of before share one in two spellings, one keeps the spelling that it was stored
-//! in, and both sign in, each by its own. The same goes for user names: whoever signed in by one before still does.
+//! Each address belongs to one user. If two older users have one address in two spellings, one of them keeps the stored
+//! spelling, and each signs in by the spelling of its own. The same goes for user names: every user can still sign in
+//! by the stored name.
 
 use rusqlite::{Connection, params};
 use symbolon_protocol::precis::login_key;
 
-/// Brings the columns of every user into today's form. Done again, it changes nothing.
+/// Normalizes the columns of every user. A second run changes nothing.
 pub(super) fn normalize(connection: &Connection) -> rusqlite::Result<()> {
     let (mut normalized, mut kept) = (0_u64, 0_u64);
     for Email { row, issuer, user, email } in emails(connection)? {
-        // An address that is another's already is left out.
+        // The update is skipped if another user already has the normalized address.
         let sql = "UPDATE OR IGNORE users SET email_lower = ?2 WHERE rowid = ?1";
         if connection.prepare_cached(sql)?.execute(params![row, login_key(&email)])? == 1 {
             normalized += 1;
@@ -24,7 +25,7 @@ pub(super) fn normalize(connection: &Connection) -> rusqlite::Result<()> {
         );
     }
     for (issuer, name) in names(connection)? {
-        // All who have the name in this spelling stay together: the oldest of them signs in by it.
+        // All users with the name in this spelling keep it together: the oldest of them signs in by it.
         let sql =
             "UPDATE users SET username_lower = ?3 WHERE issuer = ?1 AND username_lower = ?2 AND NOT EXISTS
                    (SELECT 1 FROM users o WHERE o.issuer = ?1 AND o.username_lower = ?3)";
@@ -38,7 +39,7 @@ pub(super) fn normalize(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// An address that is not in today's form.
+/// An address that is not normalized.
 struct Email {
     row: i64,
     issuer: String,
@@ -46,7 +47,7 @@ struct Email {
     email: String,
 }
 
-/// Of the oldest user first.
+/// Addresses that are not normalized, that of the oldest user first.
 fn emails(connection: &Connection) -> rusqlite::Result<Vec<Email>> {
     let sql = "SELECT rowid, issuer, id, email_lower FROM users
                WHERE length(CAST(email_lower AS BLOB)) <> length(email_lower) ORDER BY rowid";
@@ -60,7 +61,7 @@ fn emails(connection: &Connection) -> rusqlite::Result<Vec<Email>> {
         .collect()
 }
 
-/// User names, with their issuers, that are not in today's form. Of the oldest user first.
+/// User names that are not normalized, with their issuers, that of the oldest user first.
 fn names(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
     let sql = "SELECT issuer, username_lower FROM users
                WHERE length(CAST(username_lower AS BLOB)) <> length(username_lower)

@@ -1,8 +1,8 @@
-//! What lasts, in the database: issuers, keys, settings, clients, users, consents and the audit log.
+//! Long-lived records, in the database: issuers, keys, settings, clients, users, consents and the audit log.
 //!
-//! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users and
-//! consents are read through [caches](symbolon_store::cache). A write holds the entries that it changes until it is
-//! announced.
+//! Records are JSON documents, with a column for each value that is looked up, compared or unique. Clients, users and
+//! consents are read through [caches](symbolon_store::cache). While a write is under way, its entries are held out of
+//! the caches until the change is announced.
 
 mod audit;
 mod client;
@@ -41,7 +41,7 @@ use crate::freeze::frozen;
 use crate::journal::Journal;
 use statement::Statements;
 
-/// The schema, step by step.
+/// The steps of the schema.
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, sql: include_str!("../../migrations/0001_init.sql"), then: None },
     Migration { number: 2, sql: include_str!("../../migrations/0002_audit_sizes.sql"), then: None },
@@ -50,20 +50,20 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 5, sql: "", then: Some(login_name::normalize) },
 ];
 
-/// SQLite takes every text.
+/// SQLite stores any text.
 const TEXT_FORM: TextForm =
     TextForm { looked_up: login_key, looked_up_before: str::to_lowercase, searched: str::to_lowercase };
 
-/// Rows that one closure of a bulk creation writes: every other write stands behind it.
+/// How many rows one closure of a bulk creation writes: all other writes wait for it.
 const ROWS_PER_WRITE: usize = 500;
 
 /// The result of a closure that writes: a refusal by the port's own error rolls its changes back.
 type Written<T> = Result<T, WriteError<StoreError>>;
 
-/// The database with the caches before it.
+/// The database with the caches in front of it.
 pub(crate) struct Records {
     database: Arc<Database>,
-    /// Knows how much room there is on the disk.
+    /// Knows whether the disk has room, and whether the store is frozen.
     journal: Arc<Journal>,
     figures: Arc<StoreFigures>,
     caches: RecordCaches,
@@ -89,15 +89,15 @@ impl Records {
         self.listeners.write().push(listener);
     }
 
-    /// Tells the listeners.
+    /// Calls the listeners.
     fn announce(&self, changed: &Changed) {
         for listener in self.listeners.read().iter() {
-            // Nobody else has a copy: there is nothing to wait for.
+            // Only this process has copies, so there is nothing to wait for.
             drop(listener(changed));
         }
     }
 
-    /// Counts an operation of a kind and its time, whatever the caller does meanwhile.
+    /// Counts an operation of a kind and its time.
     async fn measured<T>(
         &self,
         kind: StoreKind,
@@ -109,7 +109,7 @@ impl Records {
         result
     }
 
-    /// Work on a reader's connection whose statements and rows are counted.
+    /// Makes work for a reader's connection that counts its statements and rows.
     fn counted<T>(
         &self,
         work: impl FnOnce(&Statements<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -118,7 +118,7 @@ impl Records {
         move |connection| work(&Statements::new(connection, figures.database()))
     }
 
-    /// Looks a few rows up.
+    /// Reads a few rows.
     async fn read<T: Send + 'static>(
         &self,
         kind: StoreKind,
@@ -128,7 +128,7 @@ impl Records {
         self.measured(kind, async { read.await.map_err(read_error) }).await
     }
 
-    /// Reads what may be many rows, behind other such reads and never before a look-up.
+    /// Reads what may be many rows: waits for other such reads, and never delays a look-up.
     async fn scan<T: Send + 'static>(
         &self,
         kind: StoreKind,
@@ -138,7 +138,7 @@ impl Records {
         self.measured(kind, async { scan.await.map_err(read_error) }).await
     }
 
-    /// Writes what no cache knows of. Durable when it answers.
+    /// Writes records that are not cached. Durable on return.
     async fn write<T: Send + 'static>(
         &self,
         kind: StoreKind,
@@ -147,7 +147,7 @@ impl Records {
         self.written(kind, self.hand_over(kind, work)).await
     }
 
-    /// Waits for a write that was handed over.
+    /// Waits for a write that [`hand_over`](Self::hand_over) queued.
     async fn written<T>(
         &self,
         kind: StoreKind,
@@ -156,8 +156,8 @@ impl Records {
         self.measured(kind, async { write.await.map_err(write_error) }).await
     }
 
-    /// Writes, and announces the change once it is durable, even if the caller is gone by then: the change is in the database
-    /// whether or not anybody waits for it, so the caches must drop what it made old.
+    /// Writes, and announces the change once it is durable. The announcement is made even if the caller has been
+    /// dropped: the change is in the database either way, so the caches must drop the records that it replaced.
     async fn change<T: Send + 'static>(
         self: &Arc<Self>,
         kind: StoreKind,
@@ -169,8 +169,8 @@ impl Records {
         self.announced(kind, changed, write).await
     }
 
-    /// Like [`change`](Self::change), in as many transactions as it takes: `work` is run until it has an answer. Other
-    /// writes come between, and a crash may.
+    /// Like [`change`](Self::change), in as many transactions as are needed: runs `work` until it returns a result.
+    /// Other writes may come between two transactions, and a crash may leave some of them undone.
     async fn change_in_pieces<T: Send + 'static>(
         self: &Arc<Self>,
         kind: StoreKind,
@@ -189,7 +189,7 @@ impl Records {
         self.announced(kind, changed, write).await
     }
 
-    /// Waits for a write in a task of its own, and announces what it changed.
+    /// Runs a write in a task of its own, and announces what it changed.
     async fn announced<T: Send + 'static>(
         self: &Arc<Self>,
         kind: StoreKind,
@@ -208,10 +208,10 @@ impl Records {
         self.measured(kind, async { task.await.map_err(failed)? }).await
     }
 
-    /// Gives a closure to the writer, at once; the future ends when its commit is durable.
+    /// Queues a closure for the writer at once; the future resolves when its commit is durable.
     ///
-    /// Not on a full disk: SQLite would cope with it, but what it wrote would come out of the journal's reserve. And
-    /// not on a store that is being moved, but for the audit log.
+    /// Refused while free disk space is below the reserve: SQLite could cope with that, but would use up the space kept
+    /// for the journal. Also refused on a store that is being moved, except for the audit log.
     fn hand_over<T: Send + 'static, F>(
         &self,
         kind: StoreKind,
@@ -224,7 +224,7 @@ impl Records {
         let journal = Arc::clone(&self.journal);
         let write = self.journal.has_room().then(|| {
             self.database.write(move |transaction| {
-                // Here, on the thread that writes: nothing that did not see the seal follows what made it.
+                // Checked on the writer's thread: once one write has seen the seal, all later ones see it too.
                 if journal.is_sealed() && kind != StoreKind::Audit {
                     return refuse(frozen());
                 }
@@ -255,7 +255,7 @@ fn write_error(error: WriteError<StoreError>) -> StoreError {
     }
 }
 
-/// A refusal that rolls the closure's changes back.
+/// Refuses, and rolls the closure's changes back.
 fn refuse<T>(error: StoreError) -> Written<T> {
     Err(WriteError::Rejected(error))
 }

@@ -1,4 +1,4 @@
-//! Exchanging everything that is sealed under the master key, in one transaction.
+//! Replaces everything that is sealed under the master key, in one transaction.
 
 use rusqlite::params;
 use symbolon_figures::StoreKind;
@@ -12,7 +12,7 @@ use super::{Records, Written, refuse};
 const SECRET: &str = "UPDATE issuers SET sealed_secret = ?3 WHERE id = ?1 AND sealed_secret = ?2";
 const KEY: &str = "UPDATE signing_keys SET sealed = ?4 WHERE issuer = ?1 AND kid = ?2 AND sealed = ?3";
 
-/// One sealed value: where it is, what it was and what it becomes.
+/// One sealed value: where it is stored, its old and its new form.
 struct Change {
     issuer: String,
     kid: Option<String>,
@@ -21,15 +21,15 @@ struct Change {
 }
 
 impl Records {
-    /// Replaces the sealed half of every issuer and key. All or nothing: [`StoreError::Conflict`] where one of them
-    /// is not as it was seen, or there is one more.
+    /// Replaces the sealed half of every issuer and key: all or none. [`StoreError::Conflict`] if one of them is not as
+    /// it was `seen`, or if there is an issuer or key that was not seen.
     pub(crate) async fn reseal(
         &self,
         seen: &[(Issuer, Vec<KeyRecord>)],
         sealed: &[(Issuer, Vec<KeyRecord>)],
     ) -> Result<(), StoreError> {
         let changes = changes(seen, sealed)?;
-        // Nobody above keeps what is sealed: there is nothing to announce.
+        // Nothing is announced, because no layer above keeps sealed values.
         self.write(StoreKind::Key, move |statements| apply(statements, &changes)).await
     }
 }

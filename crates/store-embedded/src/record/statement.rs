@@ -62,21 +62,21 @@ impl<'a> Statements<'a> {
         Ok(())
     }
 
-    /// Inserts a row; its number.
+    /// Inserts a row; returns its number.
     pub(super) fn insert(&self, sql: &str, params: impl Params) -> rusqlite::Result<i64> {
         let number = self.connection.prepare_cached(sql)?.insert(params)?;
         self.figures.write(1);
         Ok(number)
     }
 
-    /// Changes rows; how many.
+    /// Changes rows; returns how many.
     pub(super) fn change(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
         let changed = self.connection.prepare_cached(sql)?.execute(params)?;
         self.figures.write(changed as u64);
         Ok(changed)
     }
 
-    /// A statement that changes rows again and again.
+    /// A statement that changes rows, prepared for repeated use.
     pub(super) fn repeated(&self, sql: &str) -> rusqlite::Result<Repeated<'_>> {
         Ok(Repeated { statement: self.connection.prepare_cached(sql)?, figures: self.figures })
     }
@@ -89,7 +89,7 @@ pub(super) struct Repeated<'a> {
 }
 
 impl Repeated<'_> {
-    /// Changes rows; how many.
+    /// Changes rows; returns how many.
     pub(super) fn change(&mut self, params: impl Params) -> rusqlite::Result<usize> {
         let changed = self.statement.execute(params)?;
         self.figures.write(changed as u64);

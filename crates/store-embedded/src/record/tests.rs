@@ -66,7 +66,7 @@ async fn a_consent_is_read_once_however_often_it_is_asked_for() {
     store.create_client(&issuer, sample::client("app", NOW)).await.unwrap();
     let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: NOW };
     let queries = || store.figures().snapshot().database.read_queries;
-    // That there is none is remembered too.
+    // The absence of a consent is cached too.
     for _ in 0..10 {
         assert!(store.consent(&issuer, &ann, &app).await.unwrap().is_none());
     }
@@ -84,7 +84,7 @@ async fn a_consent_is_read_once_however_often_it_is_asked_for() {
     assert_eq!((cache.hits, cache.misses), (38, 2));
 }
 
-/// A request may be abandoned while its change is on its way: the change is made, so the cache must hear of it.
+/// A request may be dropped while its change is under way: the change is still made, so the cached record must go.
 #[tokio::test]
 async fn an_abandoned_change_still_drops_the_cached_record() {
     let directory = tempfile::tempdir().unwrap();
@@ -108,7 +108,7 @@ async fn an_abandoned_change_still_drops_the_cached_record() {
     assert_eq!(store.user(&issuer, &ann.id).await.unwrap().as_deref(), Some(&changed));
 }
 
-/// Else somebody who has read the newer record from the database might be told the older one by memory.
+/// Otherwise a caller who has read the newer record from the database might later get the older one from the cache.
 #[tokio::test]
 async fn nothing_is_cached_while_a_change_is_on_its_way() {
     let directory = tempfile::tempdir().unwrap();
@@ -177,7 +177,8 @@ async fn a_full_disk_refuses_records_too_and_reads_go_on() {
     assert_eq!(store.create_user(&issuer, bob, None).await.unwrap(), Created::Created);
 }
 
-/// Every other write stands behind each piece. Whatever comes between two, the client is there until nothing of it is.
+/// All other writes wait for each piece. Whatever comes between two pieces, the client exists until all that belongs to
+/// it is gone.
 #[tokio::test]
 async fn a_client_goes_with_its_consents_in_pieces_and_last_of_all() {
     let directory = tempfile::tempdir().unwrap();
@@ -201,7 +202,7 @@ async fn a_client_goes_with_its_consents_in_pieces_and_last_of_all() {
     store.records.import(given.collect()).await.unwrap();
     assert!(store.consent(&issuer, &user(0), &id).await.unwrap().is_some());
 
-    // As much as a crash after the first piece leaves.
+    // The state that a crash after the first piece leaves.
     commits_to_go.store(1, Ordering::Relaxed);
     let refused = store.delete_client(&issuer, &id).await;
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
@@ -223,7 +224,7 @@ async fn a_client_goes_with_its_consents_in_pieces_and_last_of_all() {
     }
 }
 
-/// Reading many users takes a second, and nobody signs in to please an administrator.
+/// Reading many users takes a second; a sign-in must not wait for that.
 #[tokio::test]
 async fn whoever_signs_in_does_not_wait_behind_listings_searches_and_exports() {
     let directory = tempfile::tempdir().unwrap();
@@ -254,7 +255,7 @@ async fn whoever_signs_in_does_not_wait_behind_listings_searches_and_exports() {
         let by_email = UserFilter { email: ann.email.clone(), verified: None };
         assert_eq!(store.list_users(&issuer, &by_email, &page).await.unwrap().total, 1);
         assert!(store.user(&issuer, &ann.id).await.unwrap().is_some());
-        // Five that wait, and the long one: none has been counted yet.
+        // Of the five scans that wait and the long one, none has been counted yet.
         let reads = store.database.stats().reads;
         drop(go_on);
         reads
@@ -265,7 +266,7 @@ async fn whoever_signs_in_does_not_wait_behind_listings_searches_and_exports() {
     assert!(reads <= 3, "{reads}");
 }
 
-/// Pages of the database that hold something, in bytes.
+/// The pages of the database that are in use, in bytes.
 async fn bytes_in_use(store: &EmbeddedStore) -> i64 {
     let pages = store.records.read(StoreKind::Audit, |statements| {
         let sql = "SELECT (page_count - freelist_count) * page_size

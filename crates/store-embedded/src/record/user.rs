@@ -20,10 +20,10 @@ use super::{ROWS_PER_WRITE, TEXT_FORM, Written, from_document, millis, refuse};
 use crate::EmbeddedStore;
 use crate::database::WriteError;
 
-/// Closures of one bulk creation that are on their way: the next one is prepared while one is written.
+/// How many closures of one bulk creation are under way: the next one is prepared while one is written.
 const WRITES_IN_FLIGHT: usize = 2;
 
-/// Writes a user whose id and address are free.
+/// Writes a user, unless the id or the address is taken.
 pub(super) fn insert(
     row: &UserColumns,
     issuer: &IssuerId,
@@ -55,11 +55,11 @@ pub(super) fn insert(
     Ok(Created::Created)
 }
 
-/// Whether there was such a user, still as it was seen.
+/// Updates a user that is unchanged since `seen`. False if there is no such user.
 fn update(row: &UserColumns, issuer: &IssuerId, seen: i64, statements: &Statements<'_>) -> Written<bool> {
     let written = statements.change(
-        // An address or a name that does not change stays as it is: of two users of before, who share it in two
-        // spellings, both go on.
+        // An address or a name that does not change keeps its stored spelling: two older users may share one in two
+        // spellings, and both must be able to sign in.
         "UPDATE users SET email_lower = CASE WHEN email_lower = ?10 THEN email_lower ELSE ?4 END,
                           username_lower = CASE WHEN username_lower = ?11 THEN username_lower ELSE ?5 END, verified = ?6, search = ?7, updated_at = ?8,
                           document = ?9
@@ -82,7 +82,7 @@ fn update(row: &UserColumns, issuer: &IssuerId, seen: i64, statements: &Statemen
         Ok(1) => Ok(true),
         Ok(_) if exists(issuer, &row.id, statements)? => refuse(StoreError::Conflict),
         Ok(_) => Ok(false),
-        // Only the e-mail address can be another user's.
+        // Only the e-mail address can belong to another user.
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
             refuse(StoreError::Conflict)
         }
@@ -114,7 +114,7 @@ fn exists(issuer: &IssuerId, user: &str, statements: &Statements<'_>) -> rusqlit
 
 fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     if let Some(email) = &filter.email {
-        // Two users of before may share it in two spellings: both are listed.
+        // Two older users may share the address in two spellings: both are listed.
         let keys = serde_json::Value::from(login_keys(email)).to_string();
         listing = listing.only("email_lower IN (SELECT value FROM json_each(?))", keys);
     }
@@ -124,8 +124,8 @@ fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     listing
 }
 
-/// An address before a name, so that nobody catches another's sign-in by a name that looks like an address. Names
-/// are not unique: the oldest user has it.
+/// An address is looked up before a name, so that a name that looks like an address cannot take over another user's
+/// sign-in. Names are not unique: the oldest user with the name signs in.
 const BY_LOGIN: [&str; 2] = [
     "SELECT u.document, p.hash FROM users u LEFT JOIN passwords p ON p.issuer = u.issuer AND p.user = u.id
      WHERE u.issuer = ?1 AND u.email_lower = ?2",
@@ -269,7 +269,7 @@ impl Users for EmbeddedStore {
         let page = page.clone();
         let read = move |statements: &Statements<'_>| listing.read(statements, &page);
         let documents = match &filter.email {
-            // Nearly always at most one, by the index.
+            // Nearly always one row at most, found by the index.
             Some(_) => self.records.read(StoreKind::User, read).await?,
             None => self.records.scan(StoreKind::User, read).await?,
         };

@@ -1,4 +1,4 @@
-//! Which families a user has: read from the disk, after everything in flight is on it.
+//! Lists the families of a user: reads the disk after all pending changes have reached it.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::record::issuers;
 use crate::sharded::Key;
 use crate::{EmbeddedStore, decode, failed};
 
-/// Says that every family of the journal is on its user's list.
+/// Key of the mark that every family in the journal is on its user's list.
 const MARK: &[u8] = b"families_of_user";
 
-/// Families that are put on lists in one batch.
+/// How many families are put on lists in one batch.
 const AT_ONCE: usize = 1_000;
 
 const PAUSE: Duration = Duration::from_millis(1);
@@ -35,7 +35,7 @@ fn read(value: &[u8]) -> Result<Family, StoreError> {
     decode(record)
 }
 
-/// The change after which the next [`EmbeddedStore::list_families`] looks at every family.
+/// The change that removes the mark, so that the next [`EmbeddedStore::list_families`] reads every family.
 pub(crate) fn forget_lists() -> Op {
     Op::remove(Table::Meta, MARK)
 }
@@ -65,7 +65,8 @@ impl EmbeddedStore {
                 let Some(key) = by_user.last_chunk::<16>() else { continue };
                 if let Some(value) = journal.get(Table::Families, key).map_err(failed)? {
                     let family = read(&value)?;
-                    // A registered token's name may come back for somebody else while the old entry is still here.
+                    // A registered token's id may be used again for another user while the old list entry is still
+                    // here.
                     if family.user == user && !family.ended(now) {
                         items.push(Arc::new(family));
                     }
@@ -79,8 +80,8 @@ impl EmbeddedStore {
         .await
     }
 
-    /// Puts families on their users' lists that are on none, because they were begun by a version that had no such
-    /// lists, or came from another store; once for a data directory. Blocks: it reads every family.
+    /// Puts families that are on no list on their users' lists: those begun by a version that had no such lists, and
+    /// those from another store. Done once for a data directory. Blocks: it reads every family.
     pub(crate) fn list_families(&self) -> Result<(), StoreError> {
         if !self.journal.writable() || self.journal.get(Table::Meta, MARK).map_err(failed)?.is_some() {
             return Ok(());
@@ -116,7 +117,7 @@ impl EmbeddedStore {
         Ok(())
     }
 
-    /// Waits for a batch at start, so that those of a large table do not gather in memory.
+    /// Waits for a batch at startup, so that the batches of a large table do not pile up in memory.
     fn wait_blocking(&self, commit: CommitNumber) {
         while !self.journal.durable(commit) && self.journal.writable() {
             thread::sleep(PAUSE);

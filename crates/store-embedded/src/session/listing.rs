@@ -1,4 +1,4 @@
-//! Which sessions there are: read from the disk, after everything in flight is on it.
+//! Lists sessions: reads the disk after all pending changes have reached it.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::journal::{Table, split_value};
 use crate::sharded::Key;
 use crate::{EmbeddedStore, decode, failed};
 
-/// Records that one piece of a listing looks at: there may be other issuers' among them, and some that have ended.
+/// How many records one piece of a listing reads at most: some belong to other issuers, and some have ended.
 const MOST_LOOKED_AT: usize = 4_096;
 
 impl Stored {
@@ -45,7 +45,7 @@ impl EmbeddedStore {
         .await
     }
 
-    /// Those of the keys' sessions that the disk has.
+    /// Reads the sessions under these keys from the disk; those that it does not have are left out.
     pub(super) async fn stored_sessions(&self, keys: Vec<Key>) -> Result<Vec<Stored>, StoreError> {
         self.blocking(move |journal| {
             let mut found = Vec::with_capacity(keys.len());
@@ -59,7 +59,7 @@ impl EmbeddedStore {
         .await
     }
 
-    /// Those of them whose time is not over.
+    /// As [`stored_sessions`](Self::stored_sessions), without the sessions that have ended.
     pub(super) async fn live_sessions(
         &self,
         keys: Vec<Key>,
@@ -88,7 +88,7 @@ impl EmbeddedStore {
         Ok(Page { items, total })
     }
 
-    /// Goes on through the table, whose keys are digests.
+    /// Reads the next sessions of an issuer, in the order of their keys, which are digests.
     pub(super) async fn next_stored(
         &self,
         issuer: &IssuerId,

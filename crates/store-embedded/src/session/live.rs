@@ -1,4 +1,4 @@
-//! A session in memory, small: there are millions of them.
+//! A session in memory, kept small because there are millions of them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const USE_WRITTEN_EVERY: u64 = 60;
 pub(crate) struct Live {
     pub(super) session: Arc<Session>,
     pub(super) issuer: IssuerNumber,
-    /// When its last use was written, in seconds, rounded up. Good until 2106.
+    /// When its last use was written, in seconds, rounded up. The number suffices until 2106.
     written_use: u32,
 }
 
@@ -36,7 +36,7 @@ impl Live {
         now.seconds().saturating_sub(self.written_use.into()) >= USE_WRITTEN_EVERY
     }
 
-    /// A use was written.
+    /// Notes that a use was written.
     pub(super) fn note_written_use(&mut self, now: Timestamp) {
         self.written_use = rounded_up(now);
     }
@@ -46,17 +46,18 @@ fn rounded_up(at: Timestamp) -> u32 {
     u32::try_from(at.millis().div_ceil(1_000)).unwrap_or(u32::MAX)
 }
 
-/// Stands for an issuer in memory.
+/// A small number that stands for an issuer in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IssuerNumber(u32);
 
-/// The issuers of the sessions in memory, numbered as they come. A session needs to know its own only where its key
-/// came from a `sid`, which anybody may have written.
+/// The issuers of the sessions in memory, numbered in the order in which they are first seen. A session's issuer is
+/// compared only when its key comes from a `sid`: a `sid` can be forged, and so name another issuer's session.
 #[derive(Default)]
 pub(crate) struct SessionIssuers(RwLock<Vec<IssuerId>>);
 
 impl SessionIssuers {
-    /// The number of an issuer. There are few, and it is asked for where a session begins, comes from the disk or ends.
+    /// The number of an issuer, found by a linear search: issuers are few, and the number is needed only when a session
+    /// begins, is loaded from the disk, is found by its `sid`, or ends.
     pub(super) fn number(&self, issuer: &IssuerId) -> IssuerNumber {
         let known = Self::find(&self.0.read(), issuer);
         known.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Sessions: memory in front of the journal, durable before the answer.
+//! Sessions: kept in memory in front of the journal. An answer is sent only when what it rests on is durable.
 
 mod listing;
 mod live;
@@ -24,13 +24,13 @@ use crate::resident::{Entry, Known};
 use crate::sharded::{Key, slot_of_key};
 use crate::{EmbeddedStore, decode, put_record};
 
-/// Sessions that one shard keeps in memory; more are read from the disk when asked for.
+/// How many sessions one shard keeps in memory; others are read from the disk when they are needed.
 const MOST_PER_SHARD: usize = 32_768;
 
-/// Sessions of a user that are read from the disk at once.
+/// How many of a user's sessions are read from the disk at once.
 const READ_AT_ONCE: usize = 1_000;
 
-/// A session on disk. The issuer is in the key's digest too, but a listing needs its name.
+/// A session on disk. The key is a digest that includes the issuer, but a listing needs the issuer's name.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Stored {
     pub(crate) issuer: IssuerId,
@@ -55,7 +55,7 @@ fn user_key(issuer: &IssuerId, user: &UserId, key: &Key) -> Vec<u8> {
     [record_key(issuer, user.as_str()), *key].concat()
 }
 
-/// The changes that write a session that was not there.
+/// The changes that write a new session.
 pub(crate) fn opened(
     issuer: &IssuerId,
     key: &Key,
@@ -71,7 +71,7 @@ pub(crate) fn opened(
     Ok([put(issuer, key, session, used_at)?, by_user])
 }
 
-/// Puts a client on a session's list; whether it was not on it before, and the commit to wait for either way.
+/// Puts a client on a session's list. Returns whether it was new there, and the commit to wait for in both cases.
 fn note(
     journal: &Journal,
     issuer: &IssuerId,
@@ -99,14 +99,14 @@ impl EmbeddedStore {
         session_of_sid(sid).map(|(said, key)| (self.session_home(said, &key), key))
     }
 
-    /// Where a session lives: where its id and its `sid` say, if there is such a shard, else in the slot of its key,
-    /// because a `sid` no longer knows the id.
+    /// The shard of a session: the one that its id and its `sid` name, if it exists, else the slot of its key. The key
+    /// is used, not the id, because a `sid` does not contain the id.
     fn session_home(&self, said: Route, key: &Key) -> Route {
         if self.sessions.exists(said) { said } else { Route { generation: 0, shard: slot_of_key(key) } }
     }
 
-    /// Runs `work` on what memory knows of a session, under its shard's lock, once the disk has said what memory does
-    /// not know. None: there is no such session.
+    /// Runs `work` on the entry of a session under its shard's lock, after loading the session from the disk if it is
+    /// not in memory. `None` if there is no such session.
     async fn with_session<R: Send>(
         &self,
         (route, key): (Route, Key),
@@ -125,26 +125,26 @@ impl EmbeddedStore {
         }
     }
 
-    /// Brings a session into memory if the disk has it. False: there is none.
+    /// Loads a session into memory if the disk has it; returns whether it does.
     async fn load_session(&self, route: Route, key: Key, evictions: u64) -> Result<bool, StoreError> {
         let Some(value) = self.read(Table::Sessions, key).await? else { return Ok(false) };
         let (_, record) =
             split_value(&value).ok_or_else(|| StoreError::Failed("a session is cut short".into()))?;
         let Stored { issuer, used_at, session } = decode(record)?;
-        // A `sid` whose route was tampered with must not give a session a second life in another shard.
+        // If the route in a `sid` was tampered with, the session must not be loaded into a second shard.
         if self.sid_route(session.sid.as_str()).is_some_and(|(home, named)| named == key && home != route) {
             return Ok(false);
         }
         let live = Live::new(self.session_issuers.number(&issuer), session, used_at);
         self.sessions.with(route, |shard| {
             shard.loaded(key, live, evictions, used_at);
-            // Afterwards, because an eviction would throw away the record that was just read.
+            // After `loaded`, because an eviction before it would make it discard the record that was just read.
             shard.make_room(MOST_PER_SHARD + 1, |commit| self.journal.durable(commit));
         });
         Ok(true)
     }
 
-    /// Ends the session under a key, if it is one of the issuer's, with what ends together with it: in memory under the
+    /// Ends the session under a key if it belongs to the issuer, together with what ends with it: in memory under the
     /// session's lock, on disk in one batch.
     async fn end_session_at(
         &self,
@@ -157,7 +157,7 @@ impl EmbeddedStore {
         let (_, key) = place;
         let ended = self.with_session(place, |known| match known {
             Known::Live(entry) => {
-                // A `sid` brings its key along, so another issuer's may come here.
+                // The key may come from a `sid`, and so may be that of another issuer's session.
                 let Some(live) = entry.value.as_ref().filter(|live| live.issuer == own) else {
                     return Ok((None, CommitNumber::LOADED));
                 };
@@ -228,7 +228,7 @@ impl Sessions for EmbeddedStore {
                 let Some(live) = &mut entry.value else { return (None, commit) };
                 if live.use_is_due(now) && self.journal.writable() {
                     live.note_written_use(now);
-                    // Nobody waits for this write: that a session was used is not worth an answer's time.
+                    // Nobody waits for this write: the time of the last use is not worth a delay of the answer.
                     if let Ok(op) = put(issuer, &place.1, &live.session, now) {
                         self.journal.append([op]);
                     }
@@ -270,7 +270,7 @@ impl Sessions for EmbeddedStore {
         let found = self.with_session(place, |known| match known {
             Known::Live(entry) => {
                 let live = entry.value.as_ref().filter(|live| live.issuer == own);
-                // Another issuer's is none, and nothing of it is waited for.
+                // Another issuer's session counts as none, and its changes are not waited for.
                 live.map_or((None, CommitNumber::LOADED), |live| {
                     let session = Arc::clone(&live.session);
                     (Some(ListedSession { session, last_used_at: entry.used_at }), entry.commit)

@@ -34,7 +34,7 @@ fn draw(store: &EmbeddedStore, random: &SeededRandom) -> SessionId {
     SessionId::new(store.place(ShardKind::Session).draw::<16>(ShardKind::Session, random))
 }
 
-/// What `work` gave to the journal: how often, and how many changes in all.
+/// Runs `work`, and returns how often it appended to the journal, and how many changes in all.
 async fn written<T>(
     store: &EmbeddedStore,
     work: impl Future<Output = Result<Outcome<T>, StoreError>>,
@@ -48,7 +48,7 @@ async fn written<T>(
     (value, after.appends - before.appends, after.ops - before.ops)
 }
 
-/// A machine that stops leaves a prefix of what was given to the journal: so what must not be told apart is given at
+/// After a crash the journal holds a prefix of what was appended. So changes that must not be separated are appended at
 /// once.
 #[tokio::test]
 async fn what_ends_together_is_given_to_the_journal_at_once() {
@@ -66,7 +66,8 @@ async fn what_ends_together_is_given_to_the_journal_at_once() {
             .await
             .unwrap();
     }
-    // Record, entry in the user's list, and three tombstones: its own and those of the ones it stands for.
+    // The record, the entry in the user's list, and three tombstones: the session's own, and one for each that it
+    // stands for.
     let (ended, appends, ops) = written(&store, store.end_session(&issuer, &ids[0], &END)).await;
     assert_eq!((ended.is_some(), appends, ops), (true, 1, 5));
     let sid = sid_of(&issuer, &ids[1]);
@@ -100,7 +101,7 @@ async fn what_ends_together_is_given_to_the_journal_at_once() {
     assert_eq!((ended.is_some(), appends, ops), (true, 1, 3), "record, entry in the user's list, tombstone");
 }
 
-/// A listing of everything looks at so many records at a time, whosever they are.
+/// A piece of a listing reads a bounded number of records, whichever issuer they belong to.
 #[tokio::test]
 async fn a_piece_of_a_listing_is_bounded_work() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Giving records out, from both engines as of one moment.
+//! Exports all records of both engines as of one moment.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::{EmbeddedStore, decode, epoch, failed, generation, revocation, sessio
 /// Takes a record of the journal: its table, key and value.
 type Take<'a> = &'a mut dyn FnMut(Table, &[u8], &[u8]) -> Result<(), StoreError>;
 
-/// Records of one piece.
+/// Most records in one piece.
 const PIECE: usize = 1_000;
 
-/// Pieces that wait for the reader.
+/// How many pieces may wait for the reader.
 const PIECES: usize = 4;
 
 /// The journal as of one moment.
@@ -38,7 +38,7 @@ enum Journal {
 }
 
 struct Moment {
-    /// One connection reads everything, and has the moment in its transaction.
+    /// The only connection that reads; its transaction fixes the moment.
     database: Mutex<DatabaseSnapshot>,
     journal: Journal,
 }
@@ -80,7 +80,7 @@ impl Export for EmbeddedExport {
         tokio::task::spawn_blocking(move || {
             let mut out = Out { pieces: sender, piece: Vec::with_capacity(PIECE), ended };
             if let Err(error) = moment.read(&mut out).and_then(|()| out.send()) {
-                // Where nobody reads any more, nobody is to be told.
+                // If the reader is gone, there is nobody to report the error to.
                 drop(out.pieces.blocking_send(Err(error)));
             }
         });
@@ -88,7 +88,7 @@ impl Export for EmbeddedExport {
     }
 }
 
-/// Pieces as a thread that may block reads them.
+/// Pieces that a thread that may block reads from the store.
 struct Pieces(mpsc::Receiver<Result<Vec<Record>, StoreError>>);
 
 #[async_trait]
@@ -98,7 +98,7 @@ impl Records for Pieces {
     }
 }
 
-/// Where records go.
+/// Where the records are written to.
 struct Out {
     pieces: mpsc::Sender<Result<Vec<Record>, StoreError>>,
     piece: Vec<Record>,
@@ -142,7 +142,7 @@ impl Moment {
         give_rows(connection, out)
     }
 
-    /// Every record of some tables, in the tables' order.
+    /// Passes every record of some tables to `take`, in the order in which the tables are stored.
     fn each(&self, tables: &[Table], take: Take<'_>) -> Result<(), StoreError> {
         match &self.journal {
             Journal::Snapshot(snapshot) => {
@@ -200,7 +200,7 @@ fn give_hot(table: Table, key: &[u8], value: &[u8], out: &mut Out) -> Result<(),
     }
 }
 
-/// In the order in which the rows were made.
+/// Passes on the rows in the order in which they were inserted.
 fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
     each_row(connection, "SELECT issuer, document FROM clients ORDER BY rowid", (), |row| {
         let client = from_document(&text(row, 1)?)?;

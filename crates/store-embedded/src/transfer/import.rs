@@ -1,4 +1,4 @@
-//! Taking records in, into a data directory that has its name when all of them are there.
+//! Imports records into a data directory, which gets its final name when it is complete.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::{
     session,
 };
 
-/// What the directory is called beside its name until everything is in it.
+/// The suffix of the directory's name until everything is in it.
 const SUFFIX: &str = ".migrating";
 
 /// Why a data directory cannot be filled.
@@ -37,11 +37,11 @@ pub struct EmbeddedImport {
 }
 
 impl EmbeddedImport {
-    /// Begins to fill the data directory of `options`, which must not exist or be empty. What is left of an earlier
-    /// attempt is removed. Blocks.
+    /// Begins to fill the data directory of `options`, which must not exist or be empty. Remains of an earlier attempt
+    /// are removed. Blocks.
     ///
     /// # Errors
-    /// [`ImportError`]: there is something at the path, another process is at it, or an engine fails.
+    /// [`ImportError`]: the path is not empty, another process uses it, or an engine fails.
     pub fn begin(options: EmbeddedOptions) -> Result<Self, ImportError> {
         let path = options.path.clone();
         if is_taken(&path)? {
@@ -64,7 +64,7 @@ impl EmbeddedImport {
                 Record::Session { issuer, key, session, used_at } => {
                     ops.extend(session::opened(issuer, key, session, *used_at)?);
                 }
-                // Whose they are is found out when the directory is opened: by then every user is there.
+                // The users' lists of families are built when the directory is opened: only then are all users there.
                 Record::Family(key, family) => {
                     ops.extend([refresh_token::put(key, family)?, refresh_token::forget_lists()]);
                 }
@@ -83,12 +83,12 @@ impl EmbeddedImport {
     }
 }
 
-/// Removes what an attempt left that is not at work any more.
+/// Removes the remains of an attempt that is not running any more.
 fn clear(left: &Path) -> Result<(), ImportError> {
     if !left.exists() {
         return Ok(());
     }
-    // Whoever is at it holds its lock. It may lack whatever it likes: nobody will start on it.
+    // A running attempt holds the lock. The directory need not be complete: it is never started on.
     if DataDirectory::is_held(left) {
         return Err(EmbeddedError::from(OpenError::Locked(left.to_owned())).into());
     }

@@ -1,4 +1,4 @@
-//! Everything that the store keeps, given out and taken in record by record, to move between back-ends.
+//! Export and import of everything that the store keeps, record by record, to move between back-ends.
 
 mod export;
 mod import;

@@ -13,7 +13,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// There are password hashes in the database, and a backup is carried elsewhere.
+/// The database contains password hashes, and a backup is carried elsewhere.
 #[tokio::test]
 async fn every_database_is_its_owners_alone_in_the_data_in_a_backup_and_restored() {
     let root = tempfile::tempdir().unwrap();
@@ -24,7 +24,7 @@ async fn every_database_is_its_owners_alone_in_the_data_in_a_backup_and_restored
     for file in fs::read_dir(&backup).unwrap().flatten() {
         assert_eq!(mode(&file.path()), 0o600, "{}", file.path().display());
     }
-    // As earlier releases left it.
+    // The mode that earlier releases left.
     fs::set_permissions(backup.join(DATABASE), fs::Permissions::from_mode(0o644)).unwrap();
     let data = root.path().join("restored");
     restore_at(&backup, &data, false).unwrap();
@@ -36,7 +36,7 @@ async fn every_database_is_its_owners_alone_in_the_data_in_a_backup_and_restored
     drop(restored);
 }
 
-/// What was revoked after the backup is lost, and a slow clock must not bring its tokens back.
+/// Revocations after the backup are lost, so a slow clock must not make the revoked tokens valid again.
 #[tokio::test]
 async fn an_epoch_is_no_earlier_than_the_backup_and_what_it_has_seen() {
     let root = tempfile::tempdir().unwrap();
@@ -49,13 +49,13 @@ async fn an_epoch_is_no_earlier_than_the_backup_and_what_it_has_seen() {
     let slow = Timestamp::from_millis(NOW.millis() - 10 * 60_000);
     assert_eq!(restored(&backup, "by-its-own-time", slow), Some(NOW));
     assert_eq!(restored(&backup, "by-the-clock", NOW + MINUTE), Some(NOW + MINUTE));
-    // The sweep notes the time; the backup's own may come from another clock.
+    // The sweep notes the time; the backup's own time may come from another clock.
     store.sweep(NOW + MINUTE).await.unwrap();
     store.journal.flush().await;
     let second = root.path().join("second");
     Store::backup(&store, &second, NOW).await.unwrap();
     assert_eq!(restored(&second, "by-the-time-seen", slow), Some(NOW + MINUTE));
-    // Nor earlier than the one before it.
+    // The new epoch is not earlier than the epoch before it either.
     let again = open(&root.path().join("by-the-clock"));
     let third = root.path().join("third");
     Store::backup(&again, &third, NOW).await.unwrap();

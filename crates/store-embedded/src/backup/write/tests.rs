@@ -37,7 +37,7 @@ fn a_copy_that_fails_is_nobodys_mistake_and_a_full_disk_may_be_tried_again() {
         let error = BackupError::from(failure);
         assert!(matches!(error, BackupError::Store(StoreError::Unavailable(_))), "{error}");
     }
-    // What was there when the copy began, and the disk itself.
+    // Files that were there when the copy began, and the disk itself.
     for failure in
         [io(io::ErrorKind::NotFound), io(io::ErrorKind::Other), sqlite(rusqlite::ffi::SQLITE_IOERR_WRITE)]
     {

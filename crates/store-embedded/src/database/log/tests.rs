@@ -1,4 +1,4 @@
-//! Look-ups beside scans, and the log between scans.
+//! Look-ups during scans, and the log between scans.
 
 use std::sync::mpsc;
 
@@ -17,7 +17,7 @@ fn open(directory: &Path) -> Database {
     Database::open(&directory.join("test.db"), MIGRATIONS, options).unwrap()
 }
 
-/// A scan that has begun, and goes on until the sender is dropped.
+/// A scan that has begun, and runs until the sender is dropped.
 async fn begun_scan(database: &Database) -> (impl Future<Output = usize> + use<>, mpsc::Sender<()>) {
     let (begin, begun) = oneshot::channel();
     let (go_on, wait) = mpsc::channel::<()>();
@@ -44,7 +44,7 @@ async fn insert(database: &Database, name: String) {
     database.write(insert).await.unwrap();
 }
 
-/// Makes the log longer than it is to be.
+/// Makes the log longer than its limit.
 async fn write_much(database: &Database, directory: &Path, what: &str) {
     for n in 0..40 {
         insert(database, format!("{what} {n} {}", "x".repeat(16 << 10))).await;
@@ -56,7 +56,7 @@ fn log_bytes(directory: &Path) -> u64 {
     std::fs::metadata(directory.join("test.db-wal")).unwrap().len()
 }
 
-/// Until the writer has come by.
+/// Waits until the writer has emptied the log.
 async fn emptied(directory: &Path) {
     while log_bytes(directory) > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -92,7 +92,7 @@ async fn the_log_is_emptied_between_two_scans_that_follow_each_other() {
     let second = database.scan(move |_| Ok(log_bytes(&log)));
     drop(go_on);
     assert_eq!((first.await, second.await.unwrap()), (1, 0));
-    // What was read from the log is read from the file.
+    // The records that were read from the log are now read from the database's file.
     let (third, go_on) = begun_scan(&database).await;
     drop(go_on);
     assert_eq!(third.await, 41);
@@ -110,7 +110,7 @@ async fn the_log_is_emptied_after_the_last_scan_and_after_a_snapshot_though_nobo
     emptied(directory.path()).await;
     let (snapshot, ()) = database.snapshot_with(|| ()).await.unwrap();
     write_much(&database, directory.path(), "snapshot").await;
-    // Nothing to wait for: the snapshot goes on.
+    // The scan does not wait, because the snapshot is still held.
     database.scan(|_| Ok(())).await.unwrap();
     drop(snapshot);
     emptied(directory.path()).await;

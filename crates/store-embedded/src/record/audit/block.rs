@@ -17,16 +17,17 @@ use crate::failed;
 use crate::record::statement::Statements;
 use crate::record::{Written, millis};
 
-/// Bytes at which a block is full: a search reads whole blocks. The 20,000 records of a batch in a storm fit, so that each of
-/// its users has one place in the index.
+/// Bytes at which a block is full. A search reads whole blocks, so they must not be too long. The 20,000 records of one
+/// write fit, so that each of their users has one place in the index.
 const FULL: usize = 4 << 20;
 
-/// Bytes around a block's content and around each of its users: columns, places in the indexes, and what SQLite puts
-/// around them.
+/// Estimated bytes around a block's content and around each of its users: columns, index entries, and what SQLite adds
+/// to them.
 const AROUND_BLOCK: usize = 120;
 const AROUND_USER: usize = 16;
 
-/// What is looked at of a record's document. The event as text: what a later program wrote must be trimmed too.
+/// The members of a record's document that are read. The event is text, so that records of events from newer programs
+/// can be deleted too.
 #[derive(Deserialize)]
 pub(super) struct Columns {
     pub at: Timestamp,
@@ -47,7 +48,7 @@ pub(super) fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
     content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// Writes records after all others.
+/// Writes records behind all others.
 pub(in crate::record) fn insert(
     records: &[(IssuerId, AuditRecord)],
     statements: &Statements<'_>,
@@ -67,7 +68,7 @@ pub(in crate::record) fn insert(
     Ok(())
 }
 
-/// A block in the making.
+/// A block that is being filled.
 #[derive(Default)]
 pub(super) struct Block {
     times: Option<(i64, i64)>,
@@ -77,7 +78,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Makes it empty; its memory serves the next one.
+    /// Empties the block, and keeps its memory for the next one.
     fn clear(&mut self) {
         let Self { times, records, users, content } = self;
         (*times, *records) = (None, 0);
@@ -91,7 +92,7 @@ impl Block {
         self.count(record.at, record.user.as_ref().map(|user| user.as_str()));
     }
 
-    /// Takes a line of another block over.
+    /// Adds a line of another block.
     pub(super) fn push_line(&mut self, line: &[u8], columns: &Columns) {
         self.content.extend_from_slice(line);
         self.content.push(b'\n');
@@ -108,14 +109,14 @@ impl Block {
         }
     }
 
-    /// What it takes, in bytes, with so many of its content.
+    /// The size of the block in bytes if its stored content has `content` bytes.
     fn bytes(&self, issuer: &IssuerId, content: usize) -> i64 {
         let issuer = issuer.as_str().len();
         let users: usize = self.users.iter().map(|user| issuer + user.len() + AROUND_USER).sum();
         i64::try_from(content + 3 * issuer + AROUND_BLOCK + users).unwrap_or(i64::MAX)
     }
 
-    /// Writes it, under its number if it has one, and what it takes.
+    /// Writes the block, under `number` if it has one, and adds its size to the issuer's. Returns the size.
     pub(super) fn store(
         &self,
         number: Option<i64>,
@@ -133,7 +134,7 @@ impl Block {
         let mut of_user =
             statements.repeated("INSERT INTO audit_users (issuer, user, block) VALUES (?1, ?2, ?3)")?;
         let mut users: Vec<&str> = self.users.iter().map(SmolStr::as_str).collect();
-        // In the order of the index, so that those of a page come together.
+        // In the order of the index, so that entries on the same page are written one after the other.
         users.sort_unstable();
         for user in users {
             of_user.change(params![issuer.as_str(), user, number])?;
@@ -147,7 +148,8 @@ impl Block {
     }
 }
 
-/// Gives every record of a database as a document, oldest blocks first; also of a backup from before the blocks.
+/// Passes every record of a database to `take` as a document, those of the oldest blocks first. Also reads a backup
+/// from before there were blocks.
 pub(crate) fn each_document(
     connection: &Connection,
     mut take: impl FnMut(IssuerId, &str) -> Result<(), StoreError>,

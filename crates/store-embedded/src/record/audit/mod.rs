@@ -1,4 +1,4 @@
-//! The audit log: blocks of many records, since logins come by the thousand and are seldom looked at.
+//! The audit log: stored in blocks of many records, because thousands of logins are recorded and few are ever read.
 
 mod block;
 mod packed;
@@ -28,7 +28,7 @@ use crate::EmbeddedStore;
 use search::Search;
 use size::{delete_oldest, excess, forget};
 
-/// Records that one closure writes.
+/// How many records one closure writes.
 const RECORDS_WRITTEN: usize = 20_000;
 
 #[async_trait]

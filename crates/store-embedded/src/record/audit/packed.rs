@@ -1,22 +1,24 @@
-//! The content of a block as it is stored: packed by LZ4, unless it is short.
+//! The content of a block as it is stored: compressed by LZ4, unless it is short.
 //!
-//! Records of a moment repeat each other, and what is not written is neither synced nor copied by the next checkpoint.
+//! Records of the same time repeat much of each other. Fewer bytes to write are fewer to sync and to copy at the next
+//! checkpoint.
 
 use std::borrow::Cow;
 
 use lz4_flex::block::{compress_prepend_size, decompress_size_prepended, uncompressed_size};
 use rusqlite::types::Type;
 
-/// What a packed content begins with; any other begins with the brace of a document.
+/// The first byte of a compressed content; an uncompressed one begins with the brace of a document.
 const PACKED: u8 = 1;
 
-/// Shorter ones stay as they are: they take about a page either way, and most logs have nothing but these.
+/// Shorter contents are not compressed: they take about a page either way, and most logs have only such ones.
 const SHORT: usize = 4096;
 
-/// Longer ones stay as they are as well, so that a length beyond it is known for damage before it is believed.
+/// Longer contents are not compressed either, so that a length beyond this is known to be damage before memory is
+/// allocated for it.
 const LONG: usize = 64 << 20;
 
-/// The content as it is to be stored.
+/// The content in its stored form.
 pub(super) fn pack(content: &[u8]) -> Cow<'_, [u8]> {
     if !(SHORT..LONG).contains(&content.len()) {
         return Cow::Borrowed(content);
@@ -26,10 +28,10 @@ pub(super) fn pack(content: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(packed)
 }
 
-/// The content as it was.
+/// The content in its original form.
 ///
 /// # Errors
-/// It is damaged.
+/// The content is damaged.
 pub(super) fn unpack(stored: Vec<u8>) -> rusqlite::Result<Vec<u8>> {
     let Some((&PACKED, packed)) = stored.split_first() else { return Ok(stored) };
     let damaged = |error| rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error);

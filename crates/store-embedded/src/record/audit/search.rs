@@ -1,7 +1,8 @@
 //! Searching the audit log, newest first.
 //!
-//! Blocks are read in the order of their newest records. Those of different writes overlap a little, so that a record
-//! has its place only when every block that is left ends before it.
+//! Blocks are read in the order of their newest records. The times of blocks may overlap, because they come from
+//! different writes. So the place of a record in the result is settled only when it is newer than every block that was
+//! not read yet.
 
 use std::cmp::Reverse;
 
@@ -17,19 +18,19 @@ use crate::record::listing::Documents;
 use crate::record::millis;
 use crate::record::statement::Statements;
 
-/// What is searched for, and which page of it.
+/// A search and the page that is wanted of it.
 pub(super) struct Search {
     issuer: IssuerId,
     filter: AuditFilter,
     /// In lower case.
     text: Option<String>,
-    /// What stands in the document of every record that is wanted.
+    /// Byte sequences that occur in the document of every record that matches.
     marks: Vec<Finder<'static>>,
     skipped: u64,
     limit: usize,
 }
 
-/// A block as its index knows it.
+/// The columns of a block that are read before its content.
 struct Outline {
     number: i64,
     oldest: i64,
@@ -57,7 +58,7 @@ impl Search {
             filter.client.as_ref().map(|client| client.as_str()),
         ];
         let mark = |value: &str| {
-            // As it stands in a document, with its quotes.
+            // As it is written in a document, with its quotes.
             let value = serde_json::Value::from(value).to_string();
             Finder::new(&value).into_owned()
         };
@@ -94,7 +95,7 @@ impl Search {
         Ok((found.page, found.total))
     }
 
-    /// Every block that may hold a record of the times and the user that are asked for.
+    /// Passes on every block that may hold a record of the times and the user that are searched for.
     fn each_block(
         &self,
         statements: &Statements<'_>,
@@ -104,7 +105,7 @@ impl Search {
         let to = self.filter.to.map_or(i64::MAX, millis);
         let mut values = vec![Value::from(self.issuer.as_str().to_owned()), from.into(), to.into()];
         let blocks = match &self.filter.user {
-            // A block of the user's is looked up by its number: the order of a cross join is kept.
+            // `CROSS JOIN` keeps SQLite to this order: first the user's index, then each block by its number.
             Some(user) => {
                 values.push(user.as_str().to_owned().into());
                 "SELECT number, oldest, newest, records
@@ -120,16 +121,16 @@ impl Search {
         statements.each(blocks, params_from_iter(values), |row| take(Outline::of(row)?))
     }
 
-    /// Whether all records of a block are wanted, without a look at them.
+    /// Whether all records of a block match, which is known without reading them.
     fn takes_all(&self, block: &Outline) -> bool {
         let from = self.filter.from.is_none_or(|from| millis(from) <= block.oldest);
         let to = self.filter.to.is_none_or(|to| block.newest < millis(to));
         self.marks.is_empty() && self.text.is_none() && from && to
     }
 
-    /// When a record was made, if it is wanted.
+    /// The time of a record if it matches, else `None`.
     fn at_if_wanted(&self, line: &[u8]) -> rusqlite::Result<Option<i64>> {
-        // Most records are ruled out by this alone.
+        // These byte sequences alone rule out most records.
         if self.marks.iter().any(|mark| mark.find(line).is_none()) {
             return Ok(None);
         }
@@ -148,18 +149,18 @@ impl Search {
     }
 }
 
-/// A record's place: its time, the number of its block and its place there.
+/// The key by which records are ordered: time, block number and line of the block.
 type RecordPlace = (i64, i64, usize);
 
-/// What was found so far.
+/// The records found so far.
 #[derive(Default)]
 struct SearchResult {
     total: u64,
-    /// Records before the page that are yet to come.
+    /// How many records in front of the page are still to be skipped.
     skipped: u64,
     limit: usize,
     page: Vec<String>,
-    /// What has no place yet.
+    /// Matching records whose place is not settled yet.
     pending: Vec<(RecordPlace, String)>,
 }
 
@@ -175,7 +176,8 @@ impl SearchResult {
         }
     }
 
-    /// Gives those their places that are newer than all that is left, whose newest is of `newest`.
+    /// Settles the places of the pending records that are newer than `newest`, the newest time in the blocks not read
+    /// yet.
     fn settle(&mut self, newest: i64) {
         self.pending.sort_unstable_by_key(|(place, _)| Reverse(*place));
         let settled = self.pending.partition_point(|((at, ..), _)| *at > newest);

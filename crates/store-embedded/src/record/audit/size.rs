@@ -1,4 +1,4 @@
-//! How much the audit log takes, and its oldest records deleted by age or size.
+//! The size of the audit log, and the deletion of its oldest records by age or by size.
 
 use rusqlite::{Row, params};
 use symbolon_protocol::id::IssuerId;
@@ -8,10 +8,11 @@ use super::packed::unpack;
 use crate::record::statement::Statements;
 use crate::record::{Written, millis};
 
-/// Records after which a closure begins no other block: every other write stands behind it.
+/// After so many deleted records a closure begins no further block, because all other writes wait for it.
 const PIECE: u64 = 2_000;
 
-/// The issuer whose records take most, and by how many bytes all together exceed `most`. None: they do not.
+/// The issuer whose records take most, and by how many bytes all issuers' records together exceed `most`; `None` if
+/// they do not.
 pub(super) fn excess(statements: &Statements<'_>, most: i64) -> rusqlite::Result<Option<(IssuerId, i64)>> {
     let sizes = statements.all("SELECT issuer, bytes FROM audit_sizes ORDER BY bytes DESC", (), |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
@@ -21,8 +22,8 @@ pub(super) fn excess(statements: &Statements<'_>, most: i64) -> rusqlite::Result
     Ok(largest.map(|(issuer, _)| (IssuerId::trusted(issuer), all - most)))
 }
 
-/// Deletes some of an issuer's oldest records: those before the time `before` (milliseconds), until `bytes` are
-/// freed. How many went; 0 only where there is none.
+/// Deletes some of an issuer's oldest records: those before the time `before` (milliseconds), until `bytes` are freed.
+/// Returns how many; 0 only if there is none to delete.
 pub(super) fn delete_oldest(
     statements: &Statements<'_>,
     issuer: &IssuerId,
@@ -37,19 +38,19 @@ pub(super) fn delete_oldest(
         let Some(block) = found else { break };
         let (of_block, bytes) = block.shorten(statements, issuer, before, bytes - freed)?;
         deleted += of_block;
-        // What is left of a few small records may be estimated higher than all of them were.
+        // The estimated size of a few remaining records may exceed that of the whole block.
         freed += bytes.max(0);
     }
     Ok(deleted)
 }
 
-/// Forgets what is counted of an issuer that has no records.
+/// Deletes the size of an issuer that has no records.
 pub(super) fn forget(statements: &Statements<'_>, issuer: &IssuerId) -> rusqlite::Result<()> {
     statements.change("DELETE FROM audit_sizes WHERE issuer = ?1", params![issuer.as_str()])?;
     Ok(())
 }
 
-/// A block that was written.
+/// A stored block.
 struct Stored {
     number: i64,
     bytes: i64,
@@ -61,8 +62,8 @@ impl Stored {
         Ok(Self { number: row.get(0)?, bytes: row.get(1)?, content: unpack(row.get(2)?)? })
     }
 
-    /// Deletes its oldest records: those before the time `before`, until `bytes` are freed, and one at least. How many
-    /// went, and how many bytes.
+    /// Deletes the block's oldest records: those before the time `before`, until `bytes` are freed, and one at least.
+    /// Returns how many records, and how many bytes.
     fn shorten(
         &self,
         statements: &Statements<'_>,
@@ -74,7 +75,7 @@ impl Stored {
             .map(|line| Ok((Columns::of(line)?, line)))
             .collect::<rusqlite::Result<Vec<_>>>()?;
         self.delete(statements, issuer, &records)?;
-        // A stable sort: those of the same time keep their order.
+        // A stable sort: records of the same time keep their order.
         records.sort_by_key(|(columns, _)| columns.at);
         let mut length = 0;
         let gone = records.iter().take_while(|(columns, line)| {
@@ -91,15 +92,15 @@ impl Stored {
         Ok((gone as u64, self.bytes - left))
     }
 
-    /// What so many bytes of the content take as the block is stored: packed together with the others, and with the places
-    /// of their users.
+    /// The stored size of so many bytes of the content, by their share of the block, which is compressed as a whole and
+    /// has index entries for its users.
     fn share(&self, length: usize) -> i64 {
         let length = i64::try_from(length).unwrap_or(i64::MAX);
         let all = i64::try_from(self.content.len()).unwrap_or(i64::MAX).max(1);
         length.saturating_mul(self.bytes) / all
     }
 
-    /// Deletes all of it.
+    /// Deletes the whole block.
     fn delete(
         &self,
         statements: &Statements<'_>,

@@ -17,7 +17,7 @@ use crate::open::tests::options;
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const EVENTS: [Event; 2] = [Event::SignedIn, Event::GrantBegun];
 
-/// A record and, as `detail`, its place among all.
+/// A record, with its number among all records in `detail`.
 fn record(at: u64, event: Event, user: Option<u8>, client: Option<u8>, place: usize) -> AuditRecord {
     AuditRecord {
         at: NOW + Duration::from_millis(at),
@@ -27,7 +27,7 @@ fn record(at: u64, event: Event, user: Option<u8>, client: Option<u8>, place: us
         actor: "user".into(),
         address: None,
         request: None,
-        // As if it were a column, to be told from one.
+        // Contains what looks like columns: a search must not take it for one.
         detail: serde_json::json!({ "place": place, "user": "user-1", "event": "grant.begun" }),
     }
 }
@@ -40,7 +40,7 @@ fn open(directory: &Path) -> EmbeddedStore {
     EmbeddedStore::open(options(directory)).unwrap()
 }
 
-/// What is done with the log.
+/// One step that changes the log.
 #[derive(Clone, Debug)]
 enum Step {
     Write(Vec<(u64, Event, Option<u8>, Option<u8>)>),
@@ -108,7 +108,7 @@ async fn finds_what_a_list_would(steps: Vec<Step>, filter: AuditFilter, request:
     let text = request.search.as_deref().unwrap_or("");
     list.retain(|record| wanted(&filter, record));
     list.retain(|record| serde_json::to_string(record).unwrap().contains(text));
-    // Of those of the same time the later written comes first.
+    // Of records of the same time, the one written later comes first.
     list.reverse();
     list.sort_by_key(|record| std::cmp::Reverse(record.at));
     let found = store.search_audit(&issuer, &filter, &request).await.unwrap();
@@ -185,7 +185,7 @@ async fn of_a_packed_block_as_much_is_trimmed_as_it_takes() {
     assert_eq!(left.total, RECORDS - trimmed);
 }
 
-/// The audit log as it was before its blocks.
+/// The schema of the audit log before there were blocks.
 const EARLIER: &str = "
     DROP TABLE audit_blocks; DROP TABLE audit_users; DELETE FROM audit_sizes;
     CREATE TABLE audit (
@@ -198,7 +198,7 @@ const EARLIER: &str = "
     INSERT INTO audit_counted VALUES (0);
     PRAGMA user_version = 2;";
 
-/// A database with records as it had them before its blocks.
+/// A database with records in the form from before there were blocks.
 fn written_earlier(directory: &Path, records: &[(IssuerId, AuditRecord)]) -> Connection {
     let mut earlier = Connection::open(directory.join("symbolon.db")).unwrap();
     earlier.execute_batch(EARLIER).unwrap();
@@ -218,7 +218,7 @@ fn written_earlier(directory: &Path, records: &[(IssuerId, AuditRecord)]) -> Con
     earlier
 }
 
-/// What a block takes is estimated, and what is left of one may seem to take more than all of it did.
+/// The size of a block is estimated, and the remaining part of one may be estimated higher than the whole block.
 #[tokio::test]
 async fn what_is_trimmed_of_small_blocks_from_before_ends() {
     let directory = tempfile::tempdir().unwrap();
@@ -250,7 +250,7 @@ async fn a_log_from_before_the_blocks_is_taken_over() {
         })
         .collect();
     let earlier = written_earlier(directory.path(), &records);
-    // As a backup of that time gives them.
+    // As a backup of that time is read.
     let mut given = Vec::new();
     each_document(&earlier, |issuer, document| {
         given.push((issuer, serde_json::from_str::<AuditRecord>(document).unwrap()));

@@ -38,7 +38,7 @@ async fn listed(store: &EmbeddedStore, issuer: &IssuerId, user: &str) -> usize {
     found.items.len()
 }
 
-/// As a version without the lists left them.
+/// Begins a family as a version without lists did.
 async fn begin_unlisted(store: &EmbeddedStore, issuer: &IssuerId, id: &FamilyId, family: Family) {
     let by_user =
         super::super::user_key(issuer, &family.user, &symbolon_store::shard::family_key(issuer, id));
@@ -80,7 +80,7 @@ async fn families_of_before_the_lists_are_on_them_after_the_next_start() {
     assert_eq!(listed(&store, &one, "ann").await, 3);
 }
 
-/// What a family takes on the list goes with it, and a rotation does not write there.
+/// A family's list entry is removed with the family, and a rotation does not write to the list.
 #[tokio::test]
 async fn a_list_is_written_when_a_family_begins_and_when_it_ends() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The command line. Every key of the configuration is a flag of `serve` and `config`; the table of keys makes them.
+//! The command line. Every key of the configuration is a flag of `serve` and `config`, made from the table of keys.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use symbolon_config::{self as config, Key, ValueKind};
@@ -10,7 +10,7 @@ pub(crate) fn command() -> Command {
         .about("OpenID Connect provider and OAuth 2 authorization server")
         .subcommand_required(false)
         .arg_required_else_help(false)
-        // Each command has flags of its own: one before it would be of no effect.
+        // Each command has its own flags: a flag in front of the command would have no effect.
         .args_conflicts_with_subcommands(true);
     configured(command)
         .arg(accept_clock())
@@ -38,10 +38,10 @@ fn accept_clock() -> Arg {
         .help("Start though the clock is far behind the last time that the data directory saw")
 }
 
-/// The key of the issuer's URL. To a command of administration `--issuer` is the name of an issuer.
+/// The key of the issuer's URL. Administration commands use `--issuer` for the id of an issuer instead.
 const ISSUER: &str = "issuer";
 
-/// Flags of the configuration that say where data and server are.
+/// The configuration's flags that say where the data and the server are; only these are shown in the help.
 const WHEREABOUTS: [&str; 7] = [
     "store",
     "data_dir",
@@ -52,16 +52,16 @@ const WHEREABOUTS: [&str; 7] = [
     "master_key_file",
 ];
 
-/// Under what the shared flags of commands stand in their help.
+/// The heading of the shared flags in a command's help.
 const SHARED: &str = "Where the server or its data is";
 
-/// Adds what a command about one issuer takes beside its own flags.
+/// Adds the arguments of a command about one issuer.
 pub(crate) fn about_an_issuer(command: Command) -> Command {
     let issuer = Arg::new("issuer-id").long("issuer").value_name("ID").default_value("default");
     administration(command.arg(issuer.help("Which issuer it is about")))
 }
 
-/// Adds what every command of administration takes: how to find the server or the data, and the output's form.
+/// Adds the arguments of every administration command: how to find the server or the data, and the form of the output.
 pub(crate) fn administration(command: Command) -> Command {
     let server = Arg::new("server").long("server").env("SYMBOLON_MANAGEMENT_URL").value_name("URL");
     let server = server.hide_env_values(true).help_heading(SHARED);
@@ -71,7 +71,7 @@ pub(crate) fn administration(command: Command) -> Command {
         .arg(ca.help("PEM file with the server's certificate, or its CA's, where the server speaks https"))
 }
 
-/// Adds what a command takes that works on this machine's data directory.
+/// Adds the arguments of a command that works on this machine's data directory.
 pub(crate) fn at_home(command: Command) -> Command {
     let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print JSON");
     config::keys()
@@ -81,7 +81,7 @@ pub(crate) fn at_home(command: Command) -> Command {
         })
 }
 
-/// A required argument that is an id of ours. One in 64 begins with a hyphen.
+/// A required argument that is an id drawn by the server. One such id in 64 begins with a hyphen.
 pub(crate) fn drawn_id(name: &'static str, value_name: &'static str) -> Arg {
     Arg::new(name).required(true).value_name(value_name).allow_hyphen_values(true)
 }

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use tikv_jemallocator::Jemalloc;
 
-/// What one thread takes another gives back here all day, beside millions of small records that stay: the system's
-/// allocator spends a tenth of the processor on that (`docs/decisions/016-allocator.md`).
+/// Memory that one thread allocates is freed by another all the time, and millions of small records stay: the system's
+/// allocator spends a tenth of the CPU on that (`docs/decisions/016-allocator.md`).
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

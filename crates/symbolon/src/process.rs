@@ -1,4 +1,4 @@
-//! The running process: opens the store, starts the server, obeys signals.
+//! The running process: opens the store, starts the server, reacts to signals.
 
 pub(crate) mod master_key;
 pub(crate) mod owner;
@@ -70,12 +70,13 @@ pub(crate) fn is_locked(error: &ProcessError) -> bool {
     matches!(error, ProcessError::Store(EmbeddedError::Directory(OpenError::Locked(_))))
 }
 
-/// How long the ready line waits for the journal, where there is one. After a clean stop it is read by then.
+/// How long the ready line waits for the recovery of an existing store. After a clean stop, the journal is read within
+/// this time.
 const PATIENCE: Duration = Duration::from_millis(25);
 
 type Reload<'a> = &'a dyn Fn() -> Result<Config, ConfigErrors>;
 
-/// Serves until told to stop. `reload` reads the configuration again.
+/// Serves until a signal stops the process. `reload` reads the configuration again.
 pub(crate) fn serve(config: Config, accept_clock: bool, reload: Reload<'_>) -> Result<(), ProcessError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -118,7 +119,7 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     let ready = format!("listening on {scheme}://{}", bound.public_address);
     let server = Server::start(&app, bound)?;
     let greeting = demo.as_ref().map(|demo| demo.greeting(app.config.load().issuer.as_str()));
-    // Begun no sooner, as it would take the processor from what the first answer needs.
+    // The recovery begins only now, because it would compete for the CPU with what the first answer needs.
     let patience = if opened.is_new { Duration::MAX } else { PATIENCE };
     let recovery = async {
         opened.recover().await?;
@@ -145,8 +146,8 @@ async fn run(mut config: Config, accept_clock: bool, reload: Reload<'_>) -> Resu
     Ok(())
 }
 
-/// Announces the server when the store is recovered, or when the patience is over: discovery is answered meanwhile, and the
-/// rest waits. A journal that a crash left takes most of the start.
+/// Announces the server when the store is recovered, or when `patience` is over. Until the recovery ends, discovery is
+/// answered and all other requests wait. After a crash, reading the journal takes most of the start.
 async fn recover_and_announce(
     recovery: impl Future<Output = Result<(), ProcessError>>,
     patience: Duration,
@@ -162,7 +163,7 @@ async fn recover_and_announce(
     }
 }
 
-/// The app, and the admin secret where it was made just now.
+/// Makes the app. Also returns the admin secret if it was generated now.
 pub(crate) async fn make_app(
     config: Config,
     opened: &Opened,
@@ -184,7 +185,7 @@ pub(crate) async fn make_app(
     Ok((App::new(config, ports, registry, digest, endpoints::reserved_segments()), made))
 }
 
-/// Prints the line that scripts wait for, and in development mode what a newcomer needs.
+/// Prints the line that scripts wait for and, in development mode, what a newcomer needs.
 fn announce(ready: &str, demo: Option<&str>, admin_secret: Option<&str>) -> Result<(), ProcessError> {
     let mut out = std::io::stdout().lock();
     let mut text = String::new();
@@ -201,10 +202,10 @@ fn announce(ready: &str, demo: Option<&str>, admin_secret: Option<&str>) -> Resu
         .map_err(|source| ProcessError::Io { what: "cannot write to standard output".into(), source })
 }
 
-/// The signals that the process obeys.
+/// The signals that the process handles.
 ///
-/// They are caught from the beginning on: until then each of them would end the process at once, with what it was
-/// doing, and whoever sees the ready line may send one.
+/// They are caught from the start. Uncaught, each of them would end the process in the middle of its work; and a script
+/// that sees the ready line may send one at once.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -239,7 +240,7 @@ impl Signals {
         }
     }
 
-    /// Waits until balancers had time to notice that the server is not ready, or somebody says a second time to stop.
+    /// Waits until load balancers had time to notice that the server is not ready, or until a second signal to stop.
     async fn linger(&mut self, delay: Duration) {
         tracing::info!(?delay, "told to stop: not ready from now on");
         tokio::select! {
@@ -250,7 +251,7 @@ impl Signals {
     }
 }
 
-/// Takes over what may change while running; says by name what needs a restart, as long as it does.
+/// Applies what may change while running, and logs the keys that need a restart.
 fn take_over((app, server, logging): (&Arc<App>, &Server, &Logging), started: &Config, mut new: Config) {
     let old = app.config.load_full();
     new.bound(old.listen.public);
@@ -270,7 +271,7 @@ fn take_over((app, server, logging): (&Arc<App>, &Server, &Logging), started: &C
     tracing::info!(keys = ?diff.live, "the configuration was taken over");
 }
 
-/// Reads the certificates of both listeners again, which may be others in files of the same names.
+/// Reads the certificates of both listeners again, because files with unchanged names may have new contents.
 fn read_certificates(app: &App, server: &Server, new: &Config) {
     match new.check_tls(app.clock().now()) {
         Ok(warnings) => {
@@ -293,7 +294,7 @@ mod tests {
 
     use super::*;
 
-    /// The order of things when the recovery ends as said, soon or only after the line.
+    /// The order of events if the recovery ends with `ends`, soon or only after the announcement.
     async fn order(soon: bool, patience: Duration, ends: Result<(), ProcessError>) -> Vec<&'static str> {
         let said = RefCell::new(Vec::new());
         let recovery = async {

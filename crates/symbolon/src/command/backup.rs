@@ -31,10 +31,11 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         on_embedded(&load(matches)?)?;
     }
     let target = PathBuf::from(given(matches, "directory"));
-    // The server has a working directory of its own.
+    // Made absolute, because the server has another working directory.
     let target = std::path::absolute(&target).map_err(file_error(&target))?;
     let api = Api::reach(matches)?;
-    // Beside its data directory the server may always write; what stands elsewhere on this machine is the command's.
+    // Unless `--server` names a server: the server can always write beside its data directory, but perhaps not at the
+    // target. So it writes the backup there, and this command moves the backup to the target.
     let copy = match Api::is_named(matches) {
         true => None,
         false => backup_target::beside(&api.config.storage.data_dir, &format!("-{}", std::process::id())),
@@ -60,7 +61,7 @@ fn file_error(path: &Path) -> impl FnOnce(io::Error) -> CommandError {
     move |source| CommandError::File { path, source }
 }
 
-/// Refuses a target that is no room for a backup, before anything is copied.
+/// Refuses a target that cannot take a backup, before anything is copied.
 fn check_target(target: &Path) -> Result<(), CommandError> {
     let refused = |why: &str| Err(CommandError::Usage(format!("{} {why}", target.display())));
     match target.read_dir().map(|mut entries| entries.next().is_none()) {
@@ -75,7 +76,8 @@ fn check_target(target: &Path) -> Result<(), CommandError> {
     }
 }
 
-/// Moves a complete copy to its place: by its name on one file system, else file by file. There it appears whole.
+/// Moves a complete copy to the target: by renaming it within one file system, else file by file. The target appears
+/// complete.
 fn moved(copy: &Path, target: &Path) -> Result<(), CommandError> {
     match fs::rename(copy, target) {
         Err(error) if error.kind() == ErrorKind::CrossesDevices => {}

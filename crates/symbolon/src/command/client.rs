@@ -12,7 +12,7 @@ use super::output::{Column, facts, print, table};
 use super::{CommandError, given};
 use crate::cli::about_an_issuer;
 
-/// Flags that stand for one member of the metadata (RFC 7591 2).
+/// Flags that set one text member of the metadata (RFC 7591 2).
 const TEXTS: [(&str, &str, &str, &str); 4] = [
     ("name", "client_name", "NAME", "Name that people are shown"),
     ("client-id", "client_id", "ID", "Its id; drawn where none is given"),
@@ -85,7 +85,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     }
 }
 
-/// The metadata of file and flags.
+/// The metadata from the file and the flags.
 fn metadata(matches: &ArgMatches) -> Result<Value, CommandError> {
     let mut metadata = match matches.get_one::<String>("metadata") {
         Some(path) => from_file(path)?,

@@ -64,13 +64,13 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     }
 }
 
-/// A body of one member, if it was given.
+/// A JSON object with one member, or with none if the argument was not given.
 fn named(matches: &ArgMatches, name: &str) -> Value {
     let given = matches.get_one::<String>(name).map(|value| (name.to_owned(), Value::from(value.as_str())));
     Value::Object(given.into_iter().collect::<Map<_, _>>())
 }
 
-/// Asks, and shows the keys as they are then.
+/// Sends a request, and shows the keys in its answer.
 fn shown(matches: &ArgMatches, method: Method, path: &str, body: Option<&Value>) -> Result<(), CommandError> {
     let api = Api::reach(matches)?;
     let answer = api.ask(method, path, body)?;
@@ -85,7 +85,7 @@ fn rewrap(matches: &ArgMatches) -> Result<(), CommandError> {
     let file_error = |source| CommandError::File { path: named.to_owned(), source };
     let path = fs::canonicalize(named).map_err(file_error)?;
     let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
-        // Raw bytes: the form that is expected says more than what they are not.
+        // The file holds raw bytes: an error that names the expected form helps more than "not UTF-8".
         ErrorKind::InvalidData => file_error(io::Error::other(SealError::MasterKey)),
         _ => file_error(error),
     })?;
@@ -118,7 +118,7 @@ fn rewrap(matches: &ArgMatches) -> Result<(), CommandError> {
     Ok(print(matches, &answer, |answer| format!("{}{next}", facts(&SHOWN, answer)))?)
 }
 
-/// Nothing was sealed under the new key: a copy of it must not lie about.
+/// Removes the copy of the new key, because nothing was sealed under it.
 fn discard(aside: Option<&Path>) {
     if let Some(path) = aside {
         drop(fs::remove_file(path));

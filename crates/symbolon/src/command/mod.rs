@@ -1,4 +1,4 @@
-//! What each command does, and how its errors are told.
+//! The commands, and how their errors are reported.
 //!
 //! A command of administration is a request to the admin API: see [`api`].
 
@@ -43,40 +43,40 @@ pub(crate) enum CommandError {
     /// There is no backup, or it was not restored.
     #[error(transparent)]
     Backup(#[from] symbolon_store_embedded::backup::BackupFailure),
-    /// A store was not moved.
+    /// A store could not be moved.
     #[error(transparent)]
     Migrate(#[from] migrate::MigrateError),
-    /// No epoch was opened.
+    /// An epoch could not be opened.
     #[error(transparent)]
     Epoch(#[from] symbolon_store_cluster::EpochError),
     /// A load test could not run.
     #[error(transparent)]
     Loadtest(#[from] symbolon_loadtest::LoadtestError),
-    /// It ran, and what it looked at is not as it should be; what that is was printed.
+    /// The command ran, but what it examined is not as it should be; the details were printed.
     #[error("{0}")]
     Failed(&'static str),
     /// A file could not be read.
     #[error("{path}: {source}")]
     File {
-        /// Which one.
+        /// Its path.
         path: String,
-        /// The system's answer.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// What was to be printed could not be.
+    /// The output could not be written.
     #[error("cannot write the answer: {0}")]
     Output(#[from] std::io::Error),
 }
 
 impl CommandError {
-    /// 2 for a mistake of the caller's, 1 for everything else.
+    /// 2 for a mistake of the caller, 1 for any other error.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let usage = match self {
             Self::Config(_) | Self::Usage(_) => true,
             Self::Process(error) => matches!(error, ProcessError::Config(_)),
             Self::Api(error) => error.is_usage(),
             Self::Migrate(error) => error.is_usage(),
-            // It could not run, which is not what it would say of a provider that failed.
+            // 2 too, because the load test did not run: 1 would mean that the provider failed it.
             Self::Loadtest(_) => true,
             _ => false,
         };
@@ -84,9 +84,9 @@ impl CommandError {
     }
 }
 
-/// Says what went wrong on standard error.
+/// Reports an error on standard error.
 pub(crate) fn complain(error: &CommandError) {
-    // Where standard error is closed, there is nobody to tell.
+    // If standard error is closed, the line is dropped.
     drop(writeln!(std::io::stderr(), "symbolon: {error}"));
 }
 
@@ -131,7 +131,7 @@ fn serve(matches: &ArgMatches) -> Result<(), CommandError> {
     Ok(process::serve(load(matches)?, accept_clock, &|| load(matches))?)
 }
 
-/// Refuses what is about a data directory where there is none.
+/// Refuses a command about a data directory if the configuration has none.
 fn on_embedded(config: &Config) -> Result<(), CommandError> {
     if config.storage.cluster.is_none() {
         return Ok(());

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A column: its title and the member that it shows.
 pub(super) type Column = (&'static str, &'static str);
 
-/// Prints JSON where `--json` asks for it, else what `human` makes of it.
+/// Prints JSON if `--json` is given, else the text that `human` makes.
 pub(super) fn print(
     matches: &ArgMatches,
     value: &Value,
@@ -41,14 +41,14 @@ pub(super) fn table(columns: &[Column], rows: &[Value]) -> String {
     cells.iter().map(row).collect()
 }
 
-/// Lines of `title  value`, without those that have none.
+/// Lines of `title  value`, without those that have no value.
 pub(super) fn facts(columns: &[Column], of: &Value) -> String {
     let given = columns.iter().filter(|(_, member)| of.get(*member).is_some_and(|value| !value.is_null()));
     let width = given.clone().map(|(title, _)| title.len()).max().unwrap_or(0);
     given.map(|(title, member)| format!("{title:width$}  {}\n", cell(of.get(*member)))).collect()
 }
 
-/// A text in one line. What comes from outside must not steer the terminal.
+/// A text in one line, without control characters: text from outside must not control the terminal.
 pub(super) fn line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

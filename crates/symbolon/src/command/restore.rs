@@ -45,7 +45,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     let config = load(matches)?;
     on_embedded(&config)?;
     let source = Path::new(given(matches, "directory"));
-    // Before anything is made.
+    // Checked before anything is created.
     config.refuse(master_key::check_backup(&config, source).into_iter().collect())?;
     let clock = SystemClock::start();
     let now = {
@@ -56,7 +56,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     let data = config.storage.data_dir.as_path();
     let restored = backup::restore(source, data, &options)?;
     if let Some(epoch) = restored.epoch {
-        // Tokens say their second only: none must be issued within the epoch's own.
+        // Tokens carry their time in whole seconds, so none may be issued within the second of the epoch: waits for its
+        // end.
         std::thread::sleep(rest_of_the_second(epoch));
     }
     let mut answer = count(&config, &clock)?;
@@ -80,7 +81,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     Ok(print(matches, &Value::Object(answer), told)?)
 }
 
-/// What is in the data directory, by opening it: what cannot be opened was not restored.
+/// Counts the records in the data directory by opening it, which also proves that the restore succeeded.
 fn count(config: &Config, clock: &Arc<SystemClock>) -> Result<serde_json::Map<String, Value>, CommandError> {
     let [families, revocations] = in_journal(config, clock).map_err(ProcessError::from)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -115,7 +116,7 @@ fn count(config: &Config, clock: &Arc<SystemClock>) -> Result<serde_json::Map<St
     Ok(counted.map(|(name, count)| (name.to_owned(), json!(count))).collect())
 }
 
-/// The families and revocations that are not over: the port lists neither.
+/// Counts the families and revocations that have not ended. The port lists neither, so the journal is read.
 fn in_journal(config: &Config, clock: &Arc<SystemClock>) -> Result<[u64; 2], EmbeddedError> {
     let directory = DataDirectory::open(&config.storage.data_dir)?;
     let now = clock.now().millis();

@@ -1,4 +1,5 @@
-//! Passwords: from a file, from standard input or asked for, never from the command line, which others can see.
+//! Passwords: read from a file, from standard input or from a prompt; never from the command line, which others can
+//! see.
 
 use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -10,9 +11,9 @@ use symbolon_crypto::secret::SecretString;
 
 use super::CommandError;
 
-/// What Ctrl-C types.
+/// The byte that Ctrl-C sends.
 const INTERRUPT: u8 = 3;
-/// More than any line that a terminal gives (`N_TTY_BUF_SIZE`).
+/// Longer than any line that a terminal delivers (`N_TTY_BUF_SIZE`).
 const LONGEST_LINE: usize = 4096;
 
 /// `--password-file`.
@@ -23,13 +24,13 @@ pub(super) fn argument() -> Arg {
         .help("Read the password from the first line of a file, or of standard input where it is -")
 }
 
-/// The password of `--password-file`, else asked for on a terminal, else the first line of standard input. None where
-/// that is empty.
+/// The password from `--password-file`, else from a prompt if there is a terminal, else from the first line of standard
+/// input. `None` if it is empty.
 pub(super) fn get(matches: &ArgMatches, prompt: &str) -> Result<Option<SecretString>, CommandError> {
     match matches.get_one::<String>("password-file").map(String::as_str) {
         None if io::stdin().is_terminal() => ask(prompt),
         None => from_input(),
-        // A file that was named is to hold one.
+        // A named file must contain a password.
         Some("-") => required(from_input()?).map(Some),
         Some(path) => {
             let text = fs::read_to_string(path).map(SecretString::new);
@@ -40,7 +41,7 @@ pub(super) fn get(matches: &ArgMatches, prompt: &str) -> Result<Option<SecretStr
     }
 }
 
-/// A password where there must be one.
+/// Refuses an empty password.
 pub(super) fn required(password: Option<SecretString>) -> Result<SecretString, CommandError> {
     password.ok_or_else(|| CommandError::Usage("the password is empty".into()))
 }
@@ -56,7 +57,7 @@ fn first_line(text: &str) -> Option<SecretString> {
     text.lines().next().filter(|line| !line.is_empty()).map(|line| SecretString::new(line.to_owned()))
 }
 
-/// Asks twice: a typing mistake must not lock a user out.
+/// Asks twice, because a typing mistake would lock the user out.
 fn ask(prompt: &str) -> Result<Option<SecretString>, CommandError> {
     let Some(first) = unechoed(prompt)? else { return Ok(None) };
     let second = unechoed("Once more: ")?;
@@ -66,14 +67,14 @@ fn ask(prompt: &str) -> Result<Option<SecretString>, CommandError> {
     Ok(Some(first))
 }
 
-/// A line from the terminal, which does not show it.
+/// Reads a line from the terminal without showing it.
 fn unechoed(prompt: &str) -> Result<Option<SecretString>, CommandError> {
     let refused = |source: io::Error| CommandError::File { path: "the terminal".into(), source };
     let system = |error: Errno| refused(error.into());
     let (input, mut out) = (io::stdin(), io::stderr());
     let before = termios::tcgetattr(&input).map_err(system)?;
     let mut silent = before.clone();
-    // Ctrl-C ends the line instead of the process, which would leave the terminal as it is now.
+    // Ctrl-C is read as a character that ends the line. If it ended the process, the terminal would stay without echo.
     silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
     silent.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
     termios::tcsetattr(&input, OptionalActions::Flush, &silent).map_err(system)?;
@@ -84,7 +85,7 @@ fn unechoed(prompt: &str) -> Result<Option<SecretString>, CommandError> {
         line.truncate(read);
         Ok(())
     });
-    // Whatever was read, the terminal must show what is typed next.
+    // Whatever was read, the terminal must show its input again.
     termios::tcsetattr(&input, OptionalActions::Now, &before).map_err(system)?;
     writeln!(out).map_err(refused)?;
     read.map_err(refused)?;

@@ -36,7 +36,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     }
 }
 
-/// How to reach the engines that the configuration names.
+/// The options of the engines that the configuration names.
 fn engines(matches: &ArgMatches) -> Result<ClusterOptions, CommandError> {
     cluster_options(&load(matches)?, &SystemClock::start(), false).ok_or_else(|| {
         let mend = "store is \"embedded\", which has no engines: write store = \"cluster\" (SYMBOLON_STORE)";
@@ -69,7 +69,7 @@ fn told(finding: &Finding) -> Value {
     json!({ "level": finding.level.to_string(), "what": finding.what, "mend": finding.mend })
 }
 
-/// What was found, and the mend below it.
+/// A finding, and below it what to do about it.
 fn lines(finding: &Finding) -> String {
     let level = finding.level.to_string();
     let mend = if finding.mend.is_empty() {

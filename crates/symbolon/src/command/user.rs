@@ -11,7 +11,7 @@ use super::output::{Column, facts, line, print, table};
 use super::{CommandError, given, secret_input};
 use crate::cli::{self, about_an_issuer};
 
-/// No time that can be written with four digits of a year is this late, in milliseconds.
+/// The first time that needs a year of five digits, in milliseconds.
 const YEAR_10000: u64 = 253_402_300_800_000;
 
 const TEXTS: [(&str, &str, &str, &str); 4] = [
@@ -153,7 +153,7 @@ fn grants(matches: &ArgMatches) -> Result<(), CommandError> {
     Ok(print(matches, grants, dated)?)
 }
 
-/// A grant with its times as people read them.
+/// A grant with its times in a readable form.
 fn dated(grant: &Value) -> Value {
     let mut grant = grant.clone();
     for name in ["since", "last_used_at"] {
@@ -188,7 +188,7 @@ fn sign_out(matches: &ArgMatches) -> Result<(), CommandError> {
     Ok(print(matches, &json!({ "id": id }), |_| format!("{} is signed out everywhere\n", line(&id)))?)
 }
 
-/// The id of a user who was named by id or e-mail address.
+/// The id of a user who was given by id or e-mail address.
 fn id_of(api: &Api, named: &str) -> Result<String, CommandError> {
     if !named.contains('@') {
         return Ok(named.to_owned());

@@ -1,4 +1,4 @@
-//! Whether the master key is the one that everything was sealed under.
+//! Checks that the master key is the one under which everything was sealed.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use symbolon_store_embedded::sealed;
 use super::ProcessError;
 use super::secrets::{MASTER_KEY_FILE, read_master_key};
 
-/// Loads the issuers; a wrong master key is told by its place in the configuration.
+/// Loads the issuers. A wrong master key is reported as an error of its setting in the configuration.
 pub(crate) async fn load_issuers(app: &App) -> Result<(), ProcessError> {
     let Err(error) = app.load_issuers().await else { return Ok(()) };
     let config = app.config.load();
@@ -18,13 +18,13 @@ pub(crate) async fn load_issuers(app: &App) -> Result<(), ProcessError> {
     Err(error.into())
 }
 
-/// What is wrong with the master key of a data directory that nobody opens.
+/// What is wrong with the master key for a data directory that is not opened; `None` if nothing is.
 pub(crate) fn check_stored(config: &Config) -> Option<Finding> {
     let data = config.storage.cluster.is_none().then_some(&config.storage.data_dir)?;
     let sealed = sealed::in_directory(data)?;
     match &config.security.master_key {
         Some(key) => mismatch(config, key, &sealed),
-        // A key that cannot be read is reported by whoever reads it.
+        // A key that cannot be read is reported where it is read.
         None => mismatch(config, &read_master_key(&data.join(MASTER_KEY_FILE)).ok()??, &sealed),
     }
 }

@@ -1,4 +1,4 @@
-//! Whose the data directory is: what root writes there, a server of another user could not read.
+//! Checks the owner of the data directory: a server of another user could not read files that root writes there.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,8 @@ use symbolon_store_embedded::directory::{DataDirectory, OpenError};
 
 use super::ProcessError;
 
-/// Refuses a data directory of another user's. A server that holds it can be asked all the same.
+/// Refuses a data directory of another user. If a server holds it, the error says so: the command can then ask that
+/// server.
 pub(crate) fn check(directory: &Path) -> Result<(), ProcessError> {
     let Ok(found) = fs::metadata(directory) else { return Ok(()) };
     let (owner, user) = (found.uid(), rustix::process::geteuid().as_raw());
@@ -23,7 +24,8 @@ pub(crate) fn check(directory: &Path) -> Result<(), ProcessError> {
     Err(ProcessError::ForeignDirectory { path, owner, user })
 }
 
-/// The same for a server: only root is refused, as others may own a directory by their group (volumes of containers).
+/// The same check for a server, but only for root: another user may have access to a directory through its group
+/// (volumes of containers).
 pub(crate) fn check_server(directory: &Path) -> Result<(), ProcessError> {
     if rustix::process::geteuid().is_root() { check(directory) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! The admin secret and the master key: given, or made at the first start.
+//! The admin secret and the master key: configured, or generated at the first start.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,10 +12,10 @@ use symbolon_crypto::secret::SecretString;
 
 use super::ProcessError;
 
-/// The admin secret that development mode made for itself.
+/// The file of the admin secret that development mode generated.
 pub(crate) const ADMIN_SECRET_FILE: &str = "admin-secret";
 
-/// The master key, where the configuration has none.
+/// The file of the master key, if the configuration has none.
 pub(crate) const MASTER_KEY_FILE: &str = "master.key";
 
 fn failed(what: &str, path: &Path) -> impl FnOnce(io::Error) -> ProcessError {
@@ -23,8 +23,8 @@ fn failed(what: &str, path: &Path) -> impl FnOnce(io::Error) -> ProcessError {
     move |source| ProcessError::Io { what, source }
 }
 
-/// Writes a file that only its owner may read, durably. It is written aside and renamed, so that whatever happens
-/// meanwhile there is no file or the whole one: an empty one would pass for a secret that everybody knows.
+/// Writes a file that only its owner may read, durably. Writes a temporary file and renames it, so that there is either
+/// no file or a complete one: an empty file would be a secret that everybody knows.
 fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     let aside = path.with_extension("new");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
@@ -34,14 +34,14 @@ fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 
-/// The text of a file, made by `make` where there is none; and whether it was made.
+/// The text of a file, which `make` generates if there is none; and whether it was generated.
 fn kept(
     path: &Path,
     what: &str,
     make: impl FnOnce() -> Result<SecretString, ProcessError>,
 ) -> Result<(SecretString, bool), ProcessError> {
     match fs::read_to_string(path) {
-        // A file that somebody else cut short must not pass for a secret that everybody knows.
+        // A file that was truncated must not be used: an empty secret is one that everybody knows.
         Ok(text) if text.trim().is_empty() => {
             Err(failed(&format!("cannot use the {what} in"), path)(io::Error::other("the file is empty")))
         }
@@ -56,7 +56,7 @@ fn kept(
     }
 }
 
-/// The admin secret, and its text where it was made just now (development mode only: elsewhere it is required).
+/// The admin secret; and its text if it was generated now (in development mode only: else it must be configured).
 pub(crate) fn admin_secret(
     config: &Config,
     directory: Option<&Path>,
@@ -71,7 +71,7 @@ pub(crate) fn admin_secret(
     Ok((secret, shown))
 }
 
-/// The master key: the configuration's, else the one beside the data, with a warning.
+/// The configured master key, else the one beside the data, with a warning.
 pub(super) fn master_key(
     config: &Config,
     directory: Option<&Path>,
@@ -81,7 +81,7 @@ pub(super) fn master_key(
         return Ok(MasterKey::parse(&key.to_base64())?);
     }
     let path = directory.ok_or(ProcessError::NoDirectory)?.join(MASTER_KEY_FILE);
-    // After a restore, or where the file was lost: a new key would open nothing, and would stand in the old one's place.
+    // After a restore, or if the file was lost: a new key would open nothing, and would take the place of the old one.
     if !fresh && !path.exists() {
         return Err(ProcessError::NoMasterKey(path));
     }
@@ -103,8 +103,8 @@ pub(crate) fn read_master_key(path: &Path) -> Result<Option<MasterKey>, ProcessE
     }
 }
 
-/// Writes a key beside the one that is in use, durably, to take its place by [`take_over`]. It belongs to whoever owns the
-/// one in use: a server that runs as another user than this command must be able to read it.
+/// Writes a key to a file beside the key in use, durably; [`take_over`] puts it in the old one's place. The file gets
+/// the owner of the old one: a server that runs as another user than this command must be able to read it.
 pub(crate) fn write_aside(path: &Path, text: &str) -> Result<PathBuf, ProcessError> {
     let aside = path.with_extension("key.new");
     let write = || {
@@ -116,7 +116,7 @@ pub(crate) fn write_aside(path: &Path, text: &str) -> Result<PathBuf, ProcessErr
     Ok(aside)
 }
 
-/// Puts a key that was written aside in the place of the old one, durably.
+/// Puts a key that [`write_aside`] wrote in the place of the old one, durably.
 pub(crate) fn take_over(aside: &Path, path: &Path) -> Result<(), ProcessError> {
     let replace = || {
         fs::rename(aside, path)?;
@@ -150,7 +150,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("master.key");
         fs::write(&path, "old").unwrap();
-        // Only root can give a file away; anybody else is the owner of both.
+        // Only root can change the owner of a file; for other users, both files have the same owner anyway.
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(&path, Some(4_321), Some(4_322)).unwrap();
         }

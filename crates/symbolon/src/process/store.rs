@@ -23,16 +23,16 @@ use super::ProcessError;
 pub(crate) struct Opened {
     /// Where state is kept. Close it before the rest is dropped.
     pub(crate) store: Arc<dyn Store>,
-    /// Where the secrets lie that the configuration does not give. The cluster has no such place.
+    /// The directory of the secrets that the configuration does not give; `None` for the cluster.
     pub(crate) directory: Option<PathBuf>,
-    /// Whether nothing was ever kept there.
+    /// Whether the store is new: it has no issuer yet.
     pub(crate) is_new: bool,
     recovery: Option<(Arc<EmbeddedStore>, Recovery)>,
     _io: Option<OwnRuntime>,
 }
 
 impl Opened {
-    /// Recovers the store, if it is to be recovered still. Its records are open before.
+    /// Recovers the store if it still has to be recovered. Its records can be read before that.
     pub(crate) async fn recover(&mut self) -> Result<(), ProcessError> {
         let Some((store, recovery)) = self.recovery.take() else { return Ok(()) };
         let recovered = tokio::task::spawn_blocking(move || store.recover(&recovery)).await;
@@ -44,7 +44,7 @@ fn cannot_open(error: JoinError) -> ProcessError {
     ProcessError::Io { what: "cannot open the store".into(), source: error.into() }
 }
 
-/// What the cluster's connections live on. Of their own, so that no request that computes delays the lease.
+/// The runtime of the cluster's connections. Separate, so that no request that computes delays the lease.
 struct OwnRuntime(Option<Runtime>);
 
 impl OwnRuntime {
@@ -58,7 +58,7 @@ impl OwnRuntime {
         Ok(Self(Some(runtime)))
     }
 
-    /// Runs work there, where what it spawns stays.
+    /// Runs work on this runtime, so that the tasks that it spawns stay there.
     async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -72,7 +72,7 @@ impl OwnRuntime {
 
 impl Drop for OwnRuntime {
     fn drop(&mut self) {
-        // It may be dropped by a task, which must not wait for its threads.
+        // It may be dropped in a task, which must not wait for the runtime's threads.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
@@ -87,8 +87,8 @@ pub(crate) async fn open(config: &Config, clock: &Arc<SystemClock>) -> Result<Op
     Ok(opened)
 }
 
-/// Opens the store of a configuration that was [checked](check), which is to be [recovered](Opened::recover) then.
-/// `threads`: how many the cluster's connections may keep busy.
+/// Opens the store of a configuration that was [checked](check). The caller has to [recover](Opened::recover) it.
+/// `threads`: number of threads of the cluster's runtime.
 pub(crate) async fn open_records(
     config: &Config,
     clock: &Arc<SystemClock>,
@@ -110,8 +110,8 @@ pub(crate) async fn open_records(
     Ok(Opened { store: Arc::new(opened), directory: None, is_new, recovery: None, _io: Some(io) })
 }
 
-/// What is wrong with the URLs as the engines' clients read them, or with the data directory as this program does, beyond
-/// what the configuration checks itself. Nothing is connected or made.
+/// What is wrong with the engines' URLs or with the data directory, beyond what the configuration checks itself.
+/// Connects to nothing and creates nothing.
 pub(crate) fn check(config: &Config) -> Vec<Finding> {
     let found = match &config.storage.cluster {
         Some(cluster) => postgres(cluster).check().err().map(|error| Finding {
@@ -130,7 +130,8 @@ fn directory_fault(data: &Path) -> Option<Finding> {
     Some(Finding { key: "data_dir", problem: error.problem(), mend: error.mend().to_owned() })
 }
 
-/// A first start writes. Later ones need not: without the reserve they answer reads.
+/// The lack of room for a first start, which has to write. Later starts need not: without the reserve, they answer
+/// reads.
 fn room_fault(config: &Config) -> Option<Finding> {
     const MIB: u64 = 1 << 20;
     let (data, reserve) = (&config.storage.data_dir, config.storage.reserve);
@@ -147,7 +148,7 @@ fn room_fault(config: &Config) -> Option<Finding> {
     })
 }
 
-/// The engines of a configuration; none where it has the embedded store.
+/// The options of a configuration's engines; `None` for the embedded store.
 pub(crate) fn cluster_options(
     config: &Config,
     clock: &Arc<SystemClock>,
@@ -192,7 +193,7 @@ pub(crate) fn open_embedded(
     Ok(Arc::new(EmbeddedStore::open(embedded_options(config, clock, accept_clock))?))
 }
 
-/// The data directory of a configuration, and how to open it.
+/// The options for the data directory of a configuration.
 pub(crate) fn embedded_options(
     config: &Config,
     clock: &Arc<SystemClock>,

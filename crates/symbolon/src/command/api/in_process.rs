@@ -1,4 +1,4 @@
-//! No server need run: the store is opened here, and the same router answers.
+//! The admin API without a server: opens the store in this process and sends requests to the same router.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) struct InProcess {
 }
 
 impl InProcess {
-    /// Opens the store of a configuration: its data directory, or the cluster beside the nodes that run on it.
+    /// Opens the store of a configuration: its data directory or, as one more node, the cluster.
     pub(super) async fn open(config: Config) -> Result<Self, ProcessError> {
         if config.storage.cluster.is_none() {
             owner::check(&config.storage.data_dir)?;
@@ -40,7 +40,7 @@ impl InProcess {
         master_key::load_issuers(&app).await?;
         let router = Router::new().nest("/api/admin", admin::router(Arc::clone(&app)));
         let (stop, stopping) = watch::channel(false);
-        // They write the audit log.
+        // The background jobs write the audit log.
         let jobs = jobs::spawn(Arc::clone(&app), None, stopping);
         Ok(Self { app, router, jobs, stop, _opened: opened })
     }

@@ -1,8 +1,9 @@
-//! The way to the admin API, the same for every command.
+//! Access to the admin API, the same for every command.
 //!
-//! A command is one or more requests. Where a server runs on the data directory (it holds the lock), or where
-//! `--server` names one, they go to it by HTTP; else the command opens the data directory itself and asks the very
-//! same router in this process. A cluster's store it opens in any case, as one more node. So there is one implementation of every operation, with its checks and its audit.
+//! A command is one or more requests. If a server runs on the data directory (it holds the lock), or if `--server`
+//! names one, they are sent to it by HTTP. Otherwise the command opens the data directory itself, and passes the
+//! requests to the very same router in this process. The cluster's store is always opened, as one more node. So every
+//! operation is implemented once, with its checks and its audit.
 
 mod in_process;
 mod remote;
@@ -28,10 +29,10 @@ use crate::process::{self, ProcessError, secrets};
 use in_process::InProcess;
 use remote::Remote;
 
-/// What may stand in a path segment as it is (RFC 3986 2.3: the unreserved characters).
+/// All characters that are percent-encoded in a path segment: all but the unreserved ones (RFC 3986 2.3).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Why the admin API did not do what it was asked.
+/// Why the admin API could not be used, or refused.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub(crate) enum ApiError {
@@ -55,7 +56,7 @@ pub(crate) enum ApiError {
 }
 
 impl ApiError {
-    /// Whether the caller asked for something that makes no sense.
+    /// Whether the caller made a mistake, such as a wrong option.
     pub(crate) fn is_usage(&self) -> bool {
         match self {
             Self::Url(..) | Self::NoPort | Self::NoSecret | Self::Ca { .. } => true,
@@ -81,7 +82,7 @@ pub(super) struct Api {
 }
 
 impl Api {
-    /// Finds the way: `--server`, else the server that holds the data directory, else this process.
+    /// Chooses the server of `--server`, else the server that holds the data directory, else this process.
     pub(super) fn reach(matches: &ArgMatches) -> Result<Self, CommandError> {
         let issuer = match matches.try_get_one::<String>("issuer-id") {
             Ok(Some(id)) => {
@@ -110,7 +111,7 @@ impl Api {
         }
     }
 
-    /// The server that holds the data directory.
+    /// The admin API of the server that holds the data directory.
     pub(super) fn of_the_holder(config: Arc<Config>) -> Result<Self, CommandError> {
         let trust = config.listen.management_tls.as_ref().map(trust::of_configured).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -118,12 +119,12 @@ impl Api {
         Ok(Self { runtime, way, secret, issuer: IssuerId::default_issuer(), config })
     }
 
-    /// Whether a server that runs elsewhere, or by other rules than this configuration, may have answered.
+    /// Whether `--server` named the server: it may run on another machine, or with another configuration than this.
     pub(super) fn is_named(matches: &ArgMatches) -> bool {
         matches.get_one::<String>("server").is_some()
     }
 
-    /// Asks for something of the issuer.
+    /// Sends a request about the issuer.
     pub(super) fn ask(
         &self,
         method: Method,
@@ -136,7 +137,7 @@ impl Api {
         self.ask_all(method, &format!("/issuers/{}{path}", self.issuer), body)
     }
 
-    /// Asks for something of the whole installation.
+    /// Sends a request about the whole installation.
     pub(super) fn ask_all(
         &self,
         method: Method,
@@ -153,7 +154,7 @@ impl Api {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        // An id was encoded, so only a secret with a line break ends here.
+        // Ids in the path were encoded, so this fails only for a secret with a line break.
         let request =
             request.body(body).map_err(|_| CommandError::Usage("the admin secret is malformed".into()))?;
         let (status, bytes) = self.runtime.block_on(async {
@@ -183,7 +184,7 @@ impl Api {
         Ok(all)
     }
 
-    /// Lets go of the data directory, if it was opened.
+    /// Closes the store, if this process opened it.
     pub(super) fn close(self) -> Result<(), CommandError> {
         match self.way {
             Way::Server(_) => Ok(()),
@@ -192,7 +193,7 @@ impl Api {
     }
 }
 
-/// Whom to believe over TLS: what `--ca` names, else the certificate that the configuration names.
+/// The certificates to trust over TLS: those of `--ca`, else the configuration's certificate.
 fn trust(matches: &ArgMatches, config: &Config) -> Result<Option<Arc<ClientConfig>>, ApiError> {
     match (matches.get_one::<String>("ca"), &config.listen.management_tls) {
         (Some(path), _) => trust::of_file(Path::new(path)).map(Some),
@@ -201,12 +202,12 @@ fn trust(matches: &ArgMatches, config: &Config) -> Result<Option<Arc<ClientConfi
     }
 }
 
-/// A text as one segment of a path.
+/// Encodes a text as one segment of a path.
 pub(super) fn segment(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
-/// The secret of a server that runs: configured, or the one that it made for itself.
+/// The secret of a running server: the configured one, or the one that the server generated.
 fn known_secret(config: &Config) -> Result<SecretString, CommandError> {
     if let Some(secret) = &config.security.admin_secret {
         return Ok(secret.clone());
@@ -218,7 +219,7 @@ fn known_secret(config: &Config) -> Result<SecretString, CommandError> {
     }
 }
 
-/// What to do about a refusal, where its own words do not say it.
+/// What to do about a refusal whose text does not say so.
 const fn refusal_mend(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => {

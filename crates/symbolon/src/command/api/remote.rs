@@ -1,4 +1,4 @@
-//! A server that runs: one HTTP/1.1 connection per request, over TLS where it speaks that.
+//! Sends requests to a running server: one HTTP/1.1 connection per request, over TLS for https.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,7 +19,7 @@ use tokio_rustls::TlsConnector;
 
 use super::ApiError;
 
-/// More than any page of a listing.
+/// The longest answer that is read; no page of a listing is longer.
 const LONGEST_ANSWER: usize = 64 << 20;
 
 /// Where the server is.
@@ -27,12 +27,12 @@ pub(super) struct Remote {
     authority: String,
     /// The path in front of `/api/admin`.
     prefix: String,
-    /// What TLS asks for, and whom it believes; plain without.
+    /// The server's name and the trusted certificates for TLS; `None` for plain HTTP.
     tls: Option<(ServerName<'static>, Arc<ClientConfig>)>,
 }
 
 impl Remote {
-    /// The server of a URL. `trust`: whom to believe over TLS.
+    /// The server at a URL. `trust`: the certificates to trust over TLS.
     pub(super) fn at(url: &str, trust: Option<Arc<ClientConfig>>) -> Result<Self, ApiError> {
         let refuse = |why| ApiError::Url(url.to_owned(), why);
         let uri: Uri = url.parse().map_err(|_| refuse("it is not one"))?;
@@ -111,7 +111,7 @@ impl Remote {
         ApiError::Unreachable { address: self.authority.clone(), reason: error.to_string() }
     }
 
-    /// A handshake that failed, and what may mend it.
+    /// The error of a failed handshake, with what may help.
     fn untrusted(&self, error: &io::Error) -> ApiError {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         let mend = match inner {
@@ -126,7 +126,7 @@ impl Remote {
     }
 }
 
-/// Who listens everywhere is reached on loopback.
+/// The address by which to reach a server: loopback, if it listens on all addresses.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address {
@@ -162,7 +162,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_is_not_there_is_named() {
-        // Nobody listens there, and no test is given the port.
+        // Nothing listens there, and the system gives this port to no test.
         let remote = Remote::at("http://127.0.0.1:1", None).unwrap();
         let error = remote.send(Request::new(Body::empty())).await.unwrap_err();
         assert!(error.to_string().contains("127.0.0.1:1"), "{error}");

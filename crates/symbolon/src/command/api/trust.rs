@@ -1,4 +1,4 @@
-//! Whom a command believes when the server speaks TLS.
+//! Which certificates a command trusts when it talks to a server over TLS.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use symbolon_config::{TlsFiles, certificate_chain};
 
 use super::ApiError;
 
-/// A server whose certificate is among those of a file, or was issued by one of them for the name it was asked by.
+/// Trusts a server certificate that is itself in a file, or that one of the file's certificates issued for the
+/// requested name.
 #[derive(Debug)]
 struct Believed {
     themselves: Vec<CertificateDer<'static>>,
@@ -20,10 +21,10 @@ struct Believed {
     provider: Arc<CryptoProvider>,
 }
 
-/// Believes the certificates of a `--ca` file and what they issued.
+/// Trusts the certificates of a `--ca` file, and certificates issued by them.
 ///
 /// # Errors
-/// [`ApiError::Ca`]: there is no certificate in it.
+/// [`ApiError::Ca`]: the file has no usable certificate.
 pub(in crate::command) fn of_file(path: &Path) -> Result<Arc<ClientConfig>, ApiError> {
     let refuse = |reason: String| ApiError::Ca { path: path.to_owned(), reason };
     let themselves = certificate_chain(path).map_err(refuse)?;
@@ -36,8 +37,8 @@ pub(in crate::command) fn of_file(path: &Path) -> Result<Arc<ClientConfig>, ApiE
     client(Believed { themselves, issuers: Some(issuers), provider })
 }
 
-/// Believes the very certificate that the configuration gives the management listener, whatever name is in it: the
-/// address is that of the same configuration.
+/// Trusts exactly the certificate that the configuration gives the management listener, whatever name is in it, because
+/// the address comes from the same configuration.
 ///
 /// # Errors
 /// [`ApiError::Ca`]: there is no certificate in the file.
@@ -48,13 +49,13 @@ pub(super) fn of_configured(files: &TlsFiles) -> Result<Arc<ClientConfig>, ApiEr
     client(Believed { themselves, issuers: None, provider: Arc::new(aws_lc_rs::default_provider()) })
 }
 
-/// Believes what the machine's authorities issued.
+/// Trusts certificates that the machine's authorities issued.
 ///
 /// # Errors
 /// [`ApiError::Answer`], only if the cryptographic library knew no version of TLS.
 pub(in crate::command) fn of_machine() -> Result<Arc<ClientConfig>, ApiError> {
     let mut roots = RootCertStore::empty();
-    // One that cannot be read is no reason to do without the others.
+    // An authority that cannot be read is skipped; the others are still used.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()

@@ -1,4 +1,4 @@
-//! Where load tests leave their results, and what they say at the end.
+//! Where load tests write their results, and what they print at the end.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -12,7 +12,7 @@ use symbolon_loadtest::results::{Capacity, Results, Run, VERSION};
 
 use crate::command::CommandError;
 
-/// The log of the providers that are started.
+/// The file with the log of the providers that are started.
 const LOG: &str = "provider.log";
 
 /// `--out`, and `--compare`.
@@ -32,14 +32,14 @@ pub(super) fn arguments() -> [Arg; 2] {
     ]
 }
 
-/// Where results go, and what they are compared with.
+/// The directory of the results, and the results to compare them with.
 pub(super) struct Output {
     directory: PathBuf,
     earlier: Option<Results>,
 }
 
 impl Output {
-    /// Looked at before the run, which would be for nothing if its results had nowhere to go.
+    /// Checked before the run, which would be useless if its results could not be written.
     pub(super) fn of(matches: &ArgMatches) -> Result<Self, CommandError> {
         let directory = matches.get_one::<PathBuf>("out").cloned().unwrap_or_default();
         let unusable =
@@ -50,7 +50,7 @@ impl Output {
         Ok(Self { directory, earlier })
     }
 
-    /// The file that every provider of a run adds its log to, without what an earlier run left there.
+    /// The file to which every provider of a run appends its log. The log of an earlier run is removed.
     pub(super) fn log(&self) -> Result<PathBuf, CommandError> {
         let path = self.directory.join(LOG);
         match fs::remove_file(&path) {
@@ -61,8 +61,8 @@ impl Output {
         }
     }
 
-    /// Tells the results, writes them and their reports, and says whether all was well. They are told first: a disk
-    /// may have become full, or the directory be gone, since the run began.
+    /// Prints the results, writes them and their reports, and fails if the results are bad. Prints first, because the
+    /// disk may have become full, or the directory may have been removed, since the run began.
     pub(super) fn finish(&self, results: &Results) -> Result<(), CommandError> {
         tell(results)?;
         let text = serde_json::to_string_pretty(results).map_err(std::io::Error::from)?;
@@ -77,7 +77,7 @@ impl Output {
         }
     }
 
-    /// In place of what the file held, or not at all: half a file would pass for a damaged one.
+    /// Replaces the file completely or not at all: half a file would look damaged.
     fn write(&self, name: &str, text: &str) -> Result<(), LoadtestError> {
         let path = self.directory.join(name);
         let failed = |error: std::io::Error| {
@@ -111,7 +111,7 @@ fn tell(results: &Results) -> Result<(), CommandError> {
     if let Some(why) = &results.partial {
         writeln!(to, "partial: {why}")?;
     }
-    // Tries are in the report.
+    // Probes of a search for a limit are in the report only.
     for run in results.runs.iter().filter(|run| !run.probe) {
         tell_run(&mut to, run)?;
     }

@@ -11,7 +11,7 @@ use symbolon_loadtest::plan::{
 
 use crate::command::CommandError;
 
-/// An option that is a number, and where the number goes.
+/// An option that is a number: its name, its help, and the field that it sets.
 type Number<T> = (&'static str, &'static str, fn(&mut T) -> &mut f64);
 
 const WORKLOAD: [Number<Workload>; 12] = [

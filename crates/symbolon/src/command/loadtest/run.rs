@@ -29,7 +29,7 @@ pub(super) fn command() -> Command {
         .args(output::arguments())
 }
 
-/// What is asked.
+/// The scenario to run.
 pub(super) fn scenario_argument() -> Arg {
     let names: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
     Arg::new("scenario")
@@ -61,7 +61,7 @@ fn schedule_arguments() -> [Arg; 5] {
     ]
 }
 
-/// What carries the load, and what must hold.
+/// The settings of the load generator, and the thresholds.
 pub(super) fn generator_arguments(timeout: &'static str) -> [Arg; 5] {
     let number = |name: &'static str, default: &'static str, help: &'static str| {
         let number = value_parser!(u32).range(1..=100_000);
@@ -91,7 +91,7 @@ pub(super) fn generator_arguments(timeout: &'static str) -> [Arg; 5] {
     ]
 }
 
-/// An argument that is a length of time.
+/// An argument that is a duration.
 pub(super) fn time(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name("TIME").value_parser(humantime::parse_duration).help(help)
 }
@@ -121,7 +121,7 @@ fn plan(matches: &ArgMatches) -> Result<Plan, CommandError> {
     Ok(plan)
 }
 
-/// One of the whole numbers of [`generator_arguments`].
+/// One of the numeric options of [`generator_arguments`].
 pub(super) fn number(matches: &ArgMatches, name: &str) -> usize {
     let number = matches.get_one::<u32>(name).copied().unwrap_or(1);
     usize::try_from(number).unwrap_or(usize::MAX)

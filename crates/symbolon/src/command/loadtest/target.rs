@@ -1,4 +1,4 @@
-//! The provider that is loaded: given, or started for it.
+//! The provider under load: an existing one, or one that is started for the test.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::output::Output;
 use crate::command::CommandError;
 use crate::command::api::trust;
 
-/// What the load is for; `algorithm` is the usual one.
+/// The arguments for the provider under load; `algorithm` is the default.
 pub(super) fn arguments(algorithm: &'static str) -> Vec<Arg> {
     let [algorithm, data_parent, http2, streams] = own_arguments(algorithm);
     let mut arguments = vec![algorithm, data_parent.conflicts_with("target"), http2, streams];
@@ -24,7 +24,7 @@ pub(super) fn arguments(algorithm: &'static str) -> Vec<Arg> {
     arguments
 }
 
-/// The same for commands that always start the provider themselves.
+/// The same for commands that always start a provider.
 pub(super) fn own_arguments(algorithm: &'static str) -> [Arg; 4] {
     [
         Arg::new("algorithm")
@@ -95,7 +95,7 @@ fn target_arguments() -> [Arg; 6] {
     ]
 }
 
-/// A seed that was planted before.
+/// The argument for a seed that was planted before.
 pub(super) fn seed_argument() -> Arg {
     Arg::new("seed")
         .long("seed")
@@ -135,7 +135,7 @@ pub(super) fn options(
     Ok(options)
 }
 
-/// The provider that is meant.
+/// The provider that the arguments describe.
 pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandError> {
     let program = std::env::current_exe();
     let program = program.map_err(|source| CommandError::File { path: "this program".into(), source })?;
@@ -163,7 +163,7 @@ pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandE
     Ok(options)
 }
 
-/// The nodes that are given; none also where the command has no such argument.
+/// The URLs of `--target`; none if the command has no such argument.
 fn targets(matches: &ArgMatches) -> impl Iterator<Item = &String> {
     matches.try_get_many::<String>("target").ok().flatten().into_iter().flatten()
 }
@@ -177,19 +177,19 @@ fn admin_secret(matches: &ArgMatches) -> Result<Option<SecretString>, CommandErr
     Ok(Some(SecretString::new(text.trim().to_owned())))
 }
 
-/// An argument's value; none also where the command has no such argument.
+/// An argument's value; also `None` if the command has no such argument.
 fn given<'m, T: Clone + Send + Sync + 'static>(matches: &'m ArgMatches, name: &str) -> Option<&'m T> {
     matches.try_get_one(name).ok().flatten()
 }
 
-/// How the provider is asked.
+/// The protocol and the trusted certificates.
 fn way(matches: &ArgMatches) -> Result<Way, CommandError> {
     let streams = matches.get_one::<u32>("streams").copied().unwrap_or(1);
     let protocol = match matches.get_flag("http2") {
         true => Protocol::Http2 { streams: usize::try_from(streams).unwrap_or(usize::MAX) },
         false => Protocol::Http1,
     };
-    // A machine without authorities can still ask by http.
+    // The machine's authorities are read only if a URL is https, so that a machine without any can use http.
     let mut urls = targets(matches).chain(given::<String>(matches, "metrics"));
     let https = urls.any(|url| url.starts_with("https:"));
     let trust = match given::<PathBuf>(matches, "ca") {

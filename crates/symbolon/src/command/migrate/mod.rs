@@ -33,7 +33,7 @@ use crate::process::store::{cluster_options, embedded_options};
 use progress::Progress;
 use source::Source;
 
-/// How long an engine may take at least: thousands of records are written together, and nobody waits for an answer.
+/// The least timeout of each engine: thousands of records are written at once, and no request waits for them.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a store was not moved.
@@ -63,7 +63,7 @@ pub(crate) enum MigrateError {
 }
 
 impl MigrateError {
-    /// Whether the caller asked for something that makes no sense.
+    /// Whether the caller made a mistake.
     pub(crate) fn is_usage(&self) -> bool {
         matches!(self, Self::NoDirectory(_) | Self::Moved)
     }
@@ -86,7 +86,7 @@ pub(super) fn command() -> Command {
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     let config = of_both(matches)?;
-    // The lease of the cluster must be renewed whatever is computed meanwhile.
+    // Two threads, so that the cluster's lease is renewed even while one of them computes.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let clock = SystemClock::start();
     let to_cluster = matches.get_one::<String>("to").is_some_and(|to| to == "cluster");
@@ -98,7 +98,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     summary(matches, to_cluster, &tallies?)
 }
 
-/// The configuration with the settings of both stores: those of the data directory are there in any case.
+/// The configuration with the settings of both stores. Those of the data directory are part of any configuration.
 pub(super) fn of_both(matches: &ArgMatches) -> Result<Config, ConfigErrors> {
     let mut flags: Vec<_> = flags(matches).into_iter().filter(|(flag, _)| flag != "--store").collect();
     flags.push(("--store".to_owned(), "cluster".to_owned()));
@@ -117,7 +117,7 @@ async fn to_cluster_from(config: Config, clock: &Arc<SystemClock>) -> Result<Tal
     let data = config.storage.data_dir.clone();
     let from = source::find(&config)?;
     let keys = Keys::of(&config, Some(&data.join(secrets::MASTER_KEY_FILE)))?;
-    // Before anything happens to the source: a target that cannot be used costs nothing.
+    // The target first: if it cannot be used, nothing has happened to the source.
     let target = ClusterImport::begin(engines(&config, clock)?).await.map_err(MigrateError::from)?;
     let source = from.freeze(Arc::new(config), clock).await?;
     moved(source, Box::new(target), &keys, clock).await
@@ -132,14 +132,15 @@ async fn to_embedded_from(config: Config, clock: &Arc<SystemClock>) -> Result<Ta
     moved(source, Box::new(target), &keys, clock).await
 }
 
-/// The keys under which secrets are sealed, there and here.
+/// The master keys of the source and of the target.
 struct Keys {
     old: MasterKey,
     new: MasterKey,
 }
 
 impl Keys {
-    /// The configuration's, and the one that lies in the file of a data directory, if it is another.
+    /// The old key is the one in `kept`, the file of a data directory, if there is one, else the configuration's; the
+    /// new key is the configuration's.
     fn of(config: &Config, kept: Option<&std::path::Path>) -> Result<Self, CommandError> {
         let given = config.security.master_key.as_ref().ok_or(ProcessError::NoDirectory)?;
         let again = || MasterKey::parse(&given.to_base64()).map_err(ProcessError::from);
@@ -160,13 +161,13 @@ impl Keys {
     }
 }
 
-/// What both stores have.
+/// The sums of both stores' records.
 struct Tallies {
     source: Tally,
     target: Tally,
 }
 
-/// Moves everything, and ends the source when the target is whole.
+/// Moves everything, and ends the source when the target is complete.
 async fn moved(
     source: Source,
     target: Box<dyn Import>,
@@ -198,13 +199,13 @@ async fn copied(
     clock: &Arc<SystemClock>,
 ) -> Result<Tallies, MigrateError> {
     let mut progress = Progress::new(clock);
-    // As long as the stores themselves keep what ended.
+    // What ended is moved for as long as the stores themselves would keep it.
     let ended = now - KEPT_AFTER_END;
     let change = |record| keys.seal(record);
     copy(source, target, ended, &change, &mut |class, count| progress.tell(class, count)).await?;
     progress.end();
     progress::say("comparing");
-    // Only what lives still: while it is compared, either store may forget what ended long ago.
+    // Compares only what has not ended: meanwhile, either store may delete what ended long ago.
     let now = clock.now();
     let (mut quiet, mut silent) = (|_, _| {}, |_, _| {});
     let (source, target) = tokio::try_join!(tally(source, now, &mut quiet), tally(target, now, &mut silent))?;

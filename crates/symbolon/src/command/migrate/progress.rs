@@ -1,4 +1,4 @@
-//! How far it is, on standard error.
+//! Reports progress on standard error.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use symbolon_app::clock::{Clock, SystemClock};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::transfer::Class;
 
-/// How often a class that takes long is told of.
+/// How often the progress within one class is reported.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Tells how many records of each class were moved.
+/// Reports how many records of each class were moved.
 pub(super) struct Progress {
     clock: Arc<SystemClock>,
     last: Option<(Class, u64)>,
@@ -23,7 +23,7 @@ impl Progress {
         Self { clock: Arc::clone(clock), last: None, told_at: clock.now() }
     }
 
-    /// So many of a class are there.
+    /// Notes how many records of a class were moved so far.
     pub(super) fn tell(&mut self, class: Class, count: u64) {
         if self.last.is_some_and(|(last, _)| last != class) {
             self.end();
@@ -36,7 +36,7 @@ impl Progress {
         }
     }
 
-    /// No more follow of the class.
+    /// Reports the total of the last class.
     pub(super) fn end(&mut self) {
         if let Some((class, count)) = self.last.take() {
             line(class, count);
@@ -48,8 +48,8 @@ fn line(class: Class, count: u64) {
     say(&format!("{:12}{count}", class.as_str()));
 }
 
-/// A line for whoever waits.
+/// Prints a line.
 pub(super) fn say(text: &str) {
-    // Where standard error is closed, there is nobody to tell.
+    // If standard error is closed, the line is dropped.
     drop(writeln!(std::io::stderr(), "{text}"));
 }

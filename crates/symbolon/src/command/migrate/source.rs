@@ -1,4 +1,4 @@
-//! The store that is moved away from: found, frozen, read and ended.
+//! The store that is moved from: finds, freezes, reads and ends it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ use super::progress::say;
 use crate::process::store::open_embedded;
 use crate::process::{self, ProcessError};
 
-/// How long nodes gather lines of the audit log before they write them, and more.
+/// Longer than nodes wait before they write gathered lines of the audit log.
 const AUDITED_WITHIN: Duration = Duration::from_secs(2);
 
-/// A data directory that is there and was not moved.
+/// A data directory that exists and was not moved.
 pub(super) struct Found(PathBuf);
 
-/// Looks for the data directory of a configuration.
+/// Finds the data directory of a configuration.
 pub(super) fn find(config: &Config) -> Result<Found, CommandError> {
     let data = &config.storage.data_dir;
     if !data.is_dir() {
@@ -43,22 +43,22 @@ pub(super) fn find(config: &Config) -> Result<Found, CommandError> {
     Ok(Found(data.clone()))
 }
 
-/// A store that takes no writes.
+/// A frozen store.
 pub(super) struct Source {
     export: Box<dyn Export>,
     held: Held,
 }
 
-/// What keeps it as it is.
+/// What keeps the store frozen.
 enum Held {
-    /// It is open here: a data directory that no server held, or one more node.
+    /// This process opened it: a data directory that no server held, or the cluster as one more node.
     Here(Arc<dyn Store>),
     /// A server runs on it, and made a copy.
     Server(Arc<Config>, Snapshot),
 }
 
 impl Found {
-    /// Freezes the store: here, or by the server that holds it.
+    /// Freezes the store: in this process, or through the server that holds it.
     pub(super) async fn freeze(
         self,
         config: Arc<Config>,
@@ -107,7 +107,7 @@ impl Source {
         &*self.export
     }
 
-    /// Ends it: everything is elsewhere.
+    /// Ends the store, because everything is in the other store.
     pub(super) async fn end(self) -> Result<(), CommandError> {
         match self.held {
             Held::Here(store) => {
@@ -120,7 +120,7 @@ impl Source {
         }
     }
 
-    /// Lets go of it, frozen as it is.
+    /// Closes the store, and leaves it frozen.
     pub(super) async fn leave(self) -> Result<(), CommandError> {
         match self.held {
             Held::Here(store) => Ok(store.close().await.map_err(MigrateError::from)?),
@@ -129,7 +129,7 @@ impl Source {
     }
 }
 
-/// Asks the server that holds the data directory. Blocks.
+/// Sends a request to the server that holds the data directory. Blocks.
 pub(super) fn ask(
     config: Arc<Config>,
     method: Method,
@@ -141,18 +141,18 @@ pub(super) fn ask(
     api.close()
 }
 
-/// Runs what may block, or has a runtime of its own.
+/// Runs work that may block, or that has its own runtime, on a blocking thread.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CommandError> {
     Ok(tokio::task::spawn_blocking(work).await.map_err(std::io::Error::from)?)
 }
 
-/// A copy that a server makes beside its data directory, to be read here and removed.
+/// A copy that a server makes beside its data directory. It is read by this process, and then removed.
 struct Snapshot(PathBuf);
 
 impl Snapshot {
-    /// Where it will be. What an earlier attempt left there is removed.
+    /// The path of the copy. Remains of an earlier attempt are removed.
     fn beside(data: &Path) -> Result<Self, CommandError> {
         let data = std::path::absolute(data)?;
         let name = data.file_name().ok_or_else(|| MigrateError::NoDirectory(data.clone()))?.to_owned();

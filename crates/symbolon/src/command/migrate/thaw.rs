@@ -1,4 +1,4 @@
-//! Taking writes again on a store that was frozen to be moved.
+//! Lifts the freeze of a store that was to be moved, so that it takes writes again.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(in super::super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     Ok(print(matches, &json!({ "thawed": true }), |_| format!("{note}\n"))?)
 }
 
-/// Refuses to take back what lives on elsewhere.
+/// Refuses to take back a store that was moved, unless forced.
 fn check(found: Freeze, force: bool) -> Result<(), MigrateError> {
     if found == Freeze::Migrated && !force { Err(MigrateError::Moved) } else { Ok(()) }
 }

@@ -38,7 +38,7 @@ fn fingerprint(body: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Where each file is found in [`assets`], by name, for templates.
+/// The files, or their paths, by name, for templates.
 pub(crate) struct Files {
     pub(crate) style: Asset,
     pub(crate) mark: String,
@@ -79,8 +79,8 @@ pub(crate) fn files() -> &'static Files {
     &FILES
 }
 
-/// A page whose files are asked for below a path. Texts of a page have no quotation marks, since they are escaped: only the
-/// templates' own attributes begin so.
+/// Puts a prefix in front of the paths of a page's files. Quotation marks in texts are escaped, so `"/assets/` occurs
+/// only in attributes of the templates.
 pub(crate) fn below(prefix: &str, page: String) -> String {
     if prefix.is_empty() { page } else { page.replace("\"/assets/", &format!("\"{prefix}/assets/")) }
 }
@@ -90,7 +90,7 @@ pub fn assets() -> &'static [Asset] {
     &FILES.all
 }
 
-/// The style sheet of all pages, for pages made elsewhere.
+/// The style sheet of all pages, for pages that are made elsewhere.
 pub fn stylesheet() -> &'static Asset {
     &FILES.style
 }

@@ -5,12 +5,12 @@ use askama::Template;
 use crate::Language;
 use crate::page::{is_linkable, page};
 
-/// Parameters whose names look like words.
+/// Names of parameters that look like plain words.
 const PLAIN_PARAMETERS: [&str; 10] =
     ["audience", "claims", "code", "decision", "display", "nonce", "prompt", "resource", "scope", "state"];
 
-/// An error shown to the person in front of the browser (RFC 6749 section 4.1.2.1: an invalid client or redirect
-/// URI is told to the resource owner and never redirected).
+/// An error shown to the person in front of the browser (RFC 6749 section 4.1.2.1: an invalid client or redirect URI is
+/// reported to the resource owner, and never by a redirect).
 #[derive(Template)]
 #[template(path = "error.html")]
 pub struct ErrorPage {
@@ -24,7 +24,7 @@ pub struct ErrorPage {
     pub error: String,
     /// What is wrong, in a sentence.
     pub description: String,
-    /// What finds the request in the log; empty where it has no id.
+    /// The id by which the request is found in the log; empty if it has none.
     pub request_id: String,
     /// The application that sent the person here, where it is known.
     pub client_name: Option<String>,

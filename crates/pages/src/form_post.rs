@@ -31,7 +31,7 @@ impl FormPostPage {
         Ok(Template::render(self)?)
     }
 
-    /// The same for an issuer with a path in front of its pages, as for other pages.
+    /// As [`render`](Self::render), for an issuer with a path: the page loads its files below that path.
     ///
     /// # Errors
     /// As [`render`](Self::render).

@@ -39,12 +39,12 @@ impl Language {
 pub struct Phrase(pub &'static str);
 
 impl Phrase {
-    /// What stands before the gap.
+    /// The text before the gap.
     pub fn before(&self) -> &'static str {
         self.0.split_once("{}").map_or(self.0, |(before, _)| before)
     }
 
-    /// What stands after the gap.
+    /// The text after the gap.
     pub fn after(&self) -> &'static str {
         self.0.split_once("{}").map_or("", |(_, after)| after)
     }
@@ -55,7 +55,7 @@ impl Phrase {
     }
 }
 
-/// Declares the table, whose fields need no words beyond their names and their English text.
+/// Declares the table. Its fields need no documentation beyond their names and their English text.
 macro_rules! texts {
     ($($kind:ty { $($name:ident),+ $(,)? })+) => {
         /// The texts of the pages in one language. The names of the fields say where each is shown; a
@@ -74,7 +74,7 @@ macro_rules! texts {
     };
 }
 
-/// Both kinds of table entries, read alike.
+/// Reads both kinds of table entries as text.
 trait Text {
     fn text(&self) -> &'static str;
 }

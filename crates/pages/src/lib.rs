@@ -1,6 +1,6 @@
 //! View data to HTML: login, consent, logout, error and walk-through pages. No I/O.
 //!
-//! Every page is a plain struct with a `render` method that answers a whole HTML document. The caller decides
+//! Every page is a plain struct with a `render` method that returns a whole HTML document. The caller decides
 //! everything (URLs, hidden fields, names, errors); a page only escapes and lays out. Pages carry no inline
 //! style and no inline script, so a strict Content-Security-Policy holds. What each page needs beyond
 //! `default-src 'none'; base-uri 'none'`:

@@ -56,13 +56,14 @@ pub(crate) fn is_linkable(uri: &str) -> bool {
     scheme(uri).is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https") || scheme.contains('.'))
 }
 
-/// Whether `uri` may be an image's source under `img-src 'self' data:`: an image in a `data:` URI, or a path on
-/// this origin. Anything else would be blocked by the policy and tell a third party who is about to sign in.
+/// Whether `uri` may be an image's source under `img-src 'self' data:`: an image in a `data:` URI, or a path on this
+/// origin. Any other source would be blocked by that policy, and would disclose to a third party that this user is about
+/// to sign in.
 pub(crate) fn is_own_image(uri: &str) -> bool {
     uri.starts_with("data:image/") || (uri.starts_with('/') && !uri.starts_with("//") && !uri.contains('\\'))
 }
 
-/// Gives a page its `render` and what the layout template asks of it.
+/// Implements `render` for a page, and the methods that the layout template calls.
 macro_rules! page {
     ($($page:ident),+) => {$(
         impl $page {
@@ -74,8 +75,8 @@ macro_rules! page {
                 Ok(askama::Template::render(self)?)
             }
 
-            /// The same for an issuer with a path in front of its pages (`/acme`, or nothing): the page loads its files
-            /// below that path, because a proxy may forward nothing else.
+            /// As [`render`](Self::render), for an issuer with a path in front of its pages (`/acme`, or nothing): the
+            /// page loads its files below that path, because a proxy may forward nothing else.
             ///
             /// # Errors
             /// As [`render`](Self::render).
@@ -87,7 +88,7 @@ macro_rules! page {
     )+};
 }
 
-/// Gives a page what the layout template asks of it.
+/// Implements for a page the methods that the layout template calls.
 macro_rules! layout {
     ($page:ident) => {
         impl $page {

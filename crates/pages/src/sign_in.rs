@@ -78,13 +78,13 @@ pub struct LoginPage {
 pub struct ScopeView {
     /// The scope token (RFC 6749 section 3.3).
     pub name: String,
-    /// What it allows, in the words of the user; if empty, the page describes the standard scopes of OpenID
-    /// Connect Core section 5.4 itself.
+    /// What it allows, in words for the user; if empty, the page describes the standard scopes of OpenID Connect Core
+    /// section 5.4 itself.
     pub description: String,
 }
 
 impl ScopeView {
-    /// The words for this scope, and nothing where neither the caller nor the page has any.
+    /// The description of this scope; empty if neither the caller nor the page has one.
     fn words(&self, texts: &'static Texts) -> &str {
         if !self.description.is_empty() {
             return &self.description;
@@ -101,8 +101,8 @@ impl ScopeView {
     }
 }
 
-/// Asks whether a client may have what it asks for (`POST action` with `decision` = `allow`, `deny` or `switch` (to sign in as somebody else),
-/// `transaction`, `csrf_token`).
+/// Asks the user to allow what a client asks for (`POST action` with `decision` = `allow`, `deny` or `switch` (to sign
+/// in as another user), `transaction`, `csrf_token`).
 #[derive(Template)]
 #[template(path = "consent.html")]
 pub struct ConsentPage {

@@ -26,7 +26,7 @@ pub struct LogoutPage {
     pub csrf: String,
 }
 
-/// Says that the user is signed out, where there is nowhere to redirect to.
+/// Says that the user is signed out, if there is no URI to redirect to.
 #[derive(Template)]
 #[template(path = "logged_out.html")]
 pub struct LoggedOutPage {

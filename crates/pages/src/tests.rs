@@ -4,7 +4,7 @@ use crate::*;
 
 mod contrast;
 
-/// Breaks out of text, of attributes in either quote, and of elements.
+/// Without escaping, this would break out of text, of attributes in either quote, and of elements.
 const HOSTILE: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;";
 
 fn login(error: Option<LoginError>) -> LoginPage {
@@ -85,7 +85,7 @@ fn walkthrough() -> WalkThroughPage {
     }
 }
 
-/// Every page, each field hostile, by name.
+/// Every page by name, with hostile text in each field.
 fn pages() -> Vec<(&'static str, String)> {
     let error = ErrorPage {
         language: Language::English,
@@ -391,7 +391,7 @@ fn an_error_says_nothing_twice_and_nothing_empty() {
     }
 }
 
-/// Screen readers go from heading to heading: none skips a level, whatever the script adds.
+/// Users of screen readers navigate by headings, so none may skip a level, whatever the script adds.
 #[test]
 fn headings_go_down_one_level_at_a_time() {
     for (name, html) in pages() {

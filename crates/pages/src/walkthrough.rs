@@ -34,7 +34,7 @@ pub struct WalkThroughPage {
     pub demo_password: String,
 }
 
-/// The answer of a silent renewal in its hidden frame: it hands its query to the page around it. Serve it at
+/// The answer of a silent renewal in its hidden frame: it passes its query to the embedding page. Serve it at
 /// `/callback/silent`.
 #[derive(Template)]
 #[template(path = "silent_callback.html")]

@@ -2,7 +2,7 @@
 
 use crate::stylesheet;
 
-/// Text on its ground, at least 4.5 : 1 (success criterion 1.4.3).
+/// Text and its background, at least 4.5 : 1 (success criterion 1.4.3).
 const TEXT: [(&str, &str); 14] = [
     ("ink", "ground"),
     ("ink", "surface"),

@@ -57,8 +57,8 @@ pub(crate) fn is_linkable(uri: &str) -> bool {
 }
 
 /// Whether `uri` may be an image's source under `img-src 'self' data:`: an image in a `data:` URI, or a path on this
-/// origin. Any other source would be blocked by that policy, and would disclose to a third party that this user is about
-/// to sign in.
+/// origin. Any other source would be blocked by that policy, and would disclose to a third party that this user is
+/// about to sign in.
 pub(crate) fn is_own_image(uri: &str) -> bool {
     uri.starts_with("data:image/") || (uri.starts_with('/') && !uri.starts_with("//") && !uri.contains('\\'))
 }

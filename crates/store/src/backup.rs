@@ -1,13 +1,13 @@
-//! What came of a backup.
+//! The result of a backup.
 
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
-/// What a backup holds.
+/// What a backup contains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupReport {
-    /// The commit up to which everything is in it, counted since the process started.
+    /// Every commit up to this one is contained; counted since the process started.
     pub commit: u64,
     /// Sessions, refresh families, tombstones and marks.
     pub records: u64,

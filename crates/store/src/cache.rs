@@ -1,13 +1,14 @@
 //! A read-through cache of records that is never stale.
 //!
-//! A reader that asked the database before a write's commit has read the older record, and may want to put it into the
-//! cache after the commit, where it would stay. So drops are counted: a reader notes the count before it asks the database,
-//! and its record is put only if nothing was dropped since.
+//! A reader that asked the database before a write's commit has the older record. If it put that record into the cache
+//! after the commit, the record would stay there. So drops are counted: a reader notes the count before it asks the
+//! database, and its record is put only if nothing was dropped since.
 //!
-//! After a commit and before it is announced, some readers would get the newer record from the database and others the
-//! older one from memory. So a write [holds](RecordCache::hold) the entry from before its commit until it is announced: the
-//! entry is dropped, and nothing is put in its place. Whoever has seen the newer record is never answered with the older
-//! one. A write of another process cannot hold anything here: its entry is dropped when the announcement arrives.
+//! Between a commit and its announcement, some readers would get the newer record from the database and others the
+//! older one from the cache. So a write [holds](RecordCache::hold) the entry from before its commit until the
+//! announcement: the entry is dropped, and nothing is put in its place. Therefore a caller who has seen the newer
+//! record never gets the older one. A write of another process cannot hold entries here: its entry is dropped when the
+//! announcement arrives.
 
 mod copies;
 mod records;
@@ -28,8 +29,8 @@ use copies::Copies;
 
 pub use records::RecordCaches;
 
-/// Counters of dropped entries; the entries whose names hash to the same counter share it. A reader that asked the database
-/// puts its record into the cache only if its counter did not move meanwhile. Where another entry of the counter was
+/// Counters of dropped entries. Entries whose names hash to the same counter share it. A reader that asked the database
+/// puts its record into the cache only if its counter did not change meanwhile. If another entry of the counter was
 /// dropped, the record is not put either, and the next reader asks the database once more.
 const COUNTERS: usize = 64;
 
@@ -52,7 +53,7 @@ impl Equivalent<Name> for Probe<'_> {
     }
 }
 
-/// How many drops a reader has seen before it asked the database: it gives this back with the record that it read.
+/// The number of drops before a reader asked the database; the reader passes it back with the record that it read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropsSeen(u64);
 
@@ -63,8 +64,8 @@ struct Counter {
     held: u32,
 }
 
-/// While this lives, nothing is put into the entries of its counters, and a record that was read meanwhile is not put
-/// afterwards.
+/// While this exists, nothing is put into the entries of its counters, and a record that is read meanwhile is not put
+/// later.
 #[must_use = "nothing is held once it is gone"]
 pub struct Held<'a>(&'a [Mutex<Counter>]);
 
@@ -99,7 +100,7 @@ impl<T> RecordCache<T> {
         }
     }
 
-    /// The record of all threads.
+    /// The record in the cache that all threads share.
     fn shared(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, DropsSeen> {
         let probe = Probe { issuer, id };
         if let Some(record) = self.entries.get(&probe) {
@@ -110,17 +111,18 @@ impl<T> RecordCache<T> {
         Err(DropsSeen(self.counter(&probe).lock().drops))
     }
 
-    /// Puts what the database said, unless the entry is held, or was dropped since `seen`.
+    /// Puts a record from the database, unless the entry is held, or was dropped since `seen`.
     pub fn put(&self, issuer: &IssuerId, id: &str, record: Arc<T>, seen: DropsSeen) {
-        // Locked over the insertion: a drop comes either before, and is seen, or after, and finds the entry.
+        // Locked during the insertion: a drop either comes before, and is seen here, or comes after, and finds the
+        // entry.
         let counter = self.counter(&Probe { issuer, id }).lock();
         if counter.drops == seen.0 && counter.held == 0 {
             self.entries.insert(Name { issuer: issuer.clone(), id: SmolStr::new(id) }, record);
         }
     }
 
-    /// Drops an entry, and lets nobody put it again while a write of its record is under way. The other entries of its
-    /// counter cannot be put meanwhile either.
+    /// Drops an entry, and keeps it from being put again while a write of its record is under way. The other entries of
+    /// its counter cannot be put meanwhile either.
     pub fn hold(&self, issuer: &IssuerId, id: &str) -> Held<'_> {
         let probe = Probe { issuer, id };
         let held = Self::held(std::slice::from_ref(self.counter(&probe)));
@@ -129,7 +131,7 @@ impl<T> RecordCache<T> {
         held
     }
 
-    /// Drops the entries of an issuer, and lets nobody put any entry while the write is under way.
+    /// Drops the entries of an issuer, and keeps any entry from being put while the write is under way.
     pub fn hold_issuer(&self, issuer: &IssuerId) -> Held<'_> {
         let held = Self::held(&self.counters);
         self.entries.retain(|name, _| name.issuer != *issuer);
@@ -162,22 +164,23 @@ impl<T> RecordCache<T> {
 
     fn counter(&self, probe: &Probe<'_>) -> &Mutex<Counter> {
         let index = self.hasher.hash_one(probe) as usize % COUNTERS;
-        // There are COUNTERS of them, so that the first never stands in for another.
+        // The index is a remainder by COUNTERS, so it always finds a counter; `first` is never used instead.
         let [first, ..] = &self.counters;
         self.counters.get(index).unwrap_or(first)
     }
 }
 
 impl<T: Clone> RecordCache<T> {
-    /// With copies for each thread: for records of which a few are asked for all the time.
+    /// With copies for each thread: for records of which a few are read all the time.
     #[must_use]
     pub fn with_copies(self) -> Self {
         Self { copies: Some(Copies::new()), ..self }
     }
 
-    /// The record from memory, or else from the database by `read`, which is asked only then, and is kept.
+    /// The record from the cache, else from the database by `read`; `read` is called only then, and its record is
+    /// cached.
     ///
-    /// Answers from memory are counted here as operations of the record's kind; `read` counts itself.
+    /// Hits are counted here as operations of the record's kind; `read` counts itself.
     ///
     /// # Errors
     /// Those of `read`.
@@ -203,7 +206,7 @@ impl<T: Clone> RecordCache<T> {
         Ok(Some(record))
     }
 
-    /// The record, or the number of drops to [put](Self::put) it with once it has been read.
+    /// The record, or the number of drops with which to [put](Self::put) it once it was read.
     pub fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, DropsSeen> {
         let Some(copies) = &self.copies else { return self.shared(issuer, id) };
         match copies.get(issuer, id) {
@@ -308,7 +311,7 @@ mod tests {
             assert!(cache.get(&issuer, "a").is_err());
             put("first");
         }
-        // What was asked for before a change makes no copy that outlives it.
+        // A record that was requested before a change makes no copy that outlives the change.
         let copies = cache.copies.as_ref().unwrap();
         drop(cache.hold(&issuer, "b"));
         let Err(before) = copies.get(&issuer, "a") else { panic!("a copy outlived a change") };

@@ -1,5 +1,5 @@
-//! Clients and users as a back-end's tables keep them: a JSON document, with a column for whatever is looked up, compared
-//! or unique.
+//! Clients and users in the form of a back-end's tables: a JSON document, with a column for each value that is looked
+//! up, compared or unique.
 
 use symbolon_protocol::client::Client;
 use symbolon_protocol::time::Timestamp;
@@ -7,14 +7,14 @@ use symbolon_protocol::user::User;
 
 use crate::StoreError;
 
-/// How a database wants the texts that people and clients typed.
+/// The form in which a database stores the texts that users and clients typed.
 #[derive(Clone, Copy)]
 pub struct TextForm {
     /// The form of a text that is looked up without regard to case.
     pub looked_up: fn(&str) -> String,
     /// The form that earlier releases gave to a text that is looked up; their records still have it.
     pub looked_up_before: fn(&str) -> String,
-    /// The form of a text that searches look through.
+    /// The form of a text that is searched.
     pub searched: fn(&str) -> String,
 }
 
@@ -22,11 +22,11 @@ pub struct TextForm {
 pub struct ClientColumns {
     /// `client_id`.
     pub id: String,
-    /// What a search looks through.
+    /// The text that is searched.
     pub search: String,
     /// In milliseconds.
     pub created_at: i64,
-    /// In milliseconds; an update names the one that it saw.
+    /// In milliseconds; an update compares it with the time that it saw.
     pub updated_at: i64,
     /// The record.
     pub document: String,
@@ -36,7 +36,7 @@ impl ClientColumns {
     /// The columns of a record.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] where it cannot be written as JSON.
+    /// [`StoreError::Failed`] if it cannot be written as JSON.
     pub fn of(client: &Client, form: TextForm) -> Result<Self, StoreError> {
         Ok(Self {
             id: client.client_id.as_str().to_owned(),
@@ -48,7 +48,7 @@ impl ClientColumns {
     }
 }
 
-/// The columns of a user, but for the password's hash, which is kept apart from the document.
+/// The columns of a user, except the password's hash, which is kept apart from the document.
 pub struct UserColumns {
     /// `sub`.
     pub id: String,
@@ -62,11 +62,11 @@ pub struct UserColumns {
     pub username_before: Option<String>,
     /// `email_verified`.
     pub verified: bool,
-    /// What a search looks through.
+    /// The text that is searched.
     pub search: String,
     /// In milliseconds.
     pub created_at: i64,
-    /// In milliseconds; an update names the one that it saw.
+    /// In milliseconds; an update compares it with the time that it saw.
     pub updated_at: i64,
     /// The record.
     pub document: String,
@@ -76,7 +76,7 @@ impl UserColumns {
     /// The columns of a record.
     ///
     /// # Errors
-    /// [`StoreError::Failed`] where it cannot be written as JSON.
+    /// [`StoreError::Failed`] if it cannot be written as JSON.
     pub fn of(user: &User, form: TextForm) -> Result<Self, StoreError> {
         let username = user.profile.preferred_username.as_deref();
         let names = [user.profile.name.as_deref(), user.email.as_deref(), username];
@@ -95,9 +95,9 @@ impl UserColumns {
         })
     }
 
-    /// The same with address and user name as records of earlier releases have them: for a record that comes from another
-    /// store, where another user may share the address in another spelling. Once all users are there, names are brought
-    /// into today's form where nobody else has it.
+    /// The same columns, with address and user name in the form of earlier releases: for a record from another store,
+    /// where another user may have the address in another spelling. Once all users are stored, each name is normalized
+    /// unless another user has it.
     #[must_use]
     pub fn spelled_as_before(self) -> Self {
         Self { email: self.email_before.clone(), username: self.username_before.clone(), ..self }
@@ -108,7 +108,7 @@ fn document<T: serde::Serialize>(record: &T) -> Result<String, StoreError> {
     serde_json::to_string(record).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
-/// Milliseconds as a database's integer; times beyond its range are as good as for ever.
+/// Milliseconds as a database's integer. Times beyond its range become the latest one, which is as good as never.
 pub fn millis(at: Timestamp) -> i64 {
     i64::try_from(at.millis()).unwrap_or(i64::MAX)
 }

@@ -6,7 +6,7 @@ pub enum StoreError {
     /// Out of reach, overloaded, or out of space: the same request may work later (503 with Retry-After).
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// Somebody else changed the same record: load and decide once more.
+    /// Another caller changed the same record: load it and decide once more.
     #[error("the record changed meanwhile")]
     Conflict,
     /// What was stored cannot be read back, or the engine failed.

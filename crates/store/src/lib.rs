@@ -1,15 +1,15 @@
 //! The storage port in domain words, the shard map, and the suite that every back-end must pass.
 //!
 //! # The port speaks in outcomes
-//! There is no get-then-put for anything that may happen once. `redeem`, `rotate` and `use_once` are each one
-//! atomic operation, on every back-end, and the answer says what this caller achieved.
+//! There is no get-then-put for anything that may happen only once. Redeeming a code, rotating a refresh token and
+//! using an assertion are each one atomic operation, on every back-end, and its result says what this caller achieved.
 //!
 //! # Nothing leaves before it is durable
-//! An operation answers with an [`Outcome`]: the value, and the wait for the disk that must end before anybody is
-//! told. Tokens are signed while it runs.
+//! An operation returns an [`Outcome`]: the value, and the wait for the disk. The wait must end before anybody learns
+//! of the value. Tokens are signed meanwhile.
 //!
 //! # Every operation carries the issuer
-//! Nothing crosses from one issuer to another: an id of one means nothing to another.
+//! Records of one issuer are invisible to every other: the same id means nothing to another issuer.
 
 pub mod backup;
 pub mod cache;

@@ -1,4 +1,4 @@
-//! Listings: by pages, for people, and by cursors, for whoever wants everything.
+//! Listings: by pages, for people, and by cursors, for reading everything.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub struct Page<T> {
     pub total: u64,
 }
 
-/// Which page of a listing.
+/// Which page of a listing to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     /// Counts from 1.
@@ -30,17 +30,17 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    /// Records on the page, within bounds whatever was asked for.
+    /// Records on the page, with `limit` forced into its bounds.
     pub fn limit(&self) -> u32 {
         self.limit.clamp(1, 1_000)
     }
 
-    /// Records before the page.
+    /// How many records come before the page.
     pub fn skipped(&self) -> u64 {
         u64::from(self.page.max(1) - 1) * u64::from(self.limit())
     }
 
-    /// The text searched for; none where it is empty.
+    /// The text to search for; `None` if it is empty.
     pub fn text(&self) -> Option<&str> {
         self.search.as_deref().map(str::trim).filter(|text| !text.is_empty())
     }
@@ -51,11 +51,11 @@ impl PageRequest {
 pub struct ListedSession {
     /// The session.
     pub session: Arc<Session>,
-    /// When it was last used, as far as that was written.
+    /// Its last use that was written.
     pub last_used_at: Timestamp,
 }
 
-/// Where a listing of all sessions has come to. As text: 22 characters of base64url.
+/// The position in a listing of all sessions. As text: 22 characters of base64url.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionCursor(pub [u8; 16]);
 
@@ -72,7 +72,7 @@ impl FromStr for SessionCursor {
     }
 }
 
-/// Where a listing of a user's refresh-token families has come to.
+/// The position in a listing of a user's refresh-token families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FamilyCursor(pub [u8; 16]);
 
@@ -81,7 +81,7 @@ pub struct FamilyCursor(pub [u8; 16]);
 pub struct NextFamilies {
     /// Some families.
     pub items: Vec<Arc<Family>>,
-    /// From where to go on; none at the end.
+    /// Where to continue; `None` at the end.
     pub next: Option<FamilyCursor>,
 }
 
@@ -95,7 +95,7 @@ pub struct InvalidCursor;
 pub struct NextSessions {
     /// Some sessions.
     pub items: Vec<ListedSession>,
-    /// From where to go on; none at the end.
+    /// Where to continue; `None` at the end.
     pub next: Option<SessionCursor>,
 }
 

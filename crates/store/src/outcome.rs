@@ -1,4 +1,4 @@
-//! An operation's answer, and the wait for its durability.
+//! An operation's result, and the wait for its durability.
 
 use std::fmt;
 use std::future::Future;
@@ -43,7 +43,7 @@ impl Durable {
     /// Waits.
     ///
     /// # Errors
-    /// [`StoreError`] when durability could not be reached: the caller must not tell of the outcome.
+    /// [`StoreError`] if durability could not be reached: the caller must not disclose the outcome.
     pub async fn wait(self) -> Result<(), StoreError> {
         match self.0 {
             None => Ok(()),
@@ -58,13 +58,13 @@ impl fmt::Debug for Durable {
     }
 }
 
-/// What an operation achieved, and when it may be told.
+/// What an operation achieved, and when that may be disclosed.
 #[must_use = "the wait for durability would be dropped: take the value, and wait before anything is told of it"]
 #[derive(Debug)]
 pub struct Outcome<T> {
     /// What was achieved.
     pub value: T,
-    /// The wait after which the value may be told to anybody: until the changes that it rests on are durable.
+    /// The wait after which the value may be disclosed: until the changes that it rests on are durable.
     pub durable: Durable,
 }
 

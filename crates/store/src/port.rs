@@ -33,14 +33,14 @@ use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
 use symbolon_figures::StoreFigures;
 
-/// What came of redeeming an authorization code.
+/// The result of redeeming an authorization code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redemption {
     /// This caller redeemed the code, and no other caller ever does: the grant that [`Codes::code`] gave is for this caller.
     Redeemed,
     /// The code was redeemed before: the tokens of its grant must be revoked (RFC 6749 4.1.2).
     Replayed,
-    /// There is no such code, or its time is over.
+    /// There is no such code, or it has expired.
     Unknown,
 }
 
@@ -62,7 +62,7 @@ pub enum Created {
     Exists,
 }
 
-/// Authorization codes. In memory: they may be lost with the machine, and never reappear.
+/// Authorization codes. Kept in memory: they may be lost in a crash, and never reappear.
 #[async_trait]
 pub trait Codes: Send + Sync {
     /// Draws a code, and keeps its grant until the code expires. The code names the shard that has the grant, in the form of
@@ -74,44 +74,44 @@ pub trait Codes: Send + Sync {
         now: Timestamp,
         random: &dyn Random,
     ) -> Result<AuthorizationCode, StoreError>;
-    /// Looks at a code without touching it, used or not; none once its time is over.
+    /// Reads a code without redeeming it, whether it was used or not; `None` once it has expired.
     async fn code(
         &self,
         issuer: &IssuerId,
         code: &AuthorizationCode,
         now: Timestamp,
     ) -> Result<Option<KeptCode>, StoreError>;
-    /// Redeems a code that was [looked at](Self::code), once. A used code is remembered until its own end and 15 minutes
+    /// Redeems a code that was [read](Self::code), once. A used code is remembered until its expiry and 15 minutes
     /// more.
     async fn redeem_code(&self, at: &CodePlace, now: Timestamp) -> Result<Redemption, StoreError>;
 }
 
-/// A code that was looked at.
+/// A code that was read.
 #[derive(Clone, Debug)]
 pub struct KeptCode {
-    /// What it stands for.
+    /// The grant that the code stands for.
     pub grant: Box<CodeGrant>,
-    /// Where it was found.
+    /// Where it is kept.
     pub at: CodePlace,
 }
 
-/// Where a store keeps a code. The store gave it with the code's grant, and gets it back with the redemption, so that it
-/// need not look for the code a second time.
+/// Where a store keeps a code. The store returns it together with the code's grant, and gets it back for the
+/// redemption, so that it need not look for the code a second time.
 #[derive(Clone, Copy, Debug)]
 pub struct CodePlace {
     /// The shard.
     pub route: Route,
     /// The digest of issuer and code.
     pub key: [u8; 16],
-    /// Where in the shard, for a store that finds it by more than its key.
+    /// The place in the shard, for a store that needs more than the key to find a code.
     pub entry: u64,
 }
 
-/// Sessions that one call of [`Sessions::sign_ins_beyond`] names at most.
+/// How many sessions one call of [`Sessions::sign_ins_beyond`] returns at most.
 const MOST_BEYOND: usize = 1_000;
 
-/// The oldest of a user's live sessions beyond the newest `keep`, of those that began by signing in: what
-/// [`Sessions::sign_ins_beyond`] answers, for every back-end.
+/// The oldest of a user's live sessions beyond the newest `keep`, of those that began by signing in: the result of
+/// [`Sessions::sign_ins_beyond`] for every back-end.
 pub fn oldest_sign_ins_beyond(live: Vec<ListedSession>, keep: u32) -> Vec<ListedSession> {
     let mut sign_ins: Vec<_> = live.into_iter().filter(|listed| listed.session.is_sign_in()).collect();
     let beyond = sign_ins.len().saturating_sub(keep as usize).min(MOST_BEYOND);
@@ -136,21 +136,21 @@ pub trait Sessions: Send + Sync {
         issuer: &IssuerId,
         sessions: Vec<(SessionId, Session)>,
     ) -> Result<Outcome<()>, StoreError>;
-    /// The live session of an id, and notes its use (kept in memory, written at most once a minute).
+    /// The live session of an id. Notes its use (kept in memory, written at most once a minute).
     async fn session(
         &self,
         issuer: &IssuerId,
         id: &SessionId,
         now: Timestamp,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError>;
-    /// Puts a client on the session's list: true where it was not on it before.
+    /// Puts a client on the session's list; true if it was not on it before.
     async fn note_client(
         &self,
         issuer: &IssuerId,
         id: &SessionId,
         client: &ClientId,
     ) -> Result<Outcome<bool>, StoreError>;
-    /// The live session of a `sid`, for those who do not have its id. Looking is not using.
+    /// The live session of a `sid`, for callers that do not have its id. Does not count as a use.
     async fn session_by_sid(
         &self,
         issuer: &IssuerId,
@@ -172,7 +172,7 @@ pub trait Sessions: Send + Sync {
         sid: &str,
         end: &SessionEnd,
     ) -> Result<Outcome<Option<Arc<Session>>>, StoreError>;
-    /// Ends every session that a user has now, each as [`end_session`](Self::end_session) does; how many there were.
+    /// Ends every session that a user has now, each as [`end_session`](Self::end_session) does; returns how many.
     async fn end_sessions_of(
         &self,
         issuer: &IssuerId,
@@ -187,8 +187,8 @@ pub trait Sessions: Send + Sync {
         page: &PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedSession>, StoreError>;
-    /// Of a user's live sessions that began by signing in ([`Session::is_sign_in`]), those beyond the newest `keep`: the
-    /// oldest, 1,000 at most. Where the user has no more than `keep` sessions of any kind, it only counts them.
+    /// Of a user's live sessions that began by signing in ([`Session::is_sign_in`]), those beyond the newest `keep`:
+    /// the oldest, 1,000 at most. If the user has no more than `keep` sessions of any kind, only counts them.
     async fn sign_ins_beyond(
         &self,
         issuer: &IssuerId,
@@ -196,9 +196,9 @@ pub trait Sessions: Send + Sync {
         keep: u32,
         now: Timestamp,
     ) -> Result<Vec<ListedSession>, StoreError>;
-    /// Live sessions of all users, in no order that means anything, from where `after` says. Bounded work: there may be
-    /// fewer than `limit` (1 to 1,000), or none, although more follow. A session that is live all the while comes
-    /// exactly once, whatever happens to others.
+    /// Live sessions of all users, in no meaningful order, from `after` on. The work is bounded: there may be fewer
+    /// than `limit` (1 to 1,000) sessions, or none, although more follow. A session that is live during the whole
+    /// listing comes exactly once, even if others begin or end.
     async fn next_sessions(
         &self,
         issuer: &IssuerId,
@@ -211,7 +211,7 @@ pub trait Sessions: Send + Sync {
 /// Refresh-token families. Durable before the answer, and never two live branches.
 #[async_trait]
 pub trait RefreshTokens: Send + Sync {
-    /// Begins a family. [`Created::Exists`] for an id that is taken: nothing changes.
+    /// Begins a family. [`Created::Exists`] if the id is taken: nothing changes.
     async fn begin_family(
         &self,
         issuer: &IssuerId,
@@ -224,32 +224,32 @@ pub trait RefreshTokens: Send + Sync {
         issuer: &IssuerId,
         families: Vec<(FamilyId, Family)>,
     ) -> Result<Outcome<()>, StoreError>;
-    /// Looks at a family without touching it.
+    /// Reads a family without changing it.
     async fn family(
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
     ) -> Result<Outcome<Option<Arc<Family>>>, StoreError>;
-    /// Moves a family on, by the rule of [`symbolon_protocol::family::rotate`]. Where an older version came back, the
-    /// family is deleted and its grant gets a tombstone in this same operation.
+    /// Rotates a family by the rule of [`symbolon_protocol::family::rotate`]. If an older version is presented again,
+    /// the family is deleted and its grant gets a tombstone in this same operation.
     async fn rotate(
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
         request: &RotationRequest,
     ) -> Result<Outcome<Rotation>, StoreError>;
-    /// Ends a family, and its grant by `tombstone` in this same operation; the family, if it was live. Where it was
-    /// not, nothing is written.
+    /// Ends a family, and its grant by `tombstone` in this same operation. Returns the family if it was live; if it was
+    /// not, writes nothing.
     async fn end_family(
         &self,
         issuer: &IssuerId,
         id: &FamilyId,
         tombstone: &Tombstone,
     ) -> Result<Outcome<Option<Arc<Family>>>, StoreError>;
-    /// Families of a user that are live, from where `after` says, in an order that stays. Bounded work: there may be
-    /// fewer than `limit` (1 to 1,000), or none, although more follow. A family that is live all the while comes exactly
-    /// once, however often it moves on meanwhile. One that only a tombstone of its user, client, consent, session or
-    /// issuer ended is still among them: [`Revocations::revoked`] tells.
+    /// Live families of a user, from `after` on, in an order that does not change. The work is bounded: there may be
+    /// fewer than `limit` (1 to 1,000) families, or none, although more follow. A family that is live during the whole
+    /// listing comes exactly once, however often it is rotated meanwhile. A family that only a tombstone of its user,
+    /// client, consent, session or issuer ended is still listed: ask [`Revocations::revoked`].
     async fn next_families_of(
         &self,
         issuer: &IssuerId,
@@ -260,22 +260,23 @@ pub trait RefreshTokens: Send + Sync {
     ) -> Result<NextFamilies, StoreError>;
 }
 
-/// Tombstones. Durable before the answer, seen at once, and any doubt means revoked.
+/// Tombstones. Durable before the answer, and effective at once. A token whose state is unknown counts as revoked.
 #[async_trait]
 pub trait Revocations: Send + Sync {
     /// Writes tombstones. To end a session or a family, use the operations that end them.
     async fn revoke(&self, issuer: &IssuerId, tombstones: &[Tombstone]) -> Result<Outcome<()>, StoreError>;
-    /// Whether anything in the lineage has ended, or the token was issued before the store's epoch: the moment at
-    /// which it was restored from a backup, which cannot know what was revoked after it.
+    /// Whether anything in the lineage has ended, or the token was issued before the store's epoch. The epoch is the
+    /// time at which the store was restored from a backup, which does not contain later revocations.
     async fn revoked(&self, issuer: &IssuerId, lineage: &Lineage) -> Result<Outcome<bool>, StoreError>;
 }
 
-/// Marks of what may be used once.
+/// Marks of what may be used only once.
 #[async_trait]
 pub trait Assertions: Send + Sync {
-    /// Uses a client assertion's `jti` (RFC 7523 3), remembered until `expires_at` and 15 minutes more. It counts for
-    /// the whole installation, whichever issuer was asked: its mark is kept under [`crate::shard::assertion_key`]. A mark
-    /// under [`crate::shard::assertion_key_before`] of the issuer that was asked counts too. Durable.
+    /// Uses a client assertion's `jti` (RFC 7523 3), which is remembered until `expires_at` and 15 minutes more. It is
+    /// used up for the whole installation, whichever issuer was asked: its mark is kept under
+    /// [`crate::shard::assertion_key`]. A mark under [`crate::shard::assertion_key_before`] of the issuer that was
+    /// asked counts too. Durable.
     async fn use_assertion(
         &self,
         issuer: &IssuerId,
@@ -283,7 +284,7 @@ pub trait Assertions: Send + Sync {
     ) -> Result<Outcome<Use>, StoreError>;
 }
 
-/// Login and consent transactions: opaque JSON of the server's own, in memory, used once.
+/// Login and consent transactions: JSON that only the server reads, kept in memory, used once.
 #[async_trait]
 pub trait Challenges: Send + Sync {
     /// Keeps a new challenge until `expires_at`.
@@ -294,7 +295,7 @@ pub trait Challenges: Send + Sync {
         value: Arc<[u8]>,
         expires_at: Timestamp,
     ) -> Result<(), StoreError>;
-    /// Replaces a challenge that is still there; whether it was. One that was used up does not come back.
+    /// Replaces a challenge that still exists; returns whether it did. A challenge that was used up does not come back.
     async fn replace_challenge(
         &self,
         issuer: &IssuerId,
@@ -303,7 +304,7 @@ pub trait Challenges: Send + Sync {
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// Looks at a challenge without using it up.
+    /// Reads a challenge without using it up.
     async fn challenge(
         &self,
         issuer: &IssuerId,
@@ -327,7 +328,7 @@ pub trait Clients: Send + Sync {
         let created = self.create_clients(issuer, vec![client]).await?;
         Ok(created.into_iter().next().unwrap_or(Created::Exists))
     }
-    /// Creates many, each on its own merits.
+    /// Creates many clients; each is created or not, independently of the others.
     async fn create_clients(
         &self,
         issuer: &IssuerId,
@@ -335,15 +336,15 @@ pub trait Clients: Send + Sync {
     ) -> Result<Vec<Created>, StoreError>;
     /// The client of an id.
     async fn client(&self, issuer: &IssuerId, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError>;
-    /// Replaces a client whose `updated_at` is still `seen`; [`StoreError::Conflict`] where it is not. False: no such
-    /// client.
+    /// Replaces a client whose `updated_at` is still `seen`; [`StoreError::Conflict`] if it is another. False if there
+    /// is no such client.
     async fn update_client(
         &self,
         issuer: &IssuerId,
         client: Client,
         seen: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// Deletes a client; whether there was one.
+    /// Deletes a client; returns whether there was one.
     async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError>;
     /// Lists clients, newest first.
     async fn list_clients(
@@ -351,8 +352,8 @@ pub trait Clients: Send + Sync {
         issuer: &IssuerId,
         page: &PageRequest,
     ) -> Result<Page<Arc<Client>>, StoreError>;
-    /// The next clients in the order of their ids, at most `limit` (1 to 1,000); fewer at the end only. A client that is
-    /// there all the while comes exactly once, whatever happens to others.
+    /// The next clients in the order of their ids, at most `limit` (1 to 1,000); fewer at the end only. A client that
+    /// exists during the whole listing comes exactly once, even if others are created or deleted.
     async fn next_clients(
         &self,
         issuer: &IssuerId,
@@ -361,7 +362,7 @@ pub trait Clients: Send + Sync {
     ) -> Result<Vec<Arc<Client>>, StoreError>;
 }
 
-/// Which users a listing wants.
+/// Which users to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserFilter {
     /// Exactly this e-mail address, whatever its case.
@@ -383,7 +384,7 @@ pub trait Users: Send + Sync {
         let created = self.create_users(issuer, vec![(user, password)]).await?;
         Ok(created.into_iter().next().unwrap_or(Created::Exists))
     }
-    /// Creates many, each on its own merits.
+    /// Creates many users; each is created or not, independently of the others.
     async fn create_users(
         &self,
         issuer: &IssuerId,
@@ -397,17 +398,17 @@ pub trait Users: Send + Sync {
         issuer: &IssuerId,
         login: &str,
     ) -> Result<Option<(Arc<User>, Option<PasswordHash>)>, StoreError>;
-    /// Replaces a user whose `updated_at` is still `seen`; [`StoreError::Conflict`] where it is not, or where the new
-    /// e-mail address is another user's. False: no such user.
+    /// Replaces a user whose `updated_at` is still `seen`; [`StoreError::Conflict`] if it is another, or if the new
+    /// e-mail address belongs to another user. False if there is no such user.
     async fn update_user(&self, issuer: &IssuerId, user: User, seen: Timestamp) -> Result<bool, StoreError>;
-    /// Sets or removes the password; whether there is such a user.
+    /// Sets or removes the password; returns whether there is such a user.
     async fn set_password(
         &self,
         issuer: &IssuerId,
         id: &UserId,
         password: Option<PasswordHash>,
     ) -> Result<bool, StoreError>;
-    /// Replaces the hash of a password that is still `seen` by another one of the same password; whether it was.
+    /// Replaces a password's hash by another hash of the same password, if it is still `seen`; returns whether it was.
     async fn rehash_password(
         &self,
         issuer: &IssuerId,
@@ -415,7 +416,7 @@ pub trait Users: Send + Sync {
         seen: &PasswordHash,
         password: PasswordHash,
     ) -> Result<bool, StoreError>;
-    /// Deletes a user with password and consents; whether there was one.
+    /// Deletes a user with password and consents; returns whether there was one.
     async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError>;
     /// Lists users, newest first.
     async fn list_users(
@@ -424,8 +425,8 @@ pub trait Users: Send + Sync {
         filter: &UserFilter,
         page: &PageRequest,
     ) -> Result<Page<Arc<User>>, StoreError>;
-    /// The next users in the order of their ids, at most `limit` (1 to 1,000); fewer at the end only. A user who is there
-    /// all the while comes exactly once, whatever happens to others.
+    /// The next users in the order of their ids, at most `limit` (1 to 1,000); fewer at the end only. A user who exists
+    /// during the whole listing comes exactly once, even if others are created or deleted.
     async fn next_users(
         &self,
         issuer: &IssuerId,
@@ -435,29 +436,30 @@ pub trait Users: Send + Sync {
     ) -> Result<Vec<Arc<User>>, StoreError>;
 }
 
-/// What a user allowed: clients with their consents, in the order of the clients' ids.
+/// The consents of a user: clients with what they were allowed, in the order of the clients' ids.
 pub type Given = Vec<(ClientId, Consent)>;
 
-/// What of it is a client's.
+/// The consent to a client, if there is one.
 pub fn given_to<'a>(given: &'a Given, client: &ClientId) -> Option<&'a Consent> {
     let place = given.binary_search_by(|(allowed, _)| allowed.cmp(client)).ok()?;
     given.get(place).map(|(_, consent)| consent)
 }
 
-/// Remembered consents. Whoever reads after a change was answered sees it.
+/// Remembered consents. A read that begins after a change was answered sees the change.
 #[async_trait]
 pub trait Consents: Send + Sync {
-    /// What the user allowed the client before.
+    /// The consent of the user to the client, if there is one.
     async fn consent(
         &self,
         issuer: &IssuerId,
         user: &UserId,
         client: &ClientId,
     ) -> Result<Option<Consent>, StoreError>;
-    /// Everything that the user allowed, in the order of the clients' ids.
+    /// All consents of the user, in the order of the clients' ids.
     async fn consents_of(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError>;
-    /// Adds to what the user allows the client. False, and nothing is written, where one of the two does not exist: a
-    /// consent never outlives whom it names, or whoever gets the same id next would inherit it.
+    /// Adds to what the user allows the client. False if the user or the client does not exist; then nothing is
+    /// written. A consent never outlives its user or client, because a later user or client with the same id would
+    /// inherit it.
     async fn allow(
         &self,
         issuer: &IssuerId,
@@ -465,7 +467,7 @@ pub trait Consents: Send + Sync {
         client: &ClientId,
         consent: Consent,
     ) -> Result<bool, StoreError>;
-    /// Takes a consent back; whether there was one.
+    /// Withdraws a consent; returns whether there was one.
     async fn withdraw(&self, issuer: &IssuerId, user: &UserId, client: &ClientId)
     -> Result<bool, StoreError>;
 }
@@ -477,7 +479,7 @@ pub trait Issuers: Send + Sync {
     async fn create_issuer(&self, issuer: Issuer, settings: IssuerSettings) -> Result<Created, StoreError>;
     /// Every issuer.
     async fn issuers(&self) -> Result<Vec<Issuer>, StoreError>;
-    /// Replaces an issuer's record; whether there is such an issuer.
+    /// Replaces an issuer's record; returns whether there is such an issuer.
     async fn update_issuer(&self, issuer: Issuer) -> Result<bool, StoreError>;
     /// The keys of an issuer in any state.
     async fn keys(&self, issuer: &IssuerId) -> Result<Vec<KeyRecord>, StoreError>;
@@ -499,7 +501,7 @@ pub trait Issuers: Send + Sync {
     ) -> Result<(), StoreError>;
 }
 
-/// Which audit records are wanted.
+/// Which audit records to find.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditFilter {
     /// Only this event.
@@ -508,16 +510,16 @@ pub struct AuditFilter {
     pub user: Option<UserId>,
     /// Only this client.
     pub client: Option<ClientId>,
-    /// Not before.
+    /// Not before this time.
     pub from: Option<Timestamp>,
-    /// Before.
+    /// Before this time.
     pub to: Option<Timestamp>,
 }
 
 /// The audit log.
 #[async_trait]
 pub trait Audit: Send + Sync {
-    /// Writes records in one batch. Whoever may have to try again keeps them.
+    /// Writes records in one batch. The records are shared, so that a caller that has to try again still has them.
     async fn write_audit(&self, records: Arc<[(IssuerId, AuditRecord)]>) -> Result<(), StoreError>;
     /// Searches, newest first.
     async fn search_audit(
@@ -526,11 +528,11 @@ pub trait Audit: Send + Sync {
         filter: &AuditFilter,
         page: &PageRequest,
     ) -> Result<Page<AuditRecord>, StoreError>;
-    /// Deletes what is older; how many records went.
+    /// Deletes older records; returns how many.
     async fn trim_audit(&self, issuer: &IssuerId, before: Timestamp) -> Result<u64, StoreError>;
     /// Deletes records until those of all issuers together take `most` bytes of the disk or less, as closely as the
-    /// back-end knows; how many went. The oldest of whichever issuer takes most go first, so that one that is flooded
-    /// does not cost the others their log. Cheap where little was written since the last call.
+    /// back-end knows; returns how many. Always deletes the oldest records of the issuer whose records take most, so
+    /// that a flood at one issuer does not cost the others their log. Cheap if little was written since the last call.
     async fn trim_audit_to(&self, most: u64) -> Result<u64, StoreError>;
 }
 
@@ -539,11 +541,11 @@ pub trait Audit: Send + Sync {
 pub trait Shards: Send + Sync {
     /// Where a new id of a kind should live.
     fn place(&self, kind: ShardKind) -> Route;
-    /// Where an id lives: by what it says if that generation exists, else by hash.
+    /// Where an id lives: in the shard that it names if that generation exists, else in the slot of its hash.
     fn route(&self, issuer: &IssuerId, kind: ShardKind, id: &str) -> Route;
     /// The live generations of a kind, the current one last.
     fn generations(&self, kind: ShardKind) -> Vec<Generation>;
-    /// Opens a new generation with so many shards (1 to 1,024). Durable.
+    /// Opens a new generation with `shards` shards (1 to 1,024). Durable.
     async fn set_shards(
         &self,
         kind: ShardKind,
@@ -552,16 +554,16 @@ pub trait Shards: Send + Sync {
     ) -> Result<Generation, StoreError>;
 }
 
-/// What dropped from a cache, for those who keep copies of their own.
+/// What was dropped from a cache, for those who keep copies of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Changed {
     /// A client was changed.
     Client(IssuerId, ClientId),
-    /// A client was deleted, and with it what users allowed it.
+    /// A client was deleted, and with it the consents to it.
     ClientDeleted(IssuerId, ClientId),
     /// A user was changed or deleted.
     User(IssuerId, UserId),
-    /// What a user allowed was added to or taken back.
+    /// A user's consents were changed.
     Consents(IssuerId, UserId),
     /// Keys were changed.
     Keys(IssuerId),
@@ -576,7 +578,7 @@ pub enum Changed {
 /// Resolves when a listener has applied a change to its copies.
 pub type Following = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Whoever keeps copies. It is called at once and does not wait; what it gives back need not be waited for.
+/// A holder of copies. It is called at once and does not wait; the future that it returns need not be awaited.
 pub type ChangeListener = Box<dyn Fn(&Changed) -> Following + Send + Sync>;
 
 /// Everything that keeps an issuer's state.
@@ -595,10 +597,10 @@ pub trait Store:
     + Audit
     + Shards
 {
-    /// Calls `listener` after every change that a cache above the store must know of.
+    /// Calls `listener` after every change that a cache in a layer above must apply.
     fn on_change(&self, listener: ChangeListener);
-    /// Whether what this process remembers of keys, clients and settings is known to be current, so that it may judge
-    /// tokens and requests by it.
+    /// Whether this process's copies of keys, clients and settings are known to be current, so that it may judge tokens
+    /// and requests by them.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]: this node has not heard from the others for so long that it may have missed a change.
@@ -607,32 +609,32 @@ pub trait Store:
     }
     /// Counts and times of every operation so far, for `/metrics`.
     fn figures(&self) -> &Arc<StoreFigures>;
-    /// Whether what was there before the start is known again. Until then nobody may ask for more than what lasts: issuers,
-    /// keys, settings, clients and users.
+    /// Whether the state from before the start is loaded. Until then only issuers, keys, settings, clients and users
+    /// may be read.
     fn is_recovered(&self) -> bool {
         true
     }
     /// Whether the store can answer: its tombstones are loaded, and its engines answer.
     async fn ready(&self) -> Result<(), StoreError>;
-    /// Deletes what ended more than 15 minutes ago, a bounded piece at a time; how many records went.
+    /// Deletes what ended more than 15 minutes ago, in bounded pieces; returns how many records.
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError>;
-    /// Replaces what was sealed under another master key, of every issuer at once. `seen` and `sealed` stand in the
-    /// same order; [`StoreError::Conflict`], and nothing is written, unless `seen` is still exactly what is stored.
+    /// Replaces what was sealed under another master key, of every issuer at once. `seen` and `sealed` have the same
+    /// order. [`StoreError::Conflict`], and nothing is written, unless `seen` is still exactly what is stored.
     async fn reseal(
         &self,
         seen: &[(Issuer, Vec<KeyRecord>)],
         sealed: &[(Issuer, Vec<KeyRecord>)],
     ) -> Result<(), StoreError>;
-    /// Whether a backup could go to the directory `target`, as far as can be said before it is made.
+    /// Checks, as far as is possible in advance, whether a backup can be written to the directory `target`.
     async fn check_backup_target(&self, target: &Path) -> Result<(), BackupError>;
-    /// Copies everything that is durable now into the directory `target`, which is made, while requests go on. The
-    /// copy is what a crash at one moment would have left: whatever was acknowledged before that moment is in it.
+    /// Copies everything that is durable now into the new directory `target`, while requests are served. The copy is
+    /// what a crash at one moment would have left: everything acknowledged before that moment is in it.
     async fn backup(&self, target: &Path, now: Timestamp) -> Result<BackupReport, BackupError>;
     /// Refuses every write but the audit log's from now on (503), on every node and after every restart, so that the
-    /// store can be moved. When it returns, no write is under way any more that anybody could still be told of.
-    /// [`Freeze::Lifted`] takes that back: on the embedded store from its next start on. Nothing is changed where it
-    /// [may not follow](Freeze::may_follow) on how the store is.
+    /// store can be moved. When it returns, no write is under way that could still be acknowledged. [`Freeze::Lifted`]
+    /// allows writes again: on the embedded store from its next start on. Nothing is changed if the present state [may
+    /// not be followed](Freeze::may_follow) by this one.
     async fn freeze(&self, freeze: Freeze) -> Result<(), FreezeError>;
-    /// Writes out everything that is in flight and lets go.
+    /// Makes everything durable that is under way, and closes the store.
     async fn close(&self) -> Result<(), StoreError>;
 }

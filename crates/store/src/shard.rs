@@ -56,7 +56,7 @@ impl ShardKind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 
-    /// The prefix of its ids.
+    /// The prefix of the kind's ids.
     const fn prefix(self) -> &'static str {
         match self {
             Self::Code => "ac_",
@@ -69,7 +69,7 @@ impl ShardKind {
     }
 }
 
-/// Bytes of a drawn family's name, and how many of them say when it was drawn, in milliseconds.
+/// The length of a drawn family's name, and how many bytes of it are the time of drawing, in milliseconds.
 const FAMILY_NAME: usize = 15;
 const BIRTH: usize = 6;
 
@@ -83,18 +83,18 @@ pub struct Route {
 }
 
 impl Route {
-    /// The route of an id that no store of ours drew: it names no shard, so its hash does.
+    /// The route of an id that no store of this program drew: it names no shard, so its hash gives the slot.
     pub fn hashed(issuer: &IssuerId, id: &str) -> Self {
         Self { generation: 0, shard: u32::from(Slot::of(issuer, id).number()) }
     }
 
-    /// Reads the route that an id of ours carries, `<prefix><generation>_<shard>_<rest>`; none for foreign texts.
-    /// Whether the generation exists, and has such a shard, is the store's to say.
+    /// Reads the route in an id that a store drew, `<prefix><generation>_<shard>_<rest>`; `None` for other texts. The
+    /// store has to check whether the generation exists, and has such a shard.
     pub fn of_id(kind: ShardKind, id: &str) -> Option<Self> {
         Self::split(kind, id).map(|(route, _)| route)
     }
 
-    /// The route that an id of ours carries, and the rest.
+    /// The route in an id that a store drew, and the rest of the id.
     pub fn split(kind: ShardKind, id: &str) -> Option<(Self, &str)> {
         let (generation, rest) = leading_number(id.strip_prefix(kind.prefix())?)?;
         let (shard, rest) = leading_number(rest)?;
@@ -111,15 +111,16 @@ impl Route {
         self.after(kind.prefix()).text("_").base64url(bytes).build()
     }
 
-    /// An id as far as the route goes.
+    /// The beginning of an id, up to the route.
     fn after(self, prefix: &str) -> IdText {
         let mut text = IdText::new(prefix);
         text.number(self.generation.into()).text("_").number(self.shard.into());
         text
     }
 
-    /// Draws a refresh-token family that lives here. Its name begins with the millisecond, see [`family_key`]; 72 random
-    /// bits tell families of the same one apart. Nobody has to guess it: the HMAC is what makes a refresh token.
+    /// Draws a refresh-token family that lives here. Its name begins with the millisecond, see [`family_key`]; 72
+    /// random bits distinguish families of the same millisecond. The name need not be secret, because a refresh token
+    /// also needs its HMAC.
     pub fn draw_family(self, now: Timestamp, random: &dyn Random) -> FamilyId {
         let mut name = [0; FAMILY_NAME];
         let (born, rest) = name.split_at_mut(BIRTH);
@@ -131,33 +132,33 @@ impl Route {
     }
 }
 
-/// What a record of hot state is kept under: a digest, so that nothing at rest gives a secret away, over issuer and
-/// id, so that an id means nothing to another issuer.
+/// The key of a record of hot state. A digest, so that nothing at rest discloses a secret; over issuer and id, so that
+/// an id means nothing to another issuer.
 pub fn record_key(issuer: &IssuerId, id: &str) -> [u8; 16] {
     let digest = digest::sha256(&[issuer.as_str().as_bytes(), &[0], id.as_bytes()]);
     digest.first_chunk().copied().unwrap_or_default()
 }
 
-/// What the mark of a used client assertion is kept under: a digest over the client, its key and the `jti`. The issuer is
-/// not in it, so that one assertion is used once in the whole installation. The key is, because two issuers may know
-/// different clients by one `client_id`: neither can use up the other's `jti` values.
+/// The key of the mark of a used client assertion: a digest over the client, its key and the `jti`. The issuer is not
+/// in it, so that one assertion is used once in the whole installation. The client's key is, because two issuers may
+/// know different clients by one `client_id`: neither client can use up the other's `jti` values.
 pub fn assertion_key(assertion: &AssertionUse) -> [u8; 16] {
     let AssertionUse { client_id, key_thumbprint, jti, .. } = assertion;
-    // No id has a space in it, so the parts cannot run into one another.
+    // No id contains a space, so the parts are separated unambiguously.
     let text = format!("assertion {client_id} {key_thumbprint} {jti}");
     digest::sha256(&[text.as_bytes()]).first_chunk().copied().unwrap_or_default()
 }
 
-/// What the mark was kept under before one assertion counted for the whole installation: a digest over the issuer that was
-/// asked, the client and the `jti`. No mark is made under it any more. Those of before an upgrade are looked at, so that the
-/// upgrade does not let an assertion be used a second time.
+/// The key of the mark in earlier releases, when an assertion counted per issuer: a digest over the issuer that was
+/// asked, the client and the `jti`. No new mark has this key. Existing ones are still checked, so that an upgrade does
+/// not let an assertion be used a second time.
 pub fn assertion_key_before(issuer: &IssuerId, assertion: &AssertionUse) -> [u8; 16] {
     record_key(issuer, &format!("{} {}", assertion.client_id, assertion.jti))
 }
 
-/// What a refresh-token family is kept under: a record's key, which begins with the millisecond of the family's birth if
-/// its name does. So new families stand side by side wherever families are kept in order: the way to the last place of
-/// an index is in the cache, that to any other is not.
+/// The key of a refresh-token family: a record's key, which begins with the millisecond of the family's birth if its
+/// name does. So new families are neighbours in every ordered index: the pages at the end of an index are in the cache,
+/// others are not.
 pub fn family_key(issuer: &IssuerId, id: &FamilyId) -> [u8; 16] {
     let digest = record_key(issuer, &id.name);
     let Ok(name) = encoding::decode_array::<FAMILY_NAME>(&id.name) else { return digest };
@@ -172,8 +173,8 @@ pub fn families_key(issuer: &IssuerId, user: &UserId) -> [u8; 16] {
     record_key(issuer, user.as_str())
 }
 
-/// Whether a family can be an issuer's, for a back-end that did not note whose it is: a grant lies in the slot of its
-/// issuer and user. One of 1,024 other issuers has the same slot.
+/// Whether a family can belong to an issuer, for a back-end that did not store the issuer: a grant lies in the slot of
+/// its issuer and user. One of 1,024 other issuers gives the same slot.
 pub fn may_be_of(issuer: &IssuerId, family: &Family) -> bool {
     family.grant.slot() == Slot::of(issuer, family.user.as_str())
 }
@@ -185,7 +186,7 @@ pub fn sid_of(issuer: &IssuerId, id: &SessionId) -> Sid {
     Sid::trusted(route.after("").text("_").base64url(&record_key(issuer, id.expose())).build())
 }
 
-/// Reads route and record key back from a `sid` of ours.
+/// Reads route and record key from a `sid` that a store made.
 pub fn session_of_sid(sid: &str) -> Option<(Route, [u8; 16])> {
     let (generation, rest) = leading_number(sid)?;
     let (shard, key) = leading_number(rest)?;

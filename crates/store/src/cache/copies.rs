@@ -1,4 +1,4 @@
-//! Copies of the records that are asked for most, one set for each thread, or for a few.
+//! Copies of the records that are read most, one set for each thread, or for a few threads.
 //!
 //! A record that every request needs, such as the one client of a busy application, is used by all cores at once: the
 //! cache's lock and the count of its references then move from core to core with each request. A copy is a record of
@@ -13,23 +13,23 @@ use symbolon_protocol::id::IssuerId;
 
 use symbolon_figures::{Padded, thread_stripe};
 
-/// Copies in one set.
+/// Copies in one set, at most.
 const PLACES: usize = 64;
 
-/// Sets at most: threads beyond share.
+/// Sets, at most: further threads share them.
 const SETS: usize = 16;
 
 struct Copy<T> {
     issuer: IssuerId,
     id: SmolStr,
     record: Arc<T>,
-    /// The number of changes when the record was asked for.
+    /// The number of changes when the record was requested.
     changes: u64,
 }
 
 type Set<T> = Padded<Mutex<Vec<Option<Copy<T>>>>>;
 
-/// How many changes there had been when the cache was asked: a copy that is put with an older number is not used.
+/// The number of changes when the cache was asked: a copy that is put with an older number is not used.
 #[derive(Clone, Copy)]
 pub(super) struct Changes(u64);
 
@@ -49,8 +49,8 @@ impl<T: Clone> Copies<T> {
     /// The copy, if no record changed since it was made. Otherwise the number of changes, which the caller passes to
     /// [`put`](Self::put) together with the record that it then reads from the cache.
     pub(super) fn get(&self, issuer: &IssuerId, id: &str) -> Result<Arc<T>, Changes> {
-        // Read before the cache is asked: a record that the cache drops after this raises the number, and the copy of what
-        // it said before is not used.
+        // Read before the cache is asked: if the cache drops the record after this, the number rises, and a copy of the
+        // dropped record is not used.
         let changes = self.changes.0.load(Ordering::Acquire);
         let set = self.set().lock();
         let known = set.get(place(id)).and_then(Option::as_ref);
@@ -60,7 +60,7 @@ impl<T: Clone> Copies<T> {
             .ok_or(Changes(changes))
     }
 
-    /// Keeps a copy of a record that the cache gave, in place of whichever record was in that place.
+    /// Keeps a copy of a record from the cache, in place of any other copy in that place.
     pub(super) fn put(&self, issuer: &IssuerId, id: &str, record: &T, changes: Changes) -> Arc<T> {
         let record = Arc::new(record.clone());
         let (issuer, id) = (issuer.clone(), SmolStr::new(id));
@@ -76,7 +76,6 @@ impl<T: Clone> Copies<T> {
     }
 
     fn set(&self) -> &Mutex<Vec<Option<Copy<T>>>> {
-        // There are SETS of them.
         #[allow(clippy::indexing_slicing, reason = "the remainder is below the length, a constant above 0")]
         &self.sets[thread_stripe() % SETS].0
     }

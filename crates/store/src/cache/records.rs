@@ -1,4 +1,4 @@
-//! The caches before a database of records.
+//! The caches in front of a database of records.
 
 use symbolon_protocol::client::Client;
 use symbolon_protocol::user::User;
@@ -7,22 +7,22 @@ use super::{Held, RecordCache};
 use crate::port::{Changed, Given};
 use symbolon_figures::StoreFigures;
 
-/// Clients kept in memory.
+/// How many clients are kept in memory.
 const CLIENTS: usize = 10_000;
 
-/// Users kept in memory.
+/// How many users are kept in memory.
 const USERS: usize = 100_000;
 
-/// Users whose consents are kept in memory.
+/// How many users' consents are kept in memory.
 const CONSENTS: usize = 100_000;
 
-/// What a store keeps in memory of the records in its database.
+/// The cached records of a store's database.
 pub struct RecordCaches {
     /// Clients, by their id.
     pub clients: RecordCache<Client>,
     /// Users, by their id.
     pub users: RecordCache<User>,
-    /// What users have allowed, by the user's id.
+    /// The consents of users, by the user's id.
     pub consents: RecordCache<Given>,
 }
 
@@ -36,13 +36,14 @@ impl RecordCaches {
         }
     }
 
-    /// Drops the records that a change makes old, and lets nobody put them again before the returned value is dropped: the
-    /// caller keeps it from before the commit until the change was announced to the other holders of copies.
+    /// Drops the records that a change replaces, and keeps them from being put again before the returned value is
+    /// dropped. The caller keeps that value from before the commit until the change was announced to the other holders
+    /// of copies.
     pub fn hold(&self, changed: &Changed) -> Vec<Held<'_>> {
         match changed {
             Changed::Client(issuer, id) => vec![self.clients.hold(issuer, id.as_str())],
             Changed::ClientDeleted(issuer, id) => {
-                // It is not known which of the cached users had given the client their consent.
+                // It is unknown which of the cached users had given the client their consent.
                 vec![self.clients.hold(issuer, id.as_str()), self.consents.hold_issuer(issuer)]
             }
             Changed::User(issuer, id) => {
@@ -53,7 +54,7 @@ impl RecordCaches {
         }
     }
 
-    /// Drops the records that a change of another process made old.
+    /// Drops the records that a change of another process replaced.
     pub fn forget(&self, changed: &Changed) {
         drop(self.hold(changed));
         if let Changed::Everything = changed {
@@ -72,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// What is left of two issuers with one record each.
+    /// What remains in the caches of two issuers with one record each after a change.
     fn left_after(change: impl FnOnce(&RecordCaches)) -> Vec<&'static str> {
         let caches = RecordCaches::new(&StoreFigures::new());
         let issuers = [("mine", IssuerId::default_issuer()), ("theirs", IssuerId::parse("other").unwrap())];

@@ -22,7 +22,7 @@ async fn is_used_once(back_end: &dyn BackEnd) {
     let (jti, end) = (Jti::parse("jti").unwrap(), *now + 5 * MINUTE);
     let own = assertion_use(&client, &jti, end);
     let of_stranger = assertion_use(&stranger, &jti, end);
-    // Another issuer may know another client, with a key of its own, by the same client_id.
+    // Another issuer may know another client, with its own key, by the same `client_id`.
     let of_namesake = AssertionUse { key_thumbprint: "another".into(), ..own.clone() };
     assert_eq!(told(store.use_assertion(issuer, &own).await).await, Use::First);
     assert_eq!(told(store.use_assertion(issuer, &own).await).await, Use::Replayed);

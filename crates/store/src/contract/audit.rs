@@ -26,7 +26,7 @@ fn record(event: Event, user: &str, client: Option<&str>, at: Timestamp) -> Audi
         actor: "user".into(),
         address: Some("192.0.2.1".into()),
         request: None,
-        // As hard to pack as what records really hold: 128 characters that do not repeat.
+        // As hard to compress as real records: 128 characters that do not repeat.
         detail: [0, 1].map(|half| digest_text(at, half)).concat().into(),
     }
 }
@@ -70,7 +70,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     trimmed_to_a_size(&scene).await;
 }
 
-/// There are 1,140 records of one issuer and a single one of the other. A record takes 100 bytes to 2 KiB.
+/// One issuer has 1,140 records, the other a single one. A record takes 100 bytes to 2 KiB.
 async fn trimmed_to_a_size(scene: &Scene) {
     const MOST: u64 = 64 << 10;
     let Scene { store, issuer, other, now, .. } = scene;
@@ -91,7 +91,7 @@ async fn trimmed_to_a_size(scene: &Scene) {
     );
     assert_eq!(store.trim_audit_to(MOST).await.unwrap(), 0);
     assert_eq!(store.trim_audit_to(0).await.unwrap(), left.total + 1);
-    // What comes after the log was empty is counted like everything else.
+    // Records written after the log was empty are counted like any others.
     for round in 0..2_u32 {
         let later = |n: u32| record(Event::SignedIn, "user-0", None, *now + n * Duration::from_secs(1));
         let records = (0..1_500).map(|n| (issuer.clone(), later(round * 1_500 + n))).collect();

@@ -79,7 +79,7 @@ async fn is_taken_by_one_racer(back_end: &dyn BackEnd) {
     .await;
 }
 
-/// Half of the racers look it up and write it back, as a second submission of a page does.
+/// Half of the racers read the challenge and write it back, as a second submission of a page does.
 async fn is_not_brought_back_by_racers(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "challenge-comeback").await;
     let ids: Vec<String> = (0..ROUNDS).map(|_| draw(&scene)).collect();

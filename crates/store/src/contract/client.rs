@@ -103,7 +103,7 @@ async fn is_listed_and_found(back_end: &dyn BackEnd) {
     }
 }
 
-/// Whatever is made, changed and deleted while the list is read: what is there all the while comes once.
+/// Clients are created, changed and deleted while the list is read: those that exist all the while come once.
 async fn comes_once_while_others_come_and_go(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "client-next").await;
     let Scene { store, issuer, other, now, .. } = &scene;
@@ -120,7 +120,7 @@ async fn comes_once_while_others_come_and_go(back_end: &dyn BackEnd) {
             break;
         }
         after = some.last().map(|client| client.client_id.clone());
-        // Before, at and behind the place where the list has come to.
+        // In front of, at and behind the position of the listing.
         for id in ["a-new", "c-09-new", "z-new"] {
             store.create_client(issuer, client(id, *now + MINUTE)).await.unwrap();
         }
@@ -165,7 +165,7 @@ async fn is_changed_by_one_racer(back_end: &dyn BackEnd) {
     .await;
 }
 
-/// Whoever reads after an update was answered sees it, however many readers fill the cache meanwhile.
+/// A read that begins after an update was answered sees the update, however many readers fill the cache meanwhile.
 async fn is_never_read_stale(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "client-cache").await;
     let Scene { store, issuer, now, .. } = &scene;

@@ -28,10 +28,10 @@ async fn is_redeemed_once(back_end: &dyn BackEnd) {
         assert_eq!(redeem(&**store, issuer, &unknown, *now).await.unwrap(), Redemption::Unknown);
     }
     assert_eq!(store.code(issuer, &code, *now).await.unwrap().map(|kept| *kept.grant), Some(grant.clone()));
-    // Another issuer neither sees nor spends it.
+    // Another issuer neither sees nor redeems it.
     assert!(store.code(other, &code, *now).await.unwrap().is_none());
     assert_eq!(redeem(&**store, other, &code, *now).await.unwrap(), Redemption::Unknown);
-    // Looking at it does not spend it.
+    // Reading it does not redeem it.
     assert!(store.code(issuer, &code, *now).await.unwrap().is_some());
     store.sweep(*now + MINUTE / 2).await.unwrap();
     assert_eq!(redeem(&**store, issuer, &code, *now).await.unwrap(), Redemption::Redeemed);
@@ -57,8 +57,8 @@ async fn is_redeemed_once(back_end: &dyn BackEnd) {
     assert_eq!(redeem(&**store, issuer, &code, end).await.unwrap(), Redemption::Unknown);
 }
 
-/// Codes that nobody was given: foreign texts, drawn ones in the form of ours, and a kept one with a character changed,
-/// wherever it stands.
+/// Codes that were never issued: other texts, drawn ones in the same form, and a kept one with one character changed,
+/// at every position.
 fn never_kept(store: &dyn Store, kept: &AuthorizationCode, random: &dyn Random) -> Vec<AuthorizationCode> {
     let place = store.place(ShardKind::Code);
     let drawn = [place.draw::<32>(ShardKind::Code, random), place.draw::<40>(ShardKind::Code, random)];

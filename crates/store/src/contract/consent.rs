@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::sample::{MINUTE, client, user};
 use super::{BackEnd, Scene};
 
-/// Deletions that consents are raced with.
+/// How many deletions race with consents.
 const RACES: usize = 100;
 
 /// One deletes, the others allow.
@@ -119,7 +119,7 @@ async fn goes_with_its_user_and_its_client(back_end: &dyn BackEnd) {
     let all = [(issuer, &ann, &app), (issuer, &ann, &web), (issuer, &bob, &app), (other, &ann, &app)];
     for (issuer, user, client) in all {
         assert!(store.allow(issuer, user, client, consent("openid", *now)).await.unwrap());
-        // Read, so that a cache has it.
+        // Read, so that the cache has it.
         assert!(store.consent(issuer, user, client).await.unwrap().is_some());
     }
     assert!(store.delete_client(issuer, &app).await.unwrap());
@@ -132,7 +132,8 @@ async fn goes_with_its_user_and_its_client(back_end: &dyn BackEnd) {
     assert!(store.consent(other, &ann, &app).await.unwrap().is_some());
 }
 
-/// Whether somebody allows a client something while it, or they, are deleted: nothing is left for the next of that id.
+/// A user allows a client something while the user or the client is deleted: nothing may be left for a later one with
+/// the same id.
 async fn outlives_nobody_in_a_race(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "consent-race").await;
     let Scene { store, issuer, now, .. } = &scene;
@@ -162,7 +163,7 @@ async fn outlives_nobody_in_a_race(back_end: &dyn BackEnd) {
     }
 }
 
-/// Whoever reads after a change was answered sees it, however many readers fill a cache meanwhile.
+/// A read that begins after a change was answered sees the change, however many readers fill the cache meanwhile.
 async fn is_never_read_stale(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "consent-cache").await;
     let Scene { store, issuer, now, .. } = &scene;

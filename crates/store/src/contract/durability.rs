@@ -1,4 +1,4 @@
-//! Everything that was acknowledged is there after a crash.
+//! Everything that was acknowledged is still there after a crash.
 
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::family::Rotation;

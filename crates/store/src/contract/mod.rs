@@ -1,7 +1,7 @@
-//! The behaviour that every back-end must show, raced.
+//! The contract suite: the behaviour that every back-end must show, also under races.
 //!
-//! A back-end implements [`BackEnd`] in its tests and invokes [`contract_tests!`](crate::contract_tests), which makes a
-//! test of every kind. Every test opens a store of its own and panics where the back-end breaks the contract.
+//! A back-end implements [`BackEnd`] in its tests and invokes [`contract_tests!`](crate::contract_tests), which makes
+//! one test for every kind. Every test opens a store of its own, and panics if the back-end breaks the contract.
 //!
 //! One-time operations are raced by [`RACERS`] tasks in [`ROUNDS`] rounds, many rounds at a time, so that a group
 //! commit serves them together: exactly one racer of a round may win.
@@ -43,13 +43,13 @@ use tokio::task::JoinSet;
 
 use crate::{Outcome, Store, StoreError};
 
-/// Tasks that race for one thing.
+/// Tasks that race in one round.
 pub const RACERS: usize = 64;
 
-/// Things that are raced for.
+/// Rounds of a race.
 pub const ROUNDS: usize = 1_000;
 
-/// Rounds in flight together.
+/// Rounds that run at the same time.
 const ROUNDS_AT_ONCE: usize = 50;
 
 /// What the suite needs of a back-end.
@@ -57,12 +57,12 @@ const ROUNDS_AT_ONCE: usize = 50;
 pub trait BackEnd: Send + Sync {
     /// A new and empty store, kept under `name`.
     async fn open(&self, name: &str) -> Arc<dyn Store>;
-    /// Another store on what the one under `name` would leave behind if it ended now, without being closed. Nothing
-    /// is in flight when this is called. The first store may be used no more.
+    /// Another store on what the one under `name` would leave if it ended now without being closed. No operation is
+    /// under way when this is called. The first store must not be used any more.
     async fn after_crash(&self, name: &str) -> Arc<dyn Store>;
-    /// The time at which the suite takes place.
+    /// The time at which the suite runs.
     fn now(&self) -> Timestamp;
-    /// Whether the store forgets by the time that `sweep` is given, rather than by a clock of its own.
+    /// Whether the store forgets by the time that `sweep` gets, not by its own clock.
     fn forgets_by_sweep(&self) -> bool {
         true
     }
@@ -99,7 +99,7 @@ macro_rules! contract_tests {
     };
 }
 
-/// A store with two issuers, which must never notice one another.
+/// A store with two issuers, which must never see each other's records.
 pub(crate) struct Scene {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) issuer: IssuerId,
@@ -125,14 +125,15 @@ impl Scene {
     }
 }
 
-/// The value of an outcome once it may be told.
+/// The value of an outcome, once it is durable.
 pub(crate) async fn told<T>(outcome: Result<Outcome<T>, StoreError>) -> T {
     let Outcome { value, durable } = outcome.expect("the store works");
     durable.wait().await.expect("durable");
     value
 }
 
-/// Lets [`RACERS`] tasks start `attempt(round, racer)` together, in [`ROUNDS`] rounds; the outcomes of each round.
+/// Lets [`RACERS`] tasks start `attempt(round, racer)` together, in [`ROUNDS`] rounds; returns the outcomes of each
+/// round.
 pub(crate) async fn race<T, F>(attempt: impl Fn(usize, usize) -> F) -> Vec<Vec<T>>
 where
     T: Send + 'static,
@@ -159,7 +160,7 @@ where
     outcomes
 }
 
-/// Races `attempt`, which says whether it won: one racer of each round must.
+/// Races `attempt`, which returns whether it won: exactly one racer of each round must.
 pub(crate) async fn race_for_one<F>(what: &str, attempt: impl Fn(usize, usize) -> F)
 where
     F: Future<Output = bool> + Send + 'static,
@@ -174,8 +175,8 @@ where
 mod tests {
     use std::collections::BTreeSet;
 
-    /// What the suite has beside its kinds: this file, sample records, and the move between two back-ends, which
-    /// needs both of them.
+    /// Files of the suite that are no kinds: this file, sample records, and the move between two back-ends, which needs
+    /// both of them.
     const NO_KINDS: [&str; 3] = ["mod", "sample", "transfer"];
 
     #[test]

@@ -31,7 +31,7 @@ fn draw(scene: &Scene) -> FamilyId {
     scene.store.place(ShardKind::Refresh).draw_family(scene.now, &scene.random)
 }
 
-/// The family of a registered token: found by hash.
+/// The family of a registered token, which is found by hash.
 fn registered(scene: &Scene, name: &str) -> FamilyId {
     FamilyId { generation: 0, shard: u32::from(Slot::of(&scene.issuer, name).number()), name: name.into() }
 }
@@ -64,7 +64,7 @@ async fn moves_on_version_by_version(back_end: &dyn BackEnd) {
         assert_eq!(retried, Rotation::Retry(moved.clone()));
         let unchanged = told(store.family(issuer, &id).await).await;
         assert_eq!(unchanged, Some(moved), "a retry changes nothing");
-        // A higher authentic version: the store went backwards, and goes forward.
+        // A higher authentic version: the store has lost rotations (after a restore, for example), and moves up to it.
         let ahead = told(store.rotate(issuer, &id, &rotation(7, soon)).await).await;
         assert!(matches!(ahead, Rotation::Rotated(ref ahead) if ahead.version == 8), "{ahead:?}");
         let mut fixed = rotation(8, soon);
@@ -97,7 +97,7 @@ async fn moves_on_version_by_version(back_end: &dyn BackEnd) {
 async fn ends_with_its_grant_when_reused(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "family-reuse").await;
     let Scene { store, issuer, other, now, .. } = &scene;
-    // An old version, however old, and the one before the live one when its window is over.
+    // Any old version; and the one before the live version once its retry window is over.
     for (presented, after) in [(1, Duration::from_secs(1)), (2, Duration::from_secs(11))] {
         let (id, begun) = (draw(&scene), family(&scene, "user"));
         told(store.begin_family(issuer, &id, begun.clone().into()).await).await;
@@ -179,7 +179,8 @@ async fn is_rotated_by_one_racer(back_end: &dyn BackEnd) {
     }
 }
 
-/// Without a window: one racer rotates, and whoever comes a millisecond later with the same version ends it all.
+/// Without a retry window: one racer rotates, and a racer that comes a millisecond later with the same version ends the
+/// family.
 async fn has_never_two_live_branches(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "family-branch-race").await;
     let families: Vec<_> = (0..ROUNDS).map(|_| (draw(&scene), family(&scene, "user"))).collect();
@@ -228,7 +229,7 @@ async fn is_ended_by_one_racer(back_end: &dyn BackEnd) {
     }
 }
 
-/// A user's families, in pieces of `limit`: their grants.
+/// Reads a user's families in pieces of `limit`; returns their grants.
 async fn listed(
     store: &dyn Store,
     issuer: &IssuerId,
@@ -269,7 +270,7 @@ async fn is_listed_for_its_user_while_it_lives(back_end: &dyn BackEnd) {
     let many: Vec<_> = (0..3).map(|_| (draw(&scene), family(&scene, "ann"))).collect();
     told(store.begin_families(issuer, many.clone()).await).await;
     own.extend(many);
-    // Somebody else's, and somebody of the same name at another issuer.
+    // Families of another user, and of a user with the same id at another issuer.
     told(store.begin_family(issuer, &draw(&scene), family(&scene, "bob").into()).await).await;
     told(store.begin_family(other, &draw(&scene), family(&scene, "ann").into()).await).await;
     let grants = |of: &[(FamilyId, Family)]| sorted(of.iter().map(|(_, family)| family.grant).collect());
@@ -280,7 +281,7 @@ async fn is_listed_for_its_user_while_it_lives(back_end: &dyn BackEnd) {
     assert_eq!(listed(&**store, other, "ann", 10, *now).await.unwrap().len(), 1);
     assert_eq!(listed(&**store, other, "bob", 10, *now).await.unwrap(), []);
 
-    // Ended by revocation, by reuse, and by itself.
+    // Families that ended: by revocation, by reuse, and by themselves.
     let (revoked, begun) = own.remove(0);
     told(store.end_family(issuer, &revoked, &grant_ended(&begun, *now)).await).await.expect("live");
     let (reused, _) = own.remove(0);
@@ -293,7 +294,7 @@ async fn is_listed_for_its_user_while_it_lives(back_end: &dyn BackEnd) {
     told(store.rotate(issuer, moved, &rotation(1, *now + MINUTE)).await).await;
     let found = listed(&**store, issuer, "ann", 3, *now + MINUTE).await.unwrap();
     assert_eq!(sorted(found), grants(&own));
-    // Only the one that was used is still alive when the others have been idle for an hour.
+    // After an hour without use, only the one that was used is still alive.
     let found = listed(&**store, issuer, "ann", 3, *now + HOUR).await.unwrap();
     assert_eq!(found, [own[0].1.grant]);
     store.sweep(*now).await.unwrap();
@@ -302,7 +303,7 @@ async fn is_listed_for_its_user_while_it_lives(back_end: &dyn BackEnd) {
     assert_eq!(sorted(found), grants(&own));
 }
 
-/// While families move on and others begin and end, whatever lives all the while comes exactly once.
+/// While some families are rotated and others begin and end, those that live all the while come exactly once.
 async fn is_listed_once_while_it_moves_on(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "family-list-race").await;
     let Scene { store, issuer, now, .. } = &scene;

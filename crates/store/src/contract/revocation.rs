@@ -88,7 +88,7 @@ async fn ends_what_was_born_before_it(back_end: &dyn BackEnd) {
     }
 }
 
-/// What a user allowed a client ends, and nothing that another user or another client has.
+/// Revokes what a user allowed a client, and nothing of another user or another client.
 async fn ends_what_a_user_allowed_a_client(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "revocation-consent").await;
     let Scene { store, issuer, other, now, .. } = &scene;
@@ -108,7 +108,7 @@ async fn ends_what_a_user_allowed_a_client(back_end: &dyn BackEnd) {
     for lineage in allowed.iter().chain(&others) {
         assert!(!told(store.revoked(issuer, lineage).await).await, "{lineage:?}");
     }
-    // Twice, as two attempts would.
+    // Twice, as two attempts would do.
     for _ in 0..2 {
         told(store.revoke(issuer, std::slice::from_ref(&withdrawn)).await).await;
     }
@@ -173,7 +173,7 @@ async fn is_kept_until_nothing_needs_it(back_end: &dyn BackEnd) {
     }
 }
 
-/// Once `revoke` has answered, no look-up anywhere misses it.
+/// Once `revoke` has returned, no look-up misses the tombstone.
 async fn is_seen_at_once(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "revocation-race").await;
     let grants: Vec<GrantId> = (0..ROUNDS)

@@ -1,4 +1,4 @@
-//! Records to store.
+//! Sample records.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub fn search(text: &str) -> PageRequest {
     PageRequest { page: 1, limit: 100, search: Some(text.to_owned()) }
 }
 
-/// Redeems a code as a client would: without knowing whether there is such a code.
+/// Redeems a code as the token endpoint does: without knowing whether the code exists.
 pub async fn redeem(
     store: &dyn Store,
     issuer: &IssuerId,
@@ -183,7 +183,7 @@ pub fn rotation(presented: u32, now: Timestamp) -> RotationRequest {
     }
 }
 
-/// The end of a session with everything that is bound to it.
+/// Ends a session with everything that is bound to it.
 pub fn with_tokens(now: Timestamp) -> SessionEnd {
     SessionEnd::WithTokens { now, longest: 24 * HOUR }
 }
@@ -193,7 +193,7 @@ pub fn lineage_in(issuer: &IssuerId, session: &Session, sid: &Sid, born: Timesta
     Lineage { session: Some(sid.clone()), ..bare_lineage(Slot::of(issuer, session.user.as_str()), born) }
 }
 
-/// The lineage of a token that has nothing but a grant.
+/// The lineage of a token that has only a grant.
 pub fn lineage_of(grant: &GrantId) -> Lineage {
     Lineage {
         slot: grant.slot(),
@@ -208,7 +208,7 @@ pub fn lineage_of(grant: &GrantId) -> Lineage {
     }
 }
 
-/// The lineage of a token that has nothing at all.
+/// The lineage of a token without grant, session, user and client.
 pub fn bare_lineage(slot: Slot, born: Timestamp) -> Lineage {
     Lineage {
         slot,

@@ -38,7 +38,7 @@ async fn lives_until_it_ends(back_end: &dyn BackEnd) {
     assert_eq!(told(store.session(issuer, &id, *now).await).await.as_deref(), Some(&opened));
     assert!(told(store.note_client(issuer, &id, &client).await).await);
     assert!(!told(store.note_client(issuer, &id, &client).await).await);
-    // A use that is worth writing loses nothing.
+    // A use that is written keeps the session's other members.
     store.sweep(*now + 5 * MINUTE).await.unwrap();
     let found = told(store.session(issuer, &id, *now + 5 * MINUTE).await).await.expect("live");
     assert_eq!(*found.clients, [client]);
@@ -91,7 +91,7 @@ async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {
     assert!(told(store.session(issuer, &id, *now).await).await.is_some());
 }
 
-/// Ids that are not in our form, or name shards that never were, and a `sid` that was tampered with.
+/// Ids in another form or with shards that never existed, and a `sid` that was tampered with.
 async fn is_found_under_foreign_names(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "session-names").await;
     let Scene { store, issuer, now, .. } = &scene;
@@ -131,7 +131,7 @@ async fn is_found_under_foreign_names(back_end: &dyn BackEnd) {
     assert!(told(store.session(issuer, &id, *now).await).await.is_some());
 }
 
-/// Every live session of an issuer, a few at a time.
+/// Reads every live session of an issuer, a few at a time.
 async fn everything(store: &dyn Store, issuer: &IssuerId, now: Timestamp) -> Vec<Arc<Session>> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {
@@ -195,7 +195,7 @@ async fn is_beyond_the_number_of_sign_ins(back_end: &dyn BackEnd) {
     assert!(store.sign_ins_beyond(issuer, &other, 0, *now).await.unwrap().is_empty());
 }
 
-/// Whatever begins and ends while the list is read: what lives all the while comes once.
+/// Sessions begin and end while the list is read: those that live all the while come once.
 async fn is_listed_once_while_others_come_and_go(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "session-list-all").await;
     let Scene { store, issuer, other, now, .. } = &scene;
@@ -255,7 +255,7 @@ async fn is_found_by_its_public_name(back_end: &dyn BackEnd) {
     assert!(told(after.session_by_sid(issuer, sid, *now).await).await.is_none());
 }
 
-/// A session takes the tokens along that are bound to it and to those that it stands for, by every way to end it.
+/// Ending a session, in every way, revokes the tokens that are bound to it and to the sessions that it stands for.
 async fn takes_its_tokens_along(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "session-tokens").await;
     let Scene { store, issuer, other, now, .. } = &scene;
@@ -280,7 +280,7 @@ async fn takes_its_tokens_along(back_end: &dyn BackEnd) {
         }
         ended.extend(lineages);
     }
-    // One that another stands for takes only what that one has no room for.
+    // A session whose successor stands for it revokes only the sessions for which the successor has no room.
     let id = draw_session(&**store, &scene.random);
     let opened = session(issuer, &id, "user", *now);
     told(store.open_session(issuer, &id, opened.clone()).await).await;
@@ -301,7 +301,7 @@ async fn takes_its_tokens_along(back_end: &dyn BackEnd) {
     assert!(told(after.session(issuer, &id, *now).await).await.is_none());
 }
 
-/// Nobody sees a session gone whose tokens are still good.
+/// Nobody sees that a session has ended while its tokens are still valid.
 async fn is_never_gone_before_its_tokens(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "session-tokens-race").await;
     let ids: Vec<SessionId> = (0..ROUNDS).map(|_| draw_session(&*scene.store, &scene.random)).collect();

@@ -1,4 +1,4 @@
-//! Generations of shards, opened in mid-use.
+//! Generations of shards, opened during use.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A store that moves to another back-end and back is the same store.
+//! A store that is moved to another back-end and back has the same records.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::shard::ShardKind;
 use crate::transfer::{Export, Freeze, FreezeError, Import, Record, Tally, copy, tally};
 use crate::{Store, StoreError};
 
-/// A back-end that stores move from and to.
+/// A back-end that stores can be moved from and to.
 #[async_trait]
 pub trait Movable: BackEnd {
     /// The records of the store that was opened under `name`.
@@ -40,7 +40,7 @@ pub trait Movable: BackEnd {
     async fn filled(&self, name: &str) -> std::sync::Arc<dyn Store>;
 }
 
-/// From one to the other and back again, with every kind of record.
+/// Moves a store with every kind of record to the other back-end and back.
 pub async fn there_and_back(here: &dyn Movable, there: &dyn Movable) {
     let scene = Scene::open(here, "source").await;
     let seeded = Seeded::plant(&scene).await;
@@ -60,8 +60,8 @@ pub async fn there_and_back(here: &dyn Movable, there: &dyn Movable) {
     }
 }
 
-/// Two users of an earlier release whose addresses and names differ by their spelling alone: after a move each still signs in
-/// by its own, whichever comes first, and nobody else can have the address.
+/// Two users of an earlier release whose addresses and names differ only by their spelling: after a move each still
+/// signs in by its own spelling, whichever is moved first, and no third user can have the address.
 async fn users_who_share_an_address(back_end: &dyn Movable, now: Timestamp) {
     let (one, spellings) = (issuer("one", now), ["rene\u{301}@example.com", "ren\u{e9}@example.com"]);
     let id = one.id.clone();
@@ -92,7 +92,7 @@ async fn users_who_share_an_address(back_end: &dyn Movable, now: Timestamp) {
         assert_eq!(found(&format!("{spelling}@example.com")).await.as_deref(), Some("alone"));
         assert_eq!(found(spelling).await.as_deref(), Some("alone"));
     }
-    // A change of something else leaves everybody the name that was stored.
+    // A change of another member leaves each user the name that was stored.
     let mut changed = store.user(&id, &UserId::parse("decomposed").unwrap()).await.unwrap().unwrap();
     let seen = changed.updated_at;
     let record = Arc::make_mut(&mut changed);
@@ -104,7 +104,7 @@ async fn users_who_share_an_address(back_end: &dyn Movable, now: Timestamp) {
     }
 }
 
-/// Moves a store; what both have.
+/// Moves a store; returns the sums of both stores.
 async fn moved(
     scene: &Scene,
     (from, source, store): (&dyn Movable, &str, &dyn Store),
@@ -130,7 +130,7 @@ async fn moved(
     there
 }
 
-/// What is in the store.
+/// The records that the source was filled with.
 struct Seeded {
     settings: IssuerSettings,
     client: Client,
@@ -182,7 +182,7 @@ impl Seeded {
         Self { settings, client, users, consent, live, ended, families, gone, revoked, code, used_code }
     }
 
-    /// Everything is there, and nothing that ended.
+    /// Checks that everything is there, and nothing that ended.
     async fn check(&self, scene: &Scene, store: &dyn Store) {
         self.check_records(scene, store).await;
         self.check_hot(scene, store).await;
@@ -213,7 +213,7 @@ impl Seeded {
             assert!(*found == *user && hash == *password);
             assert!(store.user(other, &user.id).await.unwrap().is_none());
         }
-        // The oldest has a name that several have.
+        // Several users have this name: it belongs to the oldest.
         let (found, _) = store.user_by_login(one, "same").await.unwrap().unwrap();
         assert_eq!(found.id, self.users[0].0.id);
         assert_eq!(store.consent(one, &ann, &app).await.unwrap(), Some(self.consent.clone()));
@@ -226,7 +226,6 @@ impl Seeded {
         let Scene { issuer: one, other, now, .. } = scene;
         let (app, ann, _) = ids();
         for id in &self.live {
-            // Only a session of the first shards has its client.
             let found = told(store.session(one, id, *now).await).await.expect("it lives");
             assert_eq!(found.clients.first(), Some(&app));
             assert!(told(store.session(other, id, *now).await).await.is_none());
@@ -252,7 +251,7 @@ impl Seeded {
         }
     }
 
-    /// It is a store like any other again.
+    /// The store works like any other again.
     async fn goes_on(&self, scene: &Scene, store: &dyn Store) {
         let Scene { issuer: one, now, .. } = scene;
         let (app, _, jti) = ids();
@@ -283,7 +282,7 @@ async fn plant_records(scene: &Scene) -> (Vec<(User, Option<PasswordHash>)>, Cli
     let app = client("app", *now);
     assert_eq!(store.create_client(one, app.clone()).await.unwrap(), Created::Created);
     let mut users = Vec::new();
-    // In an order that is not that of their ids, in one millisecond, with one name.
+    // Not in the order of their ids, all in one millisecond, all with one name.
     for (id, password) in [("zoe", Some("$argon2id$z")), ("ann", Some("$argon2id$a")), ("mia", None)] {
         let profile = Profile { preferred_username: Some("same".into()), ..Profile::default() };
         let email = format!("{id}@example.com");
@@ -312,12 +311,12 @@ async fn plant_records(scene: &Scene) -> (Vec<(User, Option<PasswordHash>)>, Cli
     (users, app, consent)
 }
 
-/// Sessions that live, with a client, and some that were ended.
+/// Live sessions, with a client, and some that were ended.
 async fn plant_sessions(scene: &Scene) -> (Vec<SessionId>, Vec<SessionId>) {
     let Scene { store, issuer: one, now, .. } = scene;
     let (app, ..) = ids();
     let mut ids: Vec<_> = (0..12).map(|_| draw_session(&**store, &scene.random)).collect();
-    // Not in the form of ids of ours.
+    // Not in the form of ids that a store draws.
     ids.push(SessionId::new(format!("foreign-{}", ids[0].expose())));
     for id in &ids {
         told(store.open_session(one, id, session(one, id, "ann", *now)).await).await;
@@ -336,7 +335,7 @@ async fn plant_sessions(scene: &Scene) -> (Vec<SessionId>, Vec<SessionId>) {
 
 type Families = Vec<(FamilyId, Family)>;
 
-/// Families in several versions as they are now, and some that ended in either way.
+/// Live families in several versions, and some that ended in either way.
 async fn plant_families(scene: &Scene) -> (Families, Families) {
     let Scene { store, issuer: one, now, .. } = scene;
     let (mut live, mut gone) = (Vec::new(), Vec::new());
@@ -366,7 +365,7 @@ async fn plant_families(scene: &Scene) -> (Families, Families) {
     (live, gone)
 }
 
-/// One of each target, and what each ends.
+/// One tombstone for each kind of target; returns the lineages that they end.
 async fn plant_revocations(scene: &Scene) -> Vec<Lineage> {
     let Scene { store, issuer: one, now, .. } = scene;
     let (app, _, jti) = ids();
@@ -402,7 +401,7 @@ async fn plant_revocations(scene: &Scene) -> Vec<Lineage> {
     ]
 }
 
-/// A store that moves, or moved, answers every write that it is unavailable.
+/// A store that is being moved, or was, refuses every write as unavailable.
 async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
     let Scene { store, issuer: one, now, .. } = scene;
     let (app, ann, jti) = ids();

@@ -70,7 +70,7 @@ async fn is_found_by_login(back_end: &dyn BackEnd) {
     let mut ann = user("ann", Some("ann@example.com"), *now);
     ann.profile.preferred_username = Some("Änn".to_owned());
     store.create_user(issuer, ann.clone(), Some(password("secret"))).await.unwrap();
-    // A name that looks like another's address catches nobody's sign-in.
+    // A name that looks like another user's address does not take over that user's sign-in.
     let mut eve = user("eve", None, *now - Duration::from_secs(9));
     eve.profile.preferred_username = Some("ann@example.com".to_owned());
     store.create_user(issuer, eve, Some(password("evil"))).await.unwrap();
@@ -81,7 +81,7 @@ async fn is_found_by_login(back_end: &dyn BackEnd) {
         assert_eq!(hash.unwrap().expose(), "secret");
     }
     assert!(store.user_by_login(issuer, "ann").await.unwrap().is_none(), "an id is no login");
-    // One address in two spellings is one address; what was written stays as it was.
+    // One address in two spellings is the same address; the stored text keeps its spelling.
     let zoe = user("zoe", Some("Zo\u{eb}@example.com"), *now);
     assert_eq!(store.create_user(issuer, zoe.clone(), None).await.unwrap(), Created::Created);
     let twin = user("twin", Some("zoe\u{308}@example.com"), *now);
@@ -167,7 +167,7 @@ async fn is_listed_and_filtered(back_end: &dyn BackEnd) {
     }
 }
 
-/// Whoever is there while the list is read comes once.
+/// Users who exist while the whole list is read come once.
 async fn comes_once_while_others_come_and_go(back_end: &dyn BackEnd) {
     let scene = Scene::open(back_end, "user-next").await;
     let Scene { store, issuer, other, now, .. } = &scene;

@@ -11,8 +11,8 @@ use super::ShardKind;
 /// The most shards that a generation may have.
 pub const MOST_SHARDS: u32 = 1024;
 
-/// The number of shards per kind of hot state at the first start, 1 to [`MOST_SHARDS`] each; afterwards the stored
-/// number wins.
+/// The number of shards per kind of hot state at the first start, 1 to [`MOST_SHARDS`] each; later starts use the
+/// stored number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstShards {
     /// Authorization codes.
@@ -58,7 +58,7 @@ pub struct Generation {
     pub shards: u32,
     /// When it was opened.
     pub opened_at: Timestamp,
-    /// When the next one was opened; none for the current one.
+    /// When the next one was opened; `None` for the current one.
     pub closed_at: Option<Timestamp>,
 }
 
@@ -70,7 +70,7 @@ const fn longest_life(kind: ShardKind) -> Duration {
     }
 }
 
-/// The list with one generation more, which is also told apart; the one before it is closed.
+/// The list with one generation more, and that generation; the one before it is closed.
 pub fn opened(generations: &[Generation], shards: u32, now: Timestamp) -> (Vec<Generation>, Generation) {
     let mut list: Vec<Generation> = generations.to_vec();
     let number = list.last().map_or(0, |last| last.generation) + 1;
@@ -109,7 +109,7 @@ mod tests {
         let late = soon + KEPT_AFTER_END + Duration::from_secs(6);
         assert_eq!(without_the_dead(ShardKind::Code, &list, late), [second]);
         for kind in [ShardKind::Session, ShardKind::Refresh] {
-            // Of an id that was given out at the last moment.
+            // The end of an id that was given out at the last moment.
             let end = start + Duration::from_secs(5) + LONGEST_LIFE;
             assert_eq!(without_the_dead(kind, &list, end).len(), 2);
             let over = end + KEPT_AFTER_END + Duration::from_secs(1);

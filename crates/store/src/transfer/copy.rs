@@ -1,15 +1,15 @@
-//! Taking records across.
+//! Copies all records from one store to another.
 
 use symbolon_protocol::time::Timestamp;
 
 use super::{Class, Export, Import, Record};
 use crate::StoreError;
 
-/// Puts every record of `source` into `target`, but what ended at `ended` or before, each as `change` gives it back.
-/// `progress` is told after each piece how many of its class there are so far.
+/// Puts every record of `source` into `target`, each as `change` returns it, except those that ended at `ended` or
+/// before. After each piece, `progress` is called with the number of records of its class so far.
 ///
 /// # Errors
-/// [`StoreError`], also of `change`. The target is unfinished then.
+/// [`StoreError`], also of `change`. The target is then incomplete.
 pub async fn copy(
     source: &dyn Export,
     target: &dyn Import,

@@ -1,16 +1,16 @@
-//! Taking everything from one back-end to another, record by record.
+//! Moves everything from one back-end to another, record by record.
 //!
-//! The port speaks in outcomes and does not tell secrets' digests, versions or marks. A move needs them all, exactly as
-//! they are, under the keys that ids in circulation lead to. So every back-end gives its records out in a neutral form
-//! ([`Export`]) and takes them in ([`Import`]); [`copy`] takes them across in pieces, and [`tally`] tells afterwards
-//! whether both have the same.
+//! The port works with outcomes and does not disclose secrets' digests, versions or marks. A move needs all of these
+//! unchanged, under the keys to which the issued ids lead. So every back-end exports its records in a neutral form
+//! ([`Export`]) and imports them ([`Import`]). [`copy`] copies them in pieces, and [`tally`] shows afterwards whether
+//! both stores have the same records.
 //!
-//! The source takes no writes meanwhile ([`Store::freeze`](crate::Store::freeze)), and nobody uses the target before
+//! Meanwhile the source takes no writes ([`Store::freeze`](crate::Store::freeze)), and nobody uses the target before
 //! [`Import::finish`].
 //!
-//! Authorization codes, login and consent transactions are not moved. They live a minute or a few, and the embedded
-//! store forgets them at every restart: whoever is in the middle of signing in begins again. A code of before, used or
-//! not, is unknown afterwards, so that none is redeemed twice.
+//! Authorization codes, login and consent transactions are not moved. They live for a few minutes at most, and the
+//! embedded store forgets them at every restart: a user in the middle of signing in has to begin again. A code from
+//! before the move, used or not, is unknown afterwards, so none is redeemed twice.
 
 mod copy;
 mod tally;
@@ -39,16 +39,16 @@ use crate::shard::{Generation, ShardKind};
 /// Whether a store takes writes, where it is the source of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freeze {
-    /// It does.
+    /// It takes writes.
     Lifted,
-    /// It is being moved: reads are answered, also after a restart.
+    /// It is being moved: only reads are answered, also after a restart.
     Migrating,
-    /// It was moved: nothing starts on it any more.
+    /// It was moved: no server starts on it any more.
     Migrated,
 }
 
 impl Freeze {
-    /// As back-ends put it down.
+    /// The text that back-ends store.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Freeze {
         }
     }
 
-    /// Whether a store may go from the state `found` to this one. Only a frozen store becomes moved, and a moved store is
+    /// Whether a store in the state `found` may go to this one. Only a frozen store becomes moved, and a moved store is
     /// not frozen again before its freeze was lifted. A freeze may be lifted from any state.
     #[must_use]
     pub const fn may_follow(self, found: Self) -> bool {
@@ -69,14 +69,14 @@ impl Freeze {
         }
     }
 
-    /// Reads what a back-end put down.
+    /// Parses the text that a back-end stored.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Lifted, Self::Migrating, Self::Migrated].into_iter().find(|freeze| freeze.as_str() == text)
     }
 }
 
-/// Why a store was not frozen, or thawed.
+/// Why a store could not be frozen or thawed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum FreezeError {
     /// The store is in a state from which it cannot go to the wanted one. Nothing was changed.
@@ -92,24 +92,25 @@ pub enum FreezeError {
     Store(#[from] StoreError),
 }
 
-/// What a record of hot state is kept under, see [`record_key`](crate::shard::record_key) and
-/// [`family_key`](crate::shard::family_key): a digest, after a family's birth, from which no id can be told.
+/// The key of a record of hot state, see [`record_key`](crate::shard::record_key) and
+/// [`family_key`](crate::shard::family_key): a digest, for a family behind the time of its birth. No id can be derived
+/// from it.
 pub type RecordKey = [u8; 16];
 
-/// One record, as every back-end understands it.
+/// One record, in a form that every back-end understands.
 #[derive(Clone)]
 pub enum Record {
-    /// All generations of shards of one kind, the current one last: ids that were given out name them.
+    /// All generations of shards of one kind, the current one last: issued ids name them.
     Shards(ShardKind, Vec<Generation>),
-    /// Access tokens that were issued up to here are refused: the store was restored from a backup.
+    /// Access tokens issued up to this time are refused, because the store was restored from a backup.
     Epoch(Timestamp),
     /// An issuer with its settings and its keys in their order, sealed under the master key.
     Issuer(Box<(Issuer, IssuerSettings, Vec<KeyRecord>)>),
     /// A live session.
     Session {
-        /// Whose.
+        /// The session's issuer.
         issuer: IssuerId,
-        /// What it is kept under; where it lives says its `sid`.
+        /// Its key; its `sid` names its shard.
         key: RecordKey,
         /// The session.
         session: Box<Session>,
@@ -118,21 +119,21 @@ pub enum Record {
     },
     /// A live refresh-token family.
     Family(RecordKey, Box<Family>),
-    /// Something that ended.
+    /// A tombstone.
     Revocation(IssuerId, Tombstone),
-    /// A client assertion that was used, and until when that must be known.
+    /// The mark of a used client assertion, and until when it is needed.
     Assertion(RecordKey, Timestamp),
     /// A client with its secrets' digests.
     Client(IssuerId, Box<Client>),
     /// A user, and the password's hash.
     User(IssuerId, Box<User>, Option<PasswordHash>),
-    /// What a user allowed a client.
+    /// The consent of a user to a client.
     Consent(IssuerId, UserId, ClientId, Consent),
     /// A line of the audit log.
     Audit(IssuerId, Box<AuditRecord>),
 }
 
-/// A class of records. They are given out in this order: what others rest on comes first.
+/// A class of records. Records are exported in this order: those that others depend on come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -176,7 +177,7 @@ impl Class {
         Self::Audit,
     ];
 
-    /// The name for people and in JSON.
+    /// The name in output and in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -214,7 +215,7 @@ impl Record {
         }
     }
 
-    /// When it ends by itself, if it does.
+    /// When it ends by itself; `None` if it does not.
     #[must_use]
     pub fn ends_at(&self) -> Option<Timestamp> {
         match self {
@@ -230,25 +231,25 @@ impl Record {
 /// Records of one class, some at a time.
 #[async_trait]
 pub trait Records: Send {
-    /// The next ones; none at the end.
+    /// The next records; `None` at the end.
     async fn next(&mut self) -> Result<Option<Vec<Record>>, StoreError>;
 }
 
-/// A store whose records can be read. It does not change while they are.
+/// A store whose records can be read, and do not change meanwhile.
 #[async_trait]
 pub trait Export: Send + Sync {
-    /// Begins to read every record, but what ended by itself at `ended` or before, in the order of [`Class`]. Clients,
-    /// users and the audit log come in the order in which they are listed, the oldest first.
+    /// Begins to read every record in the order of [`Class`], except those that ended by themselves at `ended` or
+    /// before. Clients, users and the audit log come in the order of their listings, the oldest first.
     async fn records(&self, ended: Timestamp) -> Result<Box<dyn Records>, StoreError>;
 }
 
-/// A store that is being filled, and used by nobody before that is finished.
+/// A store that is being filled. Nobody uses it before that is finished.
 #[async_trait]
 pub trait Import: Export {
-    /// Takes records of one class, after those that came before. They may be lost until [`finish`](Self::finish).
+    /// Adds records of one class behind the earlier ones. They may be lost until [`finish`](Self::finish).
     async fn put(&self, records: Vec<Record>) -> Result<(), StoreError>;
-    /// Makes everything durable, and the store one that servers start on. Lets go of it.
+    /// Makes everything durable, makes the store one that servers start on, and closes it.
     async fn finish(self: Box<Self>) -> Result<(), StoreError>;
-    /// Lets go of it unfinished: no server starts on it, and another attempt begins anew.
+    /// Closes the store incomplete: no server starts on it, and another attempt begins anew.
     async fn leave(self: Box<Self>) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Whether two stores have the same records.
+//! Checks whether two stores have the same records.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use symbolon_protocol::time::Timestamp;
 use super::{Class, Export, Record};
 use crate::StoreError;
 
-/// The latest time that every back-end keeps exactly, in milliseconds: what is later means for ever.
+/// The latest time that every back-end keeps exactly, in milliseconds; any later time means for ever.
 const LATEST: u64 = (1 << 53) - 1;
 
 /// The records of one class: how many, and the sum of their digests, which does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// How many.
+    /// How many records.
     pub count: u64,
     digests: u128,
 }
 
-/// The records of a store, summed up by class. Two stores with equal sums have the same records.
+/// The sums of a store's records by class. Two stores with equal sums have the same records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally(BTreeMap<Class, Sum>);
 
@@ -30,7 +30,7 @@ impl Tally {
     /// Adds a record.
     ///
     /// # Errors
-    /// [`StoreError::Failed`]: it cannot be written down.
+    /// [`StoreError::Failed`]: the record cannot be serialized.
     pub fn add(&mut self, record: &Record) -> Result<(), StoreError> {
         let digest = digest::sha256(&[&canonical(record).map_err(|error| {
             StoreError::Failed(format!(
@@ -79,7 +79,8 @@ pub async fn tally(
     Ok(tally)
 }
 
-/// A record as text, the same from every back-end. What is sealed is left out: it may be sealed anew on the way.
+/// A record as text, the same from every back-end. What is sealed is left out, because a move may seal it under another
+/// key.
 fn canonical(record: &Record) -> serde_json::Result<Vec<u8>> {
     match record {
         Record::Shards(kind, generations) => json(&(kind, generations)),
@@ -107,7 +108,8 @@ fn json(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(value)
 }
 
-/// A tombstone without the fields that have no meaning for its target, with times cut to what every back-end can keep.
+/// A tombstone without the fields that have no meaning for its target, and with times limited to what every back-end
+/// can keep.
 fn told(tombstone: &Tombstone) -> Tombstone {
     let everywhere = matches!(tombstone.target, Target::Client(_) | Target::Issuer);
     Tombstone {

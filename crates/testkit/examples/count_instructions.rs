@@ -1,4 +1,4 @@
-//! Counts the instructions of a request of each operation, and holds them against the committed figures.
+//! Counts the instructions of a request of each operation, and compares them with the committed figures.
 //!
 //! `scripts/instructions` builds what it needs and runs it: `count_instructions BINARY [--baseline FILE] [--runs 1]
 //! [--operation NAME] [--dumps DIRECTORY] [--write]`
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Each operation's figures, and how far the least and the greatest are apart.
+/// Prints each operation's figures, and the spread between the least and the greatest.
 fn print_runs(runs: &[Counts]) {
     for name in runs.iter().flat_map(Counts::keys).collect::<std::collections::BTreeSet<_>>() {
         let figures: Vec<u64> = runs.iter().filter_map(|run| run.get(name).copied()).collect();
@@ -68,8 +68,8 @@ fn medians(runs: &[Counts]) -> Counts {
     counts
 }
 
-/// Keeps the figures that were not counted now, and empties the reason: without a new one, written by hand, the file is
-/// refused.
+/// Writes the counts into the baseline, keeps the figures of other operations, and empties the reason: until a new one
+/// is written by hand, the file is refused.
 fn write_baseline(path: &Path, counts: Counts) -> ExitCode {
     let mut operations = Baseline::read(path).map_or_else(|_| Counts::new(), |baseline| baseline.operations);
     operations.extend(counts);

@@ -1,5 +1,6 @@
-//! Starts the server with a clock that is wrong: far behind what its data has seen it is refused by name, with the
-//! command that accepts it; a little behind or ahead it is followed.
+//! Starts the server with a wrong clock. If the clock is far behind the last time in the data, the start must be
+//! refused with the reason and the command that accepts the clock. If it is a little behind or ahead, the start must
+//! succeed.
 //!
 //! `cargo run -p symbolon-testkit --example drill_clock -- target/debug/symbolon`
 //!
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
     let binary = arguments.binary();
     let directory = tempfile::tempdir().expect("a temporary directory");
     let launch = Launch::new(&binary, &directory.path().join("data"), &directory.path().join("log"));
-    // Longer than the clock is ever off, so that no token ends by the time alone.
+    // Longer than the clock is ever off, so that no token expires because of the shift alone.
     let launch = launch.env("SYMBOLON_LIFETIME_ACCESS_TOKEN", "4h");
     let tally = drill(&launch, directory.path(), seed);
     println!("{tally}");
@@ -44,14 +45,14 @@ fn drill(launch: &Launch, directory: &Path, seed: u64) -> Tally {
     let named = said.contains("--accept-clock") && said.contains("has seen");
     tally.check("clock an hour behind, refused by name", named, || format!("{behind:?}"));
 
-    // What ends is measured by the server's clock: with ten minutes less or an hour less nothing has ended early.
+    // Expiry goes by the server's clock: ten minutes or an hour behind, nothing may have expired early.
     started(&mut tally, "clock ten minutes behind, followed", &shifted(launch, "-600s"), &mut crew);
     let mut accepted = shifted(launch, "-3600s");
     accepted.arguments.push("--accept-clock".into());
     started(&mut tally, "clock an hour behind, accepted", &accepted, &mut crew);
     started(&mut tally, "clock right again", launch, &mut crew);
 
-    // Half an hour ahead the access tokens of an hour still live.
+    // Half an hour ahead, the access tokens of four hours are still valid.
     let ahead = shifted(launch, "+1800s");
     started(&mut tally, "clock half an hour ahead, followed", &ahead, &mut crew);
     let back = launch.start().map(drop);
@@ -61,10 +62,10 @@ fn drill(launch: &Launch, directory: &Path, seed: u64) -> Tally {
     tally
 }
 
-/// The same under a clock that is this far off.
+/// The same launch with a clock that is off by `by`.
 fn shifted(launch: &Launch, by: &str) -> Launch {
     let words = ["faketime", "-f", by];
-    // Only the wall clock: timeouts rest on the other one, in the kernel, where it is not shifted.
+    // Only the wall clock is shifted: timeouts use the kernel's monotonic clock.
     let launch = launch.clone().env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
     launch.under(words.iter().map(|word| (*word).to_owned()).collect())
 }

@@ -1,14 +1,15 @@
-//! Breaks the nodes of a cluster, its PostgreSQL, its Redis and the network between them, in random order, under load:
-//! what is away may be away, but no answer may be wrong, and nothing that was acknowledged may be lost.
+//! Breaks the nodes of a cluster, its PostgreSQL, its Redis and the network between them, in random order, under load.
+//! Parts may be unavailable, but no answer may be wrong, and nothing that was acknowledged may be lost.
 //!
 //! `cargo run -p symbolon-testkit --example drill_cluster -- target/debug/symbolon [--seconds 120] [--seed N]
 //! [--workers 4] [--fault NAME]... [--neighbour BINARY] [--plants]`
 //!
-//! Each fault comes once at least, also where that takes longer. `--neighbour` is another version, which the nodes change
-//! to and back from. `--plants` does instead what the nodes must never do, and fails where that is not found.
+//! Each fault happens at least once, even if that takes longer. `--neighbour` is the binary of another version, to
+//! which the nodes change and back. `--plants` does what the nodes must never do instead of faults, and fails if that
+//! is not found.
 //!
-//! Needs PostgreSQL and redis-server; network namespaces (root, `ip`), `strace` and libfaketime for some of the faults,
-//! which are left out by name without them.
+//! Needs PostgreSQL and redis-server; for some of the faults network namespaces (root, `ip`), `strace` and libfaketime.
+//! Without these, the faults are left out, and named in the output.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -30,16 +31,16 @@ use symbolon_testkit::drill::{
 /// Load before each fault.
 const CALM: Duration = Duration::from_millis(1_500);
 
-/// How long a cluster that calls itself ready may still answer 503 now and then.
+/// How long a cluster that reports itself ready may still answer 503 now and then.
 const MENDED_WITHIN: Duration = Duration::from_secs(120);
 
-/// Answers that were lost and are told of after each fault; the rest is counted.
+/// How many lost answers are reported after each fault; the others are only counted.
 const REASONS: usize = 3;
 
-/// What is said of a connection that the other end closed before it answered.
+/// Texts of errors for a connection that the other end closed before it answered.
 const HANG_UPS: [&str; 2] = ["reset by peer", "Peer disconnected"];
 
-/// What is looked at after each fault; at the end it is everything.
+/// How much is checked after each fault; at the end everything is.
 const DEPTH: Depth = Depth { youngest: 24, others: 12 };
 
 fn main() -> ExitCode {
@@ -68,7 +69,7 @@ fn main() -> ExitCode {
     drill.report(seed)
 }
 
-/// The faults that are wanted and can happen here; those that cannot are named.
+/// The wanted faults that can happen on this machine; prints the names of the others.
 fn possible(cluster: &Cluster, wanted: &[String]) -> Vec<Box<dyn Fault>> {
     let mut faults = all_faults();
     let names: Vec<&str> = faults.iter().map(|fault| fault.name()).collect();
@@ -91,9 +92,9 @@ struct Drill {
     crew: Crew,
     dice: Dice,
     tally: Tally,
-    /// Whether a primary of Redis has ended, and codes with it.
+    /// Whether a primary of Redis has ended, so that codes may be lost.
     codes_lost: bool,
-    /// By fault: how often, and how the load fared.
+    /// By fault: how often it happened, and the availability meanwhile.
     figures: BTreeMap<&'static str, (u32, Availability)>,
 }
 
@@ -104,7 +105,7 @@ impl Drill {
         Self { cluster, crew, dice, tally, codes_lost: false, figures }
     }
 
-    /// All faults in random order, and again until the time is over.
+    /// Runs all faults in random order, again and again until the time is over.
     fn run(&mut self, mut faults: Vec<Box<dyn Fault>>, lasts: Duration) {
         let began = unix_micros();
         let mut turns = faults.len();
@@ -125,7 +126,7 @@ impl Drill {
         println!("everything: {} violations", self.count().violations());
     }
 
-    /// One fault under load, and what is left after it.
+    /// Runs one fault under load, and verifies afterwards.
     fn round(&mut self, fault: &mut dyn Fault, depth: Depth) {
         let (cluster, dice, meter) = (&mut self.cluster, &mut self.dice, Arc::new(Meter::default()));
         let (wire, from) = (cluster.wire().metered(&meter), unix_micros());
@@ -170,11 +171,11 @@ impl Drill {
         meter.reasons().iter().take(REASONS).for_each(|why| println!("    lost: {why}"));
     }
 
-    /// Does what must never be, one thing after the other. It must be found each time.
+    /// Plants the violations one after the other. Each must be found.
     fn find_plants(&mut self) -> ExitCode {
         let mut found_all = true;
         for mut plant in all_plants() {
-            // Whoever was lied to before is no witness.
+            // A new crew, because the old ledgers contain the effects of earlier violations.
             self.crew = new_crew(&self.cluster, 4, self.dice.throw());
             self.tally = Tally::default();
             self.round(&mut plant, Depth::ALL);
@@ -188,7 +189,7 @@ impl Drill {
         if found_all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
-    /// Adds what the workers counted to the sum; what they did.
+    /// Moves the workers' counts into the sum; returns them.
     fn count(&mut self) -> Tally {
         let counted = self.crew.tally();
         self.crew.forget_counts();
@@ -218,7 +219,7 @@ fn new_crew(cluster: &Cluster, workers: usize, seed: u64) -> Crew {
 fn break_and_mend(fault: &mut dyn Fault, cluster: &mut Cluster, dice: &mut Dice) -> Result<(), String> {
     let begun = fault.begin(cluster, dice);
     std::thread::sleep(fault.lasts());
-    // What was broken by half is mended too.
+    // A fault that began only in part is healed too.
     let healed = fault.heal(cluster);
     begun.and(healed).and_then(|()| cluster.wait_until_all_ready())
 }

@@ -1,5 +1,6 @@
-//! Floods the provider and holds it to three promises: whoever has proven nothing, and whoever signed in once, leaves next to
-//! nothing in its memory and in Redis; who began to sign in before goes on; and nobody's passwords keep anybody else out.
+//! Floods the provider, and checks three promises. Requests without credentials, and requests of a user who has signed
+//! in once, leave next to nothing in its memory and in Redis. A user who began to sign in before the flood can finish.
+//! Password attempts on one account keep no other user out.
 //!
 //! `cargo run -p symbolon-testkit --example drill_flood -- target/release/symbolon [--requests 1000000] [--addresses 1000]
 //! [--users 100] [--lanes 32] [--tries 20] [--store embedded|cluster] [--times]`
@@ -30,19 +31,19 @@ use symbolon_testkit::{Answer, Browser};
 /// The most that memory may grow by in a flood, in bytes.
 const MOST: i64 = 8_000_000;
 
-/// How long a person may wait for a sign-in beside a flood of passwords.
+/// How long a sign-in may take during a flood of passwords.
 const SIGN_IN: Duration = Duration::from_secs(3);
 
-/// What one in a hundred silent authentications may take meanwhile.
+/// How long 99 of 100 silent authentications may take meanwhile.
 const SILENT: Duration = Duration::from_millis(20);
 
-/// How often a person asks again, twice a second.
+/// How many times a person tries again, twice a second.
 const PATIENCE: u32 = 20;
 
 /// Connections that repeat passwords of one account.
 const GUESSERS: u64 = 200;
 
-/// Users of the silent authentications: each of them asks too seldom to be limited.
+/// Users of the silent authentications: so many that none of them is rate-limited.
 const SILENT_USERS: u64 = 200;
 
 const REDIRECT_URI: &str = "https://rp.example/callback";
@@ -104,7 +105,7 @@ struct Drill<'a> {
     authority: String,
     base: String,
     client_id: String,
-    /// Cookies of sessions, one for each user; those of the silent authentications come last.
+    /// Session cookies, one for each user; those for the silent authentications are last.
     sessions: Vec<String>,
     broken: u32,
 }
@@ -141,7 +142,7 @@ impl<'a> Drill<'a> {
         let (client, cookies) = (self.client_id.clone(), self.sessions.clone());
         let users = self.size.users;
         let cookie = |number: u64| Some(cookies[(number % users) as usize].clone());
-        // Connections, threads and tables are there before anything is measured.
+        // A first flood, so that connections, threads and tables exist before anything is measured.
         self.send(&self.flood(20_000, 64), &|number| (authorize(&client, number, ""), None));
         self.send(&self.flood(5_000, 64), &|number| (logout(&client, number), None));
         let all = self.flood(self.size.requests, self.size.addresses);
@@ -168,7 +169,8 @@ impl<'a> Drill<'a> {
         format!("{rate:.0} requests a second, answered {statuses:?}")
     }
 
-    /// One flood: what it leaves in memory, and whether somebody who began before it signs in after it.
+    /// Runs one flood. Checks how much memory it leaves, and that a user who began to sign in before it can finish
+    /// after it.
     fn measured(
         &mut self,
         name: &str,
@@ -201,7 +203,7 @@ impl<'a> Drill<'a> {
         resident_bytes(self.provider.process().expect("it runs")).cast_signed()
     }
 
-    /// What all primaries use.
+    /// The memory that all primaries use.
     fn redis_used(&self) -> Option<i64> {
         let redis = self.redis?;
         let primaries = (0..redis.nodes().len())
@@ -214,7 +216,7 @@ impl<'a> Drill<'a> {
         Some(primaries.map(used).sum())
     }
 
-    /// Right and wrong passwords of one account without end; what that takes from others.
+    /// Sends right and wrong passwords of one account without end, and measures the effect on other users.
     fn guess(&mut self) {
         let (over, guesses) = (AtomicBool::new(false), AtomicU64::new(0));
         let (times, statuses) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
@@ -264,7 +266,7 @@ impl<'a> Drill<'a> {
         }
     }
 
-    /// Silent authentications of people who have nothing to do with all that; how long each took.
+    /// Silent authentications of unrelated users; returns how long each took.
     fn silent_until(&self, over: &AtomicBool) -> Vec<Duration> {
         let mut lane = Lane::connect(&self.authority).expect("the provider listens");
         let mut times = Vec::new();
@@ -286,7 +288,7 @@ impl<'a> Drill<'a> {
     }
 }
 
-/// A person on the login page.
+/// A user on the login page.
 struct SignIn {
     browser: Browser,
     page: Answer,
@@ -322,8 +324,8 @@ impl SignIn {
     }
 }
 
-/// Asks once more where the answer is 503, as a person would: a cluster whose machine has no core left for PostgreSQL says so
-/// for some seconds.
+/// Repeats a request while the answer is 503, as a user would: a cluster whose machine has no core left for PostgreSQL
+/// answers so for some seconds.
 fn patiently(ask: impl Fn() -> Answer) -> Answer {
     for _ in 0..PATIENCE {
         let answer = ask();
@@ -341,7 +343,7 @@ fn created(wire: &Wire, path: &str, body: &serde_json::Value) -> serde_json::Val
     answer.json()
 }
 
-/// A user with a session; its cookie.
+/// Creates a user with a session; returns its cookie.
 fn session(wire: &Wire, number: u64) -> String {
     let user = json!({ "email": format!("user{number}@example.com") });
     let user = created(wire, "/users", &user)["user"]["id"].clone();

@@ -1,10 +1,11 @@
-//! Fills the disk under the server while it is under load: reads go on, writes answer 503, and writing resumes by
-//! itself when there is room again; nothing that was acknowledged is lost, not even by a restart on the full disk.
+//! Fills the disk of the server while it is under load. Reads must still be answered, writes must be refused with 503,
+//! and writes must work again by themselves once there is room. Nothing that was acknowledged may be lost, not even by
+//! a restart on the full disk.
 //!
 //! `cargo run -p symbolon-testkit --example drill_full_disk -- target/debug/symbolon [--seconds 3] [--megabytes 400]
 //! [--seed N]`
 //!
-//! Needs to be root: it mounts a file system of that size in memory.
+//! Must run as root: it mounts a file system of that size in memory.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -85,7 +86,7 @@ impl Drill {
         self.phase_full("after a restart without a byte left");
 
         self.disk.empty();
-        // The server looks at the disk ten times a second.
+        // The server checks the disk ten times a second.
         std::thread::sleep(Duration::from_millis(500));
         self.phase("with room again, no restart", Pressure::None);
         self.restart("with room again", Provider::kill);
@@ -100,7 +101,7 @@ impl Drill {
         self.count(name)
     }
 
-    /// Every write is refused, every read is answered.
+    /// A phase in which every write must be refused, and every read answered.
     fn phase_full(&mut self, name: &str) {
         let tally = self.phase(name, Pressure::FullDisk);
         for kind in ["rotation", "revocation of an access token", "user"] {

@@ -1,4 +1,4 @@
-//! Kills the server again and again under mixed load, and looks after each start whether all that it acknowledged holds.
+//! Kills the server again and again under mixed load, and verifies after each start that everything acknowledged holds.
 //!
 //! `cargo run -p symbolon-testkit --example drill_kill -- target/debug/symbolon [--kills 50] [--seed N] [--workers 6]`
 #![allow(
@@ -15,7 +15,7 @@ use symbolon_testkit::drill::{
     Arguments, Crew, Depth, Dice, Launch, Pressure, RelyingPartyAtHand, unix_micros,
 };
 
-/// The load runs between these many milliseconds before a kill.
+/// The least and the most milliseconds of load before a kill.
 const LOAD: [usize; 2] = [150, 1_500];
 
 fn main() -> ExitCode {

@@ -1,10 +1,10 @@
-//! Writes down every write and sync of the server under load, rebuilds the data directory as a power cut would have
-//! left it at random moments, and looks whether everything that had been acknowledged by then holds.
+//! Records every write and sync of the server under load, rebuilds the data directory as a power cut at random moments
+//! would have left it, and verifies that everything acknowledged by then holds.
 //!
 //! `cargo run -p symbolon-testkit --example drill_power_cut -- target/debug/symbolon [--cuts 200] [--seconds 20]
 //! [--last N] [--seed N] [--without-sync] [--expect-failure]`
 //!
-//! With `--last N` the moments are among the last N changes, where the server stops and writes its tables out.
+//! With `--last N` the moments are among the last N changes, during which the server stops and flushes its tables.
 //!
 //! Needs `strace`. With `--without-sync` the server does not sync, and the drill must fail: `--expect-failure`.
 #![allow(
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Runs the load under strace; what the workers know afterwards.
+/// Runs the load under strace; returns the workers with their ledgers.
 fn record(launch: &Launch, trace: &Path, seconds: u64, seed: u64) -> Crew {
     let traced = launch.clone().under(strace::wrapper(trace));
     let mut provider = traced.start().expect("a start under strace");
@@ -82,7 +82,7 @@ struct Replay<'a> {
     launch: Launch,
     crew: Crew,
     directory: &'a Path,
-    /// How many changes at the end come into question.
+    /// Only the last so many changes are candidates.
     last: u64,
     dice: Dice,
 }
@@ -109,7 +109,7 @@ impl Replay<'_> {
         (tally, disk.syncs(), done)
     }
 
-    /// After which changes the power is cut: random ones, in order.
+    /// Draws after which changes the power is cut: random ones, in order.
     fn moments(&mut self, trace: &Path, cuts: usize) -> Vec<usize> {
         let mut disk = Disk::new(&self.launch.data);
         let all = events(trace).filter(|event| disk.take(event)).count();

@@ -1,4 +1,4 @@
-//! Fills a store of each kind by the binary of an earlier build, and keeps it for the tests of upgrades.
+//! Fills a store of each kind with the binary of an earlier build, and keeps it for the upgrade tests.
 //!
 //! `cargo run -p symbolon-testkit --example make_upgrade_fixture -- PATH/TO/symbolon DIRECTORY`;
 //! `crates/testkit/tests/fixtures/upgrade/make` builds the binary and calls it.
@@ -26,7 +26,8 @@ use symbolon_testkit::{Browser, Signing};
 
 const PASSWORD: &str = "correct horse battery";
 
-/// Users beside Ann: id, e-mail address, user name, password. Characters are composed here and decomposed there.
+/// Users besides Ann: id, e-mail address, user name, password. Some texts use composed characters, others decomposed
+/// ones.
 const USERS: [(&str, &str, &str, &str); 3] = [
     ("zoe", "Zoe\u{308}@example.com", "Zoe\u{308}", "pa\u{308}sswort fu\u{308}r zoe"),
     ("rene-composed", "ren\u{e9}@example.com", "Ren\u{e9}", "the composed battery"),
@@ -73,7 +74,7 @@ fn cluster(binary: &Path, to: &Path) {
     left.write(to);
 }
 
-/// Fills a store in two runs, so that both what a stop wrote and what was written last are in it.
+/// Fills a store in two runs, so that it contains both what a stop flushed and what was written last.
 fn left(launch: &Launch, end: fn(&mut Provider)) -> Left {
     let mut provider = launch.start().unwrap();
     let admin = Admin { base: launch.base() };
@@ -85,7 +86,7 @@ fn left(launch: &Launch, end: fn(&mut Provider)) -> Left {
     provider.stop();
     provider = launch.start().unwrap();
     let held = begun.into_iter().map(|begun| begun.finish(&admin)).collect();
-    // The audit log is written a moment later.
+    // Waits for the audit log, which is written a moment later.
     admin.wait_for_audit();
     end(&mut provider);
     let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
@@ -203,7 +204,7 @@ impl Begun {
     }
 }
 
-/// What a client had of a session of its own that an administrator ended.
+/// The tokens of a client from another session, which an administrator has ended.
 fn end_a_session(holder: &Holder, held: &Held, admin: &Admin) -> Pair {
     let listed = |admin: &Admin| {
         let sessions = admin.send("GET", &format!("{}/users/{}/sessions", held.admin, held.ann), "");

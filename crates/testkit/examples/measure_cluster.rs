@@ -1,4 +1,4 @@
-//! What a request costs on the cluster store, beside the embedded one: on nodes, Redis and PostgreSQL.
+//! Measures what a request costs on the cluster store compared with the embedded one: on nodes, Redis and PostgreSQL.
 //!
 //! `cargo build --profile dist -p symbolon && cargo run --profile dist -p symbolon-testkit --example measure_cluster --
 //! target/dist/symbolon [--nodes 1,2,4] [--scenarios silent,userinfo] [--algorithm RS256] [--rounds 5]
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What stands between commas.
+/// A list of values, separated by commas.
 fn list<T: std::str::FromStr>(arguments: &mut Arguments, name: &str, default: &str) -> Vec<T> {
     let text = arguments.text(name).unwrap_or_else(|| default.to_owned());
     let item = |word: &str| word.parse().unwrap_or_else(|_| panic!("{name} {text}: {word} is not one"));

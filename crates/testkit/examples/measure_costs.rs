@@ -1,4 +1,5 @@
-//! What `symbolon loadtest plan` multiplies: the cost of every operation at one node, what state takes, rotations a second.
+//! Measures the inputs of `symbolon loadtest plan`: the cost of every operation at one node, the size of state,
+//! rotations per second.
 //!
 //! `cargo build --profile dist -p symbolon && cargo run --profile dist -p symbolon-testkit --example measure_costs --
 //! target/dist/symbolon --out costs.json [--algorithm EdDSA] [--rounds 5] [--slice-ms 2000] [--connections 32]

@@ -1,4 +1,5 @@
-//! Refresh rotations a second: batches of the cluster store against a statement for each, on one PostgreSQL, in turn.
+//! Measures refresh rotations per second: batches of the cluster store against one statement each, on one PostgreSQL,
+//! in turn.
 //!
 //! `cargo run --profile dist -p symbolon-testkit --example measure_rotation -- [--in-flight 1024] [--families 8]
 //! [--connections 16] [--rounds 5] [--slice-ms 2000] [--json FILE]`
@@ -14,7 +15,7 @@ use symbolon_testkit::cost::{LIMIT_RATIO, RotationOptions, measure_rotation};
 use symbolon_testkit::drill::Arguments;
 use tikv_jemallocator::Jemalloc;
 
-/// As the provider has it.
+/// The provider's allocator.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -1,4 +1,4 @@
-//! HTTP as a browser or a load script speaks it: cookies kept, redirects not followed by themselves.
+//! HTTP as a browser or a load script uses it: keeps cookies, and does not follow redirects by itself.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -37,8 +37,8 @@ impl Answer {
         self.header("location").unwrap_or_else(|| panic!("no redirect: {self:?}")).to_owned()
     }
 
-    /// Whether the server says that it cannot answer now: 503 with Retry-After, or a redirect that says so (RFC 6749
-    /// 4.1.2.1).
+    /// Whether the server cannot answer now: 503 with Retry-After, or a redirect with `temporarily_unavailable`
+    /// (RFC 6749 4.1.2.1).
     pub fn is_unavailable(&self) -> bool {
         match self.status {
             503 => self.header("retry-after").is_some(),
@@ -66,7 +66,7 @@ impl Answer {
 /// A client with a cookie jar.
 pub struct Browser {
     base: String,
-    /// What it says in `Host`, where that is not in the URL.
+    /// Its `Host` header, if that differs from the URL.
     host: Option<String>,
     agent: ureq::Agent,
     jar: Mutex<BTreeMap<String, String>>,
@@ -79,15 +79,15 @@ impl Browser {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
-            // Where there are several nodes, each request may go to another one.
+            // With several nodes, each request may go to another node.
             .max_idle_connections(if crate::server::is_clustered() { 0 } else { 10 })
-            // Only what will never be answered: the machine may be slow.
+            // Only for requests that are never answered: the machine may be slow.
             .timeout_global(Some(std::time::Duration::from_secs(300)))
             .build();
         Self { base: base.to_owned(), host: None, agent: config.into(), jar: Mutex::default() }
     }
 
-    /// The same browser, which asks for another host than the one in the URL: as behind a proxy.
+    /// The same browser with another `Host` header than the URL gives, as behind a proxy.
     #[must_use]
     pub fn asking_for(self, host: &str) -> Self {
         Self { host: Some(host.to_owned()), ..self }

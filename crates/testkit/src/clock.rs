@@ -6,7 +6,7 @@ use std::time::Duration;
 use symbolon_app::clock::Clock;
 use symbolon_protocol::time::Timestamp;
 
-/// A clock in the test's hand. It starts at 2026-01-01.
+/// A clock that the test sets. It starts at 2026-01-01.
 pub struct TestClock(AtomicU64);
 
 impl Default for TestClock {
@@ -16,7 +16,7 @@ impl Default for TestClock {
 }
 
 impl TestClock {
-    /// One that starts at this many milliseconds since 1970-01-01T00:00:00Z.
+    /// A clock that starts at this many milliseconds since 1970-01-01T00:00:00Z.
     pub fn at(millis: u64) -> Self {
         Self(AtomicU64::new(millis))
     }
@@ -35,7 +35,7 @@ impl TestClock {
 }
 
 impl TestClock {
-    /// Steps the clock back, as no clock of the server's own does.
+    /// Steps the clock back, which the server's own clock never does.
     pub fn step_back(&self, span: Duration) {
         let millis = u64::try_from(span.as_millis()).expect("a span of a test");
         self.0.fetch_sub(millis, Ordering::SeqCst);

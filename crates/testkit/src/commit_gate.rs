@@ -1,10 +1,10 @@
-//! A gate before the disk: while it is closed, nothing that the embedded store writes becomes durable.
+//! A gate in front of the disk: while it is closed, nothing that the embedded store writes becomes durable.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use symbolon_store_embedded::journal::BeforeSync;
 
-/// The gate. It opens when the last owner drops it, so that a test that failed ends.
+/// The gate. It opens when its last owner is dropped, so that a failed test ends.
 #[derive(Clone, Default)]
 pub struct CommitGate(Arc<Owned>);
 
@@ -23,12 +23,12 @@ impl CommitGate {
         *self.0.0.lock() = true;
     }
 
-    /// Opens it: those that wait go on.
+    /// Opens it: waiting commits continue.
     pub fn open(&self) {
         self.0.open();
     }
 
-    /// What the journal calls before each commit.
+    /// The function that the journal calls before each commit.
     pub(crate) fn before_sync(&self) -> BeforeSync {
         let state = Arc::clone(&self.0.0);
         Arc::new(move || {

@@ -1,7 +1,7 @@
-//! A real server on a free port for tests, with a clock and randomness of the test's own.
+//! A real server on a free port for tests, with its own clock and randomness.
 //!
-//! [`TestServer::start`] opens a fresh embedded store in a temporary directory and serves it on loopback. Tests speak
-//! HTTP to it as anybody would, through [`Browser`] and [`RelyingParty`], and move its clock by hand.
+//! [`TestServer::start`] opens a fresh embedded store in a temporary directory and serves it on loopback. Tests send
+//! HTTP to it like any client, through [`Browser`] and [`RelyingParty`], and set its clock.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -35,7 +35,7 @@ impl TokenSet {
     }
 }
 
-/// An authorization request that can be repeated and bent.
+/// An authorization request that can be repeated and changed.
 #[derive(Clone, Debug)]
 pub struct AuthorizationRequest {
     /// The parameters.
@@ -74,13 +74,13 @@ pub struct RelyingParty {
     pub client_id: String,
     /// Its secret; none for a public client.
     pub client_secret: Option<String>,
-    /// Where its codes go.
+    /// The redirect URI to which its codes go.
     pub redirect_uri: String,
     url: String,
 }
 
 impl RelyingParty {
-    /// Registers a confidential client that may do everything and needs no consent; `metadata` overrides members.
+    /// Registers a confidential client with all grants and without consent; `metadata` overrides members.
     pub fn register(server: &TestServer, metadata: Value) -> Self {
         Self::register_at(server, "", metadata)
     }
@@ -127,13 +127,13 @@ impl RelyingParty {
         }
     }
 
-    /// The same client, at a server that was started again.
+    /// The same client, at a restarted server.
     #[must_use]
     pub fn at(self, server: &TestServer) -> Self {
         Self { url: server.url.clone(), ..self }
     }
 
-    /// The same client, reached at another URL: that of its issuer.
+    /// The same client, at another URL: that of its issuer.
     #[must_use]
     pub fn served_at(self, url: &str) -> Self {
         Self { url: url.to_owned(), ..self }
@@ -170,12 +170,12 @@ impl RelyingParty {
         AuthorizationRequest { parameters, verifier }
     }
 
-    /// POST to the token endpoint, authenticated by Basic where there is a secret.
+    /// POST to the token endpoint, authenticated by Basic if the client has a secret.
     pub fn token(&self, form: &[(&str, &str)]) -> Answer {
         self.post("/token", form)
     }
 
-    /// POST to an endpoint, authenticated by Basic where there is a secret.
+    /// POST to an endpoint, authenticated by Basic if the client has a secret.
     pub fn post(&self, path: &str, form: &[(&str, &str)]) -> Answer {
         let browser = Browser::new(&self.url);
         if self.client_secret.is_some() {
@@ -206,7 +206,7 @@ impl RelyingParty {
         self.sign_in_with(browser, self.authorization_request())
     }
 
-    /// The same with a request of the test's own.
+    /// The same with the test's own request.
     pub fn sign_in_with(&self, browser: &Browser, request: AuthorizationRequest) -> TokenSet {
         let answer = browser.get(&request.path());
         assert!(matches!(answer.status, 302 | 303), "{answer:?}");
@@ -216,12 +216,13 @@ impl RelyingParty {
 }
 
 impl TestServer {
-    /// Creates a user, and a browser in which it is signed in; the user's id, the browser.
+    /// Creates a user, and a browser in which the user is signed in; returns the user's id and the browser.
     pub fn signed_in(&self, email: &str) -> (String, Browser) {
         self.signed_in_at("", "", email)
     }
 
-    /// The same with another issuer: `issuer_path` in the admin API, `cookie` its session cookie's name.
+    /// The same with another issuer: `issuer_path` is its path in the admin API, `cookie` the name of its session
+    /// cookie.
     pub fn signed_in_at(&self, issuer_path: &str, cookie: &str, email: &str) -> (String, Browser) {
         let user = self.create_user_at(issuer_path, email);
         let body = json!({ "user_id": user, "ttl_seconds": 7200 });
@@ -233,7 +234,7 @@ impl TestServer {
         (user, browser)
     }
 
-    /// Creates a user; its id.
+    /// Creates a user; returns its id.
     pub fn create_user(&self, email: &str) -> String {
         self.create_user_at("", email)
     }

@@ -1,5 +1,5 @@
-//! Starting and stopping a server: one process on the embedded store, or, where `SYMBOLON_TEST_STORE=cluster`, three
-//! nodes on a cluster store, to which requests go in turn.
+//! Starts and stops a server: one process on the embedded store or, with `SYMBOLON_TEST_STORE=cluster`, three nodes on
+//! a cluster store, to which requests go in turn.
 
 mod data;
 mod round_robin;
@@ -35,20 +35,20 @@ use crate::upgrade::{HOST, Kind, Left};
 /// The admin secret of every test server.
 pub const ADMIN_SECRET: &str = "an-admin-secret-for-tests";
 
-/// How a test server differs from the usual one.
+/// How a test server differs from the default.
 #[derive(Clone)]
 pub struct Options {
-    /// Configuration by environment, beside what the kit sets.
+    /// Configuration by environment, in addition to what the kit sets.
     pub env: Vec<(String, String)>,
-    /// The issuer; the public listener's http URL where none is given.
+    /// The issuer; `None` for the public listener's http URL.
     pub issuer: Option<String>,
     /// Seeds the randomness of ids and tokens.
     pub seed: u64,
-    /// Whether there is to be one process on the cluster store too: for tests of what one process does by itself.
+    /// Whether there is only one process even on the cluster store: for tests of the behaviour of one process.
     pub one_node: bool,
-    /// Whether the embedded store is recovered by [`TestServer::recover`] alone.
+    /// Whether the embedded store is recovered only by [`TestServer::recover`].
     pub recover_later: bool,
-    /// Holds what the embedded store commits.
+    /// Holds back the commits of the embedded store.
     pub commit_gate: Option<CommitGate>,
 }
 
@@ -73,7 +73,7 @@ impl Options {
         self
     }
 
-    /// One process, whatever the store.
+    /// One process, on either store.
     #[must_use]
     pub fn one_node(mut self) -> Self {
         self.one_node = true;
@@ -87,7 +87,7 @@ impl Options {
         self
     }
 
-    /// Lets a test hold what the embedded store commits.
+    /// Lets a test hold back the commits of the embedded store.
     #[must_use]
     pub fn commit_gate(mut self, gate: &CommitGate) -> Self {
         self.commit_gate = Some(gate.clone());
@@ -106,7 +106,7 @@ impl Options {
 struct Node {
     app: Arc<App>,
     server: Server,
-    /// None before its store is recovered.
+    /// `None` before its store is recovered.
     jobs: Option<jobs::Jobs>,
 }
 
@@ -120,13 +120,13 @@ impl Node {
 pub struct TestServer {
     /// Its issuer's URL.
     pub issuer: String,
-    /// Where the public listener is, `http://127.0.0.1:PORT`.
+    /// The URL of the public listener, `http://127.0.0.1:PORT`.
     pub url: String,
-    /// Where the management listener is.
+    /// The URL of the management listener.
     pub management: String,
     /// The clock.
     pub clock: Arc<TestClock>,
-    /// The state behind the handlers: of the first node, where there are several.
+    /// The state behind the handlers; of the first node, if there are several.
     pub app: Arc<App>,
     nodes: Vec<Node>,
     recover: Option<Recover>,
@@ -145,7 +145,7 @@ impl TestServer {
         Self::start_in(Data::fresh(), options, Arc::new(TestClock::default()))
     }
 
-    /// Starts a server on a copy of what an earlier build left, at the time when it left it.
+    /// Starts a server on a copy of a store that an earlier build left, at the time of leaving it.
     pub fn start_on(kind: Kind, left: &Left, options: Options) -> Self {
         let options = options.issuer(&format!("http://{HOST}"));
         Self::start_in(Data::left(kind), options, Arc::new(TestClock::at(left.at)))
@@ -184,7 +184,7 @@ impl TestServer {
         let mut nodes = Vec::with_capacity(number);
         for (node, (bound, store)) in bound.into_iter().zip(stores.stores).enumerate() {
             let config = config(&options, &issuer, bound.public_address);
-            // Nodes must not draw the same ids.
+            // Nodes must not draw the same ids, so each has its own seed.
             let app = app(config, store, &clock, options.seed + 1_000 * node as u64);
             runtime.block_on(app.load_issuers()).expect("issuers");
             let server = Server::start(&app, bound).expect("a server");
@@ -200,7 +200,7 @@ impl TestServer {
         Self { issuer, url, management, clock, app, nodes, recover, runtime, data }
     }
 
-    /// Recovers the store of a server that serves [before](Options::recover_later) it is.
+    /// Recovers the store of a server that serves [before](Options::recover_later) that.
     pub fn recover(&mut self) {
         let recover = self.recover.take().expect("a store that is not recovered");
         recover();
@@ -211,14 +211,14 @@ impl TestServer {
         }
     }
 
-    /// Waits until everything that is to be in the audit log is there, whichever node recorded it.
+    /// Waits until all audit records are in the audit log, whichever node recorded them.
     pub fn drain_audit(&self) {
         for node in &self.nodes {
             self.block_on(node.app.audit.drain());
         }
     }
 
-    /// The state of another process with the same store, which is not loaded and serves nothing.
+    /// The state of another process with the same store. Its issuers are not loaded, and it serves nothing.
     pub fn another(&self, issuer: &str) -> Arc<App> {
         let config = config(&Options::default(), issuer, SocketAddr::from(([127, 0, 0, 1], 1)));
         app(config, Arc::clone(&self.app.store), &self.clock, 1_000_000)
@@ -239,7 +239,7 @@ impl TestServer {
         self.admin_with(method, path, body.map(|body| body.to_string()), ADMIN_SECRET)
     }
 
-    /// Calls the admin API with a body as it is, and any secret.
+    /// Calls the admin API with a raw body and any secret.
     pub fn admin_with(&self, method: &str, path: &str, body: Option<String>, secret: &str) -> Answer {
         let browser = Browser::new(&self.management);
         let headers =
@@ -249,7 +249,7 @@ impl TestServer {
         browser.send(method, &format!("/api/admin{path}"), &headers, body.unwrap_or_default().as_bytes())
     }
 
-    /// Runs work of the store's or the app's on the server's runtime.
+    /// Runs work of the store or of the app on the server's runtime.
     pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.as_ref().expect("running").block_on(work)
     }

@@ -1,4 +1,4 @@
-//! Signing JWTs as clients, load scripts and attackers do.
+//! Signs JWTs, as clients, load scripts and attackers do.
 
 use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
@@ -6,7 +6,7 @@ use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
 use symbolon_crypto::key::SigningKey;
 use symbolon_crypto::secret::SecretString;
 
-/// A key in the test's hands.
+/// A signing key for tests.
 pub struct Signing(SigningKey);
 
 impl Signing {
@@ -15,7 +15,7 @@ impl Signing {
         Self(SigningKey::generate(algorithm, None).expect("a key"))
     }
 
-    /// An RS256 key from its PKCS#8 PEM, as the test endpoint hands it out.
+    /// An RS256 key from its PKCS#8 PEM, the form in which the test endpoint returns it.
     pub fn from_pem(kid: &str, pem: &str) -> Self {
         Self(
             SigningKey::from_pkcs8_pem(Algorithm::Rs256, Some(kid), &SecretString::new(pem.to_owned()))
@@ -23,7 +23,7 @@ impl Signing {
         )
     }
 
-    /// The public half, as a client registers it.
+    /// The public half, in the form in which a client registers it.
     pub fn jwks(&self) -> Value {
         json!({ "keys": [self.0.public().jwk()] })
     }
@@ -36,7 +36,7 @@ impl Signing {
         finish(input, &signature)
     }
 
-    /// A client assertion of a minute (RFC 7523 3).
+    /// A client assertion that is valid for a minute (RFC 7523 3).
     pub fn assertion(&self, client_id: &str, audience: &str, jti: &str, now_seconds: u64) -> String {
         self.jwt(
             "JWT",

@@ -1,4 +1,4 @@
-//! What nodes and engines cost that nobody asks.
+//! What nodes and engines cost without any request.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::reading::Reading;
 /// CPU time per second of nodes that hold their leases and do nothing else, in µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Background {
-    /// How many nodes there were.
+    /// The number of nodes.
     pub nodes: usize,
     /// One node.
     pub node_us: f64,
@@ -25,7 +25,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Looks on for so long.
+    /// Measures for `time`, in which nothing is requested.
     #[allow(clippy::disallowed_methods, reason = "real processes spend real time")]
     pub(super) fn watch(
         cluster: &Provider,

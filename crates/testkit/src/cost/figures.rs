@@ -1,4 +1,4 @@
-//! One slice of load as figures per request.
+//! The figures of one slice of load, per request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,21 +8,21 @@ use symbolon_loadtest::executor::Outcome;
 
 use super::reading::Used;
 
-/// What a request cost, or the medians of that over several slices. CPU times are user and system time in µs; on the
-/// embedded store the engines' figures are 0.
+/// The cost of a request, or the medians over several slices. CPU times are user and system time in µs; on the embedded
+/// store the engines' figures are 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Right answers per second.
     pub rate: f64,
-    /// Of all nodes together.
+    /// All nodes together.
     pub node_us: f64,
-    /// Of Redis' primaries together.
+    /// All primaries of Redis together.
     pub redis_primary_us: f64,
-    /// Of Redis' replicas together.
+    /// All replicas of Redis together.
     pub redis_replica_us: f64,
-    /// Of all processes of PostgreSQL.
+    /// All processes of PostgreSQL together.
     pub postgres_us: f64,
-    /// Commands that the primaries executed, those within scripts too, by name.
+    /// Commands that the primaries executed, including those within scripts, by name.
     pub commands: BTreeMap<String, f64>,
     /// Bytes that the primaries read from nodes and replicas.
     pub redis_bytes_in: f64,
@@ -100,7 +100,7 @@ impl Figures {
     }
 }
 
-/// The middle one, or the mean of the two in the middle; 0 of nothing.
+/// The median; with an even number, the mean of the two middle values; 0 of nothing.
 pub(super) fn median(figures: impl Iterator<Item = f64>) -> f64 {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What state takes where it is kept.
+//! The size of state where it is kept.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,23 +14,23 @@ use tokio::runtime::Runtime;
 
 use super::node::Provider;
 
-/// Families are revoked one after the other: not more of them than this. With far fewer, the first pages of the
-/// tables' partitions would be most of what a row seems to take.
+/// Most families that are revoked, because they are revoked one after the other. With far fewer, the first pages of the
+/// tables' partitions would be most of a row's apparent size.
 const MOST_REVOKED: usize = 10_000;
 
-/// Users who come before those who are counted: enough that each primary has seen every command.
+/// Users created before the counted ones: enough that each primary has executed every command.
 const WARM_UP: usize = 30;
 
-/// Tables, with those of their partitions.
+/// Tables, including their partitions.
 const USERS: &str = "users|emails";
 const FAMILIES: &str = "families";
 const TOMBSTONES: &str = "tombstones";
 
-/// Fills a provider with `count` users, each with a session and a family, revokes some families, lets as many codes be
-/// issued as there are users, and looks each time how the engines have grown.
+/// Fills a provider with `count` users, each with a session and a family, revokes some families, and lets as many codes
+/// be issued as there are users. Measures after each step how much the engines have grown.
 ///
-/// Redis is one of its own: elsewhere what others left would expire meanwhile. What it keeps from the first use of
-/// each command on, scripts above all, is there before the count begins.
+/// Redis is started for this alone, because otherwise keys of other measurements would expire meanwhile. Memory that
+/// Redis keeps from the first use of each command on, above all for scripts, is taken before the count begins.
 pub(super) fn measure(
     (runtime, postgres): (&Runtime, &PostgresServer),
     (binary, name, count): (&Path, &str, usize),
@@ -63,14 +63,14 @@ pub(super) fn measure(
     let tombstone = each(with_tombstones, with_sessions, revoked);
     let tombstone_row = each(place.table(TOMBSTONES), rows, revoked);
 
-    // Codes come last: they expire soonest.
+    // Codes come last, because they expire soonest.
     issue_codes(&seed, count)?;
     let code = each(place.redis(), with_tombstones, count);
     runtime.block_on(provider.end());
     Ok(Footprint { session, code, tombstone, tombstone_row, user, family })
 }
 
-/// Lets so many codes be issued, which nobody redeems.
+/// Lets `count` codes be issued, which are not redeemed.
 fn issue_codes(seed: &Arc<Seed>, count: usize) -> Result<(), LoadtestError> {
     let until = Until::Requests(count as u64);
     let visitors = Scenario::Silent.visitors(seed, 8, Mix::Pure)?;
@@ -78,7 +78,7 @@ fn issue_codes(seed: &Arc<Seed>, count: usize) -> Result<(), LoadtestError> {
     Ok(())
 }
 
-/// Revokes the first so many families (RFC 7009 2.1).
+/// Revokes the first `count` families (RFC 7009 2.1).
 fn revoke(seed: &Seed, count: usize) -> Result<(), LoadtestError> {
     let refused = |error: ureq::Error| LoadtestError::Refused {
         what: "revocation",
@@ -108,7 +108,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Bytes that the primaries hold, without what connections, the cluster's links and replication take.
+    /// Bytes that the primaries hold, without the memory of connections, of the cluster's links and of replication.
     fn redis(&self) -> f64 {
         let nodes = self.redis.nodes();
         let primaries = nodes.iter().filter(|node| node.replicates.is_none());
@@ -125,7 +125,7 @@ impl Place<'_> {
     }
 }
 
-/// Of the answer to INFO MEMORY.
+/// Reads the bytes from the answer to INFO MEMORY.
 fn held(info: &str) -> f64 {
     let figure = |name: &str| {
         let value = info.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));

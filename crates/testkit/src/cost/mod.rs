@@ -1,9 +1,10 @@
-//! What a request costs on the cluster store: on the nodes, on Redis and on PostgreSQL, beside what it costs on the
+//! What a request costs on the cluster store: on the nodes, on Redis and on PostgreSQL; compared with its cost on the
 //! embedded store.
 //!
-//! Real engines, real nodes, one binary, one load generator. A round loads the embedded store and then every number of
-//! nodes of the cluster with the same requests, one after the other, so that what is compared was taken within seconds;
-//! rounds repeat and medians count. `cargo run --profile dist -p symbolon-testkit --example measure_cluster` runs it.
+//! Real engines, real nodes, one binary, one load generator. A round loads the embedded store and then the cluster at
+//! every number of nodes with the same requests, one after the other, so that the compared figures were taken within
+//! seconds. Rounds repeat, and medians count. `cargo run --profile dist -p symbolon-testkit --example measure_cluster`
+//! runs it.
 
 mod background;
 mod figures;
@@ -36,21 +37,21 @@ pub use rotation::{LIMIT_RATIO, RotationOptions, RotationReport, Rotations, meas
 pub struct CostOptions {
     /// The binary that is measured.
     pub binary: PathBuf,
-    /// The database, which is created, and the prefix of the keys in Redis: a plain lower-case identifier.
+    /// The name of the database, which is created, and the prefix of the keys in Redis: a plain lower-case identifier.
     pub name: String,
-    /// The numbers of nodes that the cluster is loaded at.
+    /// The numbers of nodes at which the cluster is loaded.
     pub nodes: Vec<usize>,
-    /// What is asked.
+    /// The scenarios to measure.
     pub scenarios: Vec<Scenario>,
-    /// What the providers sign with.
+    /// The providers' signing algorithm.
     pub algorithm: Algorithm,
-    /// Rounds that count; one more goes before them and warms everything up.
+    /// Rounds that count; one more runs before them as a warm-up.
     pub rounds: usize,
     /// How long a slice of load lasts.
     pub slice: Duration,
-    /// Requests per second; without, every connection sends again as soon as it is answered.
+    /// Requests per second; if `None`, every connection sends again as soon as it is answered.
     pub rate: Option<f64>,
-    /// Connections, spread over the nodes; each has a request in flight at most.
+    /// Connections, spread over the nodes; each has at most one request in flight.
     pub connections: usize,
     /// Threads of the generator.
     pub threads: usize,
@@ -77,14 +78,14 @@ impl CostOptions {
     }
 }
 
-/// Measures on these engines, which should have nothing else to do. Says on `progress` how far it is.
+/// Measures on these engines, which should have nothing else to do. Reports its progress on `progress`.
 ///
 /// # Errors
-/// [`LoadtestError`] when a node does not start, or a seed cannot be planted. Wrong answers are no error: they stand in
-/// the report.
+/// [`LoadtestError`] if a node does not start, or a seed cannot be planted. Wrong answers are no error: the report
+/// lists them.
 ///
 /// # Panics
-/// When an engine does not answer.
+/// If an engine does not answer.
 pub fn measure(
     engines: &Engines,
     options: &CostOptions,
@@ -93,7 +94,7 @@ pub fn measure(
     if options.nodes.is_empty() || options.nodes.contains(&0) || options.rounds == 0 {
         return Err(LoadtestError::Options("nothing to measure: no nodes, or no rounds".into()));
     }
-    // The nodes' output is read beside the slices, which block.
+    // The nodes' output is read on this runtime while the slices block.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let report = round::run(&runtime, engines, options, progress);
     runtime.shutdown_background();

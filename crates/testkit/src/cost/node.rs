@@ -12,10 +12,10 @@ use symbolon_store_cluster::engines::{PostgresServer, RedisCluster};
 use tempfile::TempDir;
 use url::Url;
 
-/// Between two looks whether a node is ready.
+/// The pause between two checks whether a node is ready.
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// How often it is looked.
+/// How many times this is checked.
 const LOOKS: usize = 600;
 
 /// One process.
@@ -42,7 +42,7 @@ impl Provider {
         Ok(provider)
     }
 
-    /// So many nodes on the engines, in the database `name` and under the prefix `name`.
+    /// `count` nodes on the engines, in the database `name` and under the prefix `name`.
     pub(super) async fn clustered(
         binary: &Path,
         count: usize,
@@ -99,7 +99,7 @@ impl Provider {
         Ok(())
     }
 
-    /// What discovery says of it, with all its nodes.
+    /// The target that discovery describes, with all its nodes.
     pub(super) async fn target(&self) -> Result<Target, LoadtestError> {
         let mut urls = self.nodes.iter().map(|node| node.server.url.clone());
         let first = urls.next().unwrap_or_default();
@@ -107,7 +107,7 @@ impl Provider {
         target.with_others(&Way::default(), &urls.collect::<Vec<_>>())
     }
 
-    /// The first so many nodes.
+    /// The first `count` nodes.
     pub(super) fn peers(&self, count: usize) -> Result<Vec<Peer>, LoadtestError> {
         self.nodes.iter().take(count).map(|node| node.peer()).collect()
     }
@@ -137,7 +137,7 @@ impl Node {
         Err(LoadtestError::Process { program: binary.to_owned(), reason: "does not become ready".into() })
     }
 
-    /// Its figures: the page of Prometheus.
+    /// Its metrics, in the format of Prometheus.
     pub(super) fn metrics(&self) -> Result<String, LoadtestError> {
         let failed = |error: ureq::Error| LoadtestError::Target {
             url: self.management.clone(),

@@ -1,4 +1,4 @@
-//! All that the capacity model is fed with, in one run.
+//! Measures all inputs of the capacity model in one run.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,26 +13,26 @@ use super::{
     Background, Cell, CostOptions, CostReport, Figures, RotationOptions, footprint, measure, measure_rotation,
 };
 
-/// What the simulation is held against.
+/// The scenarios with which the simulation is compared.
 const POINTS: [Scenario; 3] = [Scenario::Silent, Scenario::Userinfo, Scenario::Introspect];
 
-/// Commands that only scripts call, where there is a script.
+/// Commands that only scripts call, if the operation has a script.
 const WITHIN_SCRIPTS: [&str; 4] = ["get", "set", "getrange", "setrange"];
 
 /// How thoroughly to measure.
 pub struct PlanningOptions {
     /// What is measured, and how; scenarios, nodes and rate are chosen here.
     pub cost: CostOptions,
-    /// Requests per second of the points that the simulation is held against.
+    /// Requests per second of the points with which the simulation is compared.
     pub rate: f64,
-    /// Users, sessions, families and codes whose size is looked at.
+    /// How many users, sessions, families and codes are created to measure their size.
     pub kept: usize,
-    /// Rotations in flight, each with families of its own.
+    /// The options of the measurement of rotations.
     pub rotation: RotationOptions,
 }
 
 impl PlanningOptions {
-    /// As the documentation has them: 5 rounds of 2 s, 20,000 users.
+    /// The values of the documentation: 5 rounds of 2 s, 20,000 users.
     pub fn new(cost: CostOptions) -> Self {
         let mut rotation = RotationOptions::new(&format!("{}_rotation", cost.name));
         (rotation.rounds, rotation.slice) = (cost.rounds, cost.slice);
@@ -40,14 +40,14 @@ impl PlanningOptions {
     }
 }
 
-/// Measures the costs of every operation of a workload at one node, what state takes, and rotations; the costs, and the
-/// reports behind them.
+/// Measures the costs of every operation of a workload at one node, the size of state, and rotations. Returns the costs
+/// and the reports behind them.
 ///
 /// # Errors
-/// As [`measure`], and [`LoadtestError::Options`] where an answer was wrong.
+/// As [`measure`], and [`LoadtestError::Options`] if an answer was wrong.
 ///
 /// # Panics
-/// When an engine does not answer.
+/// If an engine does not answer.
 pub fn measure_costs(
     engines: &Engines,
     mut options: PlanningOptions,
@@ -101,7 +101,7 @@ fn on_cluster(report: &CostReport) -> impl Iterator<Item = &Cell> {
     report.cells.iter().filter(|cell| cell.nodes.is_some())
 }
 
-/// Without what would have been used had nobody asked, which counts much where requests are few.
+/// The cost of an operation without the cost of idle nodes and engines, which is a large part of it at few requests.
 fn operation(figures: &Figures, idle: &Background) -> OperationCost {
     let beyond = |us: f64, per_second: f64| rounded((us - per_second / figures.rate.max(1.0)).max(0.0));
     OperationCost {
@@ -129,7 +129,8 @@ fn point(cell: &Cell, rate: f64, idle: &Background) -> Point {
     }
 }
 
-/// What a node waits for: not the commands within its scripts, and one WAIT for itself where it shares one.
+/// The number of round trips to Redis that a node waits for: without the commands within its scripts, and with one WAIT
+/// if the node shares a WAIT with other requests.
 fn trips(commands: &BTreeMap<String, f64>) -> f64 {
     let scripts = commands.get("evalsha").is_some_and(|calls| *calls > 0.5);
     let waited = commands.iter().filter(|(name, _)| !(scripts && WITHIN_SCRIPTS.contains(&name.as_str())));

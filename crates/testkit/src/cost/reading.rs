@@ -1,4 +1,4 @@
-//! What nodes and engines have used and done so far, and what that was between two readings.
+//! Reads what nodes and engines have used and done so far; the difference of two readings is what they used in between.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use symbolon_store_cluster::engines::Engines;
 
 use super::node::Node;
 
-/// Commands of Redis that no request causes: heartbeats, replication, and looking at it.
+/// Redis commands that no request causes: heartbeats, replication, and these readings.
 const NOT_OURS: &[&str] = &[
     "auth",
     "client",
@@ -30,7 +30,7 @@ const NOT_OURS: &[&str] = &[
     "subscribe",
 ];
 
-/// Figures of the nodes' own pages that are sums over the time of the process.
+/// Series of the nodes' metrics that are sums over the life of the process.
 const QUERIES: [&str; 4] = [
     "symbolon_db_queries_total{operation=\"read\"}",
     "symbolon_db_queries_total{operation=\"write\"}",
@@ -38,7 +38,7 @@ const QUERIES: [&str; 4] = [
     "symbolon_db_rows_total{operation=\"write\"}",
 ];
 
-/// One reading of some nodes, and of the engines where they use them.
+/// One reading of some nodes, and of the engines if they use any.
 pub(super) struct Reading {
     nodes: Vec<CpuReading>,
     queries: [f64; QUERIES.len()],
@@ -72,12 +72,12 @@ pub(super) struct Used {
     pub(super) redis_bytes_in: u64,
     pub(super) redis_bytes_out: u64,
     pub(super) wal: u64,
-    /// Statements that read and that write, rows that were read and written.
+    /// Statements that read and statements that write, rows that were read and rows that were written.
     pub(super) queries: [f64; QUERIES.len()],
 }
 
 impl Reading {
-    /// Before a slice: what costs the measured processes something is looked at first, CPU times last.
+    /// The reading before a slice: what costs the measured processes CPU time is read first, the CPU times last.
     pub(super) fn before(nodes: &[Node], engines: Option<&Engines>) -> Result<Self, LoadtestError> {
         let queries = queries(nodes)?;
         let wal = engines.map(wal);
@@ -85,7 +85,7 @@ impl Reading {
         Ok(Self { nodes: cpu(nodes)?, queries, engines })
     }
 
-    /// After it: the other way round.
+    /// The reading after a slice, in the reverse order.
     pub(super) fn after(nodes: &[Node], engines: Option<&Engines>) -> Result<Self, LoadtestError> {
         let cpu = cpu(nodes)?;
         let mut read = engines.map(|engines| EngineReading::of(engines, 0)).transpose()?;
@@ -138,7 +138,7 @@ impl EngineReading {
 }
 
 impl RedisReading {
-    /// Of the answer to INFO EVERYTHING.
+    /// Reads the answer to INFO EVERYTHING.
     fn parse(info: &str) -> Self {
         let mut reading =
             Self { primary: true, cpu: Duration::ZERO, commands: BTreeMap::new(), bytes_in: 0, bytes_out: 0 };
@@ -176,7 +176,7 @@ fn cpu(nodes: &[Node]) -> Result<Vec<CpuReading>, LoadtestError> {
     nodes.iter().map(|node| CpuReading::of(node.server.pid())).collect()
 }
 
-/// Bytes that the write-ahead log has had so far.
+/// Bytes that were written to the write-ahead log so far.
 pub(super) fn wal(engines: &Engines) -> u64 {
     let position = engines.postgres.psql("postgres", "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn");
     position.parse().expect("a number of bytes")
@@ -195,8 +195,8 @@ fn queries(nodes: &[Node]) -> Result<[f64; QUERIES.len()], LoadtestError> {
     Ok(sums)
 }
 
-/// The CPU time of PostgreSQL's first process and its children: to the nanosecond for those that run, in ticks of
-/// 10 ms for those that have ended, which the first process has waited for.
+/// The CPU time of PostgreSQL's first process and its children: to the nanosecond for running ones; in ticks of 10 ms
+/// for ended ones that the first process has waited for.
 pub(super) fn postgres_cpu(first: u32) -> Result<Duration, LoadtestError> {
     let gone = |source| LoadtestError::Cpu { pid: first, source };
     let stat = fs::read_to_string(format!("/proc/{first}/stat")).map_err(gone)?;
@@ -210,7 +210,7 @@ pub(super) fn postgres_cpu(first: u32) -> Result<Duration, LoadtestError> {
     Ok(ended + std::iter::once(first).chain(children).map(on_cpu).sum::<Duration>())
 }
 
-/// A process of one thread; nothing where it has just ended.
+/// The CPU time of a process with one thread; zero if it has just ended.
 fn on_cpu(pid: u32) -> Duration {
     let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
     let nanos = text.split_whitespace().next().and_then(|figure| figure.parse().ok());

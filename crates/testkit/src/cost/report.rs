@@ -1,4 +1,4 @@
-//! What was measured, for people and for programs.
+//! The report of a measurement, for people and for programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,13 +15,13 @@ use super::{Background, CostOptions, Figures};
 /// The version of the JSON form.
 const VERSION: u32 = 1;
 
-/// What silent authentication and UserInfo may cost a node above the embedded store, in µs of its CPU.
+/// How much CPU silent authentication and UserInfo may cost a node above the embedded store, in µs.
 pub const LIMIT_US: f64 = 15.0;
 
-/// A scenario through the rounds.
+/// The slices of a scenario over the rounds.
 pub(super) struct Track {
     pub(super) scenario: Scenario,
-    /// By the number of nodes; none is the embedded store.
+    /// By the number of nodes; `None` is the embedded store.
     slices: BTreeMap<Option<usize>, Vec<Figures>>,
     requests: BTreeMap<Option<usize>, u64>,
     errors: u64,
@@ -33,7 +33,7 @@ impl Track {
         Self { scenario, slices: BTreeMap::new(), requests: BTreeMap::new(), errors: 0, first_error: None }
     }
 
-    /// The slices of the first round do not count; their errors do.
+    /// Takes a slice. The slices of the first round do not count, but their errors do.
     pub(super) fn take(&mut self, nodes: Option<usize>, slice: Slice, counts: bool) {
         let tally = slice.outcome.tally;
         self.errors += tally.wrong_total() + tally.failures_total();
@@ -51,7 +51,7 @@ impl Track {
 
     fn cell(&self, nodes: Option<usize>, slices: &[Figures]) -> Cell {
         let embedded = self.slices.get(&None).map_or(&[][..], Vec::as_slice);
-        // Of one round each: machines are not the same a minute later.
+        // Differences within one round, because the machine's speed changes from minute to minute.
         let above =
             || slices.iter().zip(embedded).map(|(cluster, embedded)| cluster.node_us - embedded.node_us);
         let node = || slices.iter().map(|figures| figures.node_us);
@@ -69,17 +69,17 @@ impl Track {
 /// A scenario on one store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
-    /// What was asked.
+    /// The scenario.
     pub scenario: Scenario,
-    /// How many nodes of the cluster were loaded; none for the embedded store.
+    /// How many nodes of the cluster were loaded; `None` for the embedded store.
     pub nodes: Option<usize>,
-    /// Right answers of all rounds that count.
+    /// Right answers in all rounds that count.
     pub requests: u64,
-    /// The median of the rounds, each figure for itself.
+    /// The medians over the rounds, each figure for itself.
     pub figures: Figures,
-    /// The least and the most that the nodes' CPU was in a round.
+    /// The least and the greatest CPU time of the nodes in a round.
     pub node_us_range: (f64, f64),
-    /// The median over the rounds of the nodes' CPU less the embedded store's in the same round.
+    /// The median over the rounds of the nodes' CPU time minus the embedded store's in the same round.
     pub above_embedded_us: Option<f64>,
 }
 
@@ -90,7 +90,7 @@ pub struct CostReport {
     pub version: u32,
     /// The processor and its cores.
     pub machine: String,
-    /// What tokens were signed with.
+    /// The signing algorithm.
     pub algorithm: Algorithm,
     /// Connections of the generator.
     pub connections: usize,
@@ -98,13 +98,13 @@ pub struct CostReport {
     pub rounds: usize,
     /// The length of a slice, in seconds.
     pub slice_seconds: f64,
-    /// Requests per second that were asked for; without, it was a closed loop at saturation.
+    /// The wanted requests per second; `None` for a closed loop at saturation.
     pub rate: Option<f64>,
-    /// What idle nodes cost.
+    /// The cost of idle nodes.
     pub background: Background,
     /// Every scenario on every store.
     pub cells: Vec<Cell>,
-    /// Wrong answers and failures, those of the warm-up round too.
+    /// Wrong answers and failures, including those of the warm-up round.
     pub errors: u64,
     /// The first of them.
     pub first_error: Option<String>,
@@ -136,7 +136,7 @@ impl CostReport {
         })
     }
 
-    /// What a request costs the nodes at `nodes` of them, divided by what it costs at the fewest.
+    /// What a request costs the nodes, divided by what it costs at the fewest nodes.
     fn growth(&self, cell: &Cell) -> Option<f64> {
         let fewest =
             self.cells.iter().filter(|other| other.scenario == cell.scenario && other.nodes.is_some());

@@ -1,5 +1,5 @@
-//! Refresh rotations a second: the cluster store, which reads many at once and writes many in one commit, against one
-//! statement and one commit for each rotation, on the same PostgreSQL and the same table, in turn.
+//! Refresh rotations per second on the cluster store, which reads many families at once and writes many in one commit;
+//! compared with one statement and one commit for each rotation, on the same PostgreSQL and the same table, in turn.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,44 +28,44 @@ use super::reading::{postgres_cpu, wal};
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
-/// In the documents of the families that are rotated one by one.
+/// A text in the documents of the families that are rotated one by one.
 const BY_ONE: &str = "one-by-one";
 
 const MOVE: &str = "UPDATE families SET revision = revision + 1, ends_at = $3, document = $4
     WHERE key = $1 AND revision = $2";
 
-/// As the store has it on its connections: nothing is planned twice.
+/// The option that the store sets on its connections: no statement is planned twice.
 const PLANS: &str = "-c plan_cache_mode=force_generic_plan";
 
-/// What the batches must reach of the single statements' rotations a second.
+/// How many times as fast as the single statements the batches must be.
 pub const LIMIT_RATIO: f64 = 5.0;
 
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct RotationOptions {
-    /// The database, which is created, and the prefix in Redis: a plain lower-case identifier.
+    /// The name of the database, which is created, and the prefix in Redis: a plain lower-case identifier.
     pub name: String,
-    /// Rotations in flight at the store; each has families of its own.
+    /// Rotations in flight at the store; each has its own families.
     pub in_flight: usize,
-    /// Families of each of them.
+    /// Families of each rotation in flight.
     pub families: usize,
-    /// Connections of the store, and of the single statements, each of which is always busy.
+    /// Connections of the store, and of the single statements, where every connection is always busy.
     pub connections: usize,
-    /// Rounds that count; one more goes before them.
+    /// Rounds that count; one more runs before them.
     pub rounds: usize,
     /// How long each side rotates in a round.
     pub slice: Duration,
 }
 
 impl RotationOptions {
-    /// As many in flight as at a busy node, on 16 connections, as a node has them: 5 rounds of 2 s.
+    /// The numbers of a busy node: 1,024 rotations in flight on 16 connections; 5 rounds of 2 s.
     pub fn new(name: &str) -> Self {
         let slice = Duration::from_secs(2);
         Self { name: name.into(), in_flight: 1_024, families: 8, connections: 16, rounds: 5, slice }
     }
 }
 
-/// One side, medians over the rounds.
+/// One side; medians over the rounds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Rotations {
     /// Durable rotations per second.
@@ -81,9 +81,9 @@ pub struct Rotations {
 pub struct RotationReport {
     /// The cluster store.
     pub batched: Rotations,
-    /// A statement and a commit for each.
+    /// One statement and one commit for each rotation.
     pub one_by_one: Rotations,
-    /// The median over the rounds of the batched rate divided by the other of the same round.
+    /// The median over the rounds of the batched rate divided by the other rate of the same round.
     pub ratio: f64,
 }
 
@@ -101,10 +101,10 @@ impl fmt::Display for RotationReport {
 /// Measures on these engines, which should have nothing else to do.
 ///
 /// # Errors
-/// [`LoadtestError`] when the runtime cannot be made or PostgreSQL's processes cannot be seen.
+/// [`LoadtestError`] if the runtime cannot be made or PostgreSQL's processes cannot be read.
 ///
 /// # Panics
-/// When an engine does not answer, or refuses a rotation.
+/// If an engine does not answer, or refuses a rotation.
 pub fn measure_rotation(
     engines: &Engines,
     options: &RotationOptions,
@@ -143,12 +143,12 @@ fn medians(rounds: &[Rotations]) -> Rotations {
     }
 }
 
-/// Somebody who rotates families of its own, one after the other.
+/// Rotates its own families, one after the other.
 trait Walker: Send + 'static {
     fn rotate(&mut self) -> impl Future<Output = ()> + Send;
 }
 
-/// All of them at once for so long.
+/// Runs all walkers at once for `slice`.
 async fn timed<W: Walker>(
     engines: &Engines,
     slice: Duration,
@@ -187,7 +187,7 @@ async fn timed<W: Walker>(
     })
 }
 
-/// Through the store, as the provider does it: it looks at the family, then moves it on.
+/// Rotates through the store as the provider does: reads the family, then rotates it.
 struct OfStore {
     store: Arc<ClusterStore>,
     families: Vec<(FamilyId, u32)>,
@@ -260,8 +260,8 @@ fn family(client: &str, random: &dyn Random) -> Family {
     }
 }
 
-/// On a connection of its own: one statement for each rotation, which writes what the store would write and commits. It
-/// knows the family already, so it is spared what the store does first: reading it.
+/// Rotates on its own connection: one statement for each rotation, which writes what the store would write and commits.
+/// It knows the family already, so it is spared the store's first step of reading it.
 struct OfConnection {
     client: Client,
     write: tokio_postgres::Statement,
@@ -269,7 +269,7 @@ struct OfConnection {
     next: usize,
 }
 
-/// A family that nobody else rotates.
+/// A family that only this walker rotates.
 struct Single {
     key: Vec<u8>,
     revision: i64,

@@ -1,4 +1,4 @@
-//! Rounds: the embedded store, then every number of nodes, with the same requests.
+//! Rounds: the embedded store, then the cluster at every number of nodes, with the same requests.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,13 +19,13 @@ use super::report::Track;
 use super::traffic::Counted;
 use super::{Background, CostOptions, CostReport, Figures};
 
-/// Load before every slice that does not count.
+/// Load before every slice, which does not count.
 const WARM_UP: Duration = Duration::from_millis(200);
 
-/// How long idle nodes are watched at least: heartbeats come twice a second.
+/// How long idle nodes are measured at least: heartbeats come twice a second.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// Codes per second of a slice: more than are redeemed in it at saturation.
+/// Codes per second of a slice: more than are redeemed at saturation.
 const CODES: f64 = 8_000.0;
 
 /// A provider under load, with what was planted in it.
@@ -33,9 +33,9 @@ struct Side<'a> {
     provider: Provider,
     engines: Option<&'a Engines>,
     seed: Arc<Seed>,
-    /// They keep what they hold, a family's token for instance, from slice to slice.
+    /// Visitors keep their state, a family's token for example, from slice to slice.
     visitors: BTreeMap<Scenario, Vec<Box<dyn Visitor>>>,
-    /// Bytes that they have sent and read so far.
+    /// Bytes that the visitors have sent and read so far.
     http_bytes: Arc<AtomicU64>,
 }
 
@@ -63,7 +63,8 @@ pub(super) fn run(
             let counts = round > 0;
             let slice = slicer.slice(&mut embedded, 1)?;
             track.take(None, slice, counts);
-            // Every other round the other way round: what a slice leaves behind favours nobody.
+            // Every other round in reverse order, so that the effects of earlier slices do not favour one number of
+            // nodes.
             let mut nodes = options.nodes.clone();
             if round % 2 == 1 {
                 nodes.reverse();
@@ -100,7 +101,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What a slice gave.
+/// The result of a slice.
 pub(super) struct Slice {
     pub(super) figures: Figures,
     pub(super) outcome: Outcome,
@@ -113,14 +114,15 @@ struct Slicer<'a> {
 }
 
 impl Slicer<'_> {
-    /// Loads the first so many nodes, between two readings of all of them and of their engines.
+    /// Loads the first `nodes` nodes, between two readings of them and of their engines.
     fn slice(&self, side: &mut Side<'_>, nodes: usize) -> Result<Slice, LoadtestError> {
         let mut visitors = side.visitors.remove(&self.scenario).unwrap_or_default();
         let mut peers = side.provider.peers(nodes)?.into_iter();
         let Some(first) = peers.next() else { return Err(LoadtestError::Options("no nodes".into())) };
         let load = Load { threads: self.options.threads, others: peers.collect(), ..Load::to(first) };
         if self.scenario == Scenario::Code {
-            // They are counted out, so that there is no warm-up but that of the round which does not count.
+            // The codes are counted, so none can be spent on a warm-up: the round that does not count has to serve as
+            // one.
             let codes = (self.options.slice.as_secs_f64() * self.options.rate.unwrap_or(CODES)).ceil();
             self.runtime.block_on(harvest_codes(&side.seed, codes as usize))?;
         } else {

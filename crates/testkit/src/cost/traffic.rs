@@ -1,4 +1,4 @@
-//! How many bytes visitors send and read.
+//! Counts the bytes that visitors send and read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

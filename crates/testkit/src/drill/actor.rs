@@ -1,4 +1,4 @@
-//! One worker's operations: each is written into the ledger when it is sent and when it is answered.
+//! One worker's operations. Each is written into the ledger when it is sent and when it is answered.
 
 use serde_json::{Value, json};
 use symbolon_crypto::random::SystemRandom;
@@ -9,10 +9,10 @@ use super::provider::COOKIE;
 use super::{NoAnswer, Pressure, Tally, Wire, unix_micros};
 use crate::browser::Answer;
 
-/// What is counted where a code is refused that was not redeemed, or its replay is not noticed.
+/// The name of the count of codes that were refused unredeemed, or whose replay was not noticed.
 pub const LOST_CODE: &str = "lost code";
 
-/// A code lives a minute; within this time it must be there (microseconds).
+/// A code lives for a minute; within this shorter time it must exist (microseconds).
 const CODE_LIVES: Micros = 30_000_000;
 
 const REDIRECT_URI: &str = "https://rp.example/callback";
@@ -54,19 +54,19 @@ impl RelyingPartyAtHand {
     }
 }
 
-/// What became of an operation.
+/// The result of an operation.
 #[derive(Clone, Copy)]
 pub(super) enum Done {
-    /// As it should.
+    /// It succeeded.
     Yes,
-    /// It was refused, or there was nothing to do it with.
+    /// It was refused, or could not be tried.
     No,
-    /// 503 by a cluster: it may have happened all the same, or happen yet.
+    /// A cluster answered 503: it may have happened all the same, or may still happen.
     Unknown,
 }
 
 impl Done {
-    /// What it leaves in the ledger of an end that was asked for.
+    /// The ledger's entry for an end that was requested with this result.
     pub(super) fn end(self, sent: Micros) -> Option<Span> {
         match self {
             Self::Yes => Some(Span { sent, acked: Some(unix_micros()) }),
@@ -82,9 +82,9 @@ pub struct Actor<'a> {
     pub(super) party: &'a RelyingPartyAtHand,
     pub(super) ledger: &'a mut Ledger,
     pub(super) tally: &'a mut Tally,
-    /// Whether a 503 is an answer like another, and what it says.
+    /// Under which pressure the load runs, and so whether a 503 is acceptable and what it means.
     pub(super) pressure: Pressure,
-    /// Sessions that are opened with one request; 0 for none.
+    /// How many sessions are opened with one request; 0 for no such requests.
     pub(super) crowd: usize,
 }
 
@@ -105,7 +105,8 @@ impl Actor<'_> {
         self.as_client("/token", &[&form[..], &[("code_verifier", verifier)]].concat())
     }
 
-    /// Counts an answer: the status wanted, or a 503 where that may be, or a violation.
+    /// Counts an answer: as acknowledged if it has a wanted status, as refused or unavailable if it is an acceptable
+    /// 503, else as a violation.
     pub(super) fn accept(&mut self, kind: &str, wanted: &[u16], answer: &Answer) -> Done {
         if wanted.contains(&answer.status) {
             self.tally.count(&format!("acknowledged {kind}"));
@@ -127,7 +128,7 @@ impl Actor<'_> {
         }
     }
 
-    /// The same for what only reads: a full disk is no reason to refuse it.
+    /// The same for an operation that only reads: a full disk is no reason to refuse it.
     fn accept_read(&mut self, kind: &str, wanted: &[u16], answer: &Answer) -> Done {
         let pressure = self.pressure;
         if pressure == Pressure::FullDisk {
@@ -165,7 +166,7 @@ impl Actor<'_> {
         Ok(Done::Yes)
     }
 
-    /// Opens many sessions of one user with one request, so that the store has something to write out and compact.
+    /// Opens many sessions of one user with one request, so that the store has something to flush and compact.
     pub(super) fn open_crowd(&mut self, user: &str, size: usize) -> Result<Done, NoAnswer> {
         let sent = unix_micros();
         let line = format!("{}\n", json!({ "user_id": user, "ttl_seconds": 86_400 }));
@@ -191,7 +192,7 @@ impl Actor<'_> {
         Ok(Done::Yes)
     }
 
-    /// Asks for a code silently; the answer and the verifier.
+    /// Requests a code silently; returns the answer, the verifier and the time of sending.
     pub(super) fn ask_for_code(&self, session: &SignedIn) -> Result<(Answer, String, Micros), NoAnswer> {
         let verifier = random::base64url::<32>(&SystemRandom).to_string();
         let challenge = encoding::encode(&digest::sha256(&[verifier.as_bytes()]));
@@ -212,7 +213,7 @@ impl Actor<'_> {
         Ok((self.wire.get(&format!("/authorize?{query}"), &[("cookie", &cookie)])?, verifier, sent))
     }
 
-    /// A silent authorization; the index of its code.
+    /// A silent authorization; returns the index of its code.
     pub(super) fn authorize(&mut self, session: usize) -> Result<Option<usize>, NoAnswer> {
         let (answer, verifier, sent) = self.ask_for_code(&self.ledger.sessions[session])?;
         if answer.is_unavailable() {
@@ -230,7 +231,7 @@ impl Actor<'_> {
         Ok(Some(self.ledger.codes.len() - 1))
     }
 
-    /// A silent authorization whose code is redeemed: a new chain; its index.
+    /// A silent authorization whose code is redeemed, which begins a chain; returns the chain's index.
     pub(super) fn log_in(&mut self, session: usize) -> Result<Option<usize>, NoAnswer> {
         let Some(index) = self.authorize(session)? else { return Ok(None) };
         let (code, verifier) =
@@ -245,8 +246,8 @@ impl Actor<'_> {
         Ok(Some(self.note_login(session, index, &answer, sent)))
     }
 
-    /// A code may be lost with a primary of Redis, or have ended when the answer took long. Both say so in the same words
-    /// as one that was used.
+    /// Whether a code was lost with a primary of Redis, or expired because the answer took long. Both give the same
+    /// error as a code that was used.
     fn is_lost_code(&mut self, answer: &Answer, sent: Micros) -> bool {
         let lost =
             self.pressure == Pressure::Faults && answer.status == 400 && answer.error() == "invalid_grant";
@@ -257,7 +258,7 @@ impl Actor<'_> {
         lost
     }
 
-    /// Notes the chain that a code gave; its index.
+    /// Notes the chain that a code began; returns its index.
     pub(super) fn note_login(&mut self, session: usize, code: usize, answer: &Answer, sent: Micros) -> usize {
         let span = Span { sent, acked: Some(unix_micros()) };
         let body = answer.json();
@@ -278,7 +279,7 @@ impl Actor<'_> {
         self.ledger.tokens.push(Token { access, chain, parent, issued, revoked: None });
     }
 
-    /// Rotates a chain from its newest token. Answers whether it moved on.
+    /// Rotates a chain from its newest token; returns whether it was rotated.
     pub(super) fn rotate(&mut self, chain: usize) -> Result<Done, NoAnswer> {
         let Some(link) = self.ledger.chains[chain].links.last() else { return Ok(Done::No) };
         let token = link.token.clone();
@@ -289,7 +290,7 @@ impl Actor<'_> {
         self.ledger.chains[chain].attempt = matches!(done, Done::Unknown).then_some(sent);
         match done {
             Done::Yes => self.note_rotation(chain, &answer, sent),
-            // One violation is told once.
+            // One violation is reported once.
             Done::No if answer.status == 400 => {
                 self.ledger.chains[chain].ended = Some(Span { sent, acked: None });
             }
@@ -328,7 +329,7 @@ impl Actor<'_> {
         Ok(done)
     }
 
-    /// Does what must end a chain, and notes that it did.
+    /// Runs an operation that must end a chain, and notes the end.
     pub(super) fn end_chain(
         &mut self,
         chain: usize,
@@ -365,7 +366,7 @@ impl Actor<'_> {
         Ok(Done::Yes)
     }
 
-    /// Whether introspection calls a token active; nothing where it does not say.
+    /// Whether introspection calls a token active; `None` if there was no usable answer.
     pub(super) fn introspect(&mut self, index: usize) -> Result<Option<bool>, NoAnswer> {
         let token = self.ledger.tokens[index].access.clone();
         let answer = self.as_client("/introspect", &[("token", &token)])?;
@@ -373,7 +374,7 @@ impl Actor<'_> {
         Ok(answer.json()["active"].as_bool())
     }
 
-    /// The status of UserInfo with a token, 200 or 401; nothing where it does not say.
+    /// The status of UserInfo with a token, 200 or 401; `None` if there was no usable answer.
     pub(super) fn userinfo(&mut self, index: usize) -> Result<Option<u16>, NoAnswer> {
         let bearer = format!("Bearer {}", self.ledger.tokens[index].access);
         let answer = self.wire.get("/userinfo", &[("authorization", &bearer)])?;
@@ -382,7 +383,7 @@ impl Actor<'_> {
     }
 }
 
-/// An answer, for people.
+/// An answer as text, for reports.
 pub(super) fn told(answer: &Answer) -> String {
     format!("{} {} {}", answer.status, answer.header("location").unwrap_or_default(), answer.body)
 }

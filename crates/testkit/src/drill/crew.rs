@@ -8,15 +8,15 @@ use super::ledger::{Ledger, Moment};
 use super::verify::Depth;
 use super::{Dice, Tally, Wire};
 
-/// What a load may meet.
+/// The faults that a load may meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pressure {
-    /// Nothing: every operation must succeed, until the process is killed.
+    /// None: every operation must succeed, until the process is killed.
     None,
     /// A full disk: writes may be refused by 503 with Retry-After.
     FullDisk,
-    /// Faults of nodes and engines of a cluster: any answer may be lost, or be 503 with Retry-After, and then nobody
-    /// knows what became of the request.
+    /// Faults of a cluster's nodes and engines: any answer may be lost, or be 503 with Retry-After; then it is unknown
+    /// whether the request was carried out.
     Faults,
 }
 
@@ -46,19 +46,19 @@ impl Crew {
         Self { party, workers: (0..size).map(worker).collect(), crowd: 0 }
     }
 
-    /// Lets the load open this many sessions at once now and then, so that the store writes out and compacts.
+    /// Lets the load open this many sessions at once now and then, so that the store flushes and compacts.
     #[must_use]
     pub fn with_crowds(self, crowd: usize) -> Self {
         Self { crowd, ..self }
     }
 
-    /// Loads the process until `accident` returns, which may end it. A process that does not answer before
-    /// `accident` says so by setting the flag that it is given is a violation, unless the pressure is
+    /// Loads the process until `accident` returns, which may end the process. `accident` gets a flag, and sets it
+    /// before answers may be lost: a request that gets no answer earlier is a violation, unless the pressure is
     /// [`Pressure::Faults`].
     pub fn load(&mut self, wire: &Wire, pressure: Pressure, accident: impl FnOnce(&AtomicBool)) {
         let (party, crowd, over) = (&self.party, self.crowd, &AtomicBool::new(false));
         std::thread::scope(|scope| {
-            // Also when `accident` panics: the scope waits for the workers.
+            // Set even if `accident` panics, because the scope waits for the workers.
             let _over = SetWhenDropped(over);
             for (index, worker) in self.workers.iter_mut().enumerate() {
                 let wire = wire.another(index);
@@ -68,18 +68,18 @@ impl Crew {
         });
     }
 
-    /// Holds every ledger against the process, which has been started again.
+    /// Compares every ledger with the process, which was started again.
     pub fn verify(&mut self, wire: &Wire, depth: Depth) -> Tally {
         self.verify_under(wire, Pressure::None, depth, None)
     }
 
-    /// The same against a copy of the process' state as it was at a moment.
+    /// The same with a copy of the process's state at a moment.
     pub fn verify_as_of(&mut self, wire: &Wire, depth: Depth, past: Moment) -> Tally {
         self.verify_under(wire, Pressure::None, depth, Some(past))
     }
 
-    /// Holds every ledger against a cluster whose faults are mended. It may still answer 503 for a while, but not for
-    /// longer than it is given.
+    /// Compares every ledger with a cluster whose faults are healed. It may still answer 503 for a while, but not for
+    /// longer than `mended_within`.
     pub fn verify_cluster(&mut self, wire: &Wire, depth: Depth, mended_within: Duration) -> Tally {
         let wire = wire.another(0).patient(mended_within);
         self.verify_under(&wire, Pressure::Faults, depth, None)
@@ -106,12 +106,12 @@ impl Crew {
         sum
     }
 
-    /// Forgets what was counted, not what is in the ledgers.
+    /// Resets the counts, but not the ledgers.
     pub fn forget_counts(&mut self) {
         self.workers.iter_mut().for_each(|worker| worker.tally = Tally::default());
     }
 
-    /// Operations in the ledgers that were acknowledged.
+    /// The number of acknowledged operations in the ledgers.
     pub fn acknowledged(&self) -> u64 {
         self.tally().acknowledged()
     }
@@ -146,7 +146,7 @@ impl Worker {
         while !over.load(Ordering::SeqCst) {
             let (mut actor, dice) = self.actor(party, wire, (pressure, crowd));
             let Err(lost) = actor.step(dice) else { continue };
-            // The accident may be a moment away from being announced.
+            // The accident may be a moment away from setting the flag.
             std::thread::sleep(Duration::from_millis(50));
             if pressure == Pressure::Faults {
                 self.tally.count("lost answer");

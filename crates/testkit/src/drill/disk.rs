@@ -1,10 +1,11 @@
-//! A model of a disk with a volatile cache, fed with system calls: what a directory would look like after a power cut.
+//! A model of a disk with a volatile cache, fed with system calls: it shows what a directory would contain after a
+//! power cut.
 //!
-//! Assumed, strict for data: a write is durable once an `fsync` or `fdatasync` of its file that *began after the write
-//! was answered* has been answered; until then each 512-byte sector of it may or may not be there, whatever the order
-//! of the writes. A file's name is durable once its *directory* has been synced likewise (syncing the file alone is
-//! not enough, though ext4 would do); until then any prefix of the changes of one directory may be there, in their
-//! order, whether or not the files' contents are. A rename within a directory is atomic.
+//! Assumptions, strict for data: a write is durable once an `fsync` or `fdatasync` of its file that *began after the
+//! write was answered* has been answered. Until then each 512-byte sector of it may or may not be there, whatever the
+//! order of the writes. A file's name is durable once its *directory* was synced in the same way (syncing only the file
+//! is not enough, though it would be on ext4). Until then any prefix of the changes of one directory may be there, in
+//! their order, whether or not the files' contents are. A rename within a directory is atomic.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -20,14 +21,14 @@ use sparse::Sparse;
 
 const SECTOR: u64 = 512;
 
-/// How much of what was not synced survives.
+/// How much of the unsynced data survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Survival {
     /// Nothing.
     Nothing,
-    /// What was written first, the last of it torn.
+    /// A prefix of the writes, the last one torn.
     Prefix,
-    /// Any of it, torn anywhere.
+    /// Any of the writes, torn anywhere.
     Any,
 }
 
@@ -43,7 +44,7 @@ struct FileNode {
     length: u64,
 }
 
-/// Changes of names that belong together: a name, and what it names afterwards.
+/// Changes of names that belong together: each name, and the node that it names afterwards.
 type Renaming = Vec<(String, Option<usize>)>;
 
 #[derive(Default)]
@@ -70,7 +71,7 @@ pub struct Disk {
     root: PathBuf,
     nodes: Vec<Node>,
     open: HashMap<i64, Descriptor>,
-    /// Syncs that have begun: the thread, and the last change that they cover.
+    /// Syncs that have begun: by thread, the last change that each covers.
     syncing: HashMap<u32, u64>,
     change: u64,
     syncs: u64,
@@ -94,7 +95,7 @@ impl Disk {
         self.syncs
     }
 
-    /// Takes an event. Answers whether it changed a file or a directory here, or synced one.
+    /// Processes an event; returns whether it changed or synced a file or a directory of this disk.
     pub fn take(&mut self, event: &Event) -> bool {
         match event.stage {
             Stage::Entered => {
@@ -102,7 +103,8 @@ impl Disk {
                     "fsync" | "fdatasync" => {
                         self.syncing.insert(event.thread, self.change);
                     }
-                    // The number may be given to another thread's file before the answer is written down.
+                    // The descriptor's number may be given to another thread's file before strace writes the answer
+                    // down.
                     "close" => {
                         self.open.remove(&number(event, 0));
                     }
@@ -155,7 +157,7 @@ impl Disk {
             || (argument.starts_with('"') && self.inside(&text(argument)).is_some())
     }
 
-    /// The names below the root of a path.
+    /// The names of a path below the root.
     fn inside(&self, path: &str) -> Option<Vec<String>> {
         let rest = Path::new(path).strip_prefix(&self.root).ok()?;
         Some(rest.iter().map(|name| name.to_string_lossy().into_owned()).collect())
@@ -177,7 +179,7 @@ impl Disk {
         true
     }
 
-    /// The directory of a path that it has, and the last name.
+    /// The directory of a path, which must exist, and the last name.
     fn place(&self, path: &str) -> Option<(usize, String)> {
         let mut names = self.inside(path)?;
         let last = names.pop()?;
@@ -240,7 +242,7 @@ impl Disk {
         self.changed(open.node, Change::Length(to), |_| to)
     }
 
-    /// Only growing is modelled: no mode, or one that keeps the size.
+    /// Only growing is modelled: mode 0, or the mode that keeps the size.
     fn allocated(&mut self, event: &Event) -> bool {
         let Some(open) = self.open.get(&number(event, 0)).copied() else { return false };
         match &*event.arguments[1] {
@@ -308,14 +310,15 @@ impl Disk {
 
     fn duplicated(&mut self, from: i64, to: i64) -> bool {
         if let Some(open) = self.open.get(&from).copied() {
-            // Two numbers would share one offset.
+            // Two descriptors would share one offset.
             assert!(!matches!(self.nodes[open.node], Node::File(_)), "duplicates of a file are not modelled");
             self.open.insert(to, open);
         }
         false
     }
 
-    /// Writes through a mapping cannot be seen: only SQLite's `-shm`, which it rebuilds after a crash, may have one.
+    /// Writes through a mapping cannot be seen. Only SQLite's `-shm` may be mapped so, because SQLite rebuilds it after
+    /// a crash.
     fn mapped(&self, event: &Event) -> bool {
         let writes = event.arguments[2].contains("PROT_WRITE") && event.arguments[3].contains("MAP_SHARED");
         let Some(open) = self.open.get(&number(event, 4)).filter(|_| writes) else { return false };
@@ -332,10 +335,10 @@ impl Disk {
             .find_map(|(name, own)| if *own == node { Some(name.clone()) } else { self.name_of(*own, node) })
     }
 
-    /// Writes what a power cut now would leave into the empty directory `to`.
+    /// Writes what a power cut at this moment would leave into the empty directory `to`.
     ///
     /// # Errors
-    /// What the file system says.
+    /// An error of the file system.
     pub fn cut(&self, to: &Path, survival: Survival, dice: &mut Dice) -> std::io::Result<()> {
         self.cut_directory(0, to, survival, dice)
     }
@@ -390,7 +393,8 @@ impl FileNode {
     }
 }
 
-/// Applies a change; of a write, those sectors that `survives` answers for, by their distance from its first sector.
+/// Applies a change. Of a write, only those sectors are applied for which `survives` returns true, by their distance
+/// from its first sector.
 fn apply(file: &mut Sparse, change: &Change, mut survives: impl FnMut(u64) -> bool) {
     match change {
         Change::Length(length) => {

@@ -1,4 +1,5 @@
-//! Floods: many connections that send one request after another as fast as they are answered, in the name of many addresses.
+//! Floods: many connections that send one request after another, as fast as they are answered, in the name of many
+//! addresses.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -10,10 +11,10 @@ use std::time::Duration;
 /// How long one answer may take before the flood counts as stuck.
 const ANSWER: Duration = Duration::from_secs(120);
 
-/// Requests that are sent before their answers are read: the flood costs fewer system calls than what it floods.
+/// Requests that are sent before their answers are read, so that the flood costs fewer system calls than its target.
 const PIPELINED: u64 = 16;
 
-/// An HTTP/1.1 connection of a trusted proxy, which says whose request it forwards.
+/// An HTTP/1.1 connection of a trusted proxy, which names the address for which it forwards each request.
 pub struct Lane {
     stream: BufReader<TcpStream>,
 }
@@ -22,7 +23,7 @@ impl Lane {
     /// Connects to `host:port`.
     ///
     /// # Errors
-    /// It does not listen.
+    /// The provider does not listen.
     pub fn connect(authority: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(authority)?;
         stream.set_nodelay(true)?;
@@ -30,18 +31,18 @@ impl Lane {
         Ok(Self { stream: BufReader::with_capacity(64 << 10, stream) })
     }
 
-    /// Sends requests, each as a whole.
+    /// Sends complete requests.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// The connection is closed.
     pub fn send(&mut self, requests: &[u8]) -> io::Result<()> {
         self.stream.get_mut().write_all(requests)
     }
 
-    /// Reads one answer; its status.
+    /// Reads one answer; returns its status.
     ///
     /// # Errors
-    /// The connection is gone, or the answer is no HTTP/1.1 with a length.
+    /// The connection is closed, or the answer is not HTTP/1.1 with a length.
     pub fn status(&mut self) -> io::Result<u16> {
         let mut line = String::new();
         self.line(&mut line)?;
@@ -73,7 +74,7 @@ impl Lane {
     }
 }
 
-/// A flood: so many requests over so many connections.
+/// A flood: its number of requests and connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Flood<'a> {
     /// `host:port` of the provider.
@@ -87,8 +88,8 @@ pub struct Flood<'a> {
 }
 
 impl Flood<'_> {
-    /// Sends the requests; `path_and_cookie` says what the request of a number asks for, and with which cookie, where there is
-    /// one. How many answers had which status.
+    /// Sends the requests. `path_and_cookie` gives the path of the request with a number, and its cookie if it has one.
+    /// Returns the number of answers by status.
     ///
     /// # Panics
     /// If the provider does not answer.
@@ -135,7 +136,7 @@ impl Flood<'_> {
     }
 }
 
-/// The address of a number, each in a network of its own.
+/// The address with a number, each in its own network.
 pub fn address(number: u64) -> String {
     format!("10.{}.{}.{}", (number >> 16) & 255, (number >> 8) & 255, number & 255)
 }

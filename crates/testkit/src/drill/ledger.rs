@@ -1,12 +1,12 @@
-//! What one worker sent and what it was answered.
+//! What one worker sent, and what was answered.
 
 /// Microseconds since 1970, of the wall clock.
 pub type Micros = u64;
 
-/// Another name for a point in time, where a whole ledger is looked at.
+/// The point in time as of which a whole ledger is considered.
 pub type Moment = Micros;
 
-/// A request: when it went out, and when its answer was there. Without an answer nobody knows what became of it.
+/// The times of a request and of its answer. Without an answer, it is unknown whether the request was carried out.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     /// Before the first byte was sent.
@@ -16,7 +16,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span as it was known at a moment; nothing if it was not sent yet.
+    /// The span as it was known at a moment; `None` if it was not sent yet.
     fn as_of(self, at: Moment) -> Option<Self> {
         (self.sent < at).then(|| Self { acked: self.acked.filter(|acked| *acked <= at), ..self })
     }
@@ -34,12 +34,12 @@ impl Span {
     }
 }
 
-/// What must be true of a session, a chain or a token.
+/// The required state of a session, a chain or a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
     /// It must work.
     Alive,
-    /// Its end was asked for and never answered.
+    /// Its end was requested, and the request never answered.
     Unknown,
     /// Its end was acknowledged: it must not work.
     Ended,
@@ -59,7 +59,7 @@ pub struct Person {
 pub struct SignedIn {
     /// The cookie's value.
     pub secret: String,
-    /// Its public name, once an ID token told it.
+    /// Its public name, once an ID token has contained it.
     pub sid: Option<String>,
     /// When it was opened.
     pub opened: Span,
@@ -72,7 +72,7 @@ pub struct SignedIn {
 pub struct Link {
     /// The token.
     pub token: String,
-    /// The request that it is the answer of.
+    /// The request whose answer contained this token.
     pub span: Span,
 }
 
@@ -85,7 +85,7 @@ pub struct Chain {
     pub links: Vec<Link>,
     /// A rotation of the last link that was sent and not answered.
     pub attempt: Option<Micros>,
-    /// What that rotation was answered later, where a ledger looks back.
+    /// The answer to that rotation that came later, in a ledger as of an earlier moment.
     pub successor: Option<String>,
     /// When it was ended, by revocation or by a reuse.
     pub ended: Option<Span>,
@@ -100,7 +100,7 @@ pub struct Token {
     pub chain: usize,
     /// Index of the token that it was exchanged from.
     pub parent: Option<usize>,
-    /// The request that it is the answer of.
+    /// The request whose answer contained this token.
     pub issued: Span,
     /// When it was revoked itself.
     pub revoked: Option<Span>,
@@ -113,7 +113,7 @@ pub struct Code {
     pub code: String,
     /// Its PKCE verifier.
     pub verifier: String,
-    /// The request that it is the answer of.
+    /// The request whose answer contained this code.
     pub issued: Span,
     /// When it was redeemed.
     pub redeemed: Option<Span>,
@@ -121,7 +121,7 @@ pub struct Code {
     pub chain: Option<usize>,
 }
 
-/// What one worker sent and what it was answered. Entries refer to each other by index and are never removed.
+/// What one worker sent, and what was answered. Entries refer to each other by index and are never removed.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "each field is a list of what its type says")]
 pub struct Ledger {
@@ -130,30 +130,30 @@ pub struct Ledger {
     pub chains: Vec<Chain>,
     pub tokens: Vec<Token>,
     pub codes: Vec<Code>,
-    /// Sessions that were opened many at once, and are never used or ended otherwise.
+    /// Sessions that were opened many at once. They are neither used nor ended during the load.
     pub crowd: Vec<SignedIn>,
 }
 
 impl Ledger {
-    /// What must be true of a session.
+    /// The required state of a session.
     pub fn session_fate(&self, index: usize) -> Fate {
         self.sessions[index].ended.map_or(Fate::Alive, Span::fate)
     }
 
-    /// What must be true of a chain: it ends with its session, for nobody asked for `offline_access`.
+    /// The required state of a chain: it ends with its session, because no client requested `offline_access`.
     pub fn chain_fate(&self, index: usize) -> Fate {
         let chain = &self.chains[index];
         chain.ended.map_or(Fate::Alive, Span::fate).max(self.session_fate(chain.session))
     }
 
-    /// What must be true of a token: it ends with its grant, and with what it was exchanged from.
+    /// The required state of a token: it ends with its grant, and with the token that it was exchanged from.
     pub fn token_fate(&self, index: usize) -> Fate {
         let token = &self.tokens[index];
         let own = token.revoked.map_or(Fate::Alive, Span::fate).max(self.chain_fate(token.chain));
         own.max(token.parent.map_or(Fate::Alive, |parent| self.token_fate(parent)))
     }
 
-    /// When a token was issued and what may have ended it, in seconds before now: for people.
+    /// When a token was issued and what may have ended it, in seconds before now: for reports.
     pub fn token_story(&self, index: usize) -> String {
         let told = |span: Option<Span>| span.map_or_else(|| "never".to_owned(), Span::ago);
         let of_one = |token: usize| {
@@ -169,7 +169,7 @@ impl Ledger {
         format!("{:?}: {}", self.token_fate(index), story.join(", exchanged from "))
     }
 
-    /// A token, what it was exchanged from, and so on to the one of a login.
+    /// A token, the one that it was exchanged from, and so on to the token of a login.
     pub fn ancestry(&self, index: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(index), |token| self.tokens[*token].parent)
     }
@@ -179,7 +179,7 @@ impl Ledger {
         (0..self.sessions.len()).filter(|index| self.session_fate(*index) == Fate::Alive).collect()
     }
 
-    /// Indices of the chains that must work, with a rotation of which nobody knows whether it happened.
+    /// Indices of the chains that must work, but have a rotation of which it is unknown whether it was carried out.
     pub fn pending_chains(&self) -> Vec<usize> {
         (0..self.chains.len())
             .filter(|index| self.chain_fate(*index) == Fate::Alive && self.chains[*index].attempt.is_some())
@@ -193,10 +193,11 @@ impl Ledger {
             .collect()
     }
 
-    /// The ledger as it was at a moment: what was sent later is unknown, what was answered later is in flight.
+    /// The ledger as it was at a moment: requests that were sent later are not in it, requests that were answered later
+    /// are in flight.
     #[must_use]
     pub fn as_of(&self, at: Moment) -> Self {
-        // Entries are appended as they are answered, by one thread: those of a moment are a prefix of the list.
+        // One thread appends the entries as they are answered: those up to a moment are a prefix of the list.
         let sessions: Vec<SignedIn> =
             self.sessions.iter().take_while(|one| answered(one.opened, at)).cloned().collect();
         let mut past = Self {

@@ -7,11 +7,12 @@ use super::ledger::{Fate, Span};
 use super::{Dice, NoAnswer, Pressure, unix_micros};
 use crate::browser::Answer;
 
-/// A lost rotation is forgiven for 10 s; a drill asks for forgiveness only within this time (microseconds).
+/// A lost rotation is answered again within 10 s; a drill presents the old token again only within this time
+/// (microseconds).
 const FORGIVEN: u64 = 4_000_000;
-/// Answered within this time of the rotation, it must have been forgiven.
+/// If the answer came within this time after the rotation, it must be the same successor (microseconds).
 const MUST_FORGIVE: u64 = 9_000_000;
-/// Live chains per worker beyond which no more are begun, so that the checks after an accident stay short.
+/// Most live chains per worker, so that the checks after an accident stay short.
 const CHAINS: usize = 40;
 /// The same for sessions.
 const SESSIONS: usize = 120;
@@ -24,7 +25,7 @@ impl Actor<'_> {
         let Some(session) = dice.pick(&sessions) else { return self.open_session().map(drop) };
         let Some(chain) = dice.pick(&chains) else { return self.log_in(session).map(drop) };
         if self.pressure == Pressure::Faults && dice.once_in(3) {
-            // Whoever got no answer asks again soon.
+            // A client that got no answer asks again soon.
             if let Some(pending) = dice.pick(&self.ledger.pending_chains()) {
                 return self.settle(pending);
             }
@@ -46,7 +47,7 @@ impl Actor<'_> {
             43..46 => self.revoke_family(chain).map(drop),
             46..54 => self.with_token(dice, |actor, token| actor.revoke_token(token).map(drop)),
             54..62 => self.with_token(dice, |actor, token| {
-                // While a full disk refuses every login, the youngest tokens come from ever longer exchanges.
+                // While a full disk refuses every login, the newest tokens come from ever longer chains of exchanges.
                 if actor.ledger.ancestry(token).count() > MAX_CHAIN {
                     return Ok(());
                 }
@@ -62,14 +63,14 @@ impl Actor<'_> {
         dice: &mut Dice,
         work: impl FnOnce(&mut Self, usize) -> Result<(), NoAnswer>,
     ) -> Result<(), NoAnswer> {
-        // One of the youngest: the older ones are looked at after the accident.
+        // One of the newest: older ones are checked after the accident.
         let count = self.ledger.tokens.len();
         let found = (0..4).map(|_| count - 1 - dice.below(count.min(200)));
         let alive = found.into_iter().find(|index| self.ledger.token_fate(*index) == Fate::Alive);
         alive.map_or(Ok(()), |token| work(self, token))
     }
 
-    /// Introspects a young token, revoked or not.
+    /// Introspects a new token, revoked or not.
     fn look_at_token(&mut self, dice: &mut Dice) -> Result<(), NoAnswer> {
         let count = self.ledger.tokens.len();
         let index = count - 1 - dice.below(count.min(200));
@@ -79,7 +80,7 @@ impl Actor<'_> {
             let what = || format!("active={active:?} of {}", self.ledger.token_story(index));
             self.tally.check("introspection under load", right, what);
         }
-        // UserInfo answers for what was issued at a login; what was exchanged may be for somebody else.
+        // UserInfo accepts tokens that were issued at a login; an exchanged token may be for another audience.
         let login = self.ledger.ancestry(index).last().unwrap_or(index);
         let fate = self.ledger.token_fate(login);
         if let Some(status) = self.userinfo(login)? {
@@ -101,7 +102,7 @@ impl Actor<'_> {
         self.ledger.chains[chain].links.last().map(|link| link.token.clone()).unwrap_or_default()
     }
 
-    /// Redeems a code and then once more: the second time must fail, and end what the first gave.
+    /// Redeems a code twice: the second time must fail, and end what the first one gave.
     fn replay_code(&mut self, session: usize) -> Result<(), NoAnswer> {
         let Some(chain) = self.log_in(session)? else { return Ok(()) };
         let Some(code) = self.ledger.codes.last() else { return Ok(()) };
@@ -114,8 +115,8 @@ impl Actor<'_> {
         Ok(())
     }
 
-    /// After a code was refused for the second time: its grant has ended, unless the code had been lost with a primary
-    /// of Redis since, and then nobody can know that it is a replay.
+    /// To be called after a code was refused the second time. Its grant has ended; unless the code was lost with a
+    /// primary of Redis meanwhile, because then the replay cannot be recognised.
     pub(super) fn was_replay_noticed(&mut self, chain: usize) -> Result<(), NoAnswer> {
         let ended = self.ledger.chains[chain].ended;
         let sent = unix_micros();
@@ -132,7 +133,7 @@ impl Actor<'_> {
         Ok(())
     }
 
-    /// Redeems a code twice at once: one of the two gets tokens, and loses them by the other's replay.
+    /// Redeems a code twice at once: one of the two gets tokens, and the other's replay revokes them.
     fn race_code(&mut self, session: usize) -> Result<(), NoAnswer> {
         let Some(index) = self.authorize(session)? else { return Ok(()) };
         let (code, verifier) =
@@ -156,7 +157,7 @@ impl Actor<'_> {
         if noticed { self.was_replay_noticed(chain) } else { Ok(()) }
     }
 
-    /// Presents a refresh token that is long rotated away: it must fail, and end the family.
+    /// Presents a refresh token that was rotated long ago: it must fail, and end the family.
     pub(super) fn replay_old(&mut self, chain: usize, dice: &mut Dice) -> Result<(), NoAnswer> {
         let links = &self.ledger.chains[chain].links;
         if links.len() < 3 {
@@ -167,7 +168,7 @@ impl Actor<'_> {
             .map(drop)
     }
 
-    /// Presents the last but one token at once, as if its answer had been lost: the same successor comes again.
+    /// Presents the last token but one at once, as if its answer had been lost: the same successor must be returned.
     fn ask_again(&mut self, chain: usize) -> Result<(), NoAnswer> {
         let Done::Yes = self.rotate(chain)? else { return Ok(()) };
         let links = &self.ledger.chains[chain].links;
@@ -178,7 +179,7 @@ impl Actor<'_> {
         let (before, last, sent) = (before.token.clone(), last.token.clone(), last.span.sent);
         let answer = self.refresh(&before)?;
         if self.pressure == Pressure::Faults && answer.status == 400 && unix_micros() - sent > MUST_FORGIVE {
-            // It took so long that it is no longer a lost answer, but a theft.
+            // It took so long that it counts as theft instead of a lost answer.
             self.ledger.chains[chain].ended = Some(Span { sent, acked: None });
             return Ok(());
         }
@@ -189,7 +190,7 @@ impl Actor<'_> {
         Ok(())
     }
 
-    /// Presents the newest token twice at once: whoever comes second gets the same successor.
+    /// Presents the newest token twice at once: both must get the same successor.
     fn race(&mut self, chain: usize) -> Result<(), NoAnswer> {
         let token = self.newest(chain);
         let sent = unix_micros();
@@ -213,7 +214,7 @@ impl Actor<'_> {
             let same = one.json()["refresh_token"] == other.json()["refresh_token"];
             self.tally.check("one branch of a race", same, || "two successors of one refresh token".into());
         }
-        // Where one of two was refused, the other one's successor counts.
+        // If one of the two was refused, the other one's successor counts.
         if let Some(answer) = moved.first() {
             self.note_rotation(chain, answer, sent);
         }
@@ -233,7 +234,7 @@ impl Actor<'_> {
         })
     }
 
-    /// An answer, or the count of one that was lost.
+    /// The answer; or counts a lost one.
     pub(super) fn note_lost(&mut self, answer: Result<Answer, NoAnswer>) -> Option<Answer> {
         if answer.is_err() {
             self.tally.count("lost answer");

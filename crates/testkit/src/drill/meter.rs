@@ -1,4 +1,4 @@
-//! How a load fared while something was broken: availability as its clients see it.
+//! Measures the availability of the load's requests during a fault, as clients see it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Micros;
 
-/// What became of one request.
+/// The outcome of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// An answer other than the next.
+    /// An answer, except those of the next variant.
     Answered,
     /// 503 with Retry-After, or `temporarily_unavailable` (RFC 6749 4.1.2.1).
     Unavailable,
@@ -29,7 +29,7 @@ pub struct Noted {
     pub sent: Micros,
     /// When its outcome was known.
     pub known: Micros,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
@@ -61,7 +61,7 @@ impl Meter {
         self.reasons.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How requests fared whose outcome was known in a span of time.
+    /// The availability in a span of time, from the requests whose outcome was known in it.
     pub fn between(&self, span: Range<Micros>) -> Availability {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner).clone();
         noted.retain(|one| span.contains(&one.known));
@@ -104,15 +104,15 @@ pub struct Availability {
     pub lost: u64,
     /// Connections that were refused; their requests went to another node.
     pub refused: u64,
-    /// The longest time that an endpoint was away, in microseconds: from when a request was sent that failed, or that
-    /// was answered late, to the next answer other than 503 of any node.
+    /// The longest outage of an endpoint, in microseconds: from the sending of a request that failed, or that was
+    /// answered late, to the next answer other than 503 from any node.
     pub outage: Micros,
-    /// Which endpoint that was.
+    /// The endpoint of that outage.
     pub worst: String,
 }
 
 impl Availability {
-    /// What stands above the columns of the text form.
+    /// The heading of the columns of the text form.
     pub const HEADING: &'static str = "seconds requests     503   lost refused   failed outage s of";
 
     /// The share of requests that failed, of 1.

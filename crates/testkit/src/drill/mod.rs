@@ -1,10 +1,10 @@
-//! Drills: a real `symbolon` process is killed, loses its power, its disk space or its time, and everything that it
-//! acknowledged before must hold afterwards.
+//! Drills: a real `symbolon` process is killed, or loses its power, its disk space or its time. Afterwards everything
+//! that it acknowledged before must hold.
 //!
-//! A [`Crew`] of workers loads the process ([`Provider`]) and keeps a [`Ledger`] each of what was sent and what was
-//! answered. After the accident [`verify`](Crew::verify) holds the ledgers against the process that was started
-//! again. [`strace`] and [`disk`] rebuild a data directory as a power cut would have left it. [`cluster`] has several
-//! nodes, their engines and what can go wrong with them. [`flood`] has what many connections send at once.
+//! A [`Crew`] of workers loads the process ([`Provider`]). Each worker keeps a [`Ledger`] of what was sent and what was
+//! answered. After the accident [`verify`](Crew::verify) compares the ledgers with the process that was started again.
+//! [`strace`] and [`disk`] rebuild a data directory as a power cut would have left it. [`cluster`] has several nodes,
+//! their engines and their faults. [`flood`] has the load of many connections at once.
 
 mod actor;
 mod crew;

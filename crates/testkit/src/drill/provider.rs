@@ -1,4 +1,4 @@
-//! The process under the drill: started, waited for, killed.
+//! The process under the drill: starts it, waits for it, kills it.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -17,7 +17,7 @@ use super::Wire;
 pub const ADMIN_SECRET: &str = "the-admin-secret-of-a-drill";
 /// The name of the session cookie.
 pub const COOKIE: &str = "drill_session";
-/// How long a start may take before it counts as failed: a first one of a cluster makes hundreds of tables.
+/// How long a start may take before it counts as failed: the first start of a cluster creates hundreds of tables.
 const START: Duration = Duration::from_secs(180);
 
 /// How to start the process.
@@ -27,13 +27,13 @@ pub struct Launch {
     pub binary: PathBuf,
     /// Its data directory.
     pub data: PathBuf,
-    /// A command that the binary is run by, such as `strace`, with its arguments.
+    /// A command that runs the binary, such as `strace`, with its arguments.
     pub wrapper: Vec<String>,
     /// Further arguments after `serve`.
     pub arguments: Vec<String>,
-    /// Environment beside what every drill sets.
+    /// Environment in addition to what every drill sets.
     pub env: Vec<(String, String)>,
-    /// Where standard error goes.
+    /// The file for its standard error.
     pub log: PathBuf,
     issuer: String,
     address: IpAddr,
@@ -69,13 +69,13 @@ impl Launch {
         }
     }
 
-    /// Lets it be a node of another issuer than the one of its own address.
+    /// Makes it a node of an issuer with another URL than its own address.
     #[must_use]
     pub fn of_issuer(self, issuer: &str) -> Self {
         Self { issuer: issuer.to_owned(), ..self }
     }
 
-    /// Lets it listen at another address than loopback.
+    /// Makes it listen at another address than loopback.
     #[must_use]
     pub fn at(self, address: IpAddr) -> Self {
         Self { address, ..self }
@@ -88,13 +88,13 @@ impl Launch {
         self
     }
 
-    /// Runs the binary by another command, such as `strace`.
+    /// Runs the binary through another command, such as `strace`.
     #[must_use]
     pub fn under(self, wrapper: Vec<String>) -> Self {
         Self { wrapper, ..self }
     }
 
-    /// Where its public listener is.
+    /// The URL of its public listener.
     pub fn base(&self) -> String {
         format!("http://{}:{}", self.address, self.ports[0])
     }
@@ -104,16 +104,16 @@ impl Launch {
         Self::wire_in_turn(&[self])
     }
 
-    /// A wire to several nodes of one issuer in turn.
+    /// A wire that sends requests to several nodes of one issuer in turn.
     pub fn wire_in_turn(nodes: &[&Self]) -> Wire {
         let bases: Vec<String> = nodes.iter().map(|node| node.base()).collect();
         Wire::in_turn(&bases, ADMIN_SECRET)
     }
 
-    /// Whether it calls itself ready.
+    /// Whether it reports itself ready.
     ///
     /// # Errors
-    /// What it says instead.
+    /// What it reports instead.
     pub fn readiness(&self) -> Result<(), String> {
         let management = Wire::new(&format!("http://{}:{}", self.address, self.ports[1]), ADMIN_SECRET);
         let answer = management.get("/readyz", &[]).map_err(|lost| lost.0)?;
@@ -123,7 +123,7 @@ impl Launch {
     /// Starts it and waits until it is ready.
     ///
     /// # Errors
-    /// What it wrote to standard error, if it ended instead.
+    /// Its standard error, if it ended instead.
     pub fn start(&self) -> Result<Provider, String> {
         let mut words =
             self.wrapper.iter().cloned().chain([self.binary.to_string_lossy().into_owned(), "serve".into()]);
@@ -192,7 +192,7 @@ impl Provider {
         self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
     }
 
-    /// The id of its process, unless it runs by a wrapper.
+    /// The id of its process, unless a wrapper runs it.
     pub fn process(&self) -> Option<u32> {
         self.child.as_ref().filter(|_| !self.wrapped).map(Child::id)
     }
@@ -200,7 +200,7 @@ impl Provider {
     fn signal(&self, signal: Signal) {
         let Some(child) = &self.child else { return };
         let own = child.id();
-        // A wrapper is only a parent: it ends when its child has ended.
+        // A wrapper is only the parent: the signal goes to its child, and it ends with the child.
         let target = if self.wrapped { child_of(own).unwrap_or(own) } else { own };
         if let Some(pid) = i32::try_from(target).ok().and_then(Pid::from_raw) {
             // It may have ended by itself.
@@ -235,8 +235,8 @@ fn free_ports() -> [u16; 2] {
     [one, two].map(|address| address.port())
 }
 
-/// True as soon as the process says that it listens. Its output is read to the end either way, so that it never
-/// waits for a reader.
+/// Returns true as soon as the process prints that it listens. Its output is read to the end in any case, so that the
+/// process never waits for a reader.
 fn wait_for_ready(stdout: impl Read + Send + 'static) -> bool {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {

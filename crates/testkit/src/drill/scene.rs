@@ -1,22 +1,22 @@
-//! What every drill begins with: its arguments, its seed, its clock.
+//! What every drill needs: arguments, randomness from a seed, the time.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Micros;
 
-/// `--name value` pairs and switches of a drill's command line; what is left is the path of the binary.
+/// The `--name value` pairs and switches of a drill's command line; the remaining word is the path of the binary.
 pub struct Arguments {
     words: Vec<String>,
 }
 
 impl Arguments {
-    /// Those of this process.
+    /// The arguments of this process.
     pub fn of_process() -> Self {
         Self { words: std::env::args().skip(1).collect() }
     }
 
-    /// Takes the value of `--name`, where it is given.
+    /// Takes the value of `--name`, if it is given.
     pub fn text(&mut self, name: &str) -> Option<String> {
         let at = self.words.iter().position(|word| word == name)?;
         self.words.remove(at);
@@ -36,7 +36,7 @@ impl Arguments {
         at.map(|at| self.words.remove(at)).is_some()
     }
 
-    /// The path of the binary: the one word that is left, else `SYMBOLON_BINARY`.
+    /// The path of the binary: the one remaining word, else `SYMBOLON_BINARY`.
     pub fn binary(mut self) -> PathBuf {
         let given = self.words.pop().or_else(|| std::env::var("SYMBOLON_BINARY").ok());
         assert!(self.words.is_empty(), "not understood: {:?}", self.words);
@@ -46,12 +46,12 @@ impl Arguments {
     }
 }
 
-/// Repeatable randomness (SplitMix64): a drill prints its seed, and runs the same again with it.
+/// Repeatable randomness (SplitMix64): a drill prints its seed, and repeats the same run with it.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// The same seed throws the same.
+    /// The same seed gives the same numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -75,13 +75,13 @@ impl Dice {
         self.below(n) == 0
     }
 
-    /// One of these.
+    /// A random element; `None` of an empty list.
     pub fn pick<T: Copy>(&mut self, list: &[T]) -> Option<T> {
         if list.is_empty() { None } else { Some(list[self.below(list.len())]) }
     }
 }
 
-/// The wall clock in microseconds since 1970: the same clock that strace stamps its lines with.
+/// The wall clock in microseconds since 1970: the same clock with which strace stamps its lines.
 #[allow(clippy::disallowed_methods, reason = "measures a real process from outside")]
 pub fn unix_micros() -> Micros {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970").as_micros() as Micros

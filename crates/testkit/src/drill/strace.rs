@@ -1,15 +1,15 @@
-//! Reads what strace wrote: which system call did what to which file, in the order of the kernel's answers.
+//! Reads the output of strace: which system call did what to which file, in the order of the kernel's answers.
 
 use std::collections::HashMap;
 
 use super::Micros;
 
-/// The calls that change a file, a directory or a descriptor, or that would and are not understood here.
+/// The calls that change a file, a directory or a descriptor, including those that are not modelled.
 const CALLS: &str = "openat,open,creat,write,pwrite64,writev,pwritev,pwritev2,ftruncate,truncate,fallocate,fsync,\
     fdatasync,sync_file_range,msync,rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,link,linkat,symlink,\
     symlinkat,close,dup,dup2,dup3,fcntl,lseek,mmap,copy_file_range,sendfile,splice,io_uring_setup";
 
-/// The command that runs another one and writes down what it does to its files.
+/// The command that runs another one and records its calls on files.
 pub fn wrapper(trace: &std::path::Path) -> Vec<String> {
     let trace = trace.to_string_lossy().into_owned();
     let words = ["strace", "-f", "--seccomp-bpf", "-ttt", "-xx", "-s", "16777216", "-o", &trace, "-e"];
@@ -50,7 +50,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The events of one line: two where the call was not interrupted by another thread's, none for signals and ends.
+    /// The events of one line: two if no other thread's call came between, none for signals and exits.
     pub fn read(&mut self, line: &str) -> Vec<Event> {
         let Some((thread, rest)) = line.split_once(' ') else { return Vec::new() };
         let Ok(thread) = thread.parse() else { return Vec::new() };
@@ -82,8 +82,8 @@ impl Reader {
     }
 }
 
-/// Splits `ARGUMENTS) = RESULT ...`. Short calls are padded before the equals sign, and errors and flags come with
-/// words in brackets after it.
+/// Splits `ARGUMENTS) = RESULT ...`. Short calls are padded before the equals sign; errors and flags are followed by
+/// words in brackets.
 fn answered(text: &str) -> Option<(&str, i64)> {
     let (arguments, result) = text.rmatch_indices("= ").find_map(|(at, sign)| {
         let arguments = text.get(..at)?.trim_end().strip_suffix(')')?;

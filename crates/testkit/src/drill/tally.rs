@@ -1,9 +1,9 @@
-//! What was done and checked, by kind, and what was wrong.
+//! Counts of what was done and checked, by kind, and the violations.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Violations that are told in full; the rest is counted.
+/// How many violations are reported in full; the others are only counted.
 const TOLD: usize = 20;
 
 /// Counts of a drill.
@@ -29,7 +29,7 @@ impl Tally {
         self.counts.get(kind).copied().unwrap_or_default()
     }
 
-    /// Something that must never be.
+    /// Notes a violation.
     pub fn violation(&mut self, what: String) {
         self.violations.push(what);
     }
@@ -51,17 +51,17 @@ impl Tally {
             .sum()
     }
 
-    /// How much was wrong.
+    /// The number of violations.
     pub fn violations(&self) -> usize {
         self.violations.len()
     }
 
-    /// How much of it says so.
+    /// The number of violations whose text contains these words.
     pub fn violations_like(&self, words: &str) -> usize {
         self.violations.iter().filter(|what| what.contains(words)).count()
     }
 
-    /// Adds what another counted.
+    /// Adds the counts and violations of another tally.
     pub fn merge(&mut self, other: Self) {
         for (kind, number) in other.counts {
             self.add(&kind, number);

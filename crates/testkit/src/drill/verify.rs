@@ -1,4 +1,4 @@
-//! After the accident: everything that the ledger has as acknowledged holds.
+//! Verifies after the accident that everything holds that the ledger has as acknowledged.
 
 use super::actor::{Actor, told};
 use super::ledger::{Code, Fate, Span};
@@ -7,18 +7,18 @@ use super::{Dice, NoAnswer, Pressure, unix_micros};
 /// Microseconds after which a lost rotation may count as theft (the retry window is 10 s).
 const FORGIVEN: u64 = 9_000_000;
 
-/// Codes that are looked at, of each worker's.
+/// Most codes that are checked, per worker.
 const CODES: usize = 2_000;
 
-/// Sessions of a crowd that are looked at, of each worker's.
+/// Most sessions of a crowd that are checked, per worker.
 const CROWD: usize = 400;
 
-/// How much is looked at.
+/// How many entries are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Depth {
-    /// The youngest entries of each kind, all of them.
+    /// So many of the newest entries of each kind, all of them.
     pub youngest: usize,
-    /// Random older ones beside.
+    /// In addition, so many random older ones.
     pub others: usize,
 }
 
@@ -26,7 +26,7 @@ impl Depth {
     /// Everything.
     pub const ALL: Self = Self { youngest: usize::MAX, others: 0 };
 
-    /// No more than a number, youngest and older ones.
+    /// At most `number` entries, newest and older ones.
     fn at_most(self, number: usize) -> Self {
         let youngest = self.youngest.min(number / 2);
         Self { youngest, others: if self.youngest > number { number / 2 } else { self.others } }
@@ -44,7 +44,7 @@ impl Depth {
 }
 
 impl Actor<'_> {
-    /// Holds the ledger against the process; what is in flight is settled by what is seen.
+    /// Compares the ledger with the process. For requests without an answer, first finds out what happened.
     pub(super) fn verify(&mut self, depth: Depth, dice: &mut Dice) -> Result<(), NoAnswer> {
         self.settle_attempts()?;
         self.verify_codes(depth, dice)?;
@@ -54,7 +54,7 @@ impl Actor<'_> {
         self.verify_people(depth, dice)
     }
 
-    /// Rotations that were never answered: first, while they are forgiven.
+    /// Settles rotations that were never answered. To be done first, while the old token is still accepted.
     fn settle_attempts(&mut self) -> Result<(), NoAnswer> {
         for chain in 0..self.ledger.chains.len() {
             self.settle(chain)?;
@@ -66,7 +66,8 @@ impl Actor<'_> {
     pub(super) fn settle(&mut self, chain: usize) -> Result<(), NoAnswer> {
         let Some(attempt) = self.ledger.chains[chain].attempt else { return Ok(()) };
         let fate = self.ledger.chain_fate(chain);
-        // A successor that is known works whether the rotation happened or not: the store goes forward by it.
+        // A known successor works whether or not the rotation was carried out, because the store moves up to its
+        // version.
         let known = self.ledger.chains[chain].successor.clone();
         let token = known.clone().unwrap_or_else(|| self.newest(chain));
         let sent = unix_micros();
@@ -92,7 +93,7 @@ impl Actor<'_> {
         if works {
             self.note_rotation(chain, &answer, sent);
         } else if fate == Fate::Alive {
-            // It was taken for theft.
+            // The refresh was taken for theft.
             self.ledger.chains[chain].ended = Some(Span { sent, acked: Some(unix_micros()) });
         }
         Ok(())
@@ -102,7 +103,7 @@ impl Actor<'_> {
         let codes = std::mem::take(&mut self.ledger.codes);
         for index in depth.at_most(CODES).choose(codes.len(), dice) {
             if self.pressure == Pressure::Faults {
-                // A replay ends a family: some are left to live on.
+                // A replay ends a family, so some families are left alive.
                 let chain = codes[index].chain;
                 let alive = chain.is_some_and(|chain| self.ledger.chain_fate(chain) == Fate::Alive);
                 if !alive || dice.once_in(5) {
@@ -115,7 +116,8 @@ impl Actor<'_> {
         Ok(())
     }
 
-    /// Codes of one machine go with it: none of before lives, whether it was redeemed, in flight or untouched.
+    /// The codes of a single machine are lost with it: no earlier code may work, whether it was redeemed, in flight or
+    /// unused.
     fn verify_forgotten(&mut self, code: &Code) -> Result<(), NoAnswer> {
         let kind = match code.redeemed {
             Some(Span { acked: Some(_), .. }) => "code that was redeemed",
@@ -128,7 +130,7 @@ impl Actor<'_> {
         Ok(())
     }
 
-    /// Codes of a cluster may live on: each gives tokens once at most.
+    /// The codes of a cluster may survive: each gives tokens at most once.
     fn verify_code(&mut self, code: &Code) -> Result<(), NoAnswer> {
         let redeemed = code.redeemed.is_some_and(|span| span.acked.is_some());
         let mut gave = usize::from(redeemed);
@@ -144,7 +146,7 @@ impl Actor<'_> {
             format!("a code issued {issued} gave tokens {gave} times, redeemed before: {redeemed}")
         });
         match code.chain {
-            // The replay ends what it gave.
+            // The replay ends what the code gave.
             Some(chain) if redeemed && self.ledger.chain_fate(chain) == Fate::Alive => {
                 let sent = unix_micros();
                 self.ledger.chains[chain].ended = Some(Span { sent, acked: Some(sent) });
@@ -166,7 +168,7 @@ impl Actor<'_> {
             self.tally.check(kind, active == Some(alive), || {
                 format!("introspection says active={active:?} of {}", self.ledger.token_story(index))
             });
-            // UserInfo answers for what was issued at a login; what was exchanged may be for somebody else.
+            // UserInfo accepts tokens that were issued at a login; an exchanged token may be for another audience.
             if self.ledger.tokens[index].parent.is_none() {
                 let status = self.userinfo(index)?;
                 self.tally.check(kind, status == Some(if alive { 200 } else { 401 }), || {
@@ -205,7 +207,7 @@ impl Actor<'_> {
         if works {
             self.note_rotation(chain, &answer, sent);
         } else if unix_micros() - sent > FORGIVEN {
-            // It was asked for again and again, and for too long.
+            // It was repeated for too long.
             self.ledger.chains[chain].ended = Some(Span { sent, acked: None });
             return Ok(());
         }

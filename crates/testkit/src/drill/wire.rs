@@ -1,4 +1,4 @@
-//! HTTP to a process that may die while it answers, or to several in turn.
+//! HTTP to a process that may die while it answers, or to several nodes in turn.
 
 use std::io;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use super::meter::{Meter, Noted, Outcome};
 use super::{Micros, unix_micros};
 use crate::browser::Answer;
 
-/// How long an answer may take before it counts as lost. Beyond what the server grants a request.
+/// How long an answer may take before it counts as lost; longer than the server's own limit for a request.
 const ANSWER: Duration = Duration::from_secs(40);
 
-/// How long a patient wire waits before it asks again.
+/// How long a patient wire waits before it sends a request again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The process did not answer: it is gone, or it hangs.
+/// The process did not answer: it has ended, or it hangs.
 #[derive(Debug)]
 pub struct NoAnswer(pub String);
 
-/// Connections to one process, or to several in turn as a load balancer has them, with the secrets that a drill needs.
+/// Connections to one process, or to several in turn as from a load balancer, with the secrets that a drill needs.
 pub struct Wire {
     agent: ureq::Agent,
     bases: Arc<[String]>,
@@ -29,20 +29,20 @@ pub struct Wire {
     admin_secret: String,
     meter: Option<Arc<Meter>>,
     patience: Duration,
-    /// It has run out once: whoever is away is not waited for again and again.
+    /// Whether the patience was used up once. After that, requests are not repeated any more.
     exhausted: AtomicBool,
 }
 
 /// Why one node gave no answer.
 enum Lost {
-    /// It does not listen: the request was never sent.
+    /// The node does not listen: the request was never sent.
     Refused,
-    /// Nobody knows what became of the request.
+    /// It is unknown whether the request was carried out.
     Unanswered(String),
 }
 
 impl Wire {
-    /// A wire to the public listener at `base`, which serves the admin API too. Its connection is kept.
+    /// A wire to the public listener at `base`, which also serves the admin API. Its connection is kept.
     pub fn new(base: &str, admin_secret: &str) -> Self {
         Self::in_turn(&[base.to_owned()], admin_secret)
     }
@@ -61,7 +61,7 @@ impl Wire {
         }
     }
 
-    /// The same to another connection, which begins with the node of that number.
+    /// The same on another connection, which begins with the node of that number.
     #[must_use]
     pub fn another(&self, first: usize) -> Self {
         Self {
@@ -75,14 +75,13 @@ impl Wire {
         }
     }
 
-    /// Notes how each request fared.
+    /// Notes the outcome of each request.
     #[must_use]
     pub fn metered(self, meter: &Arc<Meter>) -> Self {
         Self { meter: Some(Arc::clone(meter)), ..self }
     }
 
-    /// Sends a request again, for this long, while it is answered by 503 or not at all. What it asks for may then be
-    /// done twice.
+    /// Repeats a request, for this long, while the answer is 503 or missing. The request may then be carried out twice.
     #[must_use]
     pub fn patient(self, patience: Duration) -> Self {
         Self { patience, ..self }
@@ -91,7 +90,7 @@ impl Wire {
     /// Sends one request.
     ///
     /// # Errors
-    /// [`NoAnswer`] if the connection ended before the answer did; nobody knows then what became of the request.
+    /// [`NoAnswer`] if the connection ended before the answer: it is then unknown whether the request was carried out.
     pub fn send(
         &self,
         method: &str,
@@ -203,7 +202,7 @@ impl Wire {
         self.send(method, &format!("/api/admin{path}"), &headers, body.as_bytes())
     }
 
-    /// Many lines of JSON to the admin API.
+    /// Sends many lines of JSON to the admin API.
     ///
     /// # Errors
     /// [`NoAnswer`].
@@ -219,7 +218,7 @@ fn agent(nodes: usize) -> ureq::Agent {
         .max_redirects(0)
         .max_redirects_will_error(false)
         .http_status_as_error(false)
-        // A balancer knows at once that a node is gone: by the connection that is refused.
+        // A new connection for each request: a balancer notices at once that a node is gone, by the refused connection.
         .max_idle_connections(if nodes > 1 { 0 } else { 10 })
         .timeout_global(Some(ANSWER));
     config.build().into()

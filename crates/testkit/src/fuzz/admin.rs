@@ -1,4 +1,4 @@
-//! What the admin API is sent, record by record.
+//! Records for the admin API.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,7 +15,7 @@ use tower::ServiceExt;
 use crate::clock::TestClock;
 use crate::server::{ADMIN_SECRET, Durability, Options, app, config, embedded};
 
-/// What takes a record, by method and path.
+/// The operations that take a record, by method and path.
 const TAKING: [(&str, &str); 15] = [
     ("POST", "/users"),
     ("PATCH", "/users/u-1"),
@@ -45,7 +45,7 @@ static PROVIDER: LazyLock<Provider> = LazyLock::new(|| {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let directory = tempfile::tempdir().expect("a temporary directory");
     let config = config(&Options::default(), "https://op.example.com", ([127, 0, 0, 1], 1).into());
-    // Nothing here outlives the process.
+    // Nothing here outlives the process, so nothing is synced.
     let durability = Durability {
         journal: JournalOptions { sync: SyncMode::Off, ..JournalOptions::default() },
         database: DatabaseOptions { sync: false, ..DatabaseOptions::default() },
@@ -53,7 +53,7 @@ static PROVIDER: LazyLock<Provider> = LazyLock::new(|| {
     let clock = Arc::new(TestClock::default());
     let app = app(config, embedded(directory.path(), &clock, durability), &clock, 1);
     runtime.block_on(app.load_issuers()).expect("issuers");
-    // Changes are answered when their audit records are written.
+    // Changes are answered only when their audit records are written, so the writer must run.
     let writer = Arc::clone(&app);
     runtime.spawn(async move { writer.audit.run(&*writer.store).await });
     let provider = Provider { router: admin::router(app), runtime, _directory: directory };
@@ -89,8 +89,8 @@ impl Provider {
     }
 }
 
-/// A byte that says what kind of record, and its JSON: it is taken or refused with a reason, never our own fault, and
-/// what was made is there.
+/// The first byte chooses the operation, the rest is its JSON: the record is accepted, or refused with a reason, never
+/// by a server error; and what was accepted can be read.
 pub fn admin_record(data: &[u8]) {
     let Some((kind, body)) = data.split_first() else { return };
     let (method, path) = TAKING[usize::from(*kind) % TAKING.len()];

@@ -1,4 +1,4 @@
-//! What clients prove themselves by, and what they ask for at the token endpoint.
+//! Clients' credentials, and requests to the token endpoint.
 
 use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
 use symbolon_crypto::{SeededRandom, digest};
@@ -26,8 +26,8 @@ const EXPECTED: Expectation<'static> = Expectation {
 };
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-/// An `Authorization` header (one line, `-` for none) and a form: nobody passes without the secret, and a grant's rule
-/// gives nothing beyond what was granted.
+/// An `Authorization` header (one line, `-` for none) and a form: no client passes without its secret, and a grant's
+/// rule gives nothing beyond what was granted.
 pub fn token_request(data: &[u8]) {
     let at = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
     let (header, rest) = data.split_at(at);
@@ -41,14 +41,14 @@ pub fn token_request(data: &[u8]) {
                 let own = secret_digest(SECRET);
                 *digest == own || verbatim.as_ref() == Some(&own)
             }
-            // No corpus can hold a signature of a key that was drawn in this process.
+            // No corpus can contain a signature by a key that was drawn in this process.
             PresentedCredentials::Assertion(_) => false,
             PresentedCredentials::Public { .. } => client.is_public(),
         };
         assert!(good && verified.assertion_use.is_none(), "somebody else passed for {:?}", client.client_id);
     }
     assert!(verified.is_err() || client.is_some(), "an unknown client passed");
-    // The rules are tried whoever asks: authentication is another matter.
+    // The rules are tried for every client, because they do not depend on the authentication.
     for client in CLIENTS.all() {
         redeem(&form, client);
         refresh(&form, client);
@@ -144,7 +144,7 @@ fn credentials(form: &Params<'_>, client: &Client) {
     }
 }
 
-/// A Basic header as it is, and one made of an id and a secret of two lines: what a client writes is read as it was.
+/// A Basic header as it is, and one made of an id and a secret on two lines: what a client writes is read unchanged.
 pub fn basic_header(data: &[u8]) {
     let empty = Params::parse(b"").unwrap_or_else(|error| panic!("{error}"));
     match PresentedCredentials::read(Some(data), &empty) {
@@ -159,7 +159,7 @@ pub fn basic_header(data: &[u8]) {
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let pair = format!("{}:{}", encoded(id), encoded(secret));
     let header = format!("Basic {}", base64(pair.as_bytes()));
-    // What is no id may be read as another one that was not encoded.
+    // What is not an id may be read as the text of another id that was not encoded.
     let valid = symbolon_protocol::id::ClientId::parse(id).is_ok();
     if let Ok(PresentedCredentials::Secret { client_id, digest, .. }) =
         PresentedCredentials::read(Some(header.as_bytes()), &empty)
@@ -171,8 +171,8 @@ pub fn basic_header(data: &[u8]) {
     }
 }
 
-/// A client assertion as it is, and its claims signed by the client: the first never passes, the second only where it
-/// is about the client, for us, and short-lived.
+/// A client assertion as it is, and its claims signed by the client: the first never passes; the second passes only if
+/// it is about the client, for this issuer, and short-lived.
 pub fn client_assertion(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     present(text, |good| assert!(good.is_none(), "a foreign assertion passed"));

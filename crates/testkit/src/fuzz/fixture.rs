@@ -1,4 +1,4 @@
-//! The records that targets hold what they read against.
+//! The records with which targets compare what they read.
 
 use std::sync::LazyLock;
 
@@ -18,12 +18,12 @@ pub(super) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_500);
 /// The secret of every confidential client.
 pub(super) const SECRET: &str = "s3cret+%2B-of-32-characters-or-more";
 
-/// A key whose public half the signing client has registered. It differs in every process: no corpus can hold
-/// what it signed, so a signature that fits was made by the target itself.
+/// A key whose public half the signing client has registered. It differs in every process, so no corpus can contain its
+/// signatures: a valid signature was made by the target itself.
 pub(super) static CLIENT_KEY: LazyLock<SigningKey> =
     LazyLock::new(|| SigningKey::generate(Algorithm::Es256, Some("client")).expect("a key"));
 
-/// A client that its `auth` method names; one of each.
+/// One client for each `auth` method.
 pub(super) struct Clients {
     /// `client_secret_basic`.
     pub(super) app: Client,
@@ -94,7 +94,7 @@ static ISSUER: LazyLock<Issuer> = LazyLock::new(|| Issuer {
     created_at: Timestamp::EPOCH,
 });
 
-/// A grant's context for one of the clients.
+/// The context of a grant for one of the clients.
 pub(super) fn context<'a>(client: &'a Client, random: &'a SeededRandom) -> Context<'a> {
     Context { issuer: &ISSUER, settings: &SETTINGS, client, now: NOW, random }
 }

@@ -1,5 +1,5 @@
-//! Bodies of the fuzz targets, one per parser of what strangers send. Each takes any bytes and fails an assertion where
-//! a property does not hold. `fuzz/` runs them under libFuzzer; a test replays the corpora that are kept there.
+//! Bodies of the fuzz targets, one for each parser of data from outside. Each takes any bytes, and fails an assertion
+//! if a property does not hold. `fuzz/` runs them under libFuzzer; a test replays the corpora that are kept there.
 
 mod admin;
 mod credential;

@@ -1,4 +1,4 @@
-//! What administrators register.
+//! Records that administrators register.
 
 use serde_json::Value;
 use symbolon_crypto::SeededRandom;
@@ -32,7 +32,7 @@ pub fn client_metadata(data: &[u8]) {
     assert!(stored.is_ok_and(|stored: Client| stored == *client), "what is stored is not what is read");
 }
 
-/// A PHC string: within the bounds of cost, and written as it is read.
+/// A PHC string: within the bounds of cost, and written as it was read.
 pub fn password_hash(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(hash) = PasswordHash::parse(text) else { return };

@@ -13,8 +13,8 @@ use url::Url;
 
 use super::fixture::{CLIENTS, SETTINGS, URL, two_lines};
 
-/// A query of `/authorize`: answered to a registered redirect URI with its state, or by a page; what is accepted is
-/// within what the client may have.
+/// A query of `/authorize`: answered at a registered redirect URI with its state, or by a page; an accepted request
+/// stays within what the client may have.
 pub fn authorization_request(data: &[u8]) {
     let Ok(params) = Params::parse(data) else { return };
     let Ok(client_id) = request::client_id(&params) else { return };
@@ -72,7 +72,7 @@ fn parse(uri: &str) -> Url {
     Url::parse(uri).unwrap_or_else(|error| panic!("{uri:?}: {error}"))
 }
 
-/// A query of `/logout`: it ends nowhere but at a registered URI.
+/// A query of `/logout`: it redirects only to a registered URI.
 pub fn logout_request(data: &[u8]) {
     let Ok(params) = Params::parse(data) else { return };
     let Ok(request) = LogoutRequest::read(&params) else { return };
@@ -90,8 +90,8 @@ pub fn logout_request(data: &[u8]) {
     }
 }
 
-/// A registered and a presented redirect URI, one per line: what matches leads to the same place but for the port, and
-/// what may be registered can be answered to.
+/// A registered and a presented redirect URI, one per line: two that match differ at most in the port, and any URI that
+/// may be registered can be redirected to.
 pub fn redirect_uri(data: &[u8]) {
     let Some((registered, presented)) = two_lines(data) else { return };
     let registrable = check_registration(registered).is_ok();
@@ -128,7 +128,7 @@ pub fn redirect_uri(data: &[u8]) {
     }
 }
 
-/// A form: bounded, and read as everybody else reads it.
+/// A form: bounded, and read as other implementations read it.
 pub fn percent_decoding(data: &[u8]) {
     let Ok(params) = Params::parse(data) else { return };
     let ours: Vec<(&str, &str)> = params.iter().collect();

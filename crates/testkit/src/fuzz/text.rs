@@ -1,4 +1,4 @@
-//! Identifiers and refresh tokens: texts that say where a record lives.
+//! Identifiers and refresh tokens: texts that name the place of a record.
 
 use symbolon_crypto::digest::HmacKey;
 use symbolon_protocol::family::FamilyId;
@@ -8,7 +8,7 @@ use symbolon_protocol::session::SessionId;
 use symbolon_protocol::token::refresh_token::{mint, parse_and_authenticate};
 use symbolon_store::shard::{Route, ShardKind, record_key, session_of_sid, sid_of};
 
-/// Ids: one text per id, so that what was ended under one cannot live on under another.
+/// Ids: each id has one text, so that what was ended under one text cannot be used under another.
 pub fn ids(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let issuer = IssuerId::default_issuer();
@@ -44,14 +44,14 @@ pub fn ids(data: &[u8]) {
     }
 }
 
-/// A refresh token: only what was minted is read, and as it was minted.
+/// A refresh token: only minted ones are read, and unchanged.
 pub fn refresh_token(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (issuer, key) = (IssuerId::default_issuer(), HmacKey::new(&[9; 32]));
     if let Some((id, version)) = parse_and_authenticate(&issuer, text, &key) {
         assert_eq!(mint(&issuer, &id, version, &key).expose(), text, "two texts for one token");
     }
-    // The bytes as numbers and a name.
+    // The bytes as generation, shard, version and name.
     let Some((numbers, rest)) = data.split_first_chunk::<12>() else { return };
     let number =
         |at: usize| u32::from_be_bytes([numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]]);

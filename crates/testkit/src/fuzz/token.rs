@@ -10,7 +10,7 @@ use symbolon_protocol::token::refresh_token::RegisteredToken;
 
 use super::fixture::{CLIENT_KEY, NOW, URL};
 
-/// A compact JWS, and header and claims as JSON on two lines: one text per token, no foreign signature passes, and
+/// A compact JWS, and header and claims as JSON on two lines: each token has one text, no foreign signature passes, and
 /// claims that are read are written as the same.
 pub fn jws(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };

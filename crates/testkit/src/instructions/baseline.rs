@@ -1,4 +1,4 @@
-//! The figures that a change is held against.
+//! The figures with which a change is compared.
 
 use std::fmt;
 use std::path::Path;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Counts;
 
-/// How much more than its baseline an operation may take, in hundredths of it.
+/// How much more than its baseline an operation may take, in percent.
 pub const ALLOWED_PERCENT: u64 = 3;
 
 /// The committed figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// Why the figures are as they are: what was gained for the last change that raised one. Never empty.
+    /// The reason for the figures: what the last change that raised one gained. Never empty.
     pub reason: String,
     /// Instructions per request.
     pub operations: Counts,
@@ -24,7 +24,7 @@ impl Baseline {
     /// Reads the committed file.
     ///
     /// # Errors
-    /// Says what is wrong with the file: it cannot be read, is no baseline, or gives no reason.
+    /// What is wrong with the file: it cannot be read, is not a baseline, or gives no reason.
     pub fn read(path: &Path) -> Result<Self, String> {
         let named = |problem: String| format!("{}: {problem}", path.display());
         let text = std::fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
@@ -39,14 +39,14 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Holds counts against it.
+    /// Compares counts with the baseline.
     pub fn compare(&self, counts: &Counts) -> Comparison {
         let row = |(name, now): (&String, &u64)| (name.clone(), self.operations.get(name).copied(), *now);
         Comparison { rows: counts.iter().map(row).collect() }
     }
 }
 
-/// Counts beside the baseline.
+/// Counts next to their baselines.
 pub struct Comparison {
     /// Operation, its baseline, and now.
     rows: Vec<(String, Option<u64>, u64)>,
@@ -61,8 +61,8 @@ impl Comparison {
             .all(|(_, baseline, now)| baseline.is_some_and(|baseline| now * 100 <= most(baseline)))
     }
 
-    /// Whether an operation takes so much less that its baseline should be lowered: what was won could be lost again
-    /// unseen.
+    /// Whether an operation takes so much less that its baseline should be lowered, because otherwise the gain could be
+    /// lost again unnoticed.
     pub fn improved(&self) -> bool {
         let least = |baseline: u64| baseline * (100 - ALLOWED_PERCENT);
         self.rows

@@ -10,7 +10,7 @@ use symbolon_loadtest::process::Server;
 use symbolon_loadtest::{LoadtestError, Target, free_pair};
 use tempfile::TempDir;
 
-/// How callgrind's files are named; the number of the dump is appended.
+/// The name of callgrind's files; the number of the dump is appended.
 const DUMP: &str = "callgrind.out";
 
 /// A server whose instructions are counted.
@@ -22,7 +22,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Starts `binary serve` on the embedded store, with nothing counted yet.
+    /// Starts `binary serve` on the embedded store; counting is off.
     pub(super) async fn start(binary: &Path, dumps: Option<&Path>) -> Result<Self, LoadtestError> {
         let directory = tempfile::Builder::new().prefix("symbolon-instructions-").tempdir_in("/var/tmp")?;
         let secret = random::base64url::<32>(&SystemRandom);
@@ -44,7 +44,7 @@ impl Counted {
         ];
         let mut out = OsString::from("--callgrind-out-file=");
         out.push(directory.path().join(DUMP));
-        // Threads take turns in order: without it one may spin on a lock while its owner is not let run.
+        // Threads run in order: otherwise one may spin on a lock while the lock's owner does not run.
         let valgrind = ["--tool=callgrind", "--fair-sched=yes", "--instr-atstart=no"].map(OsString::from);
         let program = [out, binary.into(), "serve".into()];
         let log = directory.path().join("log");
@@ -53,22 +53,22 @@ impl Counted {
         Ok(Self { server, secret, directory, dumps: dumps.map(Path::to_owned) })
     }
 
-    /// What discovery says of it.
+    /// The target that discovery describes.
     pub(super) async fn target(&self) -> Result<Target, LoadtestError> {
         Target::discover(&self.server.url, Some(SecretString::new(self.secret.clone()))).await
     }
 
-    /// Instructions count; before, the server is several times faster.
+    /// Starts counting; before that, the server is several times faster.
     pub(super) fn count_from_now_on(&self) -> Result<(), LoadtestError> {
         self.tell(&["instrumentation", "on"])
     }
 
-    /// Forgets what was counted.
+    /// Resets the count.
     pub(super) fn zero(&self) -> Result<(), LoadtestError> {
         self.tell(&["zero"])
     }
 
-    /// What was counted since it was [forgotten](Self::zero). The dump is kept under `name`, where dumps are.
+    /// The count since it was [reset](Self::zero). The dump is kept under `name`, if there is a directory for dumps.
     pub(super) fn instructions(&self, name: &str) -> Result<u64, LoadtestError> {
         self.tell(&["dump"])?;
         let missing = || failed("callgrind wrote no dump with a summary".into());
@@ -88,7 +88,7 @@ impl Counted {
         self.server.kill().await;
     }
 
-    /// A command to valgrind inside the process, by the program that comes with it for that.
+    /// Sends a command to valgrind inside the process, through valgrind's own program for that.
     fn tell(&self, command: &[&str]) -> Result<(), LoadtestError> {
         let pid = format!("--pid={}", self.server.pid());
         let answer = Command::new("vgdb").arg(pid).args(command).output();
@@ -104,7 +104,7 @@ fn failed(reason: String) -> LoadtestError {
     LoadtestError::Process { program: "valgrind".into(), reason }
 }
 
-/// The only dump in the directory: those before it were removed.
+/// The only dump in the directory: earlier ones were removed.
 fn newest_dump(directory: &Path) -> Result<Option<PathBuf>, LoadtestError> {
     let prefix = format!("{DUMP}.");
     let mut found = None;
@@ -117,7 +117,7 @@ fn newest_dump(directory: &Path) -> Result<Option<PathBuf>, LoadtestError> {
     Ok(found)
 }
 
-/// The sum over all functions, which a dump carries in its head.
+/// The sum over all functions, from the head of a dump.
 fn summary(dump: &str) -> Option<u64> {
     let line = dump.lines().find_map(|line| line.strip_prefix("summary:"))?;
     line.trim().parse().ok()

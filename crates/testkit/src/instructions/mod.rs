@@ -1,13 +1,13 @@
 //! How many instructions the server executes for one request of each operation.
 //!
-//! Times depend on the machine, on its neighbours and on the minute; what a processor is told to do does not. The
+//! Times depend on the machine, on its other load and on the minute; the number of executed instructions does not. The
 //! server runs under valgrind's `callgrind`, which counts every instruction of every thread of the process, and nothing
 //! of the kernel. The load generator is another process, so it is not counted. `scripts/instructions` runs this.
 //!
-//! What is done to have the same figure every time: one worker thread, one connection with one request in flight, a
-//! fixed number of requests, EdDSA (RSA would be nine tenths of every figure), a pause after the requests in which the
-//! audit log writes what it gathered, so that it is counted too, and the best of several such slices. Valgrind shows the
-//! program a processor without AVX-512, so the cryptography takes the same way on every machine that has AVX2.
+//! For the same figure every time: one worker thread; one connection with one request in flight; a fixed number of
+//! requests; EdDSA (RSA would be nine tenths of every figure); a pause after the requests, in which the audit log
+//! writes what it gathered, so that this is counted too; and the best of several such slices. Valgrind shows the
+//! program a processor without AVX-512, so the cryptography takes the same code path on every machine that has AVX2.
 
 mod baseline;
 mod callgrind;
@@ -40,23 +40,24 @@ pub const OPERATIONS: [Scenario; 7] = [
     Scenario::Code,
 ];
 
-/// How long the server has for what requests leave behind: the audit log gathers for a second at most.
+/// How long the server gets for work that requests leave behind: the audit log gathers for a second at most.
 const SETTLE: Duration = Duration::from_millis(1_300);
 
 /// Instructions per request, by the scenario's name.
 pub type Counts = BTreeMap<String, u64>;
 
-/// What is counted, and how.
+/// What to count, and how.
 pub struct CountOptions {
     /// The binary that is counted.
     pub binary: PathBuf,
-    /// What is asked.
+    /// The operations to count.
     pub operations: Vec<Scenario>,
     /// Requests of each slice. Codes live for a minute, in which all of a slice must be redeemed.
     pub requests: u64,
-    /// Slices of each operation that count, after one that does not: caches fill in it, and every token is verified for
-    /// the first time. The slice with the fewest instructions is told: the sweep, which the clock starts every five seconds,
-    /// is as much as a tenth of a slice of cheap requests, and of ten slices it leaves some alone.
+    /// Slices of each operation that count, after one that does not: in that one caches fill, and every token is
+    /// verified for the first time. The slice with the fewest instructions is reported, because the sweep, which runs
+    /// every five seconds by the clock, is as much as a tenth of a slice of cheap requests; of ten slices, some are
+    /// free of it.
     pub slices: u32,
     /// The directory that keeps callgrind's dumps, one for each operation, for `callgrind_annotate`.
     pub dumps: Option<PathBuf>,
@@ -69,13 +70,13 @@ impl CountOptions {
     }
 }
 
-/// Starts the server under callgrind, asks it for one operation after the other, and returns the instructions per
-/// request. Says on `progress` what it does.
+/// Starts the server under callgrind, sends it one operation after the other, and returns the instructions per request.
+/// Reports its progress on `progress`.
 ///
 /// # Errors
-/// [`LoadtestError`] when valgrind cannot be started or does not answer, and when any answer was wrong.
+/// [`LoadtestError`] if valgrind cannot be started or does not answer, or if any answer was wrong.
 pub fn count(options: &CountOptions, progress: &mut (dyn Write + Send)) -> Result<Counts, LoadtestError> {
-    // The server's output is read beside the load, which blocks.
+    // The server's output is read on this runtime while the load blocks.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let counts = run(&runtime, options, progress);
     runtime.shutdown_background();
@@ -111,7 +112,7 @@ fn run(
     Ok(counts)
 }
 
-/// One operation, asked again and again.
+/// One operation, requested again and again.
 struct Operation<'a> {
     runtime: &'a Runtime,
     options: &'a CountOptions,
@@ -141,7 +142,7 @@ impl Operation<'_> {
         Ok(slices)
     }
 
-    /// Sends so many requests, one after the other, and checks every answer.
+    /// Sends `requests` requests, one after the other, and checks every answer.
     fn ask(
         &self,
         requests: u64,

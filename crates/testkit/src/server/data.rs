@@ -1,4 +1,4 @@
-//! Where a test server's data is: a directory of its own, or a database and a key prefix of its own.
+//! Where a test server's data is: in its own directory, or in its own database and under its own key prefix.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::upgrade::{self, Kind};
 /// Nodes on a cluster store.
 const NODES: usize = 3;
 
-/// Says whether every node has heard of what the others changed.
+/// Returns whether every node has applied the changes of all others.
 pub(super) type InStep = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// Recovers a store whose records are open.
@@ -28,7 +28,7 @@ pub(super) type Recover = Box<dyn Fn() + Send + Sync>;
 /// The stores of the nodes of one server.
 pub(super) struct Stores {
     pub(super) stores: Vec<Arc<dyn Store>>,
-    /// Of an embedded store: what is to be done before it is asked for more than records.
+    /// For an embedded store: the recovery, which must run before anything but records is used.
     pub(super) recover: Option<Recover>,
     pub(super) in_step: InStep,
 }
@@ -47,7 +47,7 @@ pub(super) enum Data {
 }
 
 impl Data {
-    /// None yet, in the store that the environment names.
+    /// New and empty data, in the store that the environment names.
     pub(super) fn fresh() -> Self {
         if is_clustered() { Self::empty_cluster() } else { Self::Embedded(directory()) }
     }
@@ -59,7 +59,7 @@ impl Data {
         Self::Cluster(name)
     }
 
-    /// A copy of what an earlier build left.
+    /// A copy of the data that an earlier build left.
     pub(super) fn left(kind: Kind) -> Self {
         let from = kind.directory();
         let data = match kind {
@@ -78,7 +78,7 @@ impl Data {
         data
     }
 
-    /// How many processes such data is for.
+    /// The number of processes that such data is for.
     pub(super) fn nodes(&self) -> usize {
         match self {
             Self::Embedded(_) => 1,
@@ -123,7 +123,7 @@ impl Data {
     }
 }
 
-/// How an embedded store writes.
+/// The durability settings of an embedded store.
 #[derive(Default)]
 pub(crate) struct Durability {
     pub(crate) journal: JournalOptions,

@@ -1,5 +1,5 @@
-//! A listener before several nodes: connections go to one node after the other, each once every node has heard of what
-//! was changed before it.
+//! A listener in front of several nodes. Connections go to one node after the other, each only when every node has
+//! applied all earlier changes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::data::InStep;
 
-/// Where a server is reached.
+/// The addresses of a server.
 pub(super) struct RoundRobin {
     pub(super) public: SocketAddr,
     pub(super) management: SocketAddr,
@@ -21,7 +21,7 @@ pub(super) struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// A front before some nodes; one node needs none.
+    /// A listener in front of some nodes; a single node needs none.
     pub(super) fn before(nodes: &[Bound]) -> Self {
         let public: Vec<_> = nodes.iter().map(|node| node.public_address).collect();
         let management: Vec<_> = nodes.iter().map(|node| node.management_address).collect();
@@ -37,7 +37,7 @@ impl RoundRobin {
         }
     }
 
-    /// Forwards from now on, on the runtime at hand.
+    /// Starts to forward connections, on the current runtime.
     pub(super) fn start(self, in_step: InStep) {
         let in_step = Arc::new(in_step);
         let turn = Arc::new(AtomicUsize::new(0));
@@ -60,7 +60,7 @@ async fn forward(mut client: TcpStream, node: SocketAddr, in_step: Arc<InStep>) 
         sleep(Duration::from_millis(1)).await;
     }
     if let Ok(mut node) = TcpStream::connect(node).await {
-        // Whoever closes first: the test sees what the other side sent.
+        // Whichever side closes first, the test sees what the other side sent.
         let _ = copy_bidirectional(&mut client, &mut node).await;
     }
 }

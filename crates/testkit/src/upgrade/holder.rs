@@ -1,4 +1,4 @@
-//! Applications and a person's browser at one issuer, whichever build answers.
+//! Clients and a user's browser at one issuer, for any build.
 
 use serde_json::Value;
 
@@ -12,10 +12,10 @@ pub const CALLBACK: &str = "https://app.example/callback";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/// Pages that may lie between a request and the application's callback.
+/// Most pages between a request and the client's callback.
 const STEPS: usize = 6;
 
-/// Whoever acts at one issuer.
+/// Acts as user and clients at one issuer.
 pub struct Holder {
     url: String,
     path: String,
@@ -28,7 +28,7 @@ impl Holder {
         Self { url: url.to_owned(), path: path.to_owned(), secret: secret.to_owned() }
     }
 
-    /// Whoever held this.
+    /// Acts with what is held.
     pub fn of(url: &str, held: &Held) -> Self {
         Self::new(url, &held.path, &held.secret)
     }
@@ -66,7 +66,7 @@ impl Holder {
         answer.json()["active"].as_bool().expect("active")
     }
 
-    /// The tokens that a silent authentication brings, or what it was refused with.
+    /// The tokens that a silent authentication gives, or the error.
     ///
     /// # Errors
     /// The `error` of the redirect.
@@ -78,8 +78,8 @@ impl Holder {
         }
     }
 
-    /// Signs in with a name and a password at the page, and allows what is asked; the tokens, or none where the page
-    /// refused the password.
+    /// Signs in with a name and a password on the page, and allows what is asked. Returns the tokens, or `None` if the
+    /// page refused the password.
     pub fn sign_in(&self, browser: &Browser, client: &str, name: &str, password: &str) -> Option<Pair> {
         let mut answer = browser.get(&self.request(client, ""));
         let mut tried = false;
@@ -128,7 +128,7 @@ impl Holder {
         Self::pair(&self.post(client, "/token", &form))
     }
 
-    /// Shows a client assertion of the client `job`.
+    /// Presents a client assertion of the client `job`.
     pub fn use_assertion(&self, assertion: &str) -> Answer {
         let form = [
             ("grant_type", "client_credentials"),
@@ -138,7 +138,7 @@ impl Holder {
         self.post("job", "/token", &form)
     }
 
-    /// The tokens of a good answer of the token endpoint.
+    /// The tokens of a successful answer of the token endpoint.
     pub fn pair(answer: &Answer) -> Pair {
         assert_eq!(answer.status, 200, "{answer:?}");
         let body = answer.json();
@@ -154,7 +154,7 @@ impl Holder {
     }
 }
 
-/// Where the first form of a page goes.
+/// The target of a page's first form.
 fn action(page: &Answer) -> String {
     let action = page.body.split_once("action=\"").and_then(|(_, rest)| rest.split_once('"'));
     action.unwrap_or_else(|| panic!("no form: {page:?}")).0.replace("&amp;", "&")

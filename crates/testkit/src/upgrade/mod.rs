@@ -1,4 +1,4 @@
-//! What an earlier build left: a store of its own making, and what people and applications held of it.
+//! What an earlier build left: a store, and what users and clients held from it.
 //!
 //! The stores are in `crates/testkit/tests/fixtures/upgrade`; the example `make_upgrade_fixture` makes them.
 
@@ -21,7 +21,7 @@ pub const MASTER_KEY: &str = "07070707070707070707070707070707070707070707070707
 /// The prefix of the fixture's keys in Redis.
 pub const REDIS_PREFIX: &str = "upgrade";
 
-/// The stores that there is a fixture of.
+/// The stores for which there is a fixture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A data directory, as SIGKILL left it.
@@ -31,7 +31,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Where its fixture is.
+    /// The directory of its fixture.
     pub fn directory(self) -> PathBuf {
         let name = match self {
             Self::Embedded => "embedded",
@@ -50,54 +50,54 @@ pub struct Pair {
     pub refresh: String,
 }
 
-/// What people and applications held of one issuer when the store was left.
+/// What users and clients held from one issuer when the store was left.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Held {
-    /// The path of the issuer's URL, which begins its endpoints' paths; empty for the one at the root.
+    /// The path of the issuer's URL, with which its endpoints' paths begin; empty for the issuer at the root.
     pub path: String,
-    /// What begins the issuer's paths in the admin API.
+    /// The beginning of the issuer's paths in the admin API.
     pub admin: String,
     /// The name of the session cookie.
     pub cookie: String,
-    /// Ann's session, which lives.
+    /// Ann's session, which is live.
     pub session: String,
     /// Ann's id.
     pub ann: String,
     /// The secret of the client `app`.
     pub secret: String,
-    /// What `app` has of Ann, with `offline_access`, refreshed once.
+    /// The tokens of `app` for Ann, with `offline_access`, refreshed once.
     pub offline: Pair,
-    /// What `web` has of Ann's session.
+    /// The tokens of `web` from Ann's session.
     pub online: Pair,
     /// The same, signed with the key before the last.
     pub before_rotation: Pair,
     /// The same, signed with a key that was revoked.
     pub of_revoked_key: Pair,
-    /// What `app` revoked, both tokens.
+    /// Tokens of `app` that it revoked, both.
     pub revoked: Pair,
-    /// What `web` had of a session that was ended.
+    /// The tokens of `web` from a session that was ended.
     pub of_ended_session: Pair,
     /// A client assertion that was used.
     pub assertion: String,
 }
 
-/// All of one store.
+/// Everything held from one store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Left {
-    /// When, in milliseconds since 1970-01-01T00:00:00Z.
+    /// When the store was left, in milliseconds since 1970-01-01T00:00:00Z.
     pub at: u64,
     /// By issuer.
     pub held: Vec<Held>,
 }
 
 impl Left {
-    /// What was held of the fixture's store in `directory`.
+    /// Reads what was held from the fixture's store in `directory`.
     pub fn read(directory: &Path) -> Self {
         let text = std::fs::read_to_string(directory.join("held.json")).expect("held.json");
         serde_json::from_str(&text).expect("held.json")
     }
 
-    /// Writes it there.
+    /// Writes it to `directory`.
     pub fn write(&self, directory: &Path) {
         let text = serde_json::to_string_pretty(self).expect("JSON");
         std::fs::write(directory.join("held.json"), text + "\n").expect("held.json");

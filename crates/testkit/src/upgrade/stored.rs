@@ -6,12 +6,12 @@ use std::process::Command;
 use serde_json::{Value, json};
 use symbolon_store_cluster::engines::RedisCluster;
 
-/// Hexadecimal, in Redis' Lua.
+/// Lua for Redis: converts a text to hexadecimal.
 const HEX: &str = "local function hex(text)
     return (text:gsub('.', function(byte) return string.format('%02x', byte:byte()) end))
 end ";
 
-/// Members of a sorted set with their scores, or a text.
+/// Lua for Redis: reads the members of a sorted set with their scores, or a text.
 const READ: &str = "if redis.call('TYPE', KEYS[1]).ok == 'zset' then
     local lines = {}
     local members = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
@@ -34,7 +34,7 @@ pub fn pack(parent: &Path, archive: &Path) {
         .arg("data"));
 }
 
-/// Unpacks such a file into `parent`.
+/// Unpacks such an archive into `parent`.
 pub fn unpack(archive: &Path, parent: &Path) {
     run(Command::new("tar")
         .args(["--extract", "--gzip", "--no-same-owner", "--file"])
@@ -48,11 +48,11 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What begins the keys that live for minutes.
+/// Prefixes of the keys that live for minutes.
 const SHORT_LIVED: [&str; 2] = ["challenge:", "code:"];
 
-/// Every key below a prefix, a line each, but for what lives for minutes, and for what a process of Redis confirmed: in
-/// another one that means nothing.
+/// Every key below a prefix, one per line. Without keys that live for minutes, and without those that a process of
+/// Redis confirmed, which mean nothing in another process.
 pub fn copied_redis(redis: &RedisCluster, prefix: &str) -> String {
     let begin = format!("{{{prefix}:");
     let mut lines = Vec::new();
@@ -75,7 +75,7 @@ pub fn copied_redis(redis: &RedisCluster, prefix: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Writes them below another prefix. They do not expire: a test's clock is its own.
+/// Writes the keys below another prefix. They do not expire, because a test has its own clock.
 pub fn load_redis(redis: &RedisCluster, lines: &str, prefix: &str) {
     for line in lines.lines() {
         let line: Value = serde_json::from_str(line).expect("a line of JSON");

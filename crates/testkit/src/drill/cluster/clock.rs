@@ -9,17 +9,17 @@ const LIBRARIES: &str = "/usr/lib";
 /// The library, in a directory of the machine's architecture.
 const LIBRARY: &str = "faketime/libfaketime.so.1";
 
-/// A file that says how far off the clock of a process is; libfaketime in that process reads it every second.
+/// A file with the offset of a process's clock; libfaketime in that process reads it every second.
 pub struct WrongClock {
     file: PathBuf,
     library: PathBuf,
 }
 
 impl WrongClock {
-    /// A clock that is right as yet.
+    /// A clock that is right at first.
     ///
     /// # Errors
-    /// libfaketime is not here.
+    /// libfaketime is not installed.
     pub(super) fn new(file: &Path) -> Result<Self, String> {
         let directories = fs::read_dir(LIBRARIES).into_iter().flatten().flatten();
         let library = directories.map(|directory| directory.path().join(LIBRARY)).find(|path| path.exists());
@@ -28,18 +28,19 @@ impl WrongClock {
         Ok(clock)
     }
 
-    /// Lets the clock be off by so many seconds.
+    /// Sets the offset of the clock in seconds.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn set(&self, seconds: i32) -> Result<(), String> {
-        // Whoever reads it meanwhile must not find half of it.
+        // Renamed into place, because libfaketime must not read half of it.
         let new = self.file.with_extension("new");
         let written = fs::write(&new, format!("{seconds:+}s\n")).and_then(|()| fs::rename(&new, &self.file));
         written.map_err(|error| error.to_string())
     }
 
-    /// Environment of the process whose clock it is. Only the wall clock: timeouts rest on the other one.
+    /// The environment of the process with this clock. Only the wall clock is shifted: timeouts use the monotonic
+    /// clock.
     pub(super) fn env(&self) -> [(&'static str, String); 5] {
         [
             ("LD_PRELOAD", self.library.to_string_lossy().into_owned()),

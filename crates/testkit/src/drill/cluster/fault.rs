@@ -1,4 +1,4 @@
-//! What a fault is, and which there are.
+//! What a fault is, and the list of faults.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use super::Cluster;
 use super::faults::{clock, disk, network, node, postgres, redis};
 use crate::drill::Dice;
 
-/// Something that breaks and is mended again.
+/// A fault that begins and is later healed.
 pub trait Fault {
-    /// By which the command line and the table name it.
+    /// The name on the command line and in the table.
     fn name(&self) -> &'static str;
 
-    /// Why it cannot happen here.
+    /// Why it cannot happen on this machine; `None` if it can.
     fn left_out(&self, _cluster: &Cluster) -> Option<String> {
         None
     }
@@ -24,32 +24,32 @@ pub trait Fault {
         0
     }
 
-    /// How many requests may go without an answer while it lasts, and these because the connection was closed. Nothing:
-    /// any number, for whatever reason.
+    /// How many requests at most may go unanswered while it lasts, because their connection was closed. `None`: any
+    /// number, for any reason.
     fn hang_ups_at_most(&self) -> Option<usize> {
         None
     }
 
-    /// Whether a primary of Redis ends by it. Codes that no replica had yet go with it (they are used once, never
-    /// twice, but not durable), and so does what they would have told of a replay.
+    /// Whether it ends a primary of Redis. Codes that no replica had yet are then lost (they are used at most once, but
+    /// they are not durable), and with them the means to notice a replay.
     fn loses_codes(&self) -> bool {
         false
     }
 
-    /// Breaks something.
+    /// Begins the fault.
     ///
     /// # Errors
-    /// What went wrong that must not.
+    /// What went wrong that must not go wrong.
     fn begin(&mut self, cluster: &mut Cluster, dice: &mut Dice) -> Result<(), String>;
 
-    /// Mends it.
+    /// Heals the fault.
     ///
     /// # Errors
-    /// What went wrong that must not.
+    /// What went wrong that must not go wrong.
     fn heal(&mut self, cluster: &mut Cluster) -> Result<(), String>;
 }
 
-/// One of each.
+/// One fault of each kind.
 pub fn all_faults() -> Vec<Box<dyn Fault>> {
     vec![
         Box::new(node::KillNode::default()),

@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL and one Redis Cluster, and what can go wrong with them.
+//! Several nodes on one PostgreSQL and one Redis Cluster, and their faults.
 
 mod clock;
 mod fault;
@@ -20,7 +20,7 @@ pub use fault::{Fault, all_faults};
 pub use network::{Network, Switch};
 pub use plant::{Plant, all_plants};
 
-/// Nodes of the cluster. The last one has the clock that can be set.
+/// The number of nodes. The last one has the clock that can be set.
 pub const NODES: usize = 3;
 
 /// The database in PostgreSQL.
@@ -29,27 +29,27 @@ const DATABASE: &str = "drill";
 /// The master key, which all nodes share.
 const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
-/// What the nodes call themselves, wherever each of them listens.
+/// The issuer of the nodes, whatever addresses they listen at.
 const ISSUER: &str = "http://drill.example";
 
-/// How long anything here may take on a slow and loaded machine before it counts as never.
+/// How long anything here may take on a slow and loaded machine before it counts as failed.
 const DEADLINE: Duration = Duration::from_secs(180);
 
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// Three nodes and their engines. Nothing of it outlives this, nor the process, however it ends.
+/// Three nodes and their engines. All of them end with this value, and with the process, however that ends.
 pub struct Cluster {
     nodes: Vec<Node>,
     /// The three primaries and three replicas.
     pub redis: RedisCluster,
     /// The database.
     pub postgres: PostgresServer,
-    /// Where nodes have namespaces of their own; else why they do not.
+    /// The nodes' namespaces; or why they have none.
     pub network: Result<Network, String>,
-    /// The clock of the last node; else why it has none of its own.
+    /// The clock of the last node; or why it has none of its own.
     pub clock: Result<WrongClock, String>,
     binary: PathBuf,
-    /// The program of a neighbouring version, which nodes change to.
+    /// The binary of a neighbouring version, to which nodes change.
     neighbour: Option<PathBuf>,
     directory: TempDir,
 }
@@ -60,10 +60,10 @@ struct Node {
 }
 
 impl Cluster {
-    /// Starts the engines and then the nodes. Nodes may change to `neighbour`, another version, later.
+    /// Starts the engines and then the nodes. Nodes may later change to `neighbour`, another version.
     ///
     /// # Errors
-    /// What a node said that did not start.
+    /// The output of a node that did not start.
     pub fn start(binary: &Path, neighbour: Option<PathBuf>) -> Result<Self, String> {
         let directory = temporary_directory("drill");
         let network = Network::new(NODES);
@@ -127,7 +127,7 @@ impl Cluster {
         self.directory.path().join(format!("log-{index}"))
     }
 
-    /// A wire to the nodes in turn.
+    /// A wire that sends requests to the nodes in turn.
     pub fn wire(&self) -> Wire {
         Launch::wire_in_turn(&self.nodes.iter().map(|node| &node.launch).collect::<Vec<_>>())
     }
@@ -144,20 +144,20 @@ impl Cluster {
         }
     }
 
-    /// Starts a node that does not run.
+    /// Starts a node that is not running.
     ///
     /// # Errors
-    /// What it said instead.
+    /// Its output, if it does not start.
     pub fn start_node(&mut self, index: usize) -> Result<(), String> {
         let node = &mut self.nodes[index];
         node.provider = Some(node.launch.start().map_err(|said| format!("node {index}: {said}"))?);
         Ok(())
     }
 
-    /// From its next start, a node that does not run is of the other version.
+    /// Makes a node that is not running start as the other version.
     ///
     /// # Errors
-    /// There is no other.
+    /// There is no other version.
     pub fn change_version(&mut self, index: usize) -> Result<(), String> {
         let neighbour = self.neighbour.as_ref().ok_or("there is no neighbouring version")?;
         let binary = &mut self.nodes[index].launch.binary;
@@ -165,19 +165,19 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until a node calls itself ready.
+    /// Waits until a node reports itself ready.
     ///
     /// # Errors
-    /// What it says instead for a long time.
+    /// What it reported instead, when the time was over.
     pub fn wait_until_ready(&self, index: usize) -> Result<(), String> {
         let node = &self.nodes[index];
         eventually(|| node.launch.readiness()).map_err(|said| format!("node {index} is not ready: {said}"))
     }
 
-    /// Waits until a node does not call itself ready; what it says.
+    /// Waits until a node does not report itself ready; returns its report.
     ///
     /// # Errors
-    /// It has called itself ready for a long time.
+    /// It still reported itself ready when the time was over.
     pub fn wait_until_unready(&self, index: usize) -> Result<String, String> {
         let node = &self.nodes[index];
         let mut said = String::new();
@@ -191,10 +191,10 @@ impl Cluster {
         Ok(said)
     }
 
-    /// Waits until all nodes call themselves ready.
+    /// Waits until all nodes report themselves ready.
     ///
     /// # Errors
-    /// A node ended by itself, or what one says instead for a long time.
+    /// A node ended by itself, or what one reported instead when the time was over.
     pub fn wait_until_all_ready(&mut self) -> Result<(), String> {
         for index in 0..self.nodes.len() {
             if self.nodes[index].provider.as_mut().is_none_or(Provider::has_ended) {
@@ -205,7 +205,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// What the nodes have logged.
+    /// The logs of the nodes.
     pub fn logs(&self) -> String {
         let log = |index| {
             let text = std::fs::read(self.log_of(index)).unwrap_or_default();
@@ -215,7 +215,7 @@ impl Cluster {
     }
 }
 
-/// Asks again until there is no error, or the last one.
+/// Repeats `ask` until it succeeds; returns its last error after [`DEADLINE`].
 #[allow(clippy::disallowed_methods, reason = "the processes waited for live in real time")]
 fn eventually(mut ask: impl FnMut() -> Result<(), String>) -> Result<(), String> {
     let began = Instant::now();

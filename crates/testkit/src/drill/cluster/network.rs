@@ -1,8 +1,8 @@
-//! Nodes in network namespaces of their own, with a cable to each engine that can be cut.
+//! Runs each node in its own network namespace, with a cable to each engine that can be cut.
 //!
-//! Three switches (bridges): one for the load, one for PostgreSQL, one for Redis. This process and the engines are at
-//! the first address of each; every node has a cable (a veth pair) to each. All names carry the number of this
-//! process. A shell that waits for the end of this process takes everything down, however it ends.
+//! Three switches (bridges): one for the load, one for PostgreSQL, one for Redis. This process and the engines have the
+//! first address of each; every node has a cable (a veth pair) to each. All names contain the id of this process. A
+//! shell that waits for the end of this process removes everything, however the process ends.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,14 +10,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Beginning of the names of namespaces; the number of the process and that of the node follow.
+/// The beginning of the namespaces' names; the process id and the node's number follow.
 const NAMESPACE: &str = "symbolon-drill-";
 
-/// Where iproute2 keeps the names of namespaces.
+/// The directory in which iproute2 keeps the names of namespaces.
 const NAMESPACES: &str = "/run/netns";
 
-/// Waits for the end of its input, which is this process' end, and takes down what its arguments name: bridges up to
-/// `--`, then namespaces. The cables go with them.
+/// Waits for the end of its input, which is the end of this process, and removes what its arguments name: bridges up to
+/// `--`, then namespaces. The cables are removed with them.
 const JANITOR: &str = r#"
 trap '' HUP INT TERM
 cat >/dev/null
@@ -27,7 +27,7 @@ for name; do ip netns del "$name"; done
 for bridge in $bridges; do ip link del "$bridge"; done
 "#;
 
-/// What a cable of a node leads to.
+/// The destination of a node's cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// The load.
@@ -50,10 +50,10 @@ impl Switch {
     }
 }
 
-/// The namespaces of some nodes, and their switches. All are gone when this is dropped.
+/// The namespaces of some nodes, and their switches. All are removed when this is dropped.
 pub struct Network {
     janitor: Child,
-    /// The third byte of the first switch's addresses: 198.18.0.0/15 is set aside for tests of networks.
+    /// The third byte of the first switch's addresses: 198.18.0.0/15 is reserved for network tests.
     first: u8,
 }
 
@@ -61,7 +61,7 @@ impl Network {
     /// Sets up the namespaces of `nodes` nodes.
     ///
     /// # Errors
-    /// Why that is not possible here.
+    /// Why that is not possible on this machine.
     pub fn new(nodes: usize) -> Result<Self, String> {
         clean_stale();
         let taken = ip(&["-o", "-4", "address"])?;
@@ -73,7 +73,7 @@ impl Network {
         let mut janitor = Command::new("/bin/sh");
         janitor.args(["-c", JANITOR, "janitor"]).args(&bridges).arg("--").args(&names);
         janitor.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // What ends the group of this process, as Ctrl-C does, must not end this.
+        // In its own process group, because a signal to the group of this process, such as Ctrl-C, must not end it.
         let janitor = janitor.process_group(0).spawn().map_err(|error| error.to_string())?;
         let network = Self { janitor, first };
         network.set_up(nodes)?;
@@ -117,15 +117,15 @@ impl Network {
         Ipv4Addr::new(198, 18, self.first + switch as u8, host).into()
     }
 
-    /// The command that runs another one in the namespace of a node.
+    /// The command that runs another command in the namespace of a node.
     pub fn wrapper(node: usize) -> Vec<String> {
         ["ip", "netns", "exec", &namespace(node)].map(str::to_owned).to_vec()
     }
 
-    /// Cuts the cable of a node: nothing arrives any more in either direction, and nobody is told.
+    /// Cuts the cable of a node: packets in both directions are dropped silently.
     ///
     /// # Errors
-    /// What `ip` says.
+    /// The error of `bridge`.
     pub fn cut(node: usize, switch: Switch) -> Result<(), String> {
         port(node, switch, "0")
     }
@@ -133,7 +133,7 @@ impl Network {
     /// Mends the cable of a node.
     ///
     /// # Errors
-    /// What `ip` says.
+    /// The error of `bridge`.
     pub fn mend(node: usize, switch: Switch) -> Result<(), String> {
         port(node, switch, "3")
     }
@@ -141,17 +141,17 @@ impl Network {
     /// Puts a queueing discipline on both ends of a cable, such as `netem delay 50ms`.
     ///
     /// # Errors
-    /// What `tc` says: this kernel may not have it.
+    /// The error of `tc`: the kernel may not have this discipline.
     pub fn shape(&self, node: usize, switch: Switch, discipline: &[&str]) -> Result<(), String> {
         let (near, far, space) = (cable(node, switch), far_end(switch), namespace(node));
         run("tc", &[&["qdisc", "replace", "dev", &near, "root"], discipline].concat())?;
         run("tc", &[&["-n", &space, "qdisc", "replace", "dev", far, "root"], discipline].concat()).map(drop)
     }
 
-    /// Takes the queueing disciplines of a cable away.
+    /// Removes the queueing disciplines of a cable.
     ///
     /// # Errors
-    /// What `tc` says.
+    /// The error of `tc`.
     pub fn unshape(&self, node: usize, switch: Switch) -> Result<(), String> {
         let (near, far, space) = (cable(node, switch), far_end(switch), namespace(node));
         run("tc", &["qdisc", "del", "dev", &near, "root"])?;
@@ -162,7 +162,7 @@ impl Network {
 impl Drop for Network {
     fn drop(&mut self) {
         drop(self.janitor.stdin.take());
-        // It has nobody else to wait for.
+        // It ends at once, because its input has ended.
         let _ = self.janitor.wait();
     }
 }
@@ -171,7 +171,7 @@ fn namespace(node: usize) -> String {
     format!("{NAMESPACE}{}-{node}", std::process::id())
 }
 
-/// Names of interfaces have 15 characters at most.
+/// Names of interfaces are limited to 15 characters.
 fn bridge(process: u32, switch: Switch) -> String {
     format!("sym{process}{}", switch.letter())
 }
@@ -180,7 +180,7 @@ fn cable(node: usize, switch: Switch) -> String {
     format!("{}{node}", bridge(std::process::id(), switch))
 }
 
-/// The end of a cable in the namespace of a node.
+/// The name of a cable's end in the namespace of a node.
 fn far_end(switch: Switch) -> &'static str {
     match switch {
         Switch::Front => "front",
@@ -189,7 +189,7 @@ fn far_end(switch: Switch) -> &'static str {
     }
 }
 
-/// Sets the state of a bridge's port: 0 lets nothing through, 3 everything.
+/// Sets the state of a bridge's port: 0 passes nothing, 3 everything.
 fn port(node: usize, switch: Switch, state: &str) -> Result<(), String> {
     run("bridge", &["link", "set", "dev", &cable(node, switch), "state", state]).map(drop)
 }
@@ -208,7 +208,7 @@ fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     Err(format!("{program} {}: {}", arguments.join(" "), said.trim()))
 }
 
-/// Takes down what a drill left behind whose janitor was killed with it.
+/// Removes what an earlier drill left, if its janitor was killed too.
 fn clean_stale() {
     for entry in fs::read_dir(NAMESPACES).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -217,7 +217,7 @@ fn clean_stale() {
         if Path::new(&format!("/proc/{process}")).exists() {
             continue;
         }
-        // Somebody else may be cleaning as well.
+        // Another drill may be cleaning up at the same time.
         let _ = ip(&["netns", "del", &name]);
         for switch in Switch::ALL {
             let _ = ip(&["link", "del", &bridge(process, switch)]);

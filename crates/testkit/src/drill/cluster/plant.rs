@@ -1,4 +1,5 @@
-//! What the nodes must never do is done behind their backs: a drill that does not find it is no drill.
+//! Plants violations: does behind the nodes' backs what they must never do. A drill that does not find these is
+//! useless.
 
 use std::time::Duration;
 
@@ -9,17 +10,17 @@ use crate::drill::Dice;
 /// A violation that is planted.
 pub struct Plant {
     name: &'static str,
-    /// What violations say by which it is found, one of these each.
+    /// Texts in the reports of violations, by any of which it is found.
     pub found_as: &'static [&'static str],
     work: fn(&Cluster) -> Result<(), String>,
 }
 
-/// One of each.
+/// One violation of each kind.
 pub fn all_plants() -> Vec<Plant> {
     let plant = |name, found_as, work| Plant { name, found_as, work };
     vec![
         plant("codes-redeemed-twice", &["code that gives tokens once at most"], |cluster| {
-            // The first byte of a code says whether it was used.
+            // The first byte of a stored code says whether it was used.
             each_key(cluster, "{*}c:*", |key| ["SETRANGE", key, "0", "F"].map(str::to_owned).to_vec())
         }),
         plant("revocations-forgotten", &["revoked access token"], |cluster| {
@@ -47,7 +48,7 @@ impl Fault for Plant {
     }
 
     fn not_before(&self) -> usize {
-        // By then there is some of everything, however slow the machine is.
+        // By then there are records of each kind, however slow the machine is.
         1_500
     }
 
@@ -64,7 +65,7 @@ fn delete(key: &str) -> Vec<String> {
     ["DEL", key].map(str::to_owned).to_vec()
 }
 
-/// Sends a command for every key like `pattern`, at the primary that holds it.
+/// Sends a command for every key that matches `pattern`, to the primary that holds it.
 fn each_key(cluster: &Cluster, pattern: &str, command: fn(&str) -> Vec<String>) -> Result<(), String> {
     let mut changed = 0;
     for primary in primaries(cluster) {

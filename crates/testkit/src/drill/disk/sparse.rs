@@ -1,10 +1,10 @@
-//! The content of a file, holes left out.
+//! The content of a file, stored without its holes.
 
 use std::collections::BTreeMap;
 
 const BLOCK: u64 = 4096;
 
-/// Bytes of a file in blocks; what was never written is zero.
+/// Bytes of a file in blocks; bytes that were never written are zero.
 #[derive(Clone, Default)]
 pub(super) struct Sparse {
     blocks: BTreeMap<u64, Box<[u8]>>,
@@ -38,7 +38,7 @@ impl Sparse {
         self.length = length;
     }
 
-    /// Offsets and bytes, none beyond the length.
+    /// The blocks with their offsets, none beyond the length.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.blocks.iter().map(|(index, block)| {
             let offset = index * BLOCK;

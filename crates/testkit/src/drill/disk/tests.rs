@@ -11,7 +11,7 @@ fn feed(disk: &mut Disk, reader: &mut Reader, line: &str) {
     }
 }
 
-/// Lines without thread and time; `'...'` becomes a quoted string in strace's form.
+/// Lines without thread and time. `'...'` becomes a quoted string in strace's form.
 fn disk_after(lines: &[&str]) -> Disk {
     let (mut disk, mut reader) = (Disk::new(Path::new("/d")), Reader::default());
     for line in lines {

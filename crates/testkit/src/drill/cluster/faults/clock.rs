@@ -5,15 +5,15 @@ use std::time::Duration;
 use super::super::{Cluster, Fault, NODES, WrongClock};
 use crate::drill::Dice;
 
-/// The clock of the last node is set to another time while it runs. Forward it is followed, and the node must refuse and
-/// say why. Back it is not; but the node, when it is started again, must say why it does not. It is started when the clock
-/// is right.
+/// Sets the clock of the last node to another time while it runs. A clock set forward takes effect at once: the node
+/// must refuse requests and say why. A clock set back has no effect on the running node; but when the node is started
+/// again, it must refuse to start and say why. It is started when the clock is right.
 pub(in super::super) struct ClockJump {
     by: i32,
 }
 
 impl ClockJump {
-    /// Seconds, forward or backward.
+    /// By how many seconds: positive for forward, negative for back.
     pub(in super::super) fn new(by: i32) -> Self {
         Self { by }
     }

@@ -1,4 +1,4 @@
-//! The disk below the engines is slow.
+//! The disk of the engines is slow.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -9,10 +9,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::super::{Cluster, Fault, eventually};
 use crate::drill::Dice;
 
-/// Every sync of PostgreSQL and of the Redis servers takes this much longer, in microseconds.
+/// How much longer every sync of PostgreSQL and of the Redis servers takes, in microseconds.
 const LATE: u32 = 300_000;
 
-/// `strace` holds every sync up, on its way into the kernel.
+/// `strace` delays every sync at its entry into the kernel.
 #[derive(Default)]
 pub(in super::super) struct SlowDisk {
     tracer: Option<Tracer>,
@@ -51,11 +51,11 @@ fn processes(cluster: &Cluster) -> Vec<u32> {
     cluster.postgres.processes().into_iter().chain(of_redis).collect()
 }
 
-/// A `strace` that lets go of everybody when this is dropped.
+/// A `strace` that detaches from all processes when this is dropped.
 struct Tracer(Child);
 
 impl Tracer {
-    /// Holds up the syncs of processes, and of those that they start from now on.
+    /// Delays the syncs of processes, and of those that they start from now on.
     fn of(processes: Vec<u32>) -> Result<Self, String> {
         let mut strace = Command::new("setpriv");
         strace.args(["--pdeathsig", "TERM", "--", "strace", "-f", "-o", "/dev/null"]);
@@ -67,11 +67,11 @@ impl Tracer {
         let strace = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut tracer = Self(strace.map_err(|error| format!("strace: {error}"))?);
         let said = tracer.0.stderr.take().map(BufReader::new);
-        // Whoever comes and goes is told of: somebody must listen.
+        // strace reports every process that starts or ends: its output has to be read, or it would block.
         let listener = std::thread::spawn(move || said.map(|said| said.lines().map_while(Result::ok).last()));
         let first = processes.first().copied().ok_or("no process")?;
         eventually(|| match tracer.0.try_wait() {
-            // It does not get better by waiting.
+            // An error here is tried again. If strace has ended, that would not help: the end is reported below.
             Ok(None) if !is_traced(first) => Err("strace does not hold the processes".to_owned()),
             _ => Ok(()),
         })?;
@@ -85,7 +85,7 @@ impl Tracer {
 
 impl Drop for Tracer {
     fn drop(&mut self) {
-        // A kill would not let it put back what it holds in the middle of a call.
+        // SIGTERM, because after SIGKILL strace could not release processes that it holds in the middle of a call.
         if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::TERM);
         }
@@ -93,7 +93,7 @@ impl Drop for Tracer {
     }
 }
 
-/// Whether somebody traces a process (proc_pid_status(5)).
+/// Whether a process is traced (proc_pid_status(5)).
 fn is_traced(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));

@@ -1,4 +1,4 @@
-//! The way between a node and an engine breaks, or is bad.
+//! The network between nodes and an engine breaks, or is bad.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,7 +59,7 @@ impl Fault for Partition {
     }
 }
 
-/// The way between all nodes and an engine breaks for moments, so that packets are lost and come late.
+/// The network between all nodes and an engine breaks for moments, so that packets are lost or arrive late.
 #[derive(Default)]
 pub(in super::super) struct LosesPackets {
     over: Arc<AtomicBool>,
@@ -67,7 +67,7 @@ pub(in super::super) struct LosesPackets {
     switch: Option<Switch>,
 }
 
-/// How long the way is broken, and whole, at a time.
+/// How long the network is broken, and how long it works, in turn.
 const BROKEN: Duration = Duration::from_millis(60);
 const WHOLE: Duration = Duration::from_millis(240);
 
@@ -92,7 +92,7 @@ impl Fault for LosesPackets {
         let shake = move || {
             while !over.load(Ordering::SeqCst) {
                 for (change, pause) in [(Network::cut as fn(_, _) -> _, BROKEN), (Network::mend, WHOLE)] {
-                    // What fails here fails again when it is mended for good, and is told then.
+                    // A failure here happens again at the final repair, and is reported then.
                     (0..NODES).for_each(|node| drop(change(node, switch)));
                     std::thread::sleep(pause);
                 }
@@ -113,8 +113,8 @@ impl Fault for LosesPackets {
     }
 }
 
-/// The way between all nodes and an engine is slow: late by a delay where the kernel has `netem`, else narrow, so that
-/// packets wait for one another.
+/// The network between all nodes and an engine is slow: delayed if the kernel has `netem`, else of low bandwidth, so
+/// that packets queue.
 #[derive(Default)]
 pub(in super::super) struct Slow {
     switch: Option<Switch>,

@@ -1,4 +1,4 @@
-//! Nodes end: at once, or in order.
+//! Nodes end: by a kill, or in order.
 
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ impl Fault for KillNode {
     }
 }
 
-/// SIGTERM to one node after the other; each is ready again before the next goes. Every request is answered, or the
-/// connection for it refused.
+/// SIGTERM to one node after the other; each is ready again before the next one is stopped. Every request is answered,
+/// or its connection is refused.
 pub(in super::super) struct RollingRestart;
 
 impl Fault for RollingRestart {
@@ -45,7 +45,7 @@ impl Fault for RollingRestart {
     }
 
     fn hang_ups_at_most(&self) -> Option<usize> {
-        // A connection that the kernel makes in the very moment in which the listener closes is reset by the kernel.
+        // A connection that the kernel accepts at the very moment when the listener closes is reset by the kernel.
         Some(NODES)
     }
 
@@ -63,8 +63,8 @@ impl Fault for RollingRestart {
     }
 }
 
-/// As [`RollingRestart`], and each node comes back as the other of two neighbouring versions: up and, the next time, down
-/// again. In between they serve side by side.
+/// As [`RollingRestart`], but each node restarts as the other of two neighbouring versions: upgraded and, the next
+/// time, downgraded. In between, both versions serve side by side.
 pub(in super::super) struct RollingUpgrade;
 
 /// How long each mixture of versions serves.

@@ -1,11 +1,11 @@
-//! PostgreSQL ends, or stands still.
+//! PostgreSQL ends, or is paused.
 
 use std::time::Duration;
 
 use super::super::{Cluster, Fault};
 use crate::drill::Dice;
 
-/// SIGKILL to all its processes; it recovers when it is started again.
+/// SIGKILL to all its processes; it recovers at its next start.
 pub(in super::super) struct KillPostgres;
 
 impl Fault for KillPostgres {
@@ -28,7 +28,7 @@ impl Fault for KillPostgres {
     }
 }
 
-/// SIGSTOP to all its processes: what a disk does that answers late.
+/// SIGSTOP to all its processes, like a disk that answers late.
 pub(in super::super) struct PausePostgres;
 
 impl Fault for PausePostgres {

@@ -1,18 +1,18 @@
-//! Primaries of Redis end, stand still, or have no memory left.
+//! Primaries of Redis end, are paused, or run out of memory.
 
 use std::time::Duration;
 
 use super::super::{Cluster, Fault};
 use crate::drill::Dice;
 
-/// The nodes that are primaries at the moment.
+/// The nodes that are primaries now.
 pub(in super::super) fn primaries(cluster: &Cluster) -> Vec<usize> {
     let nodes = cluster.redis.nodes().into_iter();
     nodes.filter(|node| node.running && node.replicates.is_none()).map(|node| node.index).collect()
 }
 
-/// SIGKILL to primaries. A replica takes over from one; with two of three gone there is no majority that could decide
-/// so. They are started again later: as replicas where somebody took over.
+/// SIGKILL to primaries. After one, its replica takes over; with two of three gone, there is no majority to decide
+/// that. They are started again later, as replicas if a replica took over.
 pub(in super::super) struct KillPrimaries {
     number: usize,
     victims: Vec<usize>,
@@ -30,7 +30,7 @@ impl Fault for KillPrimaries {
     }
 
     fn lasts(&self) -> Duration {
-        // The cluster's nodes wait for two seconds before they call one of them dead.
+        // The cluster's nodes wait for two seconds before they consider one of them failed.
         Duration::from_secs(6)
     }
 
@@ -52,8 +52,8 @@ impl Fault for KillPrimaries {
     }
 }
 
-/// SIGSTOP to a primary for longer than the others wait for it: a replica takes over, and then the old one goes on where
-/// it stood, with what had been sent to it.
+/// SIGSTOP to a primary for longer than the others wait for it: a replica takes over. When the old primary resumes, it
+/// first handles the commands that were sent to it meanwhile.
 #[derive(Default)]
 pub(in super::super) struct PausePrimary {
     victim: usize,
@@ -85,8 +85,8 @@ impl Fault for PausePrimary {
     }
 }
 
-/// Every primary uses twice the memory that it may use, and so refuses what would need more. Exactly what it uses would
-/// not do: a buffer that is given back makes room.
+/// The memory limit of every primary becomes half of what it uses, so it refuses commands that need more. A limit at
+/// exactly the used memory would not do, because a freed buffer makes room.
 #[derive(Default)]
 pub(in super::super) struct FullMemory {
     victims: Vec<usize>,

@@ -11,8 +11,8 @@ use crate::sharded::Key;
 /// How many entries are compared when one has to be evicted.
 const CANDIDATES: usize = 8;
 
-/// Eviction counters of a shard, one for each bucket of keys. A record that was read from the disk is thrown away, and read
-/// again, if a record of its bucket was evicted since the read began. More buckets mean fewer such repeats.
+/// Eviction counters of a shard, one for each bucket of keys. A record that was read from the disk is thrown away, and
+/// read again, if a record of its bucket was evicted since the read began. More buckets mean fewer such repeats.
 const BUCKETS: usize = 16;
 
 /// A record, and what its readers must wait for.
@@ -42,8 +42,8 @@ pub(crate) trait Ends {
 
 /// The records of one shard.
 pub(crate) struct Resident<V> {
-    /// The records side by side in one vector, and a hash table of their places in it. A hash table of the records themselves
-    /// would take twice the memory, because half of it is empty whenever it has just grown.
+    /// The records side by side in one vector, and a hash table of their places in it. A hash table of the records
+    /// themselves would take twice the memory, because half of it is empty whenever it has just grown.
     entries: IndexMap<Key, Entry<V>, DefaultHashBuilder>,
     /// Where the next search for an entry to evict begins.
     hand: usize,

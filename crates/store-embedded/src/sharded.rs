@@ -54,14 +54,14 @@ pub(crate) struct Sharded<T> {
 const RUN: u32 = 16;
 
 thread_local! {
-    /// How many ids the thread has given out, by kind. Each thread counts for itself: a counter that all threads share would
-    /// be a cache line that moves from core to core with each request.
+    /// How many ids the thread has given out, by kind. Each thread counts for itself: a counter that all threads share
+    /// would be a cache line that moves from core to core with each request.
     static GIVEN: [Cell<Option<u32>>; ShardKind::ALL.len()] = const { [const { Cell::new(None) }; ShardKind::ALL.len()] };
 }
 
 /// The number of the run of [`RUN`] ids that the next id of a kind belongs to, on this thread; the run names the shard.
-/// Threads begin at runs that are far apart and give ids out at about the same speed, so that two of them seldom use the
-/// same shard at the same time.
+/// Threads begin at runs that are far apart and give ids out at about the same speed, so that two of them seldom use
+/// the same shard at the same time.
 fn next_run(kind: ShardKind) -> u32 {
     GIVEN.with(|given| {
         let Some(given) = given.get(kind as usize) else { return 0 };
@@ -201,7 +201,7 @@ impl<T: Default> Sharded<T> {
         (lock, slot % current)
     }
 
-    /// Runs `work` on one shard after the other, each under its lock, and adds up what it answers. Between two shards other
+    /// Runs `work` on one shard after the other, each under its lock, and adds up its results. Between two shards other
     /// tasks of the caller's thread may run.
     pub(crate) async fn each(&self, mut work: impl FnMut(&mut T) -> u64 + Send) -> u64
     where

@@ -125,8 +125,8 @@ impl EmbeddedStore {
     }
 }
 
-/// Whose a family is: the record does not say. None where its user is gone, or where two issuers have a user of this id
-/// and their grants would lie in the same slot.
+/// The issuer of a family, whose record does not name it. Candidates are the issuers for which the grant lies in the
+/// right slot; if there are several, those that have a user of this id. `None` unless exactly one candidate remains.
 fn issuer_of<'a>(
     issuers: &'a [IssuerId],
     connection: &Connection,

@@ -148,7 +148,8 @@ impl<T> RecordCache<T> {
 
     /// Drops every entry, and keeps out the records that are being read from the database at this moment.
     pub fn drop_all(&self) {
-        // Counted before the entries are removed: a reader that began earlier finds its counter moved, and puts nothing.
+        // Counted before the entries are removed: a reader that began earlier finds its counter changed, and puts
+        // nothing.
         for counter in &self.counters {
             counter.lock().drops += 1;
         }

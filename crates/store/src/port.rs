@@ -36,7 +36,7 @@ use symbolon_figures::StoreFigures;
 /// The result of redeeming an authorization code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redemption {
-    /// This caller redeemed the code, and no other caller ever does: the grant that [`Codes::code`] gave is for this caller.
+    /// This caller redeemed the code, and no other caller ever does: the grant from [`Codes::code`] is for this caller.
     Redeemed,
     /// The code was redeemed before: the tokens of its grant must be revoked (RFC 6749 4.1.2).
     Replayed,
@@ -65,8 +65,8 @@ pub enum Created {
 /// Authorization codes. Kept in memory: they may be lost in a crash, and never reappear.
 #[async_trait]
 pub trait Codes: Send + Sync {
-    /// Draws a code, and keeps its grant until the code expires. The code names the shard that has the grant, in the form of
-    /// [`shard`](crate::shard).
+    /// Draws a code, and keeps its grant until the code expires. The code names the shard that has the grant, in the
+    /// form of [`shard`](crate::shard).
     async fn keep_code(
         &self,
         issuer: &IssuerId,
@@ -603,7 +603,8 @@ pub trait Store:
     /// and requests by them.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`]: this node has not heard from the others for so long that it may have missed a change.
+    /// [`StoreError::Unavailable`]: this node has received nothing from the others for so long that it may have missed
+    /// a change.
     fn check_lease(&self) -> Result<(), StoreError> {
         Ok(())
     }

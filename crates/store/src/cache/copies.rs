@@ -35,8 +35,8 @@ pub(super) struct Changes(u64);
 
 pub(super) struct Copies<T> {
     sets: [Set<T>; SETS],
-    /// Changes so far, of any record. A change makes every earlier copy unusable, which costs little because changes are
-    /// rare.
+    /// Changes so far, of any record. A change makes every earlier copy unusable, which costs little because changes
+    /// are rare.
     changes: Padded<AtomicU64>,
 }
 

@@ -68,9 +68,9 @@ pub trait BackEnd: Send + Sync {
     }
 }
 
-/// Makes a test of every kind of the contract, named by the kind: `contract_tests!(|kind| back_end)`, where `back_end` is an
-/// expression that makes a [`BackEnd`] for the test of this kind. The kinds are listed here and nowhere else, so that no
-/// back-end misses one. Whoever invokes it needs tokio with `macros` and `rt-multi-thread`.
+/// Makes a test of every kind of the contract, named by the kind: `contract_tests!(|kind| back_end)`, where `back_end`
+/// is an expression that makes a [`BackEnd`] for the test of this kind. The kinds are listed here and nowhere else, so
+/// that no back-end misses one. The invoking crate needs tokio with `macros` and `rt-multi-thread`.
 #[macro_export]
 macro_rules! contract_tests {
     (|$name:ident| $back_end:expr) => {

@@ -36,7 +36,7 @@ use symbolon_protocol::user::{PasswordHash, User};
 use crate::StoreError;
 use crate::shard::{Generation, ShardKind};
 
-/// Whether a store takes writes, where it is the source of a move.
+/// The state of a store that may be the source of a move: whether it takes writes, and whether servers start on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freeze {
     /// It takes writes.

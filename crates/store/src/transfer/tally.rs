@@ -58,8 +58,8 @@ impl Tally {
     }
 }
 
-/// Sums up the records of a store, without those that ended at `ended` or before. `progress` is called after each piece with
-/// the number of records of its class so far.
+/// Sums up the records of a store, without those that ended at `ended` or before. `progress` is called after each piece
+/// with the number of records of its class so far.
 ///
 /// # Errors
 /// [`StoreError`].

@@ -5,7 +5,8 @@
 //! [--slice-ms 2000] [--rate N] [--connections 32] [--threads 1] [--out DIR]`
 //!
 //! It starts PostgreSQL and a Redis Cluster of its own from Debian's packages. `--out` gets `cost.md` and `cost.json`.
-//! Exit status 1: an answer was wrong, or silent authentication or UserInfo cost more than 15 µs above the embedded store.
+//! Exit status 1: an answer was wrong, or silent authentication or UserInfo cost more than 15 µs above the embedded
+//! store.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -90,7 +90,7 @@ pub(crate) fn complain(error: &CommandError) {
     drop(writeln!(std::io::stderr(), "symbolon: {error}"));
 }
 
-/// Every command beside `serve` and `config`.
+/// Every command except `serve` and `config`.
 pub(crate) fn commands() -> [Command; 8] {
     [
         issuer::command(),

@@ -115,7 +115,7 @@ impl Place<'_> {
         primaries.map(|node| held(&self.redis.cli(node.index, &["INFO", "memory"]))).sum()
     }
 
-    /// Bytes of these tables, their partitions and their indexes, after what was written is where it belongs.
+    /// Bytes of these tables with their partitions and indexes.
     fn table(&self, names: &str) -> f64 {
         let sql = format!(
             "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class \

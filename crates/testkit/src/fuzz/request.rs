@@ -40,7 +40,8 @@ fn check_accepted(accepted: &AuthorizationRequest<'_>, client: &Client) {
     assert!(accepted.nonce.is_none_or(|nonce| !nonce.is_empty() && nonce.len() <= 2048));
 }
 
-/// RFC 6749 4.1.2.1: an answer goes to a registered URI, brings the state as it was, and nothing but parameters changes.
+/// RFC 6749 4.1.2.1: an answer goes to a registered URI, whose scheme, host and path stay the same, and contains the
+/// same state.
 fn check_answer(to: &ReturnTo<'_>, client: &Client) {
     assert!(is_registered(&client.redirect_uris, to.redirect_uri), "an answer to a stranger");
     let refused = symbolon_protocol::error::OAuthError::invalid_request("a reason & more");

@@ -23,7 +23,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// At the listener `url`, for the issuer whose URL has this path. `secret` is that of the client `app`.
+    /// Acts at the listener `url`, for the issuer whose URL has this path. `secret` is that of the client `app`.
     pub fn new(url: &str, path: &str, secret: &str) -> Self {
         Self { url: url.to_owned(), path: path.to_owned(), secret: secret.to_owned() }
     }

@@ -3,21 +3,27 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{Zeroize, optimization_barrier};
 
 /// Secret bytes of any length. Wiped on drop; `Debug` shows nothing of them.
 #[derive(Clone)]
-pub struct SecretBytes(Zeroizing<Vec<u8>>);
+pub struct SecretBytes(Vec<u8>);
 
 impl SecretBytes {
     /// Takes the bytes over.
     pub fn new(bytes: Vec<u8>) -> Self {
-        Self(Zeroizing::new(bytes))
+        Self(bytes)
     }
 
     /// The bytes themselves. Whoever calls this answers for where they go.
     pub fn expose(&self) -> &[u8] {
         &self.0
+    }
+}
+
+impl Drop for SecretBytes {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
     }
 }
 
@@ -37,18 +43,34 @@ impl From<&[u8]> for SecretBytes {
 ///
 /// It can be deserialised (a secret arrives in a request or in configuration) and never serialised.
 #[derive(Clone)]
-pub struct SecretString(Zeroizing<String>);
+pub struct SecretString(String);
 
 impl SecretString {
     /// Takes the text over.
     pub fn new(text: String) -> Self {
-        Self(Zeroizing::new(text))
+        Self(text)
     }
 
     /// The text itself. Whoever calls this answers for where it goes.
     pub fn expose(&self) -> &str {
         &self.0
     }
+}
+
+impl Drop for SecretString {
+    fn drop(&mut self) {
+        wipe(&mut std::mem::take(&mut self.0).into_bytes());
+    }
+}
+
+/// Overwrites the whole allocation with zeros, in words: `zeroize` writes byte by byte, which takes about as long as
+/// digesting a short secret.
+fn wipe(bytes: &mut Vec<u8>) {
+    bytes.clear();
+    // This is within the capacity, so nothing is allocated anew.
+    bytes.resize(bytes.capacity(), 0);
+    // Without it the compiler might leave out writes to memory that is freed afterwards.
+    optimization_barrier(bytes);
 }
 
 impl From<String> for SecretString {
@@ -131,6 +153,17 @@ mod tests {
             SecretArray::new(*b"hunter2"),
         );
         assert_eq!(shown, "SecretBytes(redacted) SecretString(redacted) SecretArray(redacted)");
+    }
+
+    #[test]
+    fn wiping_covers_the_whole_allocation() {
+        let mut bytes = Vec::with_capacity(64);
+        bytes.extend_from_slice(b"a secret that was longer");
+        bytes.truncate(3);
+        let (allocation, capacity) = (bytes.as_ptr(), bytes.capacity());
+        wipe(&mut bytes);
+        assert_eq!((bytes.as_ptr(), bytes.len()), (allocation, capacity));
+        assert!(bytes.iter().all(|byte| *byte == 0));
     }
 
     #[test]

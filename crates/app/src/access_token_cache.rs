@@ -1,8 +1,12 @@
 //! Cache of access tokens whose signature was already verified, so that it is not verified again on every request.
 //!
-//! The key of the cache is a digest of the whole token, so a forged token never hits. An entry keeps the `kid` that
-//! verified it, and a hit counts only while the issuer still accepts that key. Expiry and revocation are not cached:
-//! the caller checks them on every request.
+//! The key of the cache is a digest of the token's signature. An entry keeps the signing input that the signature was
+//! verified with (RFC 7515 5.2), and a hit counts only if the presented token has the same one, so a forged token never
+//! hits. Digesting the signature alone takes a fraction of digesting the whole token, and the memory of the cache does not
+//! contain a usable token: its signature is missing.
+//!
+//! An entry also keeps the `kid` that verified it, and a hit counts only while the issuer still accepts that key. Expiry
+//! and revocation are not cached: the caller checks them on every request.
 
 use std::sync::Arc;
 
@@ -15,7 +19,7 @@ use symbolon_protocol::token::access_token::AccessToken;
 
 use crate::issuer::IssuerState;
 
-/// Capacity in tokens; each takes about 1 KiB.
+/// Capacity in tokens; each takes about 1.5 KiB.
 const CAPACITY: usize = 16_384;
 
 /// An access token of an issuer, with a verified signature.
@@ -25,6 +29,8 @@ pub struct VerifiedAccessToken {
     /// The records whose end revokes the token.
     pub lineage: Lineage,
     kid: String,
+    /// Header and payload as they were signed.
+    signing_input: Box<str>,
 }
 
 /// The cache.
@@ -42,20 +48,28 @@ impl AccessTokenCache {
     /// The claims of an access token that this issuer signed with a key that still verifies; `None` for any other
     /// token. The caller checks expiry and revocation.
     pub fn verify(&self, issuer: &IssuerState, token: &str) -> Option<Arc<VerifiedAccessToken>> {
-        let key = digest::sha256(&[token.as_bytes()]);
-        if let Some(known) = self.cache.get(&key) {
+        let Some((signing_input, signature)) = token.rsplit_once('.') else {
+            self.figures.miss();
+            return None;
+        };
+        let key = digest::sha256(&[signature.as_bytes()]);
+        if let Some(known) = self.cache.get(&key).filter(|known| *known.signing_input == *signing_input) {
             self.figures.hit();
             let good = known.claims.iss == *issuer.url && issuer.keys.load().verifying(&known.kid).is_some();
             return good.then_some(known);
         }
         self.figures.miss();
-        let verified = Arc::new(verify(issuer, token)?);
+        let (claims, kid) = verify(issuer, token)?;
+        let lineage = claims.lineage(&issuer.id);
+        let verified =
+            Arc::new(VerifiedAccessToken { claims, lineage, kid, signing_input: signing_input.into() });
         self.cache.insert(key, Arc::clone(&verified));
         Some(verified)
     }
 }
 
-fn verify(issuer: &IssuerState, token: &str) -> Option<VerifiedAccessToken> {
+/// The claims of a token, and the `kid` of the key that verified its signature.
+fn verify(issuer: &IssuerState, token: &str) -> Option<(AccessToken, String)> {
     let jws = Compact::parse(token).ok()?;
     let kid = jws.header().kid.as_deref()?.to_owned();
     let payload = {
@@ -64,9 +78,5 @@ fn verify(issuer: &IssuerState, token: &str) -> Option<VerifiedAccessToken> {
     };
     // RFC 9068 4: the type and the issuer must be right.
     let claims = AccessToken::parse(jws.header(), &payload).ok()?;
-    if claims.iss != *issuer.url {
-        return None;
-    }
-    let lineage = claims.lineage(&issuer.id);
-    Some(VerifiedAccessToken { claims, lineage, kid })
+    (claims.iss == *issuer.url).then_some((claims, kid))
 }

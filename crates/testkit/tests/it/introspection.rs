@@ -54,6 +54,33 @@ fn a_client_learns_what_is_its_own_or_meant_for_it() {
     }
 }
 
+/// A signature that was verified once says nothing about other claims or another header.
+#[test]
+fn a_known_signature_makes_no_other_token_good() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({}));
+    let (_, browser) = server.signed_in("a@example.com");
+    let (good, other) = (rp.sign_in(&browser).access_token, rp.sign_in(&browser).access_token);
+    let is_active = |token: &str| rp.post("/introspect", &[("token", token)]).json()["active"] == true;
+    assert!(is_active(&good) && is_active(&other), "both signatures are known now");
+    let parts = |token: &str| token.split('.').map(str::to_owned).collect::<Vec<_>>();
+    let (parts, others) = (parts(&good), parts(&other));
+    let forged = [
+        [&*parts[0], &*others[1], &*parts[2]].join("."),
+        [&*others[0], &*parts[1], &*others[2]].join("."),
+        ["", &*parts[1], &*parts[2]].join("."),
+        [&*parts[1], &*parts[2]].join("."),
+        format!(".{}", parts[2]),
+        parts[2].clone(),
+    ];
+    for token in &forged {
+        assert!(!is_active(token), "{token}");
+        let bearer = format!("Bearer {token}");
+        assert_eq!(browser.get_with("/userinfo", &[("authorization", &bearer)]).status, 401, "{token}");
+    }
+    assert!(is_active(&good), "and the good one stays good");
+}
+
 #[test]
 fn a_refresh_token_is_active_until_it_is_rotated_away() {
     let server = TestServer::start();

@@ -9,6 +9,7 @@ use symbolon_protocol::client_authentication::{
 };
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 use symbolon_store::port::Use;
 
@@ -24,10 +25,10 @@ pub(super) async fn authenticate(
     context: &Context,
     headers: &HeaderMap,
     form: &Params<'_>,
+    now: Timestamp,
     durable: &mut Durable,
 ) -> Result<Arc<Client>, Failure> {
     let Context { app, issuer, remote, .. } = context;
-    let now = app.now();
     let refused = |failed| refused(endpoint, context, failed);
     let mut lines = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = lines.next().map(http::HeaderValue::as_bytes);
@@ -37,10 +38,12 @@ pub(super) async fn authenticate(
     }
     let presented = PresentedCredentials::read(authorization, form).map_err(refused)?;
     let client = app.store.client(&issuer.id, presented.client_id()).await?;
+    // Only an assertion has an audience, so the settings are not loaded for a secret.
+    let has_audience = matches!(presented, PresentedCredentials::Assertion(_));
     let expected = Expectation {
         issuer: &issuer.url,
         token_endpoint: &issuer.token_endpoint,
-        audience_is_issuer: issuer.settings.load().audience_is_issuer,
+        audience_is_issuer: has_audience && issuer.settings.load().audience_is_issuer,
         now,
     };
     let verified = verify(&presented, client.as_deref(), &expected).map_err(refused)?;

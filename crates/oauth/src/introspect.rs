@@ -24,7 +24,8 @@ use symbolon_app::http::{Call, Context, Failure, json, no_store};
 pub(super) async fn introspect(call: &mut Call) -> Result<Response, Failure> {
     let Call { endpoint, context, received, durable, client: asking } = call;
     let form = endpoint.params(received)?;
-    let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
+    let now = context.app.now();
+    let client = authenticate(endpoint, context, &received.headers, &form, now, durable).await?;
     *asking = Some(Arc::clone(&client));
     // RFC 7662 2.1: the endpoint MUST require authorization, so that nobody scans for tokens.
     if client.is_public() {
@@ -34,7 +35,7 @@ pub(super) async fn introspect(call: &mut Call) -> Result<Response, Failure> {
         )
         .into());
     }
-    let (token, now) = (form.require("token")?, context.app.now());
+    let token = form.require("token")?;
     let body = match context.app.access_tokens.verify(&context.issuer, token) {
         Some(verified) => access_token(context, &client, &verified, now, durable).await?,
         None => refresh_token(context, &client, token, now, durable).await?,

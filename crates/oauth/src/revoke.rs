@@ -21,7 +21,8 @@ use symbolon_app::http::{Call, Context, Failure, no_store};
 pub(super) async fn revoke(call: &mut Call) -> Result<Response, Failure> {
     let Call { endpoint, context, received, durable, client: asking } = call;
     let form = endpoint.params(received)?;
-    let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
+    let now = context.app.now();
+    let client = authenticate(endpoint, context, &received.headers, &form, now, durable).await?;
     *asking = Some(Arc::clone(&client));
     // RFC 7009 2.1: `token_type_hint` is only a hint. It is not needed: the form of a token shows its type.
     let token = form.require("token")?;

@@ -44,7 +44,10 @@ fn asked<B>(request: &Request<B>) -> Result<Option<&str>, Malformed> {
 
 /// RFC 9112 3.2: anything but `uri-host [ ":" port ]` is refused, and so is RFC 3986's userinfo (RFC 9110 4.2.4).
 fn checked(value: &str) -> Result<&str, Malformed> {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte);
+    let is_name = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&'..=b',' | b';' | b'=')
+    };
     let name = value.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix(':').unwrap_or(value);
     let good = match name.strip_prefix('[') {
         Some(address) => address

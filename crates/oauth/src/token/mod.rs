@@ -61,11 +61,11 @@ async fn grant<'a>(
     let grant_type = form.get("grant_type")?.and_then(GrantType::parse);
     RequestFacts::new().endpoint(label(grant_type)).note();
     // RFC 6749 4.1.3: the client is authenticated before code or token are touched.
-    let client = authenticate(endpoint, context, &received.headers, &form, durable).await?;
+    let now = context.app.now();
+    let client = authenticate(endpoint, context, &received.headers, &form, now, durable).await?;
     *known = Some(Arc::clone(&client));
     let settings = context.issuer.settings.load();
-    let call =
-        GrantCall { context, form: &form, client: &client, settings: &settings, now: context.app.now() };
+    let call = GrantCall { context, form: &form, client: &client, settings: &settings, now };
     // Boxed separately: two small allocations cost less than one that exceeds the allocator's fast path.
     let granted = match grant_type {
         Some(GrantType::AuthorizationCode) => Box::pin(authorization_code::grant(&call, durable)).await,

@@ -12,6 +12,9 @@ use crate::client::SecretDigest;
 use crate::id::ClientId;
 use crate::params;
 
+/// The scheme and the space after it (RFC 9110 11.4).
+const SCHEME: &[u8] = b"Basic ";
+
 /// The longest header that is parsed, in bytes.
 const MAX_LENGTH: usize = 8 * 1024;
 
@@ -35,12 +38,12 @@ pub(super) fn read(header: &[u8]) -> Option<Credentials> {
     if header.len() > MAX_LENGTH {
         return None;
     }
-    let (scheme, encoded) = std::str::from_utf8(header).ok()?.split_once(' ')?;
+    let (scheme, encoded) = header.split_at_checked(SCHEME.len())?;
     // RFC 9110 11.1: the scheme is case-insensitive.
-    if !scheme.eq_ignore_ascii_case("Basic") {
+    if !scheme.eq_ignore_ascii_case(SCHEME) {
         return None;
     }
-    let decoded = SecretBytes::new(BASE64.decode(encoded.trim_matches(' ')).ok()?);
+    let decoded = SecretBytes::new(BASE64.decode(encoded.trim_ascii()).ok()?);
     let (id, secret) = std::str::from_utf8(decoded.expose()).ok()?.split_once(':')?;
     // Decoded as RFC 6749 2.3.1 requires, or verbatim if decoding yields no valid id.
     let written = params::decode(id).and_then(|id| ClientId::parse(&id).ok());

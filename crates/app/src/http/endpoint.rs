@@ -177,7 +177,10 @@ impl Endpoint {
         RequestFacts::note_endpoint(self.label, self.path);
         Box::pin(async move {
             let handled = call.handle(body).await;
-            Ok(call.answer(handled).await)
+            // No answer leaves before all that it rests on is durable. A refusal waits like a success, because it too
+            // reveals state that a crash could still undo.
+            let handled = call.settle().await.and(handled);
+            Ok(call.answer(handled))
         })
     }
 
@@ -214,14 +217,9 @@ impl Call {
         (self.endpoint.handler)(self).await
     }
 
-    /// Sends the answer once all that it rests on is durable. A refusal waits like a success, because it too reveals
-    /// state that a crash could still undo.
-    async fn answer(self, handled: Result<Response, Failure>) -> Response {
-        let Self { endpoint, context, received, durable, client } = self;
-        let handled = match durable.wait().await {
-            Ok(()) => handled,
-            Err(lost) => Err(lost.into()),
-        };
+    /// The response to an outcome that is durable.
+    fn answer(&self, handled: Result<Response, Failure>) -> Response {
+        let Self { endpoint, context, received, client, .. } = self;
         let mut response = handled.unwrap_or_else(|failure| match endpoint.failures {
             Failures::Json => failure.into_json(),
             Failures::Page => failure.into_page(&ErrorAbout {
@@ -237,7 +235,7 @@ impl Call {
             Cors::Everybody => cors::allow_everybody(&mut response),
             Cors::Client => cors::allow(&received.headers, client.as_deref(), &mut response),
         }
-        if let Some(client) = &client {
+        if let Some(client) = client {
             RequestFacts::new().client_id(client.client_id.as_str()).note();
         }
         response

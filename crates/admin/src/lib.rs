@@ -14,12 +14,12 @@ mod bulk;
 mod call;
 mod clients;
 mod consents;
+mod created_sessions;
 mod ending;
 mod error;
 mod fields;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
-mod granted;
 mod grants;
 mod installation;
 mod issuers;

@@ -26,7 +26,7 @@ use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
 use symbolon_config::{Config, TraceparentOf};
-use symbolon_telemetry::{CounterFamily, Heeds, Registry, Tracer};
+use symbolon_telemetry::{CounterFamily, Registry, TraceparentPolicy, Tracer};
 
 /// The server's dependencies on the outside world: tests replace all of them.
 pub struct Ports {
@@ -124,7 +124,10 @@ impl App {
         let tracer = traced.otlp_endpoint.as_ref().map(|collector| {
             let random = symbolon_crypto::random::bytes::<24>(&*ports.random);
             let tracer = Tracer::new(collector, traced.otlp_sample, random, &registry);
-            Arc::new(tracer.heeding(heeds(traced.traceparent, Arc::clone(&trusted_proxies))))
+            Arc::new(tracer.with_traceparent_policy(traceparent_policy(
+                traced.traceparent,
+                Arc::clone(&trusted_proxies),
+            )))
         });
         Arc::new(Self {
             tracer,
@@ -315,7 +318,7 @@ impl App {
 }
 
 /// Decides by configuration which peers' `traceparent` header is honoured.
-fn heeds(whose: TraceparentOf, proxies: Arc<ArcSwap<Vec<IpNet>>>) -> Heeds {
+fn traceparent_policy(whose: TraceparentOf, proxies: Arc<ArcSwap<Vec<IpNet>>>) -> TraceparentPolicy {
     match whose {
         TraceparentOf::Anybody => Box::new(|_| true),
         TraceparentOf::Nobody => Box::new(|_| false),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
-use crate::stripe::{self, Here, Padded};
+use crate::stripe::{self, CurrentStripe, Padded};
 
 /// A counter for hot paths: each thread adds in its own cache line, reading adds the stripes up.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl StripedCounter {
     /// Adds to the counter.
     #[inline]
     pub fn add(&self, amount: u64) {
-        let here = Here::of(self.stripes.len());
+        let here = CurrentStripe::of(self.stripes.len());
         if let Some(stripe) = self.stripes.get(here.stripe) {
             here.add(&stripe.0, amount);
         }

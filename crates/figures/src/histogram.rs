@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::stripe::{self, Here};
+use crate::stripe::{self, CurrentStripe};
 
 /// Upper bounds of a store's histograms, in nanoseconds: 500 ns to 10 s.
 pub(crate) static BOUNDS: [u64; 23] = [
@@ -63,7 +63,7 @@ impl HistogramSet {
         }
         let width = self.bounds.len() + 2;
         let first = series * width;
-        let here = Here::of(self.stripes.len());
+        let here = CurrentStripe::of(self.stripes.len());
         let Some(cells) = self.stripes.get(here.stripe).and_then(|cells| cells.get(first..first + width))
         else {
             return;

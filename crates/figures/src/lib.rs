@@ -28,7 +28,7 @@ pub use counter::{
 pub use histogram::{HistogramSet, HistogramSnapshot};
 pub use room::{Room, RoomSnapshot};
 pub use shard::{KindSnapshot, MAX_SHARDS, OperationTimer, ShardFigures, ShardSnapshot, machine_now};
-pub use stripe::{OwnStripe, Padded, own_stripe, thread_stripe};
+pub use stripe::{Padded, ReservedStripe, reserve_stripe, thread_stripe};
 pub use thread::{StoreOperation, ThreadWork, noting_operations, thread_work};
 
 /// The kinds of state that a store keeps. A closed list: metrics and statistics are named by it.

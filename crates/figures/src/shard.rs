@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::StoreKind;
 use crate::histogram::{BOUNDS, HistogramSet, HistogramSnapshot};
-use crate::stripe::{self, Here, Padded};
+use crate::stripe::{self, CurrentStripe, Padded};
 use crate::thread::{self, StoreOperation};
 
 /// Most shards that are told apart; a higher number is counted at its remainder.
@@ -90,7 +90,7 @@ impl ShardFigures {
     /// outcome such as "unknown" or "replayed" is `true`, an I/O error or an overfull queue is `false`.
     #[inline]
     pub fn record(&self, shard: u32, queue_wait_ns: u64, wall_ns: u64, ok: bool) {
-        let here = Here::of(self.stripes.len());
+        let here = CurrentStripe::of(self.stripes.len());
         if let Some(cell) = self.cell(here, shard) {
             here.add(&cell.operations, 1);
             if !ok {
@@ -163,7 +163,7 @@ impl ShardFigures {
     }
 
     #[inline]
-    fn cell(&self, here: Here, shard: u32) -> Option<&ShardCell> {
+    fn cell(&self, here: CurrentStripe, shard: u32) -> Option<&ShardCell> {
         self.stripes.get(here.stripe)?.0.cell(shard % MAX_SHARDS)
     }
 }

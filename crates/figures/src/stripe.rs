@@ -16,11 +16,11 @@ static OWNED: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static STRIPE: Cell<usize> = const { Cell::new(UNASSIGNED) };
-    static HERE: Cell<usize> = const { Cell::new(UNASSIGNED) };
+    static CURRENT: Cell<usize> = const { Cell::new(UNASSIGNED) };
 }
 
 /// The number of stripes of every figure in this process: a power of two, twice the cores at least. The first half is
-/// for threads that [own](own_stripe) one, the others share the second.
+/// for threads that [own](reserve_stripe) one, the others share the second.
 pub(crate) fn count() -> usize {
     *COUNT.get_or_init(|| {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -31,7 +31,7 @@ pub(crate) fn count() -> usize {
 /// A stripe that is reserved for one thread, until this is dropped on that thread.
 #[derive(Debug)]
 #[must_use = "the stripe is given back when this is dropped"]
-pub struct OwnStripe {
+pub struct ReservedStripe {
     stripe: usize,
     /// Not to be sent to another thread.
     thread: PhantomData<*const ()>,
@@ -40,9 +40,9 @@ pub struct OwnStripe {
 /// Reserves a stripe for the calling thread, which then counts by a plain load and store. An atomic addition takes several
 /// times as long, and waits for every earlier write of the thread. For threads that count all the time: all others share the
 /// remaining stripes. None where every stripe is reserved, or this thread has one already.
-pub fn own_stripe() -> Option<OwnStripe> {
+pub fn reserve_stripe() -> Option<ReservedStripe> {
     let half = count() / 2;
-    if HERE.get() < half {
+    if CURRENT.get() < half {
         return None;
     }
     let mut owned = OWNED.load(Ordering::Relaxed);
@@ -54,35 +54,35 @@ pub fn own_stripe() -> Option<OwnStripe> {
         // Acquire and release: the next owner goes on from what the last one wrote.
         match OWNED.compare_exchange_weak(owned, owned | 1 << stripe, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {
-                HERE.set(stripe as usize);
-                return Some(OwnStripe { stripe: stripe as usize, thread: PhantomData });
+                CURRENT.set(stripe as usize);
+                return Some(ReservedStripe { stripe: stripe as usize, thread: PhantomData });
             }
             Err(changed) => owned = changed,
         }
     }
 }
 
-impl Drop for OwnStripe {
+impl Drop for ReservedStripe {
     fn drop(&mut self) {
-        HERE.set(UNASSIGNED);
+        CURRENT.set(UNASSIGNED);
         OWNED.fetch_and(!(1 << self.stripe), Ordering::Release);
     }
 }
 
 /// Where the calling thread counts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Here {
+pub(crate) struct CurrentStripe {
     /// The stripe, of so many as were asked for.
     pub(crate) stripe: usize,
     alone: bool,
 }
 
-impl Here {
+impl CurrentStripe {
     /// Of a figure with so many stripes, a power of two. With fewer than [`count`] they are shared by all.
     #[inline]
     pub(crate) fn of(stripes: usize) -> Self {
-        let here = HERE.get();
-        let here = if here == UNASSIGNED { assign_here() } else { here };
+        let here = CURRENT.get();
+        let here = if here == UNASSIGNED { assign_shared() } else { here };
         Self { stripe: here & (stripes - 1), alone: stripes == count() && here < stripes / 2 }
     }
 
@@ -98,10 +98,10 @@ impl Here {
 }
 
 #[cold]
-fn assign_here() -> usize {
+fn assign_shared() -> usize {
     let half = count() / 2;
     let shared = half + (thread_stripe() & (half - 1));
-    HERE.set(shared);
+    CURRENT.set(shared);
     shared
 }
 
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_stripe_has_one_owner_at_a_time() {
-        let others = || Here::of(count()).stripe >= count() / 2;
+        let others = || CurrentStripe::of(count()).stripe >= count() / 2;
         assert!(others(), "without one of its own, a thread counts among others");
         let everybody_has_asked = std::sync::Barrier::new(count());
         let owners = std::thread::scope(|scope| {
@@ -145,9 +145,9 @@ mod tests {
             for _ in 0..count() {
                 let (sender, everybody_has_asked) = (sender.clone(), &everybody_has_asked);
                 scope.spawn(move || {
-                    let own = own_stripe();
-                    assert!(own_stripe().is_none(), "one is enough");
-                    let here = Here::of(count());
+                    let own = reserve_stripe();
+                    assert!(reserve_stripe().is_none(), "one is enough");
+                    let here = CurrentStripe::of(count());
                     assert_eq!(own.as_ref().map(|own| own.stripe), here.alone.then_some(here.stripe));
                     if here.alone {
                         sender.send(here.stripe).unwrap();
@@ -162,7 +162,7 @@ mod tests {
         });
         let distinct: std::collections::HashSet<_> = owners.iter().collect();
         assert_eq!((distinct.len(), owners.len()), (count() / 2, count() / 2));
-        assert!(own_stripe().is_some(), "all were given back");
+        assert!(reserve_stripe().is_some(), "all were given back");
         owners_and_others_lose_nothing();
     }
 
@@ -174,8 +174,8 @@ mod tests {
                 let cells = &cells;
                 scope.spawn(move || {
                     for _ in 0..100 {
-                        let _own = (thread % 2 == 0).then(own_stripe);
-                        let here = Here::of(cells.len());
+                        let _own = (thread % 2 == 0).then(reserve_stripe);
+                        let here = CurrentStripe::of(cells.len());
                         (0..1_000).for_each(|_| here.add(&cells[here.stripe], 1));
                     }
                 });

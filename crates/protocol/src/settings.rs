@@ -90,7 +90,7 @@ pub struct IssuerSettings {
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outlived: Option<Outlived>,
+    pub outlived: Option<EarlierLifetime>,
 }
 
 /// The token types as which a subject token may be presented (RFC 8693 3): at least one. In JSON: a list of URNs.
@@ -146,7 +146,7 @@ impl From<SubjectTokenTypes> for Vec<SubjectTokenType> {
 /// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Outlived {
+pub struct EarlierLifetime {
     /// The longest lifetime that they allowed.
     #[serde(with = "seconds")]
     pub life: Duration,
@@ -215,7 +215,7 @@ impl IssuerSettings {
     pub fn outlive(&mut self, life: Duration, now: Timestamp) {
         let before = self.outlived.filter(|before| before.until > now);
         let (known, until) = before.map_or((Duration::ZERO, now), |before| (before.life, before.until));
-        self.outlived = Some(Outlived { life: life.max(known), until: until.max(now + life) });
+        self.outlived = Some(EarlierLifetime { life: life.max(known), until: until.max(now + life) });
     }
 
     /// The longest lifetime of tokens that were issued under earlier settings and may still be alive.

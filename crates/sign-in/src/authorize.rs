@@ -71,7 +71,7 @@ pub(super) async fn show(call: &mut Call, page: Page) -> Result<Response, Failur
     }
     let interaction = Interaction::<PendingAuthorization>::open(&call.context, &call.received, &params)?;
     let session = session_cookie(&call.received.headers, &call.context.issuer);
-    go_on(call, interaction, session, page).await
+    resume(call, interaction, session, page).await
 }
 
 /// Evaluates the request of an interaction again, and answers it or shows the page that it needs next. `session` is
@@ -79,7 +79,7 @@ pub(super) async fn show(call: &mut Call, page: Page) -> Result<Response, Failur
 ///
 /// # Errors
 /// As [`authorize`].
-pub(super) async fn go_on(
+pub(super) async fn resume(
     call: &mut Call,
     interaction: Interaction<PendingAuthorization>,
     session: Option<SessionId>,

@@ -10,7 +10,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
 use symbolon_protocol::session::{Session, SessionId};
 
-use crate::authorize::{go_on, refuse};
+use crate::authorize::{refuse, resume};
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
 use crate::login_page;
 use symbolon_app::http::csrf::Purpose;
@@ -25,13 +25,13 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let params = Params::parse(&received.form)?;
     let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
     let Some((id, session)) = session_of(context, received, durable).await? else {
-        return go_on(call, interaction, None, Page::Consent).await;
+        return resume(call, interaction, None, Page::Consent).await;
     };
     let sid = session.sid.as_str();
     if !interaction.accepts((context, received), &params, Purpose::Consent, sid)? {
         // Another user has signed in since the page was shown, or the form is forged. Evaluates the request again for
         // the present session.
-        return go_on(call, interaction, Some(id), Page::Consent).await;
+        return resume(call, interaction, Some(id), Page::Consent).await;
     }
     match params.get("decision")? {
         Some("allow") => allow(call, interaction, (id, &session)).await,
@@ -59,7 +59,7 @@ async fn allow(
         }
     }
     // If the user or the client was deleted meanwhile, nothing was stored, and the evaluation finds that out.
-    go_on(call, interaction, Some(id), Page::Consent).await
+    resume(call, interaction, Some(id), Page::Consent).await
 }
 
 async fn deny(

@@ -15,13 +15,13 @@ use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::Durable;
 use symbolon_store::shard::{ShardKind, sid_of};
 
-use crate::authorize::{go_on, refuse};
+use crate::authorize::{refuse, resume};
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
 use crate::session_end::{end_session, longest_of};
 use crate::{login_page, session_quota};
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, set_cookie};
-use symbolon_app::passwords::Lane;
+use symbolon_app::passwords::FairnessKey;
 use symbolon_app::rate_limit::{Limited, LoginInFlight};
 
 /// `POST /login`.
@@ -60,7 +60,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         Ok(right) => match sign_in(call, &interaction, &attempt, &right).await? {
             Some((id, session)) => {
                 let response = signed_in(call, interaction, id, &session).await;
-                session_quota::keep(&context, &right.user.id).await;
+                session_quota::enforce(&context, &right.user.id).await;
                 attempt.rehash(&right).await;
                 return response;
             }
@@ -82,7 +82,7 @@ async fn signed_in(
     let (context, now) = (call.context.clone(), call.context.app.now());
     let lives = session.expires_at.since(now);
     let cookie = set_cookie(&context.issuer, &context.issuer.cookie, id.expose(), lives);
-    let mut response = go_on(call, interaction, Some(id), Page::Login).await?;
+    let mut response = resume(call, interaction, Some(id), Page::Login).await?;
     login_page::append(response.headers_mut(), cookie);
     Ok(response)
 }
@@ -117,7 +117,7 @@ impl PasswordAttempt<'_> {
         };
         let found = app.store.user_by_login(&issuer.id, self.username).await?;
         let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
-        let Ok(right) = app.passwords.verify(self.lane(), self.password(), hash).await else {
+        let Ok(right) = app.passwords.verify(self.fairness_key(), self.password(), hash).await else {
             return Ok(Err(LoginError::Busy));
         };
         match found {
@@ -142,7 +142,7 @@ impl PasswordAttempt<'_> {
         match app.store.user_by_login(&issuer.id, self.username).await? {
             Some((user, Some(hash))) if user.id == right.user.id && user.may_sign_in() => {
                 // The hash may have been replaced by one of the same password with newer costs.
-                let verified = app.passwords.verify(self.lane(), self.password(), Some(hash.clone()));
+                let verified = app.passwords.verify(self.fairness_key(), self.password(), Some(hash.clone()));
                 Ok(hash == right.hash || verified.await == Ok(true))
             }
             _ => Ok(false),
@@ -155,7 +155,7 @@ impl PasswordAttempt<'_> {
         if !app.passwords.needs_rehash(&right.hash) {
             return;
         }
-        let hash: PasswordHash = match app.passwords.hash_anew(self.lane(), self.password()).await {
+        let hash: PasswordHash = match app.passwords.hash_anew(self.fairness_key(), self.password()).await {
             Ok(hash) => hash,
             Err(busy) => return tracing::debug!(%busy, "a password stays at its old costs"),
         };
@@ -164,9 +164,9 @@ impl PasswordAttempt<'_> {
         }
     }
 
-    fn lane(&self) -> Lane {
+    fn fairness_key(&self) -> FairnessKey {
         let Context { app, issuer, remote, .. } = self.context;
-        app.passwords.lane(&issuer.id, self.username, *remote)
+        app.passwords.fairness_key(&issuer.id, self.username, *remote)
     }
 
     fn password(&self) -> SecretString {

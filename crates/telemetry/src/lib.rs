@@ -33,4 +33,4 @@ pub use prometheus::{CONTENT_TYPE, Exposition, MetricSource, MetricType};
 pub use registry::{CounterFamily, Registry};
 pub use request_id::RequestId;
 pub use request_log::RequestLog;
-pub use trace::{Heeds, Tracer};
+pub use trace::{TraceparentPolicy, Tracer};

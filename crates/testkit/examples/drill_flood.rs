@@ -24,7 +24,7 @@ use serde_json::json;
 use symbolon_store_cluster::engines::{
     PostgresServer, PostgresServerOptions, RedisCluster, RedisServerOptions,
 };
-use symbolon_testkit::drill::flood::{Flood, Lane, address, resident_bytes};
+use symbolon_testkit::drill::flood::{Flood, ProxyConnection, address, resident_bytes};
 use symbolon_testkit::drill::{Arguments, COOKIE, Launch, Provider, Wire};
 use symbolon_testkit::{Answer, Browser};
 
@@ -268,7 +268,7 @@ impl<'a> Drill<'a> {
 
     /// Silent authentications of unrelated users; returns how long each took.
     fn silent_until(&self, over: &AtomicBool) -> Vec<Duration> {
-        let mut lane = Lane::connect(&self.authority).expect("the provider listens");
+        let mut lane = ProxyConnection::connect(&self.authority).expect("the provider listens");
         let mut times = Vec::new();
         let others = &self.sessions[self.size.users as usize..];
         for (number, cookie) in (0..).zip(others.iter().cycle()) {

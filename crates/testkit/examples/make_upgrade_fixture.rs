@@ -20,7 +20,8 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_store_cluster::engines;
 use symbolon_testkit::drill::{Launch, Provider};
 use symbolon_testkit::upgrade::{
-    CALLBACK, HOST, Held, Holder, Left, MASTER_KEY, Pair, REDIS_PREFIX, copied_redis, pack,
+    CALLBACK, FixtureContents, HOST, Holder, IssuedCredentials, MASTER_KEY, Pair, REDIS_PREFIX, copied_redis,
+    pack,
 };
 use symbolon_testkit::{Browser, Signing};
 
@@ -75,7 +76,7 @@ fn cluster(binary: &Path, to: &Path) {
 }
 
 /// Fills a store in two runs, so that it contains both what a stop flushed and what was written last.
-fn left(launch: &Launch, end: fn(&mut Provider)) -> Left {
+fn left(launch: &Launch, end: fn(&mut Provider)) -> FixtureContents {
     let mut provider = launch.start().unwrap();
     let admin = Admin { base: launch.base() };
     admin.post("/issuers", json!({ "id": "tenant", "url": format!("http://{HOST}/tenant") }));
@@ -91,7 +92,7 @@ fn left(launch: &Launch, end: fn(&mut Provider)) -> Left {
     end(&mut provider);
     let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     println!("filled by {}", launch.binary.display());
-    Left { at: at.as_millis() as u64, held }
+    FixtureContents { at: at.as_millis() as u64, held }
 }
 
 struct Admin {
@@ -127,7 +128,7 @@ impl Admin {
 /// An issuer after the first run.
 struct Begun {
     holder: Holder,
-    held: Held,
+    held: IssuedCredentials,
     signer: Signing,
 }
 
@@ -165,7 +166,7 @@ impl Begun {
         let before_rotation = sign_in("web");
         admin.post(&at("/signing-keys/rotate"), json!({}));
         let offline = sign_in("app");
-        let held = Held {
+        let held = IssuedCredentials {
             path: path.to_owned(),
             admin: admin_path.to_owned(),
             cookie: cookie.to_owned(),
@@ -183,7 +184,7 @@ impl Begun {
         Self { holder, held, signer }
     }
 
-    fn finish(self, admin: &Admin) -> Held {
+    fn finish(self, admin: &Admin) -> IssuedCredentials {
         let Self { holder, mut held, signer } = self;
         let browser = holder.browser();
         browser.set_cookie(&held.cookie, &held.session);
@@ -205,7 +206,7 @@ impl Begun {
 }
 
 /// The tokens of a client from another session, which an administrator has ended.
-fn end_a_session(holder: &Holder, held: &Held, admin: &Admin) -> Pair {
+fn end_a_session(holder: &Holder, held: &IssuedCredentials, admin: &Admin) -> Pair {
     let listed = |admin: &Admin| {
         let sessions = admin.send("GET", &format!("{}/users/{}/sessions", held.admin, held.ann), "");
         let sid = |session: &Value| session["sid"].as_str().unwrap().to_owned();

@@ -30,7 +30,7 @@ use round_robin::RoundRobin;
 use crate::browser::{Answer, Browser};
 use crate::clock::TestClock;
 use crate::commit_gate::CommitGate;
-use crate::upgrade::{HOST, Kind, Left};
+use crate::upgrade::{FixtureContents, FixtureStore, HOST};
 
 /// The admin secret of every test server.
 pub const ADMIN_SECRET: &str = "an-admin-secret-for-tests";
@@ -146,7 +146,7 @@ impl TestServer {
     }
 
     /// Starts a server on a copy of a store that an earlier build left, at the time of leaving it.
-    pub fn start_on(kind: Kind, left: &Left, options: Options) -> Self {
+    pub fn start_on(kind: FixtureStore, left: &FixtureContents, options: Options) -> Self {
         let options = options.issuer(&format!("http://{HOST}"));
         Self::start_in(Data::left(kind), options, Arc::new(TestClock::at(left.at)))
     }

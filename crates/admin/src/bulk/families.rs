@@ -10,8 +10,8 @@ use symbolon_protocol::token::refresh_token;
 use symbolon_store::shard::ShardKind;
 
 use super::super::call::{Call, Payload};
+use super::super::created_sessions;
 use super::super::error::{AdminError, Answer};
-use super::super::granted;
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::{Known, scope};
@@ -65,5 +65,5 @@ async fn new(known: &Known, line: Line) -> Result<(FamilyId, Family), AdminError
     let scope = scope(&mut fields, &client)?;
     let id =
         known.call.app.store.place(ShardKind::Refresh).draw_family(known.call.now(), &*known.call.app.random);
-    Ok((id, granted::family_of(&known.call, &client, user, scope)))
+    Ok((id, created_sessions::family_of(&known.call, &client, user, scope)))
 }

@@ -4,8 +4,8 @@
 //! bounds how many wait; further attempts get 503 with Retry-After. Accounts and addresses share the queue fairly, so
 //! that nobody's attempts keep others from signing in.
 
+mod answer_time_floor;
 mod fair_queue;
-mod floor;
 mod pool;
 
 use std::borrow::Cow;
@@ -25,8 +25,8 @@ use symbolon_protocol::user::PasswordHash;
 use tokio::sync::oneshot;
 
 use crate::rate_limit::{login_name, network};
-pub use fair_queue::Lane;
-use floor::Floor;
+use answer_time_floor::AnswerTimeFloor;
+pub use fair_queue::FairnessKey;
 use pool::{Job, Pool};
 use symbolon_config::Argon2;
 use symbolon_telemetry::MetricSource;
@@ -56,13 +56,13 @@ pub struct TooCostly {
 pub struct Passwords {
     pool: Arc<Pool>,
     hasher: Arc<Hasher>,
-    // A key that nobody outside the process knows, so that nobody can choose login names whose lanes collide with
+    // A key that nobody outside the process knows, so that nobody can choose login names whose fairness keys collide with
     // another's.
-    lanes: RandomState,
+    fairness_hasher: RandomState,
 }
 
-/// The lane for hashing on behalf of the server itself and of administrators.
-const OWN: Lane = Lane { account: 0, address: 0 };
+/// The fairness key for hashing on behalf of the server itself and of administrators.
+const OWN: FairnessKey = FairnessKey { account: 0, address: 0 };
 
 impl Passwords {
     /// Starts the threads.
@@ -72,7 +72,7 @@ impl Passwords {
         Self {
             pool: Pool::start(threads, limit),
             hasher: Arc::new(Hasher::new(config, random)),
-            lanes: RandomState::new(),
+            fairness_hasher: RandomState::new(),
         }
     }
 
@@ -85,11 +85,11 @@ impl Passwords {
         if work_kib > most_kib { Err(TooCostly { work_kib, most_kib }) } else { Ok(()) }
     }
 
-    /// The lane of a sign-in attempt: its login name and its address.
-    pub fn lane(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> Lane {
-        Lane {
-            account: self.lanes.hash_one((issuer, login_name(name))),
-            address: self.lanes.hash_one(network(address)),
+    /// The fairness key of a sign-in attempt: its login name and its address.
+    pub fn fairness_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> FairnessKey {
+        FairnessKey {
+            account: self.fairness_hasher.hash_one((issuer, login_name(name))),
+            address: self.fairness_hasher.hash_one(network(address)),
         }
     }
 
@@ -101,13 +101,13 @@ impl Passwords {
     /// [`Busy`]: the queue is full, or memory for the hash is short.
     pub async fn verify(
         &self,
-        lane: Lane,
+        fairness: FairnessKey,
         password: SecretString,
         hash: Option<PasswordHash>,
     ) -> Result<bool, Busy> {
         let hasher = Arc::clone(&self.hasher);
         let (right, took, again) = self
-            .run(lane, move || {
+            .run(fairness, move || {
                 // Measures first, if nothing was measured yet: otherwise the time of the first attempt would reveal
                 // its hash's cost.
                 if !hasher.floor.is_measured() {
@@ -133,13 +133,17 @@ impl Passwords {
         Ok(right)
     }
 
-    /// Hashes a password with the configured costs and a fresh salt, in the lane of a sign-in.
+    /// Hashes a password with the configured costs and a fresh salt, queued by the fairness key of a sign-in.
     ///
     /// # Errors
     /// [`Busy`]: the queue is full, or memory for the hash is short.
-    pub async fn hash_anew(&self, lane: Lane, password: SecretString) -> Result<PasswordHash, Busy> {
+    pub async fn hash_anew(
+        &self,
+        fairness: FairnessKey,
+        password: SecretString,
+    ) -> Result<PasswordHash, Busy> {
         let hasher = Arc::clone(&self.hasher);
-        self.run(lane, move || hasher.hash(normalized(&password).as_ref().unwrap_or(&password))).await
+        self.run(fairness, move || hasher.hash(normalized(&password).as_ref().unwrap_or(&password))).await
     }
 
     /// Hashes a password that the server or an administrator sets.
@@ -175,11 +179,11 @@ impl Passwords {
 
     async fn run<T: Send + 'static>(
         &self,
-        lane: Lane,
+        fairness: FairnessKey,
         work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
     ) -> Result<T, Busy> {
         let (sender, receiver) = oneshot::channel();
-        self.pool.submit(lane, Box::new(Task { work, sender }));
+        self.pool.submit(fairness, Box::new(Task { work, sender }));
         match receiver.await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(NotRun::Busy(busy))) => Err(busy),
@@ -253,7 +257,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 struct Hasher {
     policy: PasswordPolicy,
     most_work_kib: u64,
-    floor: Floor,
+    floor: AnswerTimeFloor,
     dummy: Option<password::PasswordHash>,
     salts: Salts,
 }
@@ -263,7 +267,7 @@ impl Hasher {
         let policy = config.policy.clone();
         let dummy = policy.dummy_hash(random).ok();
         let most_work_kib = config.import_work_kib;
-        let floor = Floor::new(policy.work_kib(), most_work_kib);
+        let floor = AnswerTimeFloor::new(policy.work_kib(), most_work_kib);
         Self { policy, most_work_kib, floor, dummy, salts: Salts::new(random) }
     }
 

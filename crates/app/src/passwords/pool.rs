@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::Busy;
-use super::fair_queue::{FairQueue, Lane};
+use super::fair_queue::{FairQueue, FairnessKey};
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
 /// The assumed time of one job before any was measured.
@@ -67,7 +67,7 @@ impl Pool {
 
     /// Queues a job. If the queue is full, the job with the latest turn is [refused](Job::refuse): the new one or a
     /// waiting one.
-    pub(super) fn submit(&self, lane: Lane, job: Box<dyn Job>) {
+    pub(super) fn submit(&self, fairness: FairnessKey, job: Box<dyn Job>) {
         let threads = self.threads.load(Ordering::Relaxed);
         let mut queue = self.queue.lock();
         if queue.jobs.is_full() {
@@ -75,7 +75,7 @@ impl Pool {
             let gone = queue.jobs.retain(|job| job.is_wanted());
             self.figures.add(&self.figures.skipped, gone);
         }
-        let refused = if threads == 0 || queue.stopped { Some(job) } else { queue.jobs.push(lane, job) };
+        let refused = if threads == 0 || queue.stopped { Some(job) } else { queue.jobs.push(fairness, job) };
         let waiting = queue.jobs.len();
         self.figures.waiting.store(waiting, Ordering::Relaxed);
         drop(queue);
@@ -108,7 +108,7 @@ impl Pool {
     /// Waits for a job and runs it. False once the pool was stopped.
     fn next(&self) -> bool {
         let mut queue = self.queue.lock();
-        let (lane, job) = loop {
+        let (fairness, job) = loop {
             if queue.stopped {
                 return false;
             }
@@ -127,7 +127,7 @@ impl Pool {
         } else {
             self.figures.add(&self.figures.skipped, 1);
         }
-        self.queue.lock().jobs.done(lane);
+        self.queue.lock().jobs.done(fairness);
         true
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::seconds::{OnSecond, Teller, Watched};
+use super::seconds::{OnSecond, Teller, ThreadTallies};
 use super::worker::{Turn, Worker};
 use super::{Edge, Load, Outcome, deal, new_tally, panicked, runtime};
 use crate::scenario::Visitor;
@@ -67,7 +67,7 @@ fn run(
             Until::Requests(requests) => requests,
             Until::Elapsed(_) => u64::MAX,
         }),
-        watched: on_second.is_some().then(Watched::default),
+        watched: on_second.is_some().then(ThreadTallies::default),
         done: AtomicU64::new(0),
     };
     std::thread::scope(|scope| {
@@ -97,7 +97,7 @@ struct Phases {
     threads: u64,
     budget: AtomicU64,
     /// What the measured phase is counted in, where somebody watches.
-    watched: Option<Watched>,
+    watched: Option<ThreadTallies>,
     /// Threads that are through with it.
     done: AtomicU64,
 }

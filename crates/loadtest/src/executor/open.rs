@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::schedule::Schedule;
-use super::seconds::{OnSecond, Teller, Watched};
+use super::seconds::{OnSecond, Teller, ThreadTallies};
 use super::worker::{Turn, Worker};
 use super::{Edge, Load, Outcome, deal, new_tally, panicked, runtime};
 use crate::scenario::Visitor;
@@ -70,7 +70,7 @@ pub fn open(
         next: AtomicU64::new(0),
         lag: AtomicU64::new(0),
         busy: AtomicU64::new(0),
-        watched: Watched::default(),
+        watched: ThreadTallies::default(),
     });
     std::thread::scope(|scope| {
         let mut starts = Vec::new();
@@ -119,7 +119,7 @@ struct Gate {
     /// Connections that still take arrivals up.
     busy: AtomicU64,
     /// What the threads count in, to be looked at every second.
-    watched: Watched,
+    watched: ThreadTallies,
 }
 
 struct Part {

@@ -11,9 +11,9 @@ pub type OnSecond<'a> = &'a mut dyn FnMut(Duration, &Lately);
 
 /// The tallies that the threads of a run count in.
 #[derive(Default)]
-pub(super) struct Watched(Mutex<Vec<Arc<Mutex<Tally>>>>);
+pub(super) struct ThreadTallies(Mutex<Vec<Arc<Mutex<Tally>>>>);
 
-impl Watched {
+impl ThreadTallies {
     /// A tally to count in.
     pub(super) fn tally(&self) -> Result<Arc<Mutex<Tally>>, LoadtestError> {
         let tally = Tally::watched().map_err(|error| LoadtestError::Options(error.to_string()))?;
@@ -33,13 +33,13 @@ impl Watched {
 
 /// Tells of every second that is over.
 pub(super) struct Teller<'a> {
-    watched: &'a Watched,
+    watched: &'a ThreadTallies,
     start: Instant,
     told: u64,
 }
 
 impl<'a> Teller<'a> {
-    pub(super) fn new(watched: &'a Watched, start: Instant) -> Self {
+    pub(super) fn new(watched: &'a ThreadTallies, start: Instant) -> Self {
         Self { watched, start, told: 0 }
     }
 

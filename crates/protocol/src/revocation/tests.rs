@@ -1,6 +1,6 @@
 use super::*;
 use crate::error::ErrorCode;
-use crate::settings::Outlived;
+use crate::settings::EarlierLifetime;
 use crate::token::fixture::{self, NOW, access_token, after, family};
 
 fn issuer() -> IssuerId {
@@ -98,7 +98,7 @@ fn what_outlives_its_settings_is_remembered_until_it_has_ended() {
     assert_eq!(longest_life(&settings, []), 400 * day);
     // The longer one lasts, and what is lowered later ends later.
     settings.outlive(100 * day, NOW + 350 * day);
-    assert_eq!(settings.outlived, Some(Outlived { life: 400 * day, until: NOW + 450 * day }));
+    assert_eq!(settings.outlived, Some(EarlierLifetime { life: 400 * day, until: NOW + 450 * day }));
     settings.outlive(50 * day, NOW + 450 * day);
-    assert_eq!(settings.outlived, Some(Outlived { life: 50 * day, until: NOW + 500 * day }));
+    assert_eq!(settings.outlived, Some(EarlierLifetime { life: 50 * day, until: NOW + 500 * day }));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use symbolon_app::clock::{Adjusted, SystemClock};
 
 /// The real clock, and whether the wall clock was behind it at the last adjustment.
-pub(super) struct Watched {
+pub(super) struct ClockAdjuster {
     clock: Arc<SystemClock>,
     behind: bool,
 }
@@ -18,7 +18,7 @@ enum Report {
     CaughtUp,
 }
 
-impl Watched {
+impl ClockAdjuster {
     pub(super) fn new(clock: Arc<SystemClock>) -> Self {
         Self { clock, behind: false }
     }

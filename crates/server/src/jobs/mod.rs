@@ -45,7 +45,7 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
     app.registry.register(app.passwords.figures());
     let mut tasks = JoinSet::new();
     if let Some(clock) = clock {
-        let mut watched = clock::Watched::new(clock);
+        let mut watched = clock::ClockAdjuster::new(clock);
         tasks.spawn(every(ADJUST_EVERY, stopping.clone(), move || {
             watched.adjust();
             std::future::ready(())

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,7 +13,6 @@ use hyper::body::{Body as _, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -21,10 +21,9 @@ use tokio_rustls::TlsAcceptor;
 use tower::{Layer, Service};
 
 use super::Routes;
-use super::places::{Place, Places};
-use super::serve_until::serve_until;
+use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::tls::TlsSlot;
-use super::watchdog::{self, Activity, BeforeFirstRequest, GuardedBody, WaitLimits, Watched};
+use super::watchdog::{self, Activity, BeforeFirstRequest, CountingStream, GuardedBody, WaitLimits};
 use symbolon_app::app::App;
 use symbolon_app::http::{IssuerService, is_trusted};
 use symbolon_app::let_others_run::let_others_run;
@@ -70,7 +69,7 @@ pub(super) struct Acceptor {
     service: TelemetryService<IssuerService<Routes>>,
     tls: TlsSlot,
     stopping: watch::Receiver<bool>,
-    places: Arc<Places>,
+    slots: Arc<ConnectionSlots>,
     /// Whether the number of connections per address is limited.
     limits_addresses: bool,
     windows: Windows,
@@ -83,10 +82,10 @@ impl Acceptor {
         routes: IssuerService<Routes>,
         telemetry: &Arc<Telemetry>,
         tls: TlsSlot,
-        (stopping, places): (watch::Receiver<bool>, Arc<Places>),
+        (stopping, slots): (watch::Receiver<bool>, Arc<ConnectionSlots>),
     ) -> Self {
         let service = telemetry.layer().layer(routes);
-        Self { app: Arc::clone(app), service, tls, stopping, places, limits_addresses: true, windows: PUBLIC }
+        Self { app: Arc::clone(app), service, tls, stopping, slots, limits_addresses: true, windows: PUBLIC }
     }
 
     /// For the management listener, which does not limit addresses.
@@ -95,7 +94,7 @@ impl Acceptor {
         routes: IssuerService<Routes>,
         telemetry: &Arc<Telemetry>,
         tls: TlsSlot,
-        held: (watch::Receiver<bool>, Arc<Places>),
+        held: (watch::Receiver<bool>, Arc<ConnectionSlots>),
     ) -> Self {
         Self {
             limits_addresses: false,
@@ -159,7 +158,7 @@ impl Acceptor {
         }
     }
 
-    /// Serves a connection, unless its address has too many. If the places are all taken by connections with requests
+    /// Serves a connection, unless its address has too many. If the slots are all taken by connections with requests
     /// in flight, this waits, and new connections queue in the kernel.
     async fn admit(
         &self,
@@ -168,8 +167,8 @@ impl Acceptor {
         closing: &watch::Sender<()>,
     ) {
         let remote = peer.ip().to_canonical();
-        let Ok(of_address) = self.of_address(remote) else { return self.places.refused() };
-        let activity = Arc::new(Activity::new(&serving.before_first_request, self.places.beginning));
+        let Ok(of_address) = self.of_address(remote) else { return self.slots.refused() };
+        let activity = Arc::new(Activity::new(&serving.before_first_request, self.slots.beginning));
         let mut stopping = self.stopping.clone();
         let too_late = async {
             stopped(&mut stopping).await;
@@ -177,9 +176,9 @@ impl Acceptor {
         };
         tokio::select! {
             biased;
-            place = self.places.take(&activity, of_address) => {
-                if let Some(place) = place {
-                    self.serve(place, (stream, remote), activity, (serving, closing));
+            slot = self.slots.take(&activity, of_address) => {
+                if let Some(slot) = slot {
+                    self.serve(slot, (stream, remote), activity, (serving, closing));
                 }
             }
             () = too_late => {}
@@ -197,7 +196,7 @@ impl Acceptor {
 
     fn serve(
         &self,
-        place: Place,
+        slot: ConnectionSlot,
         (stream, remote): (TcpStream, IpAddr),
         activity: Arc<Activity>,
         (serving, closing): (&Serving, &watch::Sender<()>),
@@ -208,7 +207,7 @@ impl Acceptor {
         let (serving, closing) = (serving.clone(), closing.subscribe());
         let tls = self.tls.as_ref().map(|slot| slot.load_full());
         tokio::spawn(async move {
-            let _place = place;
+            let _slot = slot;
             match tls {
                 None => serving.serve(stream, activity, remote, closing).await,
                 Some(config) => {
@@ -270,13 +269,24 @@ impl Serving {
                 answer
             }
         });
-        let stream = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
+        let stream = TokioIo::new(CountingStream::new(stream, Arc::clone(&activity)));
         let connection = self.builder.serve_connection(stream, handler);
         // Borrowed rather than moved, so that the receiver lives as long as the connection, which `run` waits for.
         let closed = async { drop(closing.changed().await) };
+        let (mut connection, mut over) =
+            (pin!(connection), pin!(watchdog::watch(activity, self.wait_limits)));
         // How the connection ended makes no difference: every answer was sent or its client has gone.
-        let watched = watchdog::watch(activity, self.wait_limits);
-        serve_until(connection, closed, GracefulConnection::graceful_shutdown, watched).await;
+        tokio::select! {
+            biased;
+            _ = connection.as_mut() => return,
+            () = over.as_mut() => return,
+            () = closed => connection.as_mut().graceful_shutdown(),
+        }
+        tokio::select! {
+            biased;
+            _ = connection => {}
+            () = over => {}
+        }
     }
 }
 

@@ -1,11 +1,10 @@
 //! The running server: two listeners, one runtime per worker for the public one, jobs, graceful shutdown.
 
 mod connection;
+mod connection_slots;
 mod lingering;
 mod listener;
-mod places;
 mod routes;
-mod serve_until;
 mod tls;
 mod watchdog;
 
@@ -20,11 +19,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use socket2::Socket;
-use symbolon_figures::own_stripe;
+use symbolon_figures::reserve_stripe;
 use tokio::sync::watch;
 
 use connection::Acceptor;
-use places::{ConnectionFigures, Places};
+use connection_slots::{ConnectionFigures, ConnectionSlots};
 use symbolon_app::app::App;
 use symbolon_app::http::IssuerService;
 use symbolon_telemetry::{RequestLog, Telemetry};
@@ -117,11 +116,11 @@ impl Server {
             config.http.http2,
         )?;
         let (shutdown, stopping) = watch::channel(false);
-        // The management listener has its own places, so that a full public listener does not block metrics, health
+        // The management listener has its own slots, so that a full public listener does not block metrics, health
         // and the admin API.
-        let (places, reserved) =
-            (Places::new(config.http.max_connections), Places::new(MANAGEMENT_CONNECTIONS));
-        let figures = [("public", Arc::clone(&places)), ("management", Arc::clone(&reserved))];
+        let (slots, reserved) =
+            (ConnectionSlots::new(config.http.max_connections), ConnectionSlots::new(MANAGEMENT_CONNECTIONS));
+        let figures = [("public", Arc::clone(&slots)), ("management", Arc::clone(&reserved))];
         app.registry.register(Arc::new(ConnectionFigures(figures)));
         let public = public_router(app);
         let mut workers = Vec::new();
@@ -133,7 +132,7 @@ impl Server {
                 routes,
                 &telemetry,
                 tls.public(),
-                (stopping.clone(), Arc::clone(&places)),
+                (stopping.clone(), Arc::clone(&slots)),
             );
             workers.push(spawn_worker(index, socket, acceptor).map_err(ServeError::Runtime)?);
         }
@@ -179,7 +178,7 @@ fn spawn_worker(
 ) -> io::Result<JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::Builder::new().name(format!("http-{index}")).spawn(move || {
-        let _stripe = own_stripe();
+        let _stripe = reserve_stripe();
         runtime.block_on(async move {
             match tokio::net::TcpListener::from_std(socket) {
                 Ok(socket) => acceptor.run(socket).await,

@@ -220,7 +220,7 @@ pub(super) async fn watch(activity: Arc<Activity>, wait_limits: WaitLimits) {
 
 pin_project! {
     /// A stream that counts the bytes it receives, and closes with lingering.
-    pub(super) struct Watched<S> {
+    pub(super) struct CountingStream<S> {
         #[pin]
         stream: S,
         activity: Arc<Activity>,
@@ -228,7 +228,7 @@ pin_project! {
     }
 }
 
-impl<S> Watched<S> {
+impl<S> CountingStream<S> {
     pub(super) fn new(stream: S, activity: Arc<Activity>) -> Self {
         Self { stream, activity, lingering: None }
     }
@@ -293,7 +293,7 @@ impl Body for GuardedBody {
     }
 }
 
-impl<S: AsyncRead> AsyncRead for Watched<S> {
+impl<S: AsyncRead> AsyncRead for CountingStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -310,7 +310,7 @@ impl<S: AsyncRead> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite> AsyncWrite for Watched<S> {
+impl<S: AsyncRead + AsyncWrite> AsyncWrite for CountingStream<S> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.project();
         count(this.activity, this.stream.poll_write(context, buf))

@@ -11,14 +11,14 @@ use redis::{
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::life::{BEAT, Life, SETTLING};
+use super::liveness::{BEAT, Liveness, SETTLING};
 
 /// A multiplexed connection to one process.
 #[derive(Clone)]
 pub(super) struct Answering {
     connection: MultiplexedConnection,
     run: i64,
-    life: Arc<Mutex<Life>>,
+    life: Arc<Mutex<Liveness>>,
     settled_at: Instant,
 }
 
@@ -31,7 +31,7 @@ impl Connect for Answering {
             let mut connection = MultiplexedConnection::connect_with_config(info, config).await?;
             let run = run_of(&mut connection).await?;
             let now = Instant::now();
-            let life = Arc::new(Mutex::new(Life::begin(now)));
+            let life = Arc::new(Mutex::new(Liveness::begin(now)));
             tokio::spawn(beat(connection.clone(), Arc::downgrade(&life)));
             Ok(Self { connection, run, life, settled_at: now + SETTLING })
         })
@@ -39,7 +39,7 @@ impl Connect for Answering {
 }
 
 /// Asks for signs of life, until nobody holds the connection any more or it is lost.
-async fn beat(mut connection: MultiplexedConnection, life: Weak<Mutex<Life>>) {
+async fn beat(mut connection: MultiplexedConnection, life: Weak<Mutex<Liveness>>) {
     loop {
         sleep(BEAT).await;
         if life.strong_count() == 0 {

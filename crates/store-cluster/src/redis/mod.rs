@@ -7,8 +7,8 @@
 
 mod answering;
 mod durable;
-mod life;
 mod link;
+mod liveness;
 mod members;
 mod pipe;
 mod resp;
@@ -16,7 +16,7 @@ mod script;
 mod short_way;
 mod tag;
 
-pub(crate) use life::SILENCE;
+pub(crate) use liveness::SILENCE;
 pub(crate) use members::{Member, members};
 pub(crate) use script::{Script, ScriptCall};
 pub(crate) use tag::{Key, Tag, Tags};

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
-use super::life::{BEAT, Life};
+use super::liveness::{BEAT, Liveness};
 use super::resp::{Reply, reply};
 
 /// Commands that may wait for their answers.
@@ -69,7 +69,7 @@ struct State {
     answered: usize,
     /// Writes what is to be written.
     driver: Option<Waker>,
-    life: Life,
+    life: Liveness,
     is_lost: bool,
 }
 
@@ -95,7 +95,7 @@ impl State {
             first: 0,
             answered: 0,
             driver: None,
-            life: Life::begin(Instant::now()),
+            life: Liveness::begin(Instant::now()),
             is_lost: false,
         }
     }
@@ -369,7 +369,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
     use super::*;
-    use crate::redis::life::SILENCE;
+    use crate::redis::liveness::SILENCE;
 
     const TIMEOUT: Duration = Duration::from_secs(1);
 

@@ -74,12 +74,12 @@ struct Service {
 }
 
 /// Whether a peer's `traceparent` is honoured. A peer whose header is honoured can have all its requests traced.
-pub type Heeds = Box<dyn Fn(Option<IpAddr>) -> bool + Send + Sync>;
+pub type TraceparentPolicy = Box<dyn Fn(Option<IpAddr>) -> bool + Send + Sync>;
 
 /// Decides which requests are traced, and sends their spans to the collector.
 pub struct Tracer {
     one_in: u64,
-    heeds: Heeds,
+    traceparent_policy: TraceparentPolicy,
     ids: Ids,
     service: Service,
     collector: Collector,
@@ -94,7 +94,7 @@ pub struct Tracer {
 impl Tracer {
     /// Traces one in so many requests, and sends their spans to `v1/traces` below the collector's URL. Registers its
     /// metrics, so call it once per registry. `random` makes ids differ from those of other processes. `traceparent`
-    /// headers are ignored until [`heeding`](Self::heeding) is called.
+    /// headers are ignored until [`with_traceparent_policy`](Self::with_traceparent_policy) is called.
     pub fn new(collector: &Url, one_in: u32, random: [u8; 24], registry: &Registry) -> Self {
         let collector = Collector::at(collector, registry.version());
         Self::with(collector, one_in, random, registry)
@@ -102,8 +102,8 @@ impl Tracer {
 
     /// Sets whose `traceparent` headers are honoured.
     #[must_use]
-    pub fn heeding(self, heeds: Heeds) -> Self {
-        Self { heeds, ..self }
+    pub fn with_traceparent_policy(self, traceparent_policy: TraceparentPolicy) -> Self {
+        Self { traceparent_policy, ..self }
     }
 
     fn with(collector: Collector, one_in: u32, random: [u8; 24], registry: &Registry) -> Self {
@@ -115,7 +115,7 @@ impl Tracer {
         registry.register(Arc::clone(&figures) as Arc<dyn MetricSource>);
         Self {
             one_in: u64::from(one_in.max(1)),
-            heeds: Box::new(|_| false),
+            traceparent_policy: Box::new(|_| false),
             ids: Ids { keys: [word(0), word(1)], drawn: AtomicU64::new(0) },
             service: Service {
                 name: "symbolon",
@@ -134,7 +134,7 @@ impl Tracer {
     /// Begins to trace a request, if it is to be traced: an honoured `traceparent` decides by its sampled flag,
     /// otherwise one in so many requests is traced. `number` is the request's number; `peer` sent it.
     pub fn begin<B>(&self, request: &Request<B>, number: u64, peer: Option<IpAddr>) -> Option<Box<Trace>> {
-        let parent = TraceParent::of(request.headers()).filter(|_| (self.heeds)(peer));
+        let parent = TraceParent::of(request.headers()).filter(|_| (self.traceparent_policy)(peer));
         if !parent.map_or_else(|| number.is_multiple_of(self.one_in), |parent| parent.sampled) {
             return None;
         }

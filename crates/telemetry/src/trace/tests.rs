@@ -61,7 +61,7 @@ fn nobody() -> Url {
 fn tracer(url: &Url, one_in: u32) -> Arc<Tracer> {
     Arc::new(
         Tracer::new(url, one_in, *b"twenty-four random bytes", &Registry::new("1.2.3", ""))
-            .heeding(Box::new(|_| true)),
+            .with_traceparent_policy(Box::new(|_| true)),
     )
 }
 
@@ -130,7 +130,7 @@ fn one_in_so_many_is_traced_unless_the_caller_says() {
 fn a_strangers_traceparent_does_not_count() {
     let ours: IpAddr = "10.1.2.3".parse().unwrap();
     let tracer = Tracer::new(&nobody(), 4, *b"twenty-four random bytes", &Registry::new("1.2.3", ""));
-    let tracer = tracer.heeding(Box::new(move |peer| peer == Some(ours)));
+    let tracer = tracer.with_traceparent_policy(Box::new(move |peer| peer == Some(ours)));
     assert!(tracer.begin(&request(Some(PARENT)), 1, Some(ours)).is_some());
     assert!(tracer.begin(&request(Some(PARENT)), 1, Some("192.0.2.1".parse().unwrap())).is_none());
     // A stranger's is as if it were not there: his request is traced when its turn comes, in a trace of its own.

@@ -15,11 +15,11 @@ const ANSWER: Duration = Duration::from_secs(120);
 const PIPELINED: u64 = 16;
 
 /// An HTTP/1.1 connection of a trusted proxy, which names the address for which it forwards each request.
-pub struct Lane {
+pub struct ProxyConnection {
     stream: BufReader<TcpStream>,
 }
 
-impl Lane {
+impl ProxyConnection {
     /// Connects to `host:port`.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Flood<'_> {
         std::thread::scope(|threads| {
             for _ in 0..self.lanes {
                 threads.spawn(|| {
-                    let mut lane = Lane::connect(self.authority).expect("the provider listens");
+                    let mut lane = ProxyConnection::connect(self.authority).expect("the provider listens");
                     let mut own: BTreeMap<u16, u64> = BTreeMap::new();
                     loop {
                         let first = next.fetch_add(PIPELINED, Ordering::Relaxed);

@@ -14,7 +14,7 @@ use symbolon_store_embedded::{EmbeddedOptions, EmbeddedStore, Recovery};
 
 use crate::clock::TestClock;
 use crate::commit_gate::CommitGate;
-use crate::upgrade::{self, Kind};
+use crate::upgrade::{self, FixtureStore};
 
 /// Nodes on a cluster store.
 const NODES: usize = 3;
@@ -60,11 +60,11 @@ impl Data {
     }
 
     /// A copy of the data that an earlier build left.
-    pub(super) fn left(kind: Kind) -> Self {
+    pub(super) fn left(kind: FixtureStore) -> Self {
         let from = kind.directory();
         let data = match kind {
-            Kind::Embedded => Self::Embedded(directory()),
-            Kind::Cluster => Self::empty_cluster(),
+            FixtureStore::Embedded => Self::Embedded(directory()),
+            FixtureStore::Cluster => Self::empty_cluster(),
         };
         match &data {
             Self::Embedded(directory) => upgrade::unpack(&from.join("data.tar.gz"), directory.path()),

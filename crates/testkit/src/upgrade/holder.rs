@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{HOST, Held, Pair};
+use super::{HOST, IssuedCredentials, Pair};
 use crate::browser::{Answer, Browser};
 
 /// The redirect URI of every client.
@@ -29,7 +29,7 @@ impl Holder {
     }
 
     /// Acts with what is held.
-    pub fn of(url: &str, held: &Held) -> Self {
+    pub fn of(url: &str, held: &IssuedCredentials) -> Self {
         Self::new(url, &held.path, &held.secret)
     }
 

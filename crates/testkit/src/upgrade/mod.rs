@@ -23,14 +23,14 @@ pub const REDIS_PREFIX: &str = "upgrade";
 
 /// The stores for which there is a fixture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FixtureStore {
     /// A data directory, as SIGKILL left it.
     Embedded,
     /// PostgreSQL and Redis.
     Cluster,
 }
 
-impl Kind {
+impl FixtureStore {
     /// The directory of its fixture.
     pub fn directory(self) -> PathBuf {
         let name = match self {
@@ -52,7 +52,7 @@ pub struct Pair {
 
 /// What users and clients held from one issuer when the store was left.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Held {
+pub struct IssuedCredentials {
     /// The path of the issuer's URL, with which its endpoints' paths begin; empty for the issuer at the root.
     pub path: String,
     /// The beginning of the issuer's paths in the admin API.
@@ -83,14 +83,14 @@ pub struct Held {
 
 /// Everything held from one store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Left {
+pub struct FixtureContents {
     /// When the store was left, in milliseconds since 1970-01-01T00:00:00Z.
     pub at: u64,
     /// By issuer.
-    pub held: Vec<Held>,
+    pub held: Vec<IssuedCredentials>,
 }
 
-impl Left {
+impl FixtureContents {
     /// Reads what was held from the fixture's store in `directory`.
     pub fn read(directory: &Path) -> Self {
         let text = std::fs::read_to_string(directory.join("held.json")).expect("held.json");

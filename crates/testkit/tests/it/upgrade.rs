@@ -1,7 +1,7 @@
 //! What the build before left is opened by this one, and everybody goes on.
 
 use serde_json::{Value, json};
-use symbolon_testkit::upgrade::{Held, Holder, Kind, Left};
+use symbolon_testkit::upgrade::{FixtureContents, FixtureStore, Holder, IssuedCredentials};
 use symbolon_testkit::{Browser, Options, TestServer, decode_jwt};
 
 const PASSWORD: &str = "correct horse battery";
@@ -9,12 +9,12 @@ const PASSWORD: &str = "correct horse battery";
 /// A server on a copy of what was left.
 struct Upgraded {
     server: TestServer,
-    left: Left,
+    left: FixtureContents,
 }
 
 impl Upgraded {
-    fn new(kind: Kind) -> Self {
-        let left = Left::read(&kind.directory());
+    fn new(kind: FixtureStore) -> Self {
+        let left = FixtureContents::read(&kind.directory());
         Self { server: TestServer::start_on(kind, &left, Options::default()), left }
     }
 
@@ -36,7 +36,7 @@ impl Upgraded {
 /// One of its issuers.
 struct Place<'a> {
     server: &'a TestServer,
-    held: &'a Held,
+    held: &'a IssuedCredentials,
     holder: Holder,
 }
 
@@ -72,7 +72,9 @@ impl Place<'_> {
 
 /// What ended stays ended, what lives lives.
 fn check_tokens(place: &Place<'_>) {
-    let Held { offline, online, before_rotation, of_revoked_key, revoked, of_ended_session, .. } = place.held;
+    let IssuedCredentials {
+        offline, online, before_rotation, of_revoked_key, revoked, of_ended_session, ..
+    } = place.held;
     for (name, pair) in [("offline", offline), ("online", online), ("before rotation", before_rotation)] {
         assert_eq!(place.holder.user_info(&pair.access), 200, "{name}");
     }
@@ -155,7 +157,7 @@ fn check_endings(place: &Place<'_>) {
     assert_eq!(place.holder.silent(&place.browser(), "web").unwrap_err(), "login_required");
 }
 
-fn everybody_goes_on(kind: Kind) {
+fn everybody_goes_on(kind: FixtureStore) {
     let upgraded = Upgraded::new(kind);
     for place in upgraded.issuers() {
         check_tokens(&place);
@@ -173,12 +175,12 @@ fn everybody_goes_on(kind: Kind) {
 
 #[test]
 fn everybody_goes_on_with_a_data_directory_of_the_build_before() {
-    everybody_goes_on(Kind::Embedded);
+    everybody_goes_on(FixtureStore::Embedded);
 }
 
 #[test]
 fn everybody_goes_on_with_the_engines_of_the_build_before() {
-    everybody_goes_on(Kind::Cluster);
+    everybody_goes_on(FixtureStore::Cluster);
 }
 
 /// Two users who share an address and a name in two spellings both sign in, each by the spelling that was stored.
@@ -211,7 +213,7 @@ fn check_that_addresses_are_taken(place: &Place<'_>) {
     }
 }
 
-fn each_spelling_finds_its_user(kind: Kind) {
+fn each_spelling_finds_its_user(kind: FixtureStore) {
     let upgraded = Upgraded::new(kind);
     for place in upgraded.issuers() {
         check_who_shares_a_name(&place);
@@ -231,10 +233,10 @@ fn each_spelling_finds_its_user(kind: Kind) {
 
 #[test]
 fn a_name_that_was_stored_decomposed_is_found_in_each_spelling_in_a_data_directory() {
-    each_spelling_finds_its_user(Kind::Embedded);
+    each_spelling_finds_its_user(FixtureStore::Embedded);
 }
 
 #[test]
 fn a_name_that_was_stored_decomposed_is_found_in_each_spelling_in_the_engines() {
-    each_spelling_finds_its_user(Kind::Cluster);
+    each_spelling_finds_its_user(FixtureStore::Cluster);
 }

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::super::answering::run_in;
-use super::super::life::SETTLING;
+use super::super::liveness::SETTLING;
 use super::super::pipe::{Pipe, Stream};
 use super::{Open, Primary};
 use crate::postgres::tls;

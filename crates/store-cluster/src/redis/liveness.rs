@@ -29,13 +29,13 @@ pub(super) const SETTLING: Duration = Duration::from_millis(100);
 
 /// What is known of the life of a process, by one connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Life {
+pub(super) struct Liveness {
     /// It ran then, or later.
     proved: Instant,
     is_over: bool,
 }
 
-impl Life {
+impl Liveness {
     /// The process has just answered for the first time.
     pub(super) fn begin(now: Instant) -> Self {
         Self { proved: now, is_over: false }
@@ -74,7 +74,7 @@ mod tests {
     fn whoever_was_silent_for_too_long_is_not_believed_again() {
         let began = Instant::now();
         let after = |millis| began + Duration::from_millis(millis);
-        let mut life = Life::begin(began);
+        let mut life = Liveness::begin(began);
         assert!(life.hear(after(10), after(1_500)).is_ok());
         // It may have stood still since it was asked.
         assert!(life.hear(after(1_500), after(1_511)).is_err());
@@ -85,7 +85,7 @@ mod tests {
     fn answers_out_of_their_order_take_nothing_back() {
         let began = Instant::now();
         let after = |millis| began + Duration::from_millis(millis);
-        let mut life = Life::begin(began);
+        let mut life = Liveness::begin(began);
         assert!(life.hear(after(1_000), after(1_001)).is_ok());
         assert!(life.hear(after(900), after(1_002)).is_ok());
         assert!(life.hear(after(2_400), after(2_500)).is_ok());

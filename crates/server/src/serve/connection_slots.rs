@@ -1,4 +1,4 @@
-//! A bound on connections: when all places are taken, the connection that has been idle longest is closed for a new
+//! A bound on connections: when all slots are taken, the connection that has been idle longest is closed for a new
 //! one.
 
 use std::collections::HashMap;
@@ -21,8 +21,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How many candidates for closing one scan of all connections collects.
 const LOOK: usize = 256;
 
-/// The places of one listener.
-pub(super) struct Places {
+/// The slots of one listener.
+pub(super) struct ConnectionSlots {
     free: Arc<Semaphore>,
     open: Mutex<Open>,
     /// The origin of the idle times of connections.
@@ -70,7 +70,7 @@ impl Open {
     }
 }
 
-impl Places {
+impl ConnectionSlots {
     /// Room for `most` connections.
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
@@ -82,13 +82,13 @@ impl Places {
         })
     }
 
-    /// Takes a place. If none is free, closes the connection that has been idle longest; waits while all have
+    /// Takes a slot. If none is free, closes the connection that has been idle longest; waits while all have
     /// requests in flight. `None` cannot happen, because the semaphore is never closed.
     pub(super) async fn take(
         self: &Arc<Self>,
         activity: &Arc<Activity>,
         of_address: Option<InFlightGuard>,
-    ) -> Option<Place> {
+    ) -> Option<ConnectionSlot> {
         let free = match Arc::clone(&self.free).try_acquire_owned() {
             Ok(free) => free,
             Err(_) => self.make_room().await?,
@@ -97,7 +97,7 @@ impl Places {
         let id = open.next;
         open.next += 1;
         open.connections.insert(id, Arc::clone(activity));
-        Some(Place { places: Arc::clone(self), id, _free: free, _of_address: of_address })
+        Some(ConnectionSlot { slots: Arc::clone(self), id, _free: free, _of_address: of_address })
     }
 
     async fn make_room(&self) -> Option<OwnedSemaphorePermit> {
@@ -122,49 +122,49 @@ impl Places {
     }
 }
 
-/// The place of a connection, held until this is dropped.
+/// The slot of a connection, held until this is dropped.
 #[must_use = "it is free again when this is dropped"]
-pub(super) struct Place {
-    places: Arc<Places>,
+pub(super) struct ConnectionSlot {
+    slots: Arc<ConnectionSlots>,
     id: u64,
     _free: OwnedSemaphorePermit,
     _of_address: Option<InFlightGuard>,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let gone = self.places.open.lock().connections.remove(&self.id);
+        let gone = self.slots.open.lock().connections.remove(&self.id);
         if gone.is_some_and(|activity| activity.is_to_end()) {
-            self.places.closed.fetch_add(1, Ordering::Relaxed);
+            self.slots.closed.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 /// Metrics of connections.
-pub(super) struct ConnectionFigures(pub(super) [(&'static str, Arc<Places>); 2]);
+pub(super) struct ConnectionFigures(pub(super) [(&'static str, Arc<ConnectionSlots>); 2]);
 
 impl MetricSource for ConnectionFigures {
     fn expose(&self, page: &mut Exposition) {
-        let mut family = |name, kind, help, value: fn(&Places) -> u64| {
+        let mut family = |name, kind, help, value: fn(&ConnectionSlots) -> u64| {
             page.family(name, kind, help);
-            for (listener, places) in &self.0 {
-                page.count(&[("listener", listener)], value(places));
+            for (listener, slots) in &self.0 {
+                page.count(&[("listener", listener)], value(slots));
             }
         };
-        family("symbolon_connections", MetricType::Gauge, "Connections that are open.", |places| {
-            u64::try_from(places.open.lock().connections.len()).unwrap_or(u64::MAX)
+        family("symbolon_connections", MetricType::Gauge, "Connections that are open.", |slots| {
+            u64::try_from(slots.open.lock().connections.len()).unwrap_or(u64::MAX)
         });
         family(
             "symbolon_connections_refused_total",
             MetricType::Counter,
             "Connections closed at once, as their address had as many as it may.",
-            |places| places.refused.load(Ordering::Relaxed),
+            |slots| slots.refused.load(Ordering::Relaxed),
         );
         family(
             "symbolon_connections_idle_closed_total",
             MetricType::Counter,
             "Idle connections closed to make room for others.",
-            |places| places.closed.load(Ordering::Relaxed),
+            |slots| slots.closed.load(Ordering::Relaxed),
         );
     }
 }
@@ -177,13 +177,13 @@ mod tests {
     const MOMENT: Duration = Duration::from_millis(1);
 
     /// A connection that ends when it is told to.
-    async fn connect(places: &Arc<Places>) -> Arc<Activity> {
-        let activity = Arc::new(Activity::new(&BeforeFirstRequest::default(), places.beginning));
-        let place = places.take(&activity, None).await;
+    async fn connect(slots: &Arc<ConnectionSlots>) -> Arc<Activity> {
+        let activity = Arc::new(Activity::new(&BeforeFirstRequest::default(), slots.beginning));
+        let slot = slots.take(&activity, None).await;
         let told = Arc::clone(&activity);
         tokio::spawn(async move {
             told.told_to_end().await;
-            drop(place);
+            drop(slot);
         });
         tokio::time::sleep(MOMENT).await;
         activity
@@ -191,33 +191,33 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_is_idle_longest_makes_room() {
-        let places = Places::new(3);
-        let [first, second, third] = [(); 3].map(|()| connect(&places));
+        let slots = ConnectionSlots::new(3);
+        let [first, second, third] = [(); 3].map(|()| connect(&slots));
         let (first, second, third) = (first.await, second.await, third.await);
         // The first was idle longest, had it not had a request since.
         drop(first.request(false));
         tokio::time::sleep(MOMENT).await;
-        let fourth = connect(&places).await;
+        let fourth = connect(&slots).await;
         assert_eq!(
             [&first, &second, &third, &fourth].map(|activity| activity.is_to_end()),
             [false, true, false, false]
         );
-        let fifth = connect(&places).await;
+        let fifth = connect(&slots).await;
         assert!(third.is_to_end() && !first.is_to_end() && !fifth.is_to_end());
-        connect(&places).await;
+        connect(&slots).await;
         assert!(first.is_to_end() && !fourth.is_to_end());
-        assert_eq!(places.closed.load(Ordering::Relaxed), 3);
+        assert_eq!(slots.closed.load(Ordering::Relaxed), 3);
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_has_a_request_is_never_closed_and_a_newcomer_waits() {
-        let places = Places::new(2);
-        let both = [connect(&places).await, connect(&places).await];
+        let slots = ConnectionSlots::new(2);
+        let both = [connect(&slots).await, connect(&slots).await];
         let [first, second] = [both[0].request(false), both[1].request(false)];
         let begun = Instant::now();
         let waiting = tokio::spawn({
-            let places = Arc::clone(&places);
-            async move { connect(&places).await }
+            let slots = Arc::clone(&slots);
+            async move { connect(&slots).await }
         });
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert!(!waiting.is_finished() && !both.iter().any(|activity| activity.is_to_end()));
@@ -230,10 +230,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn many_newcomers_each_find_the_longest_idle() {
-        let places = Places::new(2 * LOOK);
+        let slots = ConnectionSlots::new(2 * LOOK);
         let mut all = Vec::new();
         for _ in 0..4 * LOOK {
-            all.push(connect(&places).await);
+            all.push(connect(&slots).await);
         }
         let ended: Vec<bool> = all.iter().map(|activity| activity.is_to_end()).collect();
         assert!(ended[..2 * LOOK].iter().all(|ended| *ended) && !ended[2 * LOOK..].contains(&true));

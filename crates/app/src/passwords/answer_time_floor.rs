@@ -11,14 +11,14 @@ use std::time::Duration;
 const SMOOTHING: u64 = 16;
 
 /// The measured time per KiB of hashing work, and the work of the costliest hash.
-pub(super) struct Floor {
+pub(super) struct AnswerTimeFloor {
     own_work_kib: u64,
     most_work_kib: u64,
     /// Picoseconds per KiB; 0 before the first measurement.
     per_kib: AtomicU64,
 }
 
-impl Floor {
+impl AnswerTimeFloor {
     /// `own_work_kib` is the work of the server's own hashes, `most_work_kib` that of the costliest hash that may be
     /// imported.
     pub(super) const fn new(own_work_kib: u64, most_work_kib: u64) -> Self {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn whatever_a_hash_costs_the_answer_comes_at_one_time() {
-        let floor = Floor::new(100, 500);
+        let floor = AnswerTimeFloor::new(100, 500);
         floor.note(100, 20 * MS);
         // One that was imported, one of our own, and one that takes as much as may be.
         for took in [MS, 20 * MS, 100 * MS, 109 * MS] {
@@ -77,14 +77,14 @@ mod tests {
 
     #[test]
     fn beyond_the_floor_it_is_a_multiple() {
-        let floor = Floor::new(100, 500);
+        let floor = AnswerTimeFloor::new(100, 500);
         floor.note(100, 20 * MS);
         assert_eq!(floor.rest(130 * MS), 90 * MS);
     }
 
     #[test]
     fn it_follows_the_machine_and_not_small_hashes() {
-        let floor = Floor::new(100, 100);
+        let floor = AnswerTimeFloor::new(100, 100);
         floor.note(100, 20 * MS);
         for _ in 0..200 {
             floor.note(10, MS / 2);

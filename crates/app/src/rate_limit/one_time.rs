@@ -38,14 +38,23 @@ pub struct OneTimeRefusals {
 }
 
 impl RateLimits {
-    /// Counts an authorization code for a user; call it before making the code.
+    /// Counts an authorization code for a user; call it before making the code. It counts until it is
+    /// [redeemed](Self::redeemed_code) or refilled.
     ///
     /// # Errors
     /// [`Limited`]: the limit is used up; no code may be made.
     pub fn check_code(&self, issuer: &IssuerId, user: &UserId, now: Timestamp) -> Result<(), Limited> {
         let Some(rule) = self.rules.one_time.codes.get() else { return Ok(()) };
-        let taken = self.users.take(self.hashing.hash_one((0_u8, issuer, user)), rule, now);
+        let taken = self.users.take(self.code_key(issuer, user), rule, now);
         taken.inspect_err(|_| count(&self.one_time_refusals.codes))
+    }
+
+    /// A code was redeemed, so it no longer counts against its user: whoever completes each login may begin as many as
+    /// the client's limit at the token endpoint allows.
+    pub fn redeemed_code(&self, issuer: &IssuerId, user: &UserId) {
+        if let Some(rule) = self.rules.one_time.codes.get() {
+            self.users.give_back(self.code_key(issuer, user), rule);
+        }
     }
 
     /// Whether a client may use one more assertion now. Counts nothing, because an assertion that somebody else
@@ -69,6 +78,10 @@ impl RateLimits {
         if let Some(rule) = self.rules.one_time.assertions.get() {
             self.clients.charge(self.assertion_key(issuer, client), rule, now);
         }
+    }
+
+    fn code_key(&self, issuer: &IssuerId, user: &UserId) -> u64 {
+        self.hashing.hash_one((0_u8, issuer, user))
     }
 
     fn assertion_key(&self, issuer: &IssuerId, client: &ClientId) -> u64 {

@@ -54,10 +54,10 @@ pub(crate) const SECTION: Section = Section {
             "rate_limit.authorize.user",
             "SYMBOLON_RATE_LIMIT_AUTHORIZE_USER",
             "--rate-limit-authorize-user",
-            "300/m",
+            "30/m",
         )
         .doc(
-            "Authorization codes per user. Each is kept until it ends. Beyond it the client is told \
+            "Authorization codes per user that are not redeemed: each is kept until it ends. Beyond it the client is told \
              `temporarily_unavailable`, and no code is made.",
         ),
         limit(

@@ -62,6 +62,7 @@ async fn redeemed(
         }
         None => None,
     };
+    app.rate_limits.redeemed_code(&issuer.id, &code.user);
     app.audit.count(Event::CodeRedeemed);
     Ok(GrantResult { access, id, refresh_token, issued_token_type: None })
 }

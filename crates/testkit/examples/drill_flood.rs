@@ -24,7 +24,9 @@ use serde_json::json;
 use symbolon_store_cluster::engines::{
     PostgresServer, PostgresServerOptions, RedisCluster, RedisServerOptions,
 };
-use symbolon_testkit::drill::flood::{Flood, ProxyConnection, address, resident_bytes};
+use symbolon_testkit::drill::flood::{
+    Flood, ProxyConnection, address, resident_bytes, yield_to_the_provider,
+};
 use symbolon_testkit::drill::{Arguments, COOKIE, Launch, Provider, Wire};
 use symbolon_testkit::{Answer, Browser};
 
@@ -224,6 +226,7 @@ impl<'a> Drill<'a> {
             for number in 0..GUESSERS {
                 let (this, over, guesses) = (&*self, &over, &guesses);
                 threads.spawn(move || {
+                    yield_to_the_provider();
                     let mut sign_in = SignIn::begin(this);
                     sign_in.address = address(number);
                     let password = if number % 2 == 0 { PASSWORD } else { "a wrong one" };

@@ -137,8 +137,8 @@ impl Flood<'_> {
     }
 }
 
-/// Lowers the priority of the calling thread to the least. A real flood comes from other
-/// machines. On the same cores, the flood's threads would take from the provider, PostgreSQL and Redis what no flood can take through a network.
+/// Lowers the priority of the calling thread to the least. A real flood comes from other machines: threads of the same
+/// priority on the same cores would take from the provider, PostgreSQL and Redis what no flood can take over a network.
 pub fn yield_to_the_provider() {
     // Linux applies it to the thread alone (nice(2), "C library/kernel differences").
     rustix::process::nice(19).expect("a lower priority is always allowed");

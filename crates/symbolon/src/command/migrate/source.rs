@@ -176,7 +176,10 @@ impl Drop for Snapshot {
         if self.0.exists()
             && let Err(error) = fs::remove_dir_all(&self.0)
         {
-            say(&format!("{} can be removed: {error}", self.0.display()));
+            say(&format!(
+                "{} could not be removed: {error}. It is a copy that nothing needs: remove it.",
+                self.0.display()
+            ));
         }
     }
 }

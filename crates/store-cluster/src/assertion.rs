@@ -1,4 +1,4 @@
-//! Client assertions that were used: marks in PostgreSQL, which a failover cannot lose.
+//! Marks of used client assertions. They are in PostgreSQL, because a failover of Redis could lose them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::batch::Batch;
 use crate::postgres::{Postgres, column, retried};
 use crate::revocation::{capped, sweep_by};
 
-/// Marks in one batch at most, and batches at a time.
+/// The most marks in one batch, and the most batches at a time.
 const MOST: usize = 512;
 const LANES: usize = 4;
 
-/// No mark is set where there is one under the key of before.
+/// Sets no mark for an assertion that has one under the key of earlier releases.
 const MARK: &str = "
     INSERT INTO assertion_marks (key, until)
     SELECT n.key, n.until FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) AS n(key, until, before)
@@ -37,14 +37,14 @@ const SWEEP: &str = "
     DELETE FROM assertion_marks WHERE key IN
         (SELECT key FROM assertion_marks WHERE until <= $1 ORDER BY until LIMIT $2)";
 
-/// A mark to set: its key, that of before, and until when it is needed.
+/// A mark to set: its key, its key in earlier releases, and until when it is needed.
 pub(crate) struct Mark {
     key: [u8; 16],
     before: [u8; 16],
     until: u64,
 }
 
-/// The queue before the table of marks.
+/// The queue of marks to write.
 pub(crate) type Marking = Batch<Mark, Use>;
 
 pub(crate) fn start(postgres: &Arc<Postgres>) -> Marking {
@@ -55,9 +55,10 @@ pub(crate) fn start(postgres: &Arc<Postgres>) -> Marking {
     })
 }
 
-/// Sets marks; whoever set each of them first.
+/// Sets marks. Returns for each whether it is the first use of the assertion.
 async fn set(postgres: &Postgres, marks: &[Mark]) -> Result<Vec<Result<Use, StoreError>>, StoreError> {
-    // Of several requests with one key the first sets it, until the latest end that one of them named.
+    // If several requests have the same key, the first of them is the first use, and the mark lasts until the latest
+    // expiry of them all.
     let mut wanted: BTreeMap<&[u8], (usize, u64)> = BTreeMap::new();
     for (index, mark) in marks.iter().enumerate() {
         let (_, until) = wanted.entry(&mark.key).or_insert((index, mark.until));
@@ -81,7 +82,7 @@ async fn set(postgres: &Postgres, marks: &[Mark]) -> Result<Vec<Result<Use, Stor
 }
 
 impl ClusterStore {
-    /// Sets marks under their keys, until when each is needed.
+    /// Imports marks: the key of each, and until when it is needed.
     pub(crate) async fn import_assertions(&self, marks: &[([u8; 16], Timestamp)]) -> Result<(), StoreError> {
         if marks.is_empty() {
             return Ok(());
@@ -91,7 +92,7 @@ impl ClusterStore {
         self.postgres.connection().await?.change(IMPORT, &[&keys, &untils]).await.map(drop)
     }
 
-    /// Deletes marks that nothing needs any more, a bounded piece; how many.
+    /// Deletes a bounded number of marks that are no longer needed; returns how many.
     pub(crate) async fn sweep_assertions(&self, now: Timestamp) -> Result<u64, StoreError> {
         sweep_by(&self.postgres, SWEEP, now).await
     }

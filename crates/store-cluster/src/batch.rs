@@ -1,4 +1,4 @@
-//! Group commit: requests that are in flight together are given to the engine together.
+//! Group commit: requests that arrive while earlier ones are being written are sent to the engine together.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use symbolon_store::StoreError;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// Requests that may stand before a batch; whoever comes beyond them is sent away at once.
+/// Capacity of a queue. A request that finds it full fails at once.
 const QUEUE: usize = 16_384;
 
 struct Job<R, T> {
@@ -14,15 +14,16 @@ struct Job<R, T> {
     answer: oneshot::Sender<Result<T, StoreError>>,
 }
 
-/// A queue before one kind of write.
+/// The queue of one kind of request to an engine.
 pub(crate) struct Batch<R, T> {
     queue: mpsc::Sender<Job<R, T>>,
     name: &'static str,
 }
 
 impl<R: Send + 'static, T: Send + 'static> Batch<R, T> {
-    /// Starts a queue whose requests `flush` is given, at most `most` at a time and `lanes` batches at a time. It
-    /// answers each in its order. While every lane is busy, requests gather.
+    /// Starts a queue that passes its requests to `flush`, at most `most` in a batch. At most `lanes` batches run at a
+    /// time; while all of them are busy, requests wait in the queue. `flush` returns one result per request, in the
+    /// same order.
     pub(crate) fn start<F>(
         name: &'static str,
         most: usize,
@@ -52,7 +53,7 @@ impl<R: Send + 'static, T: Send + 'static> Batch<R, T> {
         Self { queue, name }
     }
 
-    /// Hands a request over and waits for its answer.
+    /// Queues a request and waits for its result.
     pub(crate) async fn submit(&self, request: R) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
         let full = |_| StoreError::Unavailable(format!("too many {} wait for the database", self.name));
@@ -68,7 +69,7 @@ fn answer<T>(
     match flushed {
         Ok(results) => {
             for (result, answer) in results.into_iter().zip(answers) {
-                // Whoever asked may have given up.
+                // The caller may have given up waiting.
                 let _ = answer.send(result);
             }
         }

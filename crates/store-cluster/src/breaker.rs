@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use symbolon_store::StoreError;
 use tokio::time::Instant;
 
-/// Failures in a row that open the circuit.
+/// Consecutive failures that open the circuit.
 const FAILURES: u32 = 8;
 
 /// How long an open circuit stays so before one request may try again.
@@ -21,7 +21,7 @@ pub(crate) struct Breaker {
     retry_at: Mutex<Option<Instant>>,
 }
 
-/// Leave to ask the engine once.
+/// Permission to send one request to the engine.
 pub(crate) struct Admitted<'a>(&'a Breaker);
 
 impl Breaker {
@@ -29,9 +29,9 @@ impl Breaker {
         Self { engine, failures: AtomicU32::new(0), retry_at: Mutex::new(None) }
     }
 
-    /// Leave to ask, unless the circuit is open.
+    /// Grants permission unless the circuit is open.
     pub(crate) fn admit(&self) -> Result<Admitted<'_>, StoreError> {
-        // Nearly always there is nothing to look at but this counter.
+        // The usual case: the circuit is closed, which this counter alone shows.
         if self.failures.load(Ordering::Relaxed) < FAILURES {
             return Ok(Admitted(self));
         }
@@ -51,7 +51,8 @@ impl Breaker {
 }
 
 impl Admitted<'_> {
-    /// Counts what came of it: only an engine out of reach opens the circuit.
+    /// Counts the result of the request. Only [`StoreError::Unavailable`], an engine out of reach, is a failure; any
+    /// other result resets the count.
     pub(crate) fn judge<T>(self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         let failures = &self.0.failures;
         if matches!(result, Err(StoreError::Unavailable(_))) {

@@ -1,4 +1,4 @@
-//! Login and consent transactions in Redis: taken once.
+//! Login and consent transactions in Redis, each of which can be taken once.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -78,7 +78,8 @@ impl Challenges for ClusterStore {
             if self.take(&key, now).await? != Taken::Now {
                 return Ok(None);
             }
-            // Taking does not bring the value along, and from now on nobody replaces it.
+            // The script does not return the value. The value can be read afterwards, because a taken record is never
+            // replaced.
             Ok(self.look_at(&key).await?.map(|found| Arc::from(found.value())))
         };
         self.measured(StoreKind::Challenge, shard, take).await

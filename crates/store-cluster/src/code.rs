@@ -1,4 +1,5 @@
-//! Authorization codes in Redis: redeemed once, remembered for a while after.
+//! Authorization codes in Redis. Each is redeemed once. A redeemed code is kept for a while, so that a replay is
+//! recognized.
 
 use std::io::Write;
 
@@ -22,12 +23,12 @@ impl ClusterStore {
         CodePlace { route, key: record_key(issuer, code.expose()), entry: 0 }
     }
 
-    /// Where a code is kept.
+    /// The Redis key of a code.
     pub(crate) fn code_key(&self, at: &CodePlace) -> Key {
         self.redis.tags().shard(ShardKind::Code, at.route).key('c', key_text(&at.key).as_bytes())
     }
 
-    /// Keeps a code that was drawn. Said twice, it is kept once.
+    /// Stores a code that was drawn before. A repeated call changes nothing.
     pub(crate) async fn keep_drawn_code(
         &self,
         issuer: &IssuerId,
@@ -54,7 +55,8 @@ impl Codes for ClusterStore {
         random: &dyn Random,
     ) -> Result<AuthorizationCode, StoreError> {
         let _pass = self.gate.enter()?;
-        // What was decided from the memory of this node must still count when it becomes a code.
+        // The authorization was decided on cached records, which are valid only while this node holds its lease. So the
+        // lease is checked again before a code is issued.
         self.nodes.check()?;
         let code = AuthorizationCode::new(self.place(ShardKind::Code).draw::<32>(ShardKind::Code, random));
         self.keep_drawn_code(issuer, &code, &grant, now).await?;
@@ -70,7 +72,7 @@ impl Codes for ClusterStore {
         let at = self.code_place(issuer, code);
         let key = self.code_key(&at);
         let found = self.measured(StoreKind::Code, at.route.shard, self.look_at(&key)).await?;
-        // A used one is still looked at: a replay must find what to end.
+        // A used code is returned even after it has expired: a replay must find the grant to revoke.
         let found = found.filter(|found| found.used || !found.ended(now));
         found.map(|found| Ok(KeptCode { grant: from_document(found.value())?, at })).transpose()
     }

@@ -25,13 +25,14 @@ use crate::postgres::{Postgres, column};
 use crate::redis::{Primary, Tag};
 use crate::revocation::{EVERYWHERE, Marks, Reach, Row};
 
-/// Tags that are confirmed at a time: after a failover a third of all wait, and others need the database too.
+/// The most confirmations at a time: after a failover a third of all tags wait for one, and other work needs the
+/// database too.
 const AT_ONCE: usize = 8;
 
 /// Rows that are read at a time.
 const PAGE: i64 = 2_000;
 
-/// How often a confirmation begins anew because the primary changed under it.
+/// How many times a confirmation is attempted: it fails if the primary changes meanwhile.
 const TRIES: u32 = 3;
 
 /// How long a tag that could not be confirmed is left alone before the next attempt.
@@ -40,16 +41,16 @@ const PAUSE: Duration = Duration::from_millis(250);
 const ROWS: &str = "SELECT id, value, until FROM tombstones
     WHERE tag = $1 AND id > $2 AND until > $3 ORDER BY id LIMIT $4";
 
-/// What came of a confirmation that others may wait for.
+/// The result of a running confirmation, for which several requests may wait.
 type Flight = watch::Receiver<Option<Result<(), StoreError>>>;
 
-/// What is known about the tags.
+/// Confirms the primaries of tags, and remembers which tags are in doubt.
 pub(crate) struct CompletePrimaries {
     postgres: Arc<Postgres>,
     marks: Marks,
     flights: Mutex<HashMap<Tag, Flight>>,
     doubts: Mutex<Doubts>,
-    /// How many doubts there are: nearly always none.
+    /// The number of tags in doubt, nearly always 0. Read without the lock.
     doubted: AtomicUsize,
     gate: Semaphore,
 }
@@ -77,12 +78,11 @@ impl CompletePrimaries {
         &self.marks
     }
 
-    /// Whether an answer may be believed that came from `primary` together with `complete`, the run id in the
-    /// tag's key. False: it may not,
-    /// but the tag has just been confirmed, so that it can be read again, once.
+    /// Whether to accept an answer that came from `primary` together with `complete`, the run id in the tag's key.
+    /// False: do not accept it, but the tag has just been confirmed, so read again, once.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when the tag could not be confirmed, or not in the time of one Redis command.
+    /// [`StoreError::Unavailable`] if the tag could not be confirmed within the timeout of one Redis command.
     pub(crate) async fn confirmed(
         self: &Arc<Self>,
         tag: &Tag,
@@ -99,7 +99,7 @@ impl CompletePrimaries {
         Ok(false)
     }
 
-    /// Believes nothing of this tag on this node before it is confirmed again, and sees to that.
+    /// Puts a tag in doubt: this node accepts no answer for it before it is confirmed again, which a task now attempts.
     pub(crate) fn doubt(self: &Arc<Self>, tag: &Tag) {
         let mut doubts = self.doubts.lock();
         let first = doubts.tags.is_empty();
@@ -120,7 +120,7 @@ impl CompletePrimaries {
         self.doubts.lock().tags.get(tag).copied()
     }
 
-    /// Lets go of a doubt, unless there is a later one.
+    /// Ends a tag's doubt, unless the tag was put in doubt again meanwhile.
     fn settle(&self, tag: &Tag, doubt: Option<u64>) {
         let mut doubts = self.doubts.lock();
         if doubt.is_some() && doubts.tags.get(tag).copied() == doubt {
@@ -129,7 +129,7 @@ impl CompletePrimaries {
         }
     }
 
-    /// The confirmation of a tag that is under way, or a new one. It goes on though nobody waits for it.
+    /// The running confirmation of a tag, or a new one. It is completed even if no request waits for it.
     fn join(self: &Arc<Self>, tag: &Tag) -> Flight {
         let mut flights = self.flights.lock();
         if let Some(flight) = flights.get(tag)
@@ -160,12 +160,11 @@ impl CompletePrimaries {
         Err(unconfirmed(tag))
     }
 
-    /// Writes everything that a tag must not have forgotten to its primary. False: it was not one and the same all the
-    /// while.
+    /// Writes all tombstones of a tag to its primary again. False: the primary changed meanwhile.
     async fn write_again(&self, tag: &Tag) -> Result<bool, StoreError> {
         let (redis, complete) = (self.marks.redis(), tag.complete_primary());
         let primary = redis.ask(redis::cmd("GET").arg(complete.as_bytes())).await?.primary;
-        // Whatever PostgreSQL gets from here on is written to Redis by whoever put it there.
+        // A row that PostgreSQL gets from here on is written to Redis by the node that inserts it.
         let mut written = 0;
         for source in [tag.name(), EVERYWHERE] {
             if source == EVERYWHERE && !tag.is_slot() {
@@ -209,12 +208,12 @@ impl CompletePrimaries {
     }
 }
 
-/// What is said of a tag that is not confirmed.
+/// The error for a tag that is not confirmed.
 pub(crate) fn unconfirmed(tag: &Tag) -> StoreError {
     StoreError::Unavailable(format!("what ended in {} is not confirmed", tag.as_str()))
 }
 
-/// Confirms what is in doubt, again and again, until nothing is.
+/// Confirms the tags in doubt, repeatedly, until none is left.
 async fn repair(complete_primaries: Weak<CompletePrimaries>) {
     loop {
         let Some(complete_primaries) = complete_primaries.upgrade() else { return };
@@ -234,7 +233,7 @@ async fn repair(complete_primaries: Weak<CompletePrimaries>) {
 }
 
 impl ClusterStore {
-    /// Whether an answer of Redis may be believed; see [`CompletePrimaries::confirmed`].
+    /// Whether to accept an answer of Redis; see [`CompletePrimaries::confirmed`].
     pub(crate) async fn confirmed(
         &self,
         tag: &Tag,

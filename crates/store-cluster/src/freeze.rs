@@ -1,7 +1,8 @@
-//! A store that takes no writes, because it is being moved to another back-end or was.
+//! A frozen store refuses writes, because it is being moved to another back-end or was moved.
 //!
-//! The table `meta` says so, and the control version makes every node follow before whoever froze it is answered. A node
-//! follows when none of its own writes is under way any more: each holds a pass from its first step to its answer.
+//! A row of the table `meta` holds the state. The operation that freezes the store increments the control version too,
+//! and returns only when every node follows that version. A node follows once none of its own writes is running: each
+//! write holds a [`Pass`] from its first step to its answer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,24 +16,24 @@ use crate::ClusterStore;
 use crate::nodes::{LEASE, next_control};
 use crate::postgres::{Connection, Statements, column};
 
-/// The name in the table `meta`.
+/// The key in the table `meta`.
 const FROZEN: &str = "frozen";
 
-/// The bit that stands for a frozen store; the others count the writes that are under way.
+/// The bit that is set while the store is frozen. The other bits count the running writes.
 const CLOSED: u64 = 1 << 63;
 
-/// How often it is looked whether one is.
+/// How often a node that freezes checks whether its running writes have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// What writes pass through.
+/// Admits writes unless the store is frozen, and counts those that are running.
 #[derive(Default)]
 pub(crate) struct Gate(AtomicU64);
 
-/// A write under way.
+/// Held by a write while it runs.
 pub(crate) struct Pass<'a>(&'a Gate);
 
 impl Gate {
-    /// Begins a write.
+    /// Admits a write.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]: the store is being moved.
@@ -48,10 +49,11 @@ impl Gate {
         ))
     }
 
-    /// Takes over what the database says; returns when no write is under way that it does not allow.
+    /// Reads the state from the database and applies it. If the store is frozen, waits until no write of this node
+    /// runs.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`]: one takes longer than a lease.
+    /// [`StoreError::Unavailable`]: a running write takes longer than a lease.
     pub(crate) async fn follow(&self, connection: &Connection) -> Result<(), StoreError> {
         if stored(connection).await? == Freeze::Lifted {
             self.0.fetch_and(!CLOSED, Ordering::AcqRel);
@@ -75,7 +77,7 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// What the database says.
+/// The state that the database holds.
 pub(crate) async fn stored(database: &Statements<impl GenericClient>) -> Result<Freeze, StoreError> {
     let row = database.first("SELECT value FROM meta WHERE name = $1", &[&FROZEN]).await?;
     let Some(row) = row else { return Ok(Freeze::Lifted) };
@@ -92,12 +94,12 @@ impl ClusterStore {
         stored(&self.postgres.connection().await?).await
     }
 
-    /// Puts it down and waits until every node follows, and until nothing of a node that lost its lease meanwhile can be
-    /// under way in the database.
+    /// Stores the state and waits until every node follows it. If the store is being frozen and a node lost its lease
+    /// within the last minute, also waits until no statement or command of that node can still take effect.
     pub(crate) async fn set_frozen(&self, freeze: Freeze) -> Result<(), FreezeError> {
         let mut connection = self.postgres.connection().await?;
         let transaction = connection.transaction().await?;
-        // Held to the end: nobody else freezes or thaws meanwhile.
+        // Locks the control row until the commit, so that no other call freezes or thaws meanwhile.
         let control = next_control(&transaction).await?;
         let found = stored(&transaction).await?;
         if !freeze.may_follow(found) {

@@ -1,4 +1,4 @@
-//! Generations of shards: kept in PostgreSQL, known to every node before ids of theirs are given out.
+//! Generations of shards, stored in PostgreSQL. Every node knows a generation before ids in its shards are given out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,14 +23,15 @@ const LIST: &str = "SELECT generation, shards, opened_at, closed_at,
                            CAST(extract(epoch FROM now() - known_since) * 1000 AS BIGINT)
                     FROM generations WHERE kind = $1 ORDER BY generation";
 
-/// By then every node with a lease knows a new generation: it was told, or has lost its lease.
+/// So long after a generation was opened, every node with a lease knows it: a node that has not learnt of it has lost
+/// its lease.
 const KNOWN_TO_ALL_AFTER: Duration = LEASE.saturating_mul(2);
 
 /// The generations of one kind, as this node knows them.
 struct OfKind {
-    /// The current one last.
+    /// Ordered; the current one is last.
     list: Vec<Generation>,
-    /// From when on ids of the current one may be given out; before it, those of the one before it.
+    /// From this time on, ids are given out in the current generation; before it, in the previous one.
     placing_from: Instant,
 }
 
@@ -42,7 +43,7 @@ pub(crate) struct Generations {
 }
 
 impl Generations {
-    /// Reads them, having made the first one of each kind where there is none.
+    /// Creates the first generation of each kind that has none, and reads all generations.
     pub(crate) async fn load(
         connection: &Connection,
         first: FirstShards,
@@ -67,7 +68,7 @@ impl Generations {
         Ok(generations)
     }
 
-    /// Reads them again.
+    /// Reads all generations again.
     pub(crate) async fn reload(&self, connection: &Connection) -> Result<(), StoreError> {
         for kind in ShardKind::ALL {
             let rows = connection.all(LIST, &[&kind.as_str()]).await?;
@@ -79,13 +80,13 @@ impl Generations {
         Ok(())
     }
 
-    /// Takes over a list that was read. Several may be read at once: a list without the newest generation that is known
-    /// was read before it was opened.
+    /// Applies a list that was read from the database. Reads may overlap: a list without the newest known generation
+    /// was read before that generation was opened, and is ignored.
     fn set(&self, kind: ShardKind, list: Vec<Generation>, placing_from: Instant) {
         let newest = |list: &[Generation]| list.last().map_or(0, |current| current.generation);
         self.of(kind).rcu(|known| match newest(&list).cmp(&newest(&known.list)) {
             std::cmp::Ordering::Less => Arc::clone(known),
-            // It may give out ids already.
+            // Keep the earlier time: ids of this generation may already be given out.
             std::cmp::Ordering::Equal => {
                 let placing_from = placing_from.min(known.placing_from);
                 Arc::new(OfKind { list: list.clone(), placing_from })
@@ -96,7 +97,8 @@ impl Generations {
         self.figures.kind(store_kind(kind)).set_shards(current);
     }
 
-    /// Takes over a list whatever was known: an attempt to fill this store may have left more generations.
+    /// Replaces the known list, even by an older one: an earlier import that was not finished may have left newer
+    /// generations.
     fn replace(&self, kind: ShardKind, list: Vec<Generation>) {
         self.of(kind).store(Arc::new(OfKind { list, placing_from: Instant::now() }));
     }
@@ -119,7 +121,7 @@ impl Generations {
         known.list.iter().any(|g| g.generation == route.generation && route.shard < g.shards)
     }
 
-    /// Where an id lives: by what it says if that generation exists, else by hash.
+    /// The shard of an id: the one that the id names, if its generation exists, else a constant slot by hash.
     pub(crate) fn route(&self, kind: ShardKind, issuer: &IssuerId, id: &str) -> Route {
         Route::of_id(kind, id)
             .filter(|route| self.exists(kind, *route))
@@ -141,7 +143,7 @@ impl Generations {
     }
 }
 
-/// The figures of a kind.
+/// The metrics of a kind of shard.
 pub(crate) const fn store_kind(kind: ShardKind) -> StoreKind {
     match kind {
         ShardKind::Code => StoreKind::Code,
@@ -169,7 +171,7 @@ fn millis(at: Timestamp) -> i64 {
 }
 
 impl ClusterStore {
-    /// Puts other generations of a kind in the place of those that are there. No node runs but this one.
+    /// Replaces all generations of a kind. No other node may run at that time.
     pub(crate) async fn replace_generations(
         &self,
         kind: ShardKind,
@@ -190,7 +192,7 @@ impl ClusterStore {
         Ok(())
     }
 
-    /// Drops closed generations whose last id has ended.
+    /// Deletes closed generations in which every id has expired.
     pub(crate) async fn sweep_generations(&self, now: Timestamp) -> Result<(), StoreError> {
         for kind in ShardKind::ALL {
             let known = self.generations.of(kind).load_full();
@@ -228,7 +230,7 @@ impl Shards for ClusterStore {
         let pass = self.gate.enter()?;
         let mut connection = self.postgres.connection().await?;
         let transaction = connection.transaction().await?;
-        // One change at a time, or two would open the same generation: the control row is locked first.
+        // Lock the control row first: two changes at a time would open the same generation.
         let control = next_control(&transaction).await?;
         let rows = transaction.all(LIST, &[&kind.as_str()]).await?;
         let list = rows.iter().map(generation).collect::<Result<Vec<_>, _>>()?;
@@ -241,7 +243,7 @@ impl Shards for ClusterStore {
         transaction.change(open, &[&kind.as_str(), &number, &count, &millis(now)]).await?;
         transaction.commit().await?;
         drop((connection, pass));
-        // Ids of the new generation may only be given out once every node would find them.
+        // Ids of the new generation may be given out only when every node can find them.
         self.nodes.followed(control).await?;
         self.generations.set(kind, list, Instant::now());
         Ok(opened)

@@ -1,14 +1,16 @@
-//! The store of many nodes: PostgreSQL for what must last, Redis or Valkey Cluster for what is hot and short-lived.
+//! The back-end that any number of nodes share: PostgreSQL for durable state, Redis Cluster or Valkey Cluster for
+//! short-lived state that is read and written often.
 //!
-//! Domain-free layers below:
+//! Lower layers, free of domain rules:
 //!
 //! * `postgres`: pooled connections, prepared statements, migrations;
-//! * `redis`: connections whose answers say who gave them, durable writes gathered before one `WAIT`, scripts, tags;
+//! * `redis`: connections whose answers name the process that gave them, durable writes batched under one `WAIT`,
+//!   scripts, hash tags;
 //! * `batch`: group commit;
-//! * `breaker`: engines that do not answer are not waited for;
-//! * [`check`]: whether they keep what the store promises, before it is opened.
+//! * `breaker`: a circuit breaker, which refuses requests at once while an engine does not answer;
+//! * [`check`]: examines the settings of both engines before the store is opened.
 //!
-//! On them, one module for each trait of the port.
+//! On top of them, one module for each trait of the storage port.
 
 mod assertion;
 mod batch;
@@ -72,7 +74,7 @@ use crate::session::Uses;
 /// The clock, as milliseconds since 1970.
 pub type UnixMillis = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// The back-end of the port that any number of nodes share.
+/// The implementation of the storage port that any number of nodes share.
 pub struct ClusterStore {
     postgres: Arc<Postgres>,
     redis: Arc<Redis>,
@@ -80,11 +82,11 @@ pub struct ClusterStore {
     changes: Arc<Changes>,
     generations: Arc<Generations>,
     nodes: Arc<Nodes>,
-    /// Closed while the store is being moved.
+    /// Closed, so that writes are refused, while the store is being moved to another back-end.
     gate: Arc<Gate>,
-    /// Last uses of sessions that this node saw.
+    /// When each session was last used on this node.
     uses: Uses,
-    /// The part of the lists of sessions that is swept next.
+    /// The part of the issuers' session lists that the next sweep looks through.
     swept: AtomicU32,
     redis_room: RedisRoom,
     complete_primaries: Arc<CompletePrimaries>,
@@ -98,28 +100,28 @@ pub struct ClusterStore {
     random: Arc<dyn Random>,
 }
 
-/// How many figures the 1,024 constant slots share.
+/// The number of metric series that the 1,024 constant slots share.
 const SLOT_FIGURES: u32 = 64;
 
 impl ClusterStore {
-    /// The shard under whose number an operation on a constant slot is counted.
+    /// The shard number under which metrics count an operation on a constant slot.
     fn counted_under(&self, slot: u32) -> u32 {
         slot % SLOT_FIGURES
     }
 
-    /// The time, where the port gives none.
+    /// The current time, for operations whose caller passes none.
     fn now(&self) -> Timestamp {
         Timestamp::from_millis((self.now)())
     }
 
-    /// Whether this node has heard of everything that the other has changed so far. For tests, which do not want to wait
-    /// as long as a message may take.
+    /// Whether this node has received every message that the other node has sent so far. Tests wait for this instead of
+    /// for the longest time that a message may take.
     #[cfg(feature = "engines")]
     pub fn has_heard(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.nodes, &other.nodes) || self.nodes.has_heard(&other.nodes)
     }
 
-    /// Counts an operation on a shard of a kind, and its time.
+    /// Counts an operation on a shard of a kind and measures its duration.
     async fn measured<T>(
         &self,
         kind: StoreKind,
@@ -137,7 +139,7 @@ fn failed(error: impl std::fmt::Display) -> StoreError {
     StoreError::Failed(error.to_string())
 }
 
-/// A record as it is stored: two neighbouring versions read one another's, and so can people.
+/// A record as stored: JSON, so that adjacent releases can read each other's records, and people can read them too.
 fn to_document<T: Serialize>(record: &T) -> Result<String, StoreError> {
     serde_json::to_string(record).map_err(failed)
 }
@@ -146,7 +148,7 @@ fn from_document<T: DeserializeOwned>(document: impl AsRef<[u8]>) -> Result<T, S
     serde_json::from_slice(document.as_ref()).map_err(failed)
 }
 
-/// A record's key as it stands in a key of Redis.
+/// A record's key as text, for use in a Redis key.
 fn key_text(key: &[u8; 16]) -> String {
     encoding::encode(key)
 }

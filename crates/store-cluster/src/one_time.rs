@@ -1,9 +1,9 @@
 //! Records in Redis that are used once: many may read one, exactly one caller takes it.
 //!
-//! The client library sends a command again when its answer was lost, though the first one may have been carried out. So
-//! whoever takes a record writes a random number of its own into it, and recognises by that number that it has taken it
-//! itself. A repeated command that keeps or replaces a record may arrive after the record was taken: then it changes
-//! nothing.
+//! The client library repeats a command whose answer was lost, although the first one may have been executed. So a
+//! caller that takes a record writes a random number of its own into it. If its command is repeated, it finds its own
+//! number and knows that it took the record itself. A repeated command that stores or replaces a record may arrive
+//! after the record was taken: then it changes nothing.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -17,14 +17,16 @@ use symbolon_store::StoreError;
 use crate::redis::{Key, Script, ScriptCall};
 use crate::{ClusterStore, failed};
 
-/// `F` fresh or `U` used, 16 characters of whoever took it, the end in 15 digits of milliseconds, then the value.
+/// Length of a record's header: `F` (fresh) or `U` (used), 16 characters that identify the taker, and the expiry in
+/// milliseconds, 15 digits. The value follows.
 const HEADER: usize = 32;
 
-/// Room for a command that keeps a record, so that it does not grow.
+/// Initial capacity of a command that stores a record, so that its buffer need not grow.
 const KEEPING: usize = 1_024;
 
-/// Takes a fresh record whose end has not come, and keeps it for longer: that it was used must be known for a while after
-/// its end. 0: there is none; 1: taken, now and by this caller; 2: taken before.
+/// Takes a fresh record that has not expired, and lets Redis keep it longer, because a second use must be recognized
+/// for a while after the expiry. Returns 0 if there is no such record, 1 if this caller has taken it, 2 if another
+/// caller took it before.
 static TAKE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local head = redis.call('GETRANGE', KEYS[1], 0, 31)
@@ -41,7 +43,8 @@ static TAKE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Replaces a fresh record whose end has not come; 1 where it did. It may come twice, and late: a taken record stays.
+/// Replaces a fresh record that has not expired; returns 1 if it did. The command may be repeated and arrive late: a
+/// taken record is never replaced.
 static REPLACE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local head = redis.call('GETRANGE', KEYS[1], 0, 31)
@@ -52,18 +55,18 @@ static REPLACE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// What became of an attempt to take.
+/// The result of taking a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// There is nothing to take.
     Absent,
-    /// By this caller.
+    /// Taken by this caller.
     Now,
-    /// By somebody, before.
+    /// Taken before, by another caller.
     Before,
 }
 
-/// A record as it is looked at.
+/// A record as read.
 pub(crate) struct OneTime {
     pub(crate) used: bool,
     expires_at: Timestamp,
@@ -78,24 +81,26 @@ impl OneTime {
         Some(Self { used, expires_at, record })
     }
 
-    /// Whether its end has come.
+    /// Whether it has expired.
     pub(crate) fn ended(&self, now: Timestamp) -> bool {
         self.expires_at <= now
     }
 
-    /// What was kept.
+    /// The stored value.
     pub(crate) fn value(&self) -> &[u8] {
         self.record.get(HEADER..).unwrap_or_default()
     }
 }
 
-/// How long Redis keeps what ends then: 15 minutes longer, by its own clock.
+/// How long Redis keeps a record that expires at `expires_at`, in milliseconds: until 15 minutes after that, by the
+/// clock of Redis.
 pub(crate) fn time_to_live(expires_at: Timestamp, now: Timestamp) -> u64 {
     in_millis(expires_at.since(now).saturating_add(KEPT_AFTER_END))
 }
 
-/// How long Redis keeps what nobody has used yet: until its end. Gone, it is refused as if it had ended. Most codes of silent
-/// sign-ins are never used, and are not to take memory for a quarter of an hour each.
+/// How long Redis keeps a record that nobody has used, in milliseconds: until it expires. A missing record is refused
+/// like an expired one. Most codes of silent authentication are never redeemed, and 15 more minutes of each would waste
+/// memory.
 fn time_until_end(expires_at: Timestamp, now: Timestamp) -> u64 {
     in_millis(expires_at.since(now))
 }
@@ -111,7 +116,8 @@ fn write_header(out: &mut dyn Write, expires_at: Timestamp) -> Result<(), StoreE
 }
 
 impl ClusterStore {
-    /// Keeps a value, which `value` writes, until it is taken, or lost with the primary. Said twice, it is kept once.
+    /// Stores a value, which the closure `value` writes, without waiting for a replica: the record may be lost with its
+    /// primary. A repeated call changes nothing.
     pub(crate) async fn keep_once(
         &self,
         key: &Key,
@@ -125,12 +131,12 @@ impl ClusterStore {
             write_header(&mut record, expires_at)?;
             value(&mut record)?;
         }
-        // What stands there already is a copy of it, or of what it was.
+        // NX: an existing record was written by the same command before, and may have changed since.
         cmd.arg("PX").arg(time_until_end(expires_at, now)).arg("NX");
         self.redis.ask_at(key.hash_slot(), &cmd).await.map(drop)
     }
 
-    /// Replaces a record that is there, fresh, and not over; whether it was.
+    /// Replaces a record that exists, is fresh and has not expired; returns whether it did.
     pub(crate) async fn replace(
         &self,
         key: &Key,
@@ -147,7 +153,7 @@ impl ClusterStore {
         Ok(self.redis.run(&REPLACE, call).await?.read::<u8>()? == 1)
     }
 
-    /// Looks at a record.
+    /// Reads a record without taking it.
     pub(crate) async fn look_at(&self, key: &Key) -> Result<Option<OneTime>, StoreError> {
         let mut cmd = redis::cmd("GET");
         cmd.arg(key.as_bytes());
@@ -155,7 +161,7 @@ impl ClusterStore {
         Ok(record.and_then(OneTime::parse))
     }
 
-    /// Takes a record. A replica has it too when this answers.
+    /// Takes a record. On return a replica has this change too, if the policy asks for that.
     pub(crate) async fn take(&self, key: &Key, now: Timestamp) -> Result<Taken, StoreError> {
         let taker = random::base64url::<12>(&*self.random);
         let numbers = [now.millis(), in_millis(KEPT_AFTER_END)].map(|number| number.to_string());

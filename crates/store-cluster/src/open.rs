@@ -25,7 +25,7 @@ use crate::revocation::{Marks, Tombstones};
 use crate::session::Uses;
 use crate::{ClusterStore, UnixMillis, assertion, revocation};
 
-/// The schema, step by step.
+/// The migrations that make up the schema.
 const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, oldest: 1, sql: include_str!("../migrations/0001_records.sql") },
     Migration { number: 2, oldest: 1, sql: include_str!("../migrations/0002_tokens.sql") },
@@ -33,31 +33,31 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 4, oldest: 1, sql: include_str!("../migrations/0004_families_of_users.sql") },
 ];
 
-/// How long a step of the schema may take at least, and the wait for another node's.
+/// The shortest timeout during migrations, for a statement and for the wait for another node that migrates.
 const MIGRATION: Duration = Duration::from_secs(60);
 
-/// The name under which the table `meta` tells that every login name is in today's form.
+/// The key in the table `meta` which says that every login name is in its current normalized form.
 const LOGIN_NAMES: &str = "login_names";
 
-/// The name under which the table `meta` tells that the store is being filled.
+/// The key in the table `meta` which says that an import into this store is not finished.
 pub(crate) const FILLING: &str = "filling";
 
-/// What it tells then.
+/// The value of [`FILLING`].
 pub(crate) const UNFINISHED: &str = "unfinished";
 
 /// How to open the store.
 pub struct ClusterOptions {
-    /// What must last.
+    /// Where durable state is kept.
     pub postgres: PostgresOptions,
-    /// What is hot.
+    /// Where short-lived state is kept.
     pub redis: RedisOptions,
-    /// Shards at the first start.
+    /// How many shards each kind gets at the first start.
     pub shards: FirstShards,
     /// The clock.
     pub now: UnixMillis,
     /// Randomness.
     pub random: Arc<dyn Random>,
-    /// Take the clock as it is, though it differs from the database's.
+    /// Whether to run even if this node's clock differs from the database's.
     pub accept_clock: bool,
 }
 
@@ -88,11 +88,12 @@ pub enum ClusterError {
 }
 
 impl ClusterStore {
-    /// Examines both engines, connects to them and brings the schema up to date. Needs a tokio runtime, on which its tasks go on.
+    /// Checks both engines, connects to them and migrates the schema. Needs a tokio runtime, on which the store's
+    /// background tasks run.
     ///
     /// # Errors
-    /// [`ClusterError`]: an engine is out of reach or wrongly set, the schema is of a newer program, or the store is
-    /// being filled.
+    /// [`ClusterError`]: an engine cannot be reached or has an unsuitable setting, the schema belongs to a newer
+    /// release, an import into this store is not finished, or the store was moved to another back-end.
     pub async fn open(options: ClusterOptions) -> Result<Self, ClusterError> {
         let store = Self::open_whatever_moves(options).await?;
         let ready = match store.check_moves().await {
@@ -108,13 +109,14 @@ impl ClusterStore {
         }
     }
 
-    /// Brings records of earlier versions up to date.
+    /// Brings records that earlier releases wrote up to date: login names, and the lists of users' refresh-token
+    /// families.
     async fn bring_up_records(&self) -> Result<(), StoreError> {
         self.once(LOGIN_NAMES, self.records.normalize_login_names()).await?;
         self.list_families().await
     }
 
-    /// Refuses a store that is not whole.
+    /// Refuses a store whose import is not finished, and one that was moved to another back-end.
     async fn check_moves(&self) -> Result<(), ClusterError> {
         let connection = self.postgres.connection().await?;
         let said = connection.first("SELECT value FROM meta WHERE name = $1", &[&FILLING]).await?;
@@ -135,7 +137,8 @@ impl ClusterStore {
         }
     }
 
-    /// As [`open`](Self::open), also where the store is being moved: for whoever moves it.
+    /// As [`open`](Self::open), but accepts a store whose import is not finished or that was moved, and does not update
+    /// older records: for the commands that move a store.
     ///
     /// # Errors
     /// [`ClusterError`].
@@ -192,12 +195,14 @@ impl ClusterStore {
     }
 }
 
-/// For the schema: many tables at a time, and nodes that start together wait for the one that makes them.
+/// Options for migrations: a long timeout, because they create many tables, and because nodes that start together wait
+/// for the one that runs them.
 fn patient(options: &PostgresOptions) -> PostgresOptions {
     PostgresOptions { connections: 1, timeout: options.timeout.max(MIGRATION), ..options.clone() }
 }
 
-/// Refuses what no waiting mends, and tells the rest: a node that starts while a replica is away goes on when it is back.
+/// Fails on findings that only an operator can mend, and logs the other ones. A node may start while a replica is away,
+/// because the replica can come back by itself.
 fn heed(findings: Vec<Finding>) -> Result<(), ClusterError> {
     let (refused, told): (Vec<_>, Vec<_>) =
         findings.into_iter().partition(|finding| finding.level == Level::Refused);
@@ -207,7 +212,7 @@ fn heed(findings: Vec<Finding>) -> Result<(), ClusterError> {
     if refused.is_empty() { Ok(()) } else { Err(ClusterError::Refused(refused)) }
 }
 
-/// A line for each.
+/// One line for each finding.
 fn listed(findings: &[Finding]) -> String {
     findings.iter().map(|finding| format!("\n- {}. Mend: {}", finding.what, finding.mend)).collect()
 }

@@ -15,25 +15,25 @@ use crate::ClusterStore;
 use crate::postgres::column;
 use crate::redis::{Key, Script, ScriptCall};
 
-/// The part of its memory that a primary may use while codes and challenges are taken, in quarters.
+/// The share of `maxmemory` that a primary may use while codes and challenges are accepted, in quarters.
 const QUARTERS: u64 = 3;
 
-/// Records that a shard takes before the memory of its primary is looked at again.
+/// How many records a shard accepts between two checks of its primary's memory.
 const LOOK_EVERY: u32 = 64;
 
-/// For how long after a look that found a primary full its shards refuse without another look, in milliseconds.
+/// How long after a primary was found full its shards refuse records without another check, in milliseconds.
 const FULL_FOR: u64 = 1_000;
 
-/// Entries for shards. Where there are more shards, several share an entry.
+/// The number of entries for shards. Where there are more shards, several share an entry.
 const SHARDS: usize = 64;
 
 /// The most bytes for marks of client assertions: a million marks.
 const ASSERTIONS: u64 = 128 << 20;
 
-/// What one mark takes, with its place in the index.
+/// The bytes that one mark takes, with its index entry.
 const ASSERTION_MARK: u64 = 128;
 
-/// Memory that is used, and that may be, in bytes; 0 where there is no bound.
+/// Returns `used_memory` and `maxmemory`, in bytes. A `maxmemory` of 0 means no limit.
 static MEMORY: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local info = redis.call('INFO', 'memory')
@@ -49,7 +49,7 @@ const MARKS: &str = "SELECT COALESCE(max(n_live_tup), 0)::bigint FROM pg_stat_us
 #[derive(Default)]
 pub(crate) struct RedisRoom {
     taken: Shards<AtomicU32>,
-    /// When the shard's primary was found full; 0 where it was not.
+    /// When the shard's primary was found full, in milliseconds since 1970; 0 if it was not full at the last check.
     full_at: Shards<AtomicU64>,
 }
 
@@ -67,7 +67,7 @@ impl<T> Shards<T> {
     }
 }
 
-/// The bound of the marks of client assertions.
+/// Sets the bound of the marks of client assertions.
 pub(crate) fn set_bounds(assertions: &Room) {
     assertions.set_most(ASSERTIONS);
 }
@@ -77,7 +77,7 @@ fn no_room(what: &str) -> StoreError {
 }
 
 impl ClusterStore {
-    /// Whether the primary of a key has room for one more record of one use.
+    /// Checks whether the primary of a key has room for one more code or challenge.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]: it has not.
@@ -96,7 +96,7 @@ impl ClusterStore {
         let is_full = match full != 0 && now.saturating_sub(full) < FULL_FOR {
             true => true,
             false => {
-                // Boxed, because it is rare: the future of a code stays small.
+                // Boxed to keep the callers' futures small: this branch is rarely taken.
                 let is_full = Box::pin(self.is_full(room, key)).await;
                 full_at.store(if is_full { now.max(1) } else { 0 }, Ordering::Relaxed);
                 is_full
@@ -109,7 +109,8 @@ impl ClusterStore {
         Ok(())
     }
 
-    /// Looks at the memory of the primary of a key. Where that fails, the write itself will tell.
+    /// Whether the primary of a key uses more memory than codes and challenges may take. False if the memory cannot be
+    /// read: the write that follows fails if the primary cannot be reached or is full.
     async fn is_full(&self, room: &Room, key: &Key) -> bool {
         let call = ScriptCall { keys: &[key], arguments: &[] };
         let looked = self.redis.run(&MEMORY, call).await.and_then(|answer| answer.read::<(u64, u64)>());
@@ -120,7 +121,7 @@ impl ClusterStore {
         used >= most
     }
 
-    /// Whether there is room for one more mark of a client assertion.
+    /// Checks whether there is room for one more mark of a client assertion.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]: there is none.
@@ -131,7 +132,7 @@ impl ClusterStore {
         }
     }
 
-    /// Follows how many marks of client assertions there are.
+    /// Updates the measured size of the marks of client assertions.
     pub(crate) async fn measure_assertions(&self) -> Result<(), StoreError> {
         let connection = self.postgres.connection().await?;
         let Some(row) = connection.first(MARKS, &[]).await? else { return Ok(()) };
@@ -171,7 +172,7 @@ mod tests {
                 redis.cli(node, &["CONFIG", "SET", "maxmemory", bytes]);
             });
         };
-        // All that they use is more than three quarters of what they may, and less than all of it.
+        // The memory in use is more than three quarters of `maxmemory`, and less than all of it.
         let used = redis.cli(0, &["INFO", "memory"]);
         let used = used.lines().find_map(|line| line.trim().strip_prefix("used_memory:")).unwrap();
         let used: u64 = used.parse().unwrap();

@@ -1,4 +1,4 @@
-//! The port as a whole: readiness, sweeping, closing.
+//! The trait [`Store`]: readiness, sweeping, closing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Store for ClusterStore {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
-        // What is being moved stays as it is.
+        // Nothing is deleted while the store is being moved.
         let Ok(_pass) = self.gate.enter() else { return Ok(0) };
         let issuers: Vec<_> = self.issuers().await?.into_iter().map(|issuer| issuer.id).collect();
         let gone = self.sweep_session_lists(&issuers, now).await?

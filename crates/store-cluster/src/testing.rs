@@ -1,4 +1,4 @@
-//! Stores on servers of the tests' own.
+//! Stores for tests, on servers that the tests start.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,12 +18,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// On the shared servers: a database and a prefix of its own.
+    /// On the shared servers, with a database and a key prefix of its own.
     pub(crate) fn new(name: &str) -> Self {
         Self::with(name, shared().redis.urls())
     }
 
-    /// With a Redis Cluster that the test may break.
+    /// On a Redis Cluster of the test's own, which it may break.
     pub(crate) fn on(redis: &RedisCluster, name: &str) -> Self {
         Self::with(name, redis.urls())
     }
@@ -40,7 +40,7 @@ impl Place {
         options(shared().postgres.url(&self.name), &self.redis, &self.name, now)
     }
 
-    /// Lets the clock of the test's stores go on.
+    /// Advances the clock of the test's stores.
     pub(crate) fn advance(&self, by: std::time::Duration) {
         self.now.fetch_add(u64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
     }

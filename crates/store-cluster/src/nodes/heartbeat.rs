@@ -1,4 +1,4 @@
-//! The heartbeat: follows the control version, renews the lease, looks at the others.
+//! The heartbeat: follows the control version, renews this node's lease, and reads the leases of the others.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ const RENEW: &str = "INSERT INTO leases (node, until, closed, told, seen, versio
                      SET until = excluded.until, told = excluded.told, seen = excluded.seen";
 const OTHERS: &str = "SELECT node, told, closed, until > now() FROM leases WHERE node <> $1";
 
-/// Renews the lease until told to stop: in time, and at once when there is something to follow.
+/// Runs a heartbeat at intervals, and at once when there is a change to follow, until the node stops.
 pub(super) async fn beats(nodes: Arc<Nodes>) {
     let mut stopping = nodes.stopping.subscribe();
     loop {
@@ -36,7 +36,7 @@ pub(super) async fn beats(nodes: Arc<Nodes>) {
 }
 
 impl Nodes {
-    /// One beat. At the `start` nothing is remembered that could be out of date.
+    /// One heartbeat. At the `start` nothing is cached yet that could be out of date.
     pub(super) async fn beat(&self, start: bool) -> Result<(), StoreError> {
         let connection = self.shared.postgres.connection().await?;
         let mut control = self.control(&connection).await?;
@@ -45,7 +45,8 @@ impl Nodes {
                 self.follow(&connection, control, start).await?;
             }
             let asked = self.renew(&connection).await?;
-            // Where this node had no lease, whoever changed something meanwhile did not wait for it.
+            // Changes that were made while this node had no lease did not wait for it. So the version is read again
+            // after the renewal, and the node serves only once it follows it.
             control = self.control(&connection).await?;
             if self.holds_lease() || control <= self.seen.load(Ordering::Acquire) {
                 self.hold_lease(asked);
@@ -69,20 +70,20 @@ impl Nodes {
         Ok(())
     }
 
-    /// The control version, and the database's clock by the way.
+    /// Reads the control version. The same query returns the database's clock, which is stored too.
     async fn control(&self, connection: &Connection) -> Result<i64, StoreError> {
         let asked = self.passed();
         let Some(row) = connection.first(CONTROL, &[]).await? else {
             return Err(StoreError::Failed("the control version is missing".into()));
         };
         let (control, database_clock): (i64, i64) = (column(&row, 0)?, column(&row, 1)?);
-        // It was read at some moment between question and answer.
+        // The database read its clock at some moment between query and answer; the middle is assumed.
         let read_at = i64::midpoint(asked, self.passed());
         self.origin.store(database_clock.saturating_sub(read_at), Ordering::Relaxed);
         Ok(control)
     }
 
-    /// Takes over what every node must know. A lease is only renewed by those who do.
+    /// Applies the changes that every node must know. A node that has not applied them does not renew its lease.
     async fn follow(&self, connection: &Connection, control: i64, start: bool) -> Result<(), StoreError> {
         self.shared.generations.reload(connection).await?;
         self.shared.gate.follow(connection).await?;
@@ -96,17 +97,18 @@ impl Nodes {
         Ok(())
     }
 
-    /// Renews the lease in the database; when that was asked for.
+    /// Renews the lease in the database. Returns the time just before the query was sent.
     async fn renew(&self, connection: &Connection) -> Result<Instant, StoreError> {
         let asked = Instant::now();
         let (told, seen) = (self.told.load(Ordering::Acquire), self.seen.load(Ordering::Acquire));
-        // `families_of_users` tells by the second word which nodes know that table.
+        // The word `schema` shows newer nodes that this one writes the table `families_of_users`: see `earlier.rs`.
         let version = concat!(env!("CARGO_PKG_VERSION"), " schema 4");
         connection.change(RENEW, &[&self.node, &told, &seen, &version]).await?;
         Ok(asked)
     }
 
-    /// Serves from now on. Counted from before the database was asked: it cannot have begun to count earlier.
+    /// Lets this node serve until the lease runs out. The lease is counted from before the query was sent, because the
+    /// database cannot have started it earlier.
     fn hold_lease(&self, asked: Instant) {
         if *self.stopping.borrow() {
             return;
@@ -115,7 +117,7 @@ impl Nodes {
         self.lease.fetch_max(u64::try_from(until.as_millis()).unwrap_or(0), Ordering::AcqRel);
     }
 
-    /// Drops everything that this node remembers.
+    /// Drops all cached records of this node.
     pub(super) fn missed(&self, why: &str) {
         tracing::info!(target: "symbolon::store", why, "the caches were dropped");
         self.shared.changes.apply(&Changed::Everything);

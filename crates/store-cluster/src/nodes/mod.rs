@@ -1,10 +1,11 @@
-//! The nodes: each holds a lease in PostgreSQL, tells the others what it changed, and drops what it remembers when it
-//! cannot know what they changed.
+//! The nodes of one store. Each holds a lease in PostgreSQL, tells the others which records it changed, and drops its
+//! caches when it may have missed a message of another node.
 //!
-//! A change is told by Redis at once. Messages may be lost, so each node numbers its own and puts down in its lease how
-//! many there were: whoever has received fewer drops everything. What must be known everywhere before somebody is
-//! answered counts up the control version in its own transaction; the answer waits until every lease says that its
-//! node follows that version, or has run out. A node whose lease has run out serves nothing that rests on its memory.
+//! Messages go through Redis at once, but may be lost. So each node numbers its messages and writes the last number
+//! into its lease; a node that has received fewer drops its caches. A change that every node must know before the
+//! caller is answered increments the control version in its own transaction. The answer then waits until every lease
+//! says that its node follows that version, or has run out. A node whose lease has run out serves nothing that depends
+//! on its caches.
 
 mod heartbeat;
 mod peers;
@@ -34,19 +35,19 @@ pub(crate) const LEASE: Duration = Duration::from_secs(2);
 /// How often a lease is renewed.
 const RENEW_EVERY: Duration = Duration::from_millis(500);
 
-/// How often it is asked whether everybody follows.
+/// How often a change checks whether every node follows it.
 const ASK_EVERY: Duration = Duration::from_millis(5);
 
-/// How long that may take: every lease that is not renewed has run out long before.
+/// How long a change waits for that: every lease that is not renewed has run out long before.
 const FOLLOWED_WITHIN: Duration = Duration::from_secs(8);
 
-/// How long the first subscription may take, at all seeds.
+/// How long the first subscription may take, with all seeds together.
 const LISTENING_WITHIN: Duration = Duration::from_secs(10);
 
 /// How far this node's clock may be from the database's.
 pub(crate) const CLOCK_SKEW: Duration = Duration::from_secs(10);
 
-/// What nodes share.
+/// The parts of the store that heartbeats and messages need.
 pub(crate) struct Shared {
     pub(crate) postgres: Arc<Postgres>,
     pub(crate) redis: Arc<Redis>,
@@ -57,12 +58,12 @@ pub(crate) struct Shared {
     pub(crate) accept_clock: bool,
 }
 
-/// This node among the others.
+/// This node as a member of the store.
 pub(crate) struct Nodes {
     shared: Shared,
     node: String,
     began: Instant,
-    /// Milliseconds from `began` until which this node may serve.
+    /// Until when this node may serve, in milliseconds after `began`.
     lease: AtomicU64,
     told: AtomicI64,
     seen: AtomicI64,
@@ -74,8 +75,8 @@ pub(crate) struct Nodes {
     stopping: watch::Sender<bool>,
 }
 
-/// Counts up the version that every node must follow before whoever made the change is answered. Later callers wait
-/// until this transaction ends.
+/// Increments the control version, which every node must follow before the change is answered. Locks the control row:
+/// other callers wait until this transaction ends.
 pub(crate) async fn next_control(transaction: &Transaction<'_>) -> Result<i64, StoreError> {
     let count = "UPDATE control SET version = version + 1 WHERE id = 1 RETURNING version";
     match transaction.change_returning(count, &[]).await?.first() {
@@ -85,7 +86,7 @@ pub(crate) async fn next_control(transaction: &Transaction<'_>) -> Result<i64, S
 }
 
 impl Nodes {
-    /// Joins: listens to the others, and holds a lease when it returns.
+    /// Joins: subscribes to the messages of the others, and holds a lease on return.
     pub(crate) async fn join(
         shared: Shared,
         seeds: Vec<SecretString>,
@@ -108,7 +109,7 @@ impl Nodes {
         let (subscribed, listening) = oneshot::channel();
         tokio::spawn(word::tell(Arc::clone(&nodes), words));
         tokio::spawn(word::listen(Arc::clone(&nodes), seeds, subscribed));
-        // What was told before this moment is in nobody's memory yet; what is told from now on will be heard.
+        // Messages before this moment are not needed, because nothing is cached yet. All later ones are received.
         let unheard = || StoreError::Unavailable("Redis: the other nodes cannot be listened to".into());
         timeout(LISTENING_WITHIN, listening).await.map_err(|_| unheard())?.map_err(|_| unheard())?;
         nodes.beat(true).await?;
@@ -116,11 +117,11 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Whether this node may serve what rests on its memory and on its clock. A clock that jumps is noticed at once: it
-    /// is compared with the time that passed since the database told its own.
+    /// Whether this node may serve what depends on its caches and its clock. The clock is compared with the database's
+    /// clock at the last heartbeat plus the time elapsed since, so a clock that jumps is noticed at once.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`]: its lease has run out, or its clock is not the database's.
+    /// [`StoreError::Unavailable`]: its lease has run out, or its clock differs too much from the database's.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let passed = self.passed();
         if !self.shared.accept_clock {
@@ -145,7 +146,7 @@ impl Nodes {
         i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// Waits until every node with a lease follows a control version. The change itself is committed.
+    /// Waits until every node with a lease follows a control version. The change must be committed already.
     pub(crate) async fn followed(&self, control: i64) -> Result<(), StoreError> {
         self.shared.changes.tell_others(None);
         let late = "SELECT count(*) FROM leases WHERE until > now() AND NOT closed AND seen < $1";
@@ -168,13 +169,14 @@ impl Nodes {
         }
     }
 
-    /// Whether every word of another node has come.
+    /// Whether every message of another node was received.
     #[cfg(feature = "engines")]
     pub(crate) fn has_heard(&self, other: &Self) -> bool {
         other.shared.changes.all_sent() && self.peers.heard(&other.node) >= other.told.load(Ordering::Acquire)
     }
 
-    /// How many other nodes hold a lease, when each that was lost has run out.
+    /// How many other nodes hold a lease. Waits while there are any, for up to two leases, so that those of crashed
+    /// nodes run out.
     pub(crate) async fn others_after_a_lease(&self) -> Result<i64, StoreError> {
         let others = "SELECT count(*) FROM leases WHERE until > now() AND node <> $1";
         let began = Instant::now();
@@ -188,7 +190,8 @@ impl Nodes {
         }
     }
 
-    /// Whether a lease ran out within the last minute that was not given back: its node may still be at something.
+    /// Whether a node lost its lease within the last minute without giving it back: what that node began may still be
+    /// running.
     pub(crate) async fn lost_one(&self) -> Result<bool, StoreError> {
         let lost = "SELECT 1 FROM leases WHERE until <= now() AND until > now() - interval '1 minute' AND NOT closed LIMIT 1";
         Ok(self.shared.postgres.connection().await?.first(lost, &[]).await?.is_some())
@@ -207,7 +210,7 @@ impl Nodes {
             return Ok(());
         }
         self.lease.store(0, Ordering::Release);
-        // Whoever has told everything leaves nothing that others could have missed.
+        // If all messages were sent, the others cannot have missed any, and need not drop their caches.
         let closed = self.shared.changes.all_sent();
         let leave = "UPDATE leases SET until = now(), closed = $2, told = $3 WHERE node = $1";
         let connection = self.shared.postgres.connection().await?;
@@ -216,7 +219,7 @@ impl Nodes {
     }
 }
 
-/// What is said of a clock that differs from the database's by so many milliseconds.
+/// The error for a clock that differs from the database's by this many milliseconds.
 fn wrong_clock(skew: i64) -> StoreError {
     let direction = if skew > 0 { "ahead of" } else { "behind" };
     StoreError::Unavailable(format!(

@@ -1,4 +1,4 @@
-//! What this node has heard of the others, against what they say they told.
+//! Compares the messages that this node received from the others with the numbers in their leases.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,18 @@ pub(super) struct Lease {
 #[derive(Default)]
 struct Peer {
     received: i64,
-    /// What its lease said the last time: its messages are here by now, or lost.
+    /// The number in its lease at the previous heartbeat. Its messages up to this number have arrived by now, or are
+    /// lost.
     told_before: i64,
     was_live: bool,
 }
 
-/// What was heard of every other node.
+/// What was received from every other node.
 #[derive(Default)]
 pub(super) struct Peers(Mutex<HashMap<String, Peer>>);
 
 impl Peers {
-    /// A message came; whether every one before it did.
+    /// Records a message; returns whether every earlier one was received too.
     pub(super) fn received(&self, node: &str, number: i64) -> bool {
         let mut peers = self.0.lock();
         let peer = match peers.get_mut(node) {
@@ -37,13 +38,14 @@ impl Peers {
         complete
     }
 
-    /// How many words of another node have come, or are known to be lost.
+    /// How many messages of another node were received, or are known to be lost.
     #[cfg(feature = "engines")]
     pub(super) fn heard(&self, node: &str) -> i64 {
         self.0.lock().get(node).map_or(0, |peer| peer.received)
     }
 
-    /// Compares what was heard with the leases; whether something was missed. At the `start` nothing can have been.
+    /// Compares what was received with the leases; returns whether a message was missed. At the `start` no message
+    /// counts as missed, because nothing is cached yet.
     pub(super) fn compare(&self, leases: &[Lease], start: bool) -> bool {
         let mut peers = self.0.lock();
         let mut missed = false;
@@ -52,7 +54,7 @@ impl Peers {
             if start {
                 peer.received = peer.received.max(lease.told);
             }
-            // A node that went down may have told less than it changed.
+            // A node that crashed may have committed changes that it sent no message about.
             missed |= peer.was_live && !lease.live && !lease.closed;
             let behind = peer.received < peer.told_before;
             if behind {
@@ -62,7 +64,7 @@ impl Peers {
             peer.told_before = lease.told;
             peer.was_live = lease.live && !lease.closed;
         }
-        // A lease that was deleted between two looks had run out long before.
+        // A lease that was deleted between two heartbeats had run out long before: that node crashed too.
         peers.retain(|node, peer| {
             let listed = leases.iter().any(|lease| lease.node == *node);
             missed |= !listed && peer.was_live;

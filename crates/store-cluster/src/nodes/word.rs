@@ -1,4 +1,4 @@
-//! Words between the nodes, by Redis' channels: fast, and sometimes lost.
+//! Messages between the nodes, over a channel of Redis: fast, but sometimes lost.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ const NEXT_SEED_AFTER: Duration = Duration::from_millis(100);
 struct Message {
     node: String,
     number: i64,
-    /// None: look up the control version.
+    /// `None`: read the control version.
     changed: Option<Changed>,
 }
 
@@ -39,7 +39,7 @@ impl Nodes {
         let message = match serde_json::from_slice::<Message>(payload) {
             Ok(message) if message.node == self.node => return,
             Ok(message) => message,
-            // A newer version's words are not all known here.
+            // A newer release may send messages that this one cannot read.
             Err(_) => return self.missed("a message could not be read"),
         };
         if !self.peers.received(&message.node, message.number) {
@@ -52,10 +52,10 @@ impl Nodes {
     }
 }
 
-/// Sends every word on, numbered.
+/// Publishes every queued message, with a number.
 pub(super) async fn tell(nodes: Arc<Nodes>, mut words: mpsc::UnboundedReceiver<Word>) {
     while let Some(changed) = words.recv().await {
-        // Counted before it is sent: one that does not arrive is missed.
+        // Counted before it is sent, so that the others notice if it does not arrive.
         let number = nodes.told.fetch_add(1, Ordering::AcqRel) + 1;
         let message = Message { node: nodes.node.clone(), number, changed };
         if let Ok(payload) = serde_json::to_vec(&message) {
@@ -69,7 +69,7 @@ pub(super) async fn tell(nodes: Arc<Nodes>, mut words: mpsc::UnboundedReceiver<W
     }
 }
 
-/// Listens to the others, at one seed or another, until told to stop.
+/// Receives the messages of the others through one of the seeds, until the node stops.
 pub(super) async fn listen(nodes: Arc<Nodes>, seeds: Vec<SecretString>, first: oneshot::Sender<()>) {
     let mut first = Some(first);
     let mut stopping = nodes.stopping.subscribe();

@@ -1,5 +1,5 @@
-//! Connections that live on the runtime on which the store was opened, whoever asks for one: a worker that stops takes
-//! none with it, and one that computes delays no answer to another.
+//! Connections that run on the runtime on which the store was opened, whichever thread asks for one. So a worker that
+//! stops closes none of them, and a worker that is busy computing delays no answer to another.
 
 use std::future::pending;
 use std::pin::Pin;
@@ -10,12 +10,15 @@ use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How statements are planned, as far as the database has these settings (not all that speak PostgreSQL's protocol do).
+/// How statements are planned, as far as the database has these settings (not every database that speaks PostgreSQL's
+/// protocol does).
 ///
-/// A statement is planned once: left to itself, PostgreSQL plans whatever touches a partitioned table at every execution,
-/// because it counts all partitions that the kept plan could touch against the one that it will. And a plan goes by the
-/// indexes: one that was made and kept while a table was small would read all of it when it is large. Where there is no
-/// index it would count as so dear that it were compiled each time.
+/// `force_generic_plan`: each statement is planned once. By default, PostgreSQL plans a statement on a partitioned
+/// table at every execution: it estimates the cost of the generic plan over all partitions that the plan could touch,
+/// and compares it with a plan for the one partition that it will touch. `enable_…`: the generic plan uses indexes. One
+/// that was made while a table was small would otherwise read the whole table, also when it is large. `jit`: without
+/// it, a statement for which there is no index would have so high an estimated cost that it would be compiled at every
+/// execution.
 const PLANNING: &str = "
     SELECT set_config(given.name, wanted.setting, false)
     FROM (VALUES ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'),
@@ -30,7 +33,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Connects on the runtime of the caller.
+    /// The connections will run on the runtime of the caller.
     pub(super) fn here(tls: MakeRustlsConnect) -> Self {
         Self { tls, runtime: Handle::current() }
     }
@@ -47,7 +50,7 @@ impl Connect for Connector {
             });
             match connecting.await {
                 Ok(connected) => connected,
-                // The runtime ends: whoever waits gives up at the pool's timeout.
+                // The runtime is shutting down: the caller gives up at the pool's timeout.
                 Err(_) => pending().await,
             }
         })

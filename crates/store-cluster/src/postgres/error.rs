@@ -1,4 +1,4 @@
-//! What the database's errors mean for the port.
+//! Maps the errors of the database to those of the port.
 
 use symbolon_store::StoreError;
 use tokio_postgres::Error;
@@ -12,7 +12,7 @@ pub(crate) fn of_database(error: &Error) -> StoreError {
     };
     let code = refusal.code();
     let text = || format!("PostgreSQL: {} ({})", refusal.message(), code.code());
-    // 40001 and 40P01: another transaction was in the way.
+    // 40001 (serialization failure) and 40P01 (deadlock): a conflict with another transaction.
     if *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED {
         return StoreError::Conflict;
     }
@@ -28,7 +28,7 @@ pub(crate) fn of_database(error: &Error) -> StoreError {
     StoreError::Failed(text())
 }
 
-/// An error with what is behind it.
+/// The text of an error and of its causes.
 pub(super) fn cause(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

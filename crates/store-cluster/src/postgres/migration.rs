@@ -1,4 +1,4 @@
-//! The schema, step by step, brought up to date once among all nodes that start.
+//! Migrations of the schema. Of several nodes that start together, one runs them.
 
 use symbolon_store::StoreError;
 
@@ -8,8 +8,8 @@ use super::{Connection, Postgres, column};
 pub(crate) struct Migration {
     /// Counts from 1.
     pub(crate) number: i32,
-    /// The lowest step whose program can work with this one: a step that only adds leaves it where it was, so that two
-    /// neighbouring versions run side by side.
+    /// The newest step that a program must know to work with this schema. A step that only adds something leaves this
+    /// number as it was, so that two adjacent releases can run side by side.
     pub(crate) oldest: i32,
     /// Statements. They must not lock a table that is in use: new tables, new columns without a default, nothing else.
     pub(crate) sql: &'static str,
@@ -36,10 +36,10 @@ const TABLES: &str = "
     INSERT INTO schema_lock (id) VALUES (1) ON CONFLICT DO NOTHING;
 ";
 
-/// Texts of a column are compared and ordered by their bytes, whatever the database's language.
+/// Texts of a column are compared and ordered by their bytes, whatever the database's locale.
 const BY_BYTES: &str = " COLLATE \"C\"";
 
-/// How often the first tables are tried again: nodes that start together make them together, and all but one fail.
+/// How often the creation of the first tables is repeated: if nodes start together, it fails for all but one.
 const TRIES: u32 = 20;
 
 /// Applies the steps that the database lacks, in one transaction.
@@ -50,7 +50,7 @@ pub(crate) async fn migrate(postgres: &Postgres, steps: &[Migration]) -> Result<
     }
     make_tables(&connection).await?;
     let transaction = connection.transaction().await?;
-    // Whoever comes second waits here, and finds everything done.
+    // A second node waits here, and then finds every step applied.
     transaction.first("SELECT id FROM schema_lock WHERE id = 1 FOR UPDATE", &[]).await?;
     let newest = transaction.first("SELECT max(number), max(oldest) FROM schema_steps", &[]).await?;
     let (found, oldest) = match newest {
@@ -59,7 +59,7 @@ pub(crate) async fn migrate(postgres: &Postgres, steps: &[Migration]) -> Result<
     };
     let version = transaction.first("SELECT version()", &[]).await?;
     let version = version.map(|row| column::<String>(&row, 0)).transpose()?;
-    // It spreads every table by itself, and has no such clause.
+    // CockroachDB distributes every table by itself, and does not know the clause.
     let partitioned = !version.is_some_and(|version| version.contains("CockroachDB"));
     let known = steps.last().map_or(0, |last| last.number);
     if let (Some(found), Some(oldest)) = (found, oldest)
@@ -77,7 +77,7 @@ pub(crate) async fn migrate(postgres: &Postgres, steps: &[Migration]) -> Result<
     Ok(())
 }
 
-/// Whether there is nothing to do: nearly always, and then nothing is locked.
+/// Whether the schema is up to date: nearly always, and then nothing is locked.
 async fn is_current(connection: &Connection, steps: &[Migration]) -> Result<bool, StoreError> {
     let there = "SELECT 1 FROM information_schema.tables
                  WHERE table_name = 'schema_steps' AND table_schema = current_schema()";
@@ -89,10 +89,10 @@ async fn is_current(connection: &Connection, steps: &[Migration]) -> Result<bool
     Ok(newest.is_some() && newest == steps.last().map(|last| last.number))
 }
 
-/// The statements as the database at hand speaks them. What has no partitions orders texts by their bytes anyway, and
-/// has no such clause in every version. A line `--partitions TABLE NUMBER` after the creation of a table
-/// `PARTITION BY HASH (…)` stands for its partitions, with what follows the number, as `WITH (fillfactor = 70)`; a
-/// database that has none gets one table.
+/// Adapts the statements to the database. A line `--partitions TABLE NUMBER` after the creation of a table `PARTITION
+/// BY HASH (…)` stands for its partitions, each with the text after the number, as `WITH (fillfactor = 70)`. A database
+/// without partitions gets one table, without `COLLATE "C"`: it orders texts by their bytes anyway, and not every
+/// version of it knows that clause.
 fn in_dialect(sql: &str, partitioned: bool) -> String {
     let mut statements = String::with_capacity(sql.len() * 2);
     for line in sql.lines() {

@@ -43,14 +43,14 @@ impl PostgresOptions {
     /// Reads the URL. Nothing is connected.
     ///
     /// # Errors
-    /// [`PostgresError::Url`], with the name of what is wrong in it and no value.
+    /// [`PostgresError::Url`], which names the option that is wrong, but contains no value.
     pub fn check(&self) -> Result<(), PostgresError> {
         config(self)?;
         Ok(())
     }
 }
 
-/// Why there is no way to the database.
+/// Why the database cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum PostgresError {
@@ -60,10 +60,10 @@ pub enum PostgresError {
     Pool(#[from] deadpool_postgres::BuildError),
 }
 
-/// Whoever comes while so many wait for a connection is sent away at once, for each connection that there is.
+/// How many requests per connection may wait for one. Beyond that, a request fails at once.
 const WAITING_PER_CONNECTION: usize = 512;
 
-/// A value of a statement.
+/// A parameter of a statement.
 pub(crate) type Parameter<'a> = &'a (dyn ToSql + Sync);
 
 /// The database.
@@ -81,7 +81,7 @@ pub(crate) struct Statements<C> {
     timeout: Duration,
 }
 
-/// A connection that nobody else uses meanwhile.
+/// A connection that no other request uses at the same time.
 pub(crate) type Connection = Statements<Object>;
 
 /// A transaction; rolled back unless it is committed.
@@ -110,7 +110,7 @@ impl Postgres {
         })
     }
 
-    /// A connection of one's own.
+    /// Takes a connection from the pool.
     pub(crate) async fn connection(&self) -> Result<Connection, StoreError> {
         let status = self.pool.status();
         if status.waiting > status.max_size * WAITING_PER_CONNECTION {
@@ -121,8 +121,8 @@ impl Postgres {
         Ok(Statements { client, figures: Arc::clone(&self.figures), timeout: self.timeout })
     }
 
-    /// How long after a request was given up the database may still be at it: until the request is there at the latest,
-    /// and until the statement is ended there.
+    /// How long the database may still work on a request after its caller gave it up: one timeout until the request has
+    /// arrived at the latest, and another until the database ends the statement.
     pub(crate) fn settles_within(&self) -> Duration {
         self.timeout * 2
     }
@@ -141,26 +141,26 @@ impl Connection {
         Ok(Statements { client, figures, timeout: limit })
     }
 
-    /// Runs several statements of the program's own, without values, as one.
+    /// Runs several statements of the program itself, without parameters, in one request.
     pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
         self.client.batch_execute(sql).await.map_err(|error| of_database(&error))
     }
 }
 
 impl Transaction<'_> {
-    /// Commits. Durable when it answers.
+    /// Commits. Durable on return.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
         bounded(self.timeout, self.client.commit()).await
     }
 
-    /// Runs several statements of the program's own, without values, as one.
+    /// Runs several statements of the program itself, without parameters, in one request.
     pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
         self.client.batch_execute(sql).await.map_err(|error| of_database(&error))
     }
 }
 
 impl<C: GenericClient> Statements<C> {
-    /// Every row.
+    /// Returns every row.
     pub(crate) async fn all(&self, sql: &str, values: &[Parameter<'_>]) -> Result<Vec<Row>, StoreError> {
         let rows = bounded(self.timeout, async {
             let statement = self.client.prepare_cached(sql).await?;
@@ -176,7 +176,7 @@ impl<C: GenericClient> Statements<C> {
         Ok(self.all(sql, values).await?.into_iter().next())
     }
 
-    /// Changes rows; how many.
+    /// Changes rows; returns how many.
     pub(crate) async fn change(&self, sql: &str, values: &[Parameter<'_>]) -> Result<u64, StoreError> {
         let changed = bounded(self.timeout, async {
             let statement = self.client.prepare_cached(sql).await?;
@@ -203,10 +203,11 @@ impl<C: GenericClient> Statements<C> {
     }
 }
 
-/// How often work that another transaction was in the way of is done again.
+/// How many times work that conflicts with another transaction is attempted.
 const TRIES: u32 = 8;
 
-/// Does work that may be done again until no other transaction is in its way: a deadlock with another node's batch.
+/// Repeats work while it conflicts with another transaction, as in a deadlock with another node's batch. The work must
+/// be safe to repeat.
 pub(crate) async fn retried<T, F>(mut work: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
@@ -246,7 +247,7 @@ fn pool_error(error: PoolError) -> StoreError {
     }
 }
 
-/// How this process connects.
+/// The connection settings of this process.
 pub(crate) fn config(options: &PostgresOptions) -> Result<Config, tokio_postgres::Error> {
     let mut config: Config = options.url.expose().parse()?;
     let limit = format!("-c statement_timeout={}", options.timeout.as_millis());
@@ -259,7 +260,7 @@ pub(crate) fn config(options: &PostgresOptions) -> Result<Config, tokio_postgres
     Ok(config)
 }
 
-/// TLS by the roots that the system trusts, or `SSL_CERT_FILE`.
+/// TLS with the root certificates that the system trusts, or those of `SSL_CERT_FILE`.
 pub(crate) fn tls() -> ClientConfig {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -1,4 +1,5 @@
-//! A connection whose answers say which process gave them, and count only while it [shows that it lives](super::life).
+//! A connection whose answers name the process that gave them. Answers are accepted only while the process [proves that
+//! it runs](super::liveness).
 
 use std::sync::{Arc, Weak};
 
@@ -38,7 +39,7 @@ impl Connect for Answering {
     }
 }
 
-/// Asks for signs of life, until nobody holds the connection any more or it is lost.
+/// Sends a PING regularly until the connection is dropped or lost.
 async fn beat(mut connection: MultiplexedConnection, life: Weak<Mutex<Liveness>>) {
     loop {
         sleep(BEAT).await;
@@ -51,16 +52,16 @@ async fn beat(mut connection: MultiplexedConnection, life: Weak<Mutex<Liveness>>
         match answered {
             Ok(_) if life.lock().hear(asked, Instant::now()).is_err() => return,
             Err(error) if error.is_unrecoverable_error() => return,
-            // An error is a sign too, but not one to rely on.
+            // An error shows that the process runs too, but does not count as a proof.
             _ => {}
         }
     }
 }
 
 impl Answering {
-    /// Begins to ask, and answers when that was: for a command of ours after the connection has settled. A process that
-    /// hangs does not close its connections. Its silence is noticed here, and the client library then looks for the process
-    /// that took over.
+    /// Checks the connection before a command is sent; returns the time at which it is sent. A command of the store
+    /// (`matters`) waits until the connection is [`SETTLING`] old. A process that hangs does not close its connections.
+    /// Its silence is noticed here, and the error makes the client library look for the process that took over.
     async fn begin(&self, matters: bool) -> RedisResult<Instant> {
         let mut now = Instant::now();
         if matters && now < self.settled_at {
@@ -71,7 +72,7 @@ impl Answering {
         Ok(now)
     }
 
-    /// An answer together with who gave it; an error stays what it is.
+    /// Adds the run id of the process to an answer; an error stays unchanged.
     pub(super) fn signed(&self, value: Value) -> Value {
         match value {
             Value::ServerError(_) => value,
@@ -79,7 +80,7 @@ impl Answering {
         }
     }
 
-    /// An answer has come: whether it may be believed.
+    /// Checks, when an answer has come, whether it may be accepted.
     fn hear(&self, asked: Instant) -> RedisResult<()> {
         Ok(self.life.lock().hear(asked, Instant::now())?)
     }
@@ -98,7 +99,8 @@ pub(super) fn run_in(info: &str) -> Option<i64> {
     u64::from_str_radix(run, 16).ok().map(u64::cast_signed)
 }
 
-/// Whether a command is one of ours, rather than the client's own housekeeping, whose answers it must find as they are.
+/// Whether a command is one of the store's. The client library sends commands of its own too, to learn the cluster's
+/// slots, and must get their answers unchanged.
 pub(super) fn is_ours(cmd: &Cmd) -> bool {
     let Some(Arg::Simple(name)) = cmd.args_iter().next() else { return false };
     const OURS: [&[u8]; 13] = [

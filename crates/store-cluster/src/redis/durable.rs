@@ -16,16 +16,16 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::answering::{Answering, is_ours};
 
-/// Commands that wait together at most.
+/// The most commands under one `WAIT`.
 const MOST_IN_BATCH: usize = 512;
 
-/// Commands that may stand before a batch.
+/// Capacity of the queue of commands.
 const QUEUE: usize = 8_192;
 
-/// Replicas that must have a write.
+/// How many replicas must acknowledge a write.
 const REPLICAS: u32 = 1;
 
-/// How long they may take.
+/// How long that may take.
 const REPLICAS_WITHIN: Duration = Duration::from_millis(500);
 
 struct Job {
@@ -33,7 +33,7 @@ struct Job {
     answer: oneshot::Sender<RedisResult<Value>>,
 }
 
-/// A connection to one process, and the queue before it.
+/// A connection to one process, and the queue of its writes.
 #[derive(Clone)]
 pub(super) struct Durable {
     inner: Answering,
@@ -86,14 +86,14 @@ impl ConnectionLike for Durable {
     }
 }
 
-/// Writes what has gathered, again and again, until nobody holds the connection any more.
+/// Writes queued commands in batches until the connection is dropped.
 async fn write_batches(mut inner: Answering, mut jobs: mpsc::Receiver<Job>) {
     let mut batch = Vec::with_capacity(MOST_IN_BATCH);
     while jobs.recv_many(&mut batch, MOST_IN_BATCH).await > 0 {
         match write(&mut inner, &batch).await {
             Ok(answers) => {
                 for (job, answer) in batch.drain(..).zip(answers) {
-                    // Whoever asked may have given up.
+                    // The caller may have given up waiting.
                     let _ = job.answer.send(answer);
                 }
             }
@@ -106,8 +106,9 @@ async fn write_batches(mut inner: Answering, mut jobs: mpsc::Receiver<Job>) {
     }
 }
 
-/// Writes one batch and waits for a replica: the answers, each signed. What no replica is known to have is no success,
-/// whatever was answered in the place of their number: a primary that is demoted meanwhile has said `OK` to what it loses.
+/// Writes one batch and waits for a replica; returns the answers, each with the run id of the process. A write has
+/// succeeded only if `WAIT` returns enough replicas: a primary may answer `OK` to a write and lose it when it is
+/// demoted, so an error in place of that number is a failure too.
 async fn write(inner: &mut Answering, batch: &[Job]) -> RedisResult<Vec<RedisResult<Value>>> {
     let mut pipeline = Pipeline::with_capacity(batch.len() + 1);
     for job in batch {
@@ -122,7 +123,8 @@ async fn write(inner: &mut Answering, batch: &[Job]) -> RedisResult<Vec<RedisRes
         _ => Some(format!("not within {within} ms")),
     };
     let judge = |answer| match (answer, &missing) {
-        // Refused: there is nothing to wait for, and some refusals are answers that the client follows.
+        // A refused command wrote nothing that a replica could lack. The client library must see the error, because it
+        // follows some of them, such as MOVED.
         (Value::ServerError(error), _) => Ok(Value::ServerError(error)),
         (_, Some(why)) => Err(RedisError::from((
             ErrorKind::Client,

@@ -1,4 +1,4 @@
-//! A way to the right process: through the cluster's map of slots, or straight to a single server.
+//! Sends commands to the right process: by the cluster's map of slots, or straight to a single server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use super::RedisOptions;
 
-/// How often a command is tried again where the cluster says so, within the time that it has.
+/// How often a command is repeated, within its timeout, when the cluster's answer asks for it.
 const RETRIES: u32 = 6;
 
 /// Connections of one kind.
@@ -36,7 +36,7 @@ impl<C> Link<C>
 where
     C: ConnectionLike + Connect + Clone + Send + Sync + Unpin + 'static,
 {
-    /// Connects; whether to a cluster.
+    /// Connects. The flag says whether the server belongs to a cluster.
     pub(super) async fn connect(options: &RedisOptions) -> Result<(Self, bool), RedisError> {
         if let [url] = options.urls.as_slice()
             && !is_cluster(url.expose(), options.timeout).await?
@@ -57,7 +57,8 @@ where
             .connection_timeout(options.timeout)
             .response_timeout(options.timeout)
             .overall_response_timeout(Some(options.timeout))
-            // Commands of many requests go out one after another: none waits for the answer to the one before.
+            // Requests share the connection: without `nodelay`, a command could be held back until the one before it is
+            // acknowledged.
             .tcp_settings(TcpSettings::default().set_nodelay(true))
             .build()?;
         Ok((Self::Cluster(client.get_async_generic_connection::<C>().await?), true))

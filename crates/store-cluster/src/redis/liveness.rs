@@ -27,10 +27,10 @@ pub(super) const BEAT: Duration = Duration::from_millis(400);
 /// other nodes waiting, and reads within milliseconds that it was replaced.
 pub(super) const SETTLING: Duration = Duration::from_millis(100);
 
-/// What is known of the life of a process, by one connection.
+/// What one connection knows about whether its process runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Liveness {
-    /// It ran then, or later.
+    /// The process was running at this time or later.
     proved: Instant,
     is_over: bool,
 }
@@ -41,10 +41,10 @@ impl Liveness {
         Self { proved: now, is_over: false }
     }
 
-    /// Nothing to say against it, up to `now`.
+    /// Checks that the process was not silent for too long before `now`.
     ///
     /// # Errors
-    /// It was silent for too long. Once it was, it stays so: the connection is as good as lost, and says so.
+    /// The process was silent for too long. From then on every call fails: the connection counts as lost.
     pub(super) fn goes_on(&mut self, now: Instant) -> io::Result<()> {
         self.is_over |= now.saturating_duration_since(self.proved) > SILENCE;
         if self.is_over {
@@ -54,13 +54,13 @@ impl Liveness {
         Ok(())
     }
 
-    /// An answer came `now` to what was `asked` then.
+    /// Records that an answer came at `now` to a command that was sent at `asked`.
     ///
     /// # Errors
-    /// It may not be believed, as [`goes_on`](Self::goes_on) says.
+    /// The answer must not be accepted, as for [`goes_on`](Self::goes_on).
     pub(super) fn hear(&mut self, asked: Instant, now: Instant) -> io::Result<()> {
         self.goes_on(now)?;
-        // It ran at some time between question and answer, and nobody knows when.
+        // The process ran at some time between `asked` and `now`; only the earlier time is safe to assume.
         self.proved = self.proved.max(asked);
         Ok(())
     }
@@ -76,7 +76,7 @@ mod tests {
         let after = |millis| began + Duration::from_millis(millis);
         let mut life = Liveness::begin(began);
         assert!(life.hear(after(10), after(1_500)).is_ok());
-        // It may have stood still since it was asked.
+        // The process may have been paused since this command was sent.
         assert!(life.hear(after(1_500), after(1_511)).is_err());
         assert!(life.hear(after(1_511), after(1_512)).is_err());
     }

@@ -1,4 +1,4 @@
-//! Who belongs to a cluster, from CLUSTER SHARDS (Redis 7).
+//! The nodes of a cluster, from CLUSTER SHARDS (Redis 7).
 
 use std::collections::HashMap;
 
@@ -21,12 +21,12 @@ impl Member {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// Primary or replica, in a word.
+    /// `primary` or `replica`.
     pub(crate) fn kind(&self) -> &'static str {
         if self.primary { "primary" } else { "replica" }
     }
 
-    /// Whether it holds slots that nobody else does.
+    /// Whether it is a primary that has slots.
     pub(crate) fn is_serving(&self) -> bool {
         self.primary && !self.slots.is_empty()
     }
@@ -36,12 +36,12 @@ impl Member {
         &self.slots
     }
 
-    /// Whether it is known where it is.
+    /// Whether its address is known.
     pub(super) fn is_located(&self) -> bool {
         !self.host.is_empty() && self.port != 0
     }
 
-    /// How it is reached: as the seed, at its own address.
+    /// The settings for a connection to it: the seed's, with its own address.
     pub(crate) fn info(&self, seed: &ConnectionInfo) -> ConnectionInfo {
         let mut address = seed.addr().clone();
         match &mut address {
@@ -56,8 +56,8 @@ impl Member {
 
 type Fields = HashMap<String, Value>;
 
-/// The members in an answer to CLUSTER SHARDS. `unknown` stands for a host that a node does not tell: it is where one
-/// asked.
+/// The members in an answer to CLUSTER SHARDS. `unknown` is the host of each node for which the answer gives none; such
+/// a node is at the host that was asked.
 pub(crate) fn members(shards: &Value, unknown: &str, tls: bool) -> Result<Vec<Member>, ParsingError> {
     let mut members = Vec::new();
     for shard in from_redis_value_ref::<Vec<Fields>>(shards)? {
@@ -73,7 +73,7 @@ pub(crate) fn members(shards: &Value, unknown: &str, tls: bool) -> Result<Vec<Me
             let host = Some(text("endpoint")?).filter(|host| !matches!(host.as_str(), "" | "?"));
             let host = host.unwrap_or_else(|| unknown.to_owned());
             let port = text(if tls { "tls-port" } else { "port" })?;
-            // A node without such a port cannot be reached so, and is found out as one.
+            // A node without such a port gets 0: connections to it fail, and the short way skips it.
             let port = port.parse().unwrap_or(0);
             let (primary, slots) = (text("role")? == "master", slots.clone());
             members.push(Member { host, port, primary, slots });

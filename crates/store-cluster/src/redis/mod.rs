@@ -1,9 +1,10 @@
-//! Redis or Valkey, by three kinds of connections: one for what is read or may be lost, one, of its own for each
-//! primary, for what must not be told before a replica has it, and a [short way](short_way) of each worker's own.
+//! Redis or Valkey, over three kinds of connections: one for reads and for writes that may be lost, one for durable
+//! writes, which are not answered before a replica has them, and the [short way](short_way), which each worker has to
+//! itself.
 //!
-//! Routing, redirections, failover and reconnecting are the `redis` crate's. What is ours sits in the connections that
-//! it makes: every answer says [which process gave it](Primary) and counts only while that [lives](life), and durable
-//! writes are gathered, with one `WAIT` for each batch.
+//! The `redis` crate does routing, redirections, failover and reconnecting. This module adds to the connections that
+//! the crate makes: every answer names [the process that gave it](Primary) and is accepted only while that process
+//! [proves that it runs](liveness), and durable writes are batched, with one `WAIT` for each batch.
 
 mod answering;
 mod durable;
@@ -38,23 +39,24 @@ use short_way::{Failed, ShortWay};
 /// Whether a durable write waits for a replica.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReplicaPolicy {
-    /// It does. Where no replica is left these writes are refused (503) while reads go on.
+    /// Yes. If no replica is left, durable writes are refused (503), and reads still work.
     #[default]
     Wait,
-    /// It does not: what the primary alone has may be lost with it.
+    /// No. A write that only the primary has is lost with it.
     Local,
 }
 
 /// How to reach Redis.
 #[derive(Clone)]
 pub struct RedisOptions {
-    /// Some nodes of one cluster, or one server that is none: `redis://` or `rediss://` (TLS), with user and password.
+    /// Some nodes of one cluster, or one server outside a cluster: `redis://` or `rediss://` (TLS), with user and
+    /// password.
     pub urls: Vec<SecretString>,
     /// How long one command may take, with all its redirections.
     pub timeout: Duration,
     /// What durable writes wait for.
     pub replicas: ReplicaPolicy,
-    /// Begins every key: several installations may share one Redis.
+    /// The prefix of every key, so that several installations may share one Redis.
     pub prefix: String,
 }
 
@@ -63,7 +65,7 @@ pub struct RedisOptions {
 pub(crate) struct Primary(u64);
 
 impl Primary {
-    /// Reads it back from its text, in an epoch key.
+    /// Parses its text, the value of a tag's key [`complete_primary`](Tag::complete_primary).
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok().filter(|text| text.len() == 16)?;
         u64::from_str_radix(text, 16).ok().map(Self)
@@ -82,14 +84,14 @@ impl fmt::Debug for Primary {
     }
 }
 
-/// What a command was answered, and by whom.
+/// The answer to a command, and the process that gave it.
 pub(crate) struct Answered {
     pub(crate) value: Value,
     pub(crate) primary: Primary,
 }
 
 impl Answered {
-    /// Takes apart what [`Answering::signed`] put together.
+    /// Splits what [`Answering::signed`] put together.
     fn of(value: Value) -> Result<Self, StoreError> {
         let unsigned = || StoreError::Failed("an answer of Redis does not say who gave it".into());
         let Value::Array(parts) = value else { return Err(unsigned()) };
@@ -99,17 +101,18 @@ impl Answered {
         }
     }
 
-    /// The value as what the command gives.
+    /// The value, as the type that the command returns.
     pub(crate) fn read<T: FromRedisValue>(self) -> Result<T, StoreError> {
         T::from_redis_value(self.value).map_err(|error| StoreError::Failed(format!("Redis: {error}")))
     }
 }
 
-/// Writes that must not be told before a replica has them.
+/// The connections for durable writes.
 enum DurableLink {
-    /// Gathered, one `WAIT` for each batch. Its circuit is its own: where replicas are missing, reads go on.
+    /// Batched, with one `WAIT` for each batch. These connections have their own circuit breaker, so that reads still
+    /// work while replicas are missing.
     Waiting(Link<Durable>, Breaker),
-    /// By whatever connection writes otherwise.
+    /// The connections of all other commands; no write waits for a replica.
     Local,
 }
 
@@ -124,7 +127,7 @@ pub(crate) struct Redis {
 }
 
 impl Redis {
-    /// Connects. A single server has no replica to wait for.
+    /// Connects. Durable writes to a single server wait for no replica.
     pub(crate) async fn connect(options: &RedisOptions) -> Result<Self, RedisError> {
         let (link, clustered) = Link::connect(options).await?;
         let short = link.cluster().map(|cluster| ShortWay::new(cluster, options)).transpose()?;
@@ -145,11 +148,11 @@ impl Redis {
         })
     }
 
-    /// Whether commands are let through. Where only replicas are missing, reads go on: that is no reason to send this
-    /// node's requests to others, which miss them too.
+    /// Whether Redis answers. Missing replicas do not count: reads still work, and the other nodes, to which this
+    /// node's requests would be sent, lack the same replicas.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`]: it has not answered for a while.
+    /// [`StoreError::Unavailable`]: Redis has not answered for a while.
     pub(crate) fn ready(&self) -> Result<(), StoreError> {
         if self.breaker.is_closed() {
             return Ok(());
@@ -162,19 +165,19 @@ impl Redis {
         self.timeout
     }
 
-    /// The names of hash tags.
+    /// The hash tags of this installation.
     pub(crate) fn tags(&self) -> &Tags {
         &self.tags
     }
 
-    /// Reads, or writes what may be lost with the primary.
+    /// Sends a read, or a write that may be lost with the primary.
     pub(crate) async fn ask(&self, cmd: &Cmd) -> Result<Answered, StoreError> {
         let admitted = self.breaker.admit()?;
         admitted.judge(self.by_the_long_way(cmd).await)
     }
 
-    /// As [`ask`](Self::ask), for a command whose keys are all in this slot of the cluster; without leaving the worker
-    /// that asks where that can be had.
+    /// As [`ask`](Self::ask), for a command whose keys are all in one hash slot. Uses the worker's own connection if
+    /// there is one.
     pub(crate) async fn ask_at(&self, hash_slot: u16, cmd: &Cmd) -> Result<Answered, StoreError> {
         let admitted = self.breaker.admit()?;
         let Some((short, open)) = self.short.as_ref().and_then(|short| Some((short, short.to(hash_slot)?)))
@@ -194,14 +197,14 @@ impl Redis {
         self.link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of)
     }
 
-    /// Writes, and answers when a replica has it too, as far as the policy says.
+    /// Sends a durable write. Returns when a replica has it too, if the policy asks for that.
     pub(crate) async fn write_durably(&self, cmd: &Cmd) -> Result<Answered, StoreError> {
         let DurableLink::Waiting(link, breaker) = &self.durable else { return self.ask(cmd).await };
         let admitted = breaker.admit()?;
         admitted.judge(link.send(cmd).await.map_err(|error| store_error(&error)).and_then(Answered::of))
     }
 
-    /// Runs a script that changes nothing that must last.
+    /// Runs a script whose writes may be lost with the primary.
     pub(crate) async fn run(&self, script: &Script, call: ScriptCall<'_>) -> Result<Answered, StoreError> {
         match self.ask(&script.by_digest(&call)).await {
             Err(error) if is_unknown_script(&error) => self.ask(&script.by_source(&call)).await,
@@ -209,7 +212,7 @@ impl Redis {
         }
     }
 
-    /// Runs a script, and answers when a replica has what it wrote.
+    /// Runs a script as a durable write; see [`write_durably`](Self::write_durably).
     pub(crate) async fn run_durably(
         &self,
         script: &Script,
@@ -230,7 +233,7 @@ fn too_many() -> StoreError {
     StoreError::Unavailable("Redis: too many commands wait".into())
 }
 
-/// What is said where a script is not known to a node.
+/// The error for a script that a node does not know.
 const NO_SCRIPT: &str = "Redis has no such script";
 
 fn is_unknown_script(error: &StoreError) -> bool {
@@ -249,7 +252,7 @@ fn store_error(error: &RedisError) -> StoreError {
     }
 }
 
-/// A refusal of the server's that has no kind of its own in the client.
+/// An error of the server for which the client library has no kind.
 fn refused(error: &RedisError) -> StoreError {
     let text = format!("Redis: {error}");
     let passing = ["OOM", "NOREPLICAS", "MISCONF", "LOADING", "WAIT"];

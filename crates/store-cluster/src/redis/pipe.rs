@@ -1,8 +1,8 @@
-//! A connection to one process of Redis, on which many ask at once: commands go out in the order in which they were
-//! asked, all that have gathered in one write, and answers come in the same order.
+//! A connection to one Redis process that many requests share. Commands are sent in the order in which they were
+//! submitted, all that wait in one write, and answers come in the same order.
 //!
-//! It does what the cluster's client does for its connections too, for less: no channel, no timer and no memory of its
-//! own for each command. It follows nothing and repeats nothing; whoever uses it has another way.
+//! It does the same as the connections of the cluster client, at less cost: no channel, no timer and no allocation for
+//! each command. It follows no redirection and repeats no command; its user has the cluster client for that.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,20 +20,20 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use super::liveness::{BEAT, Liveness};
 use super::resp::{Reply, reply};
 
-/// Commands that may wait for their answers.
+/// The most commands that may wait for their answers.
 const MOST_WAITING: usize = 8_192;
 
-/// Room for what is received, to begin with.
+/// The initial size of the receive buffer.
 const ROOM: usize = 16 * 1_024;
 
-/// More is no answer to anything that is asked.
+/// The largest size of the receive buffer: no command of the store has so long an answer.
 const MOST_RECEIVED: usize = 64 * 1_024 * 1_024;
 
-/// What a pipe goes through.
+/// The byte stream under a pipe: TCP or TLS.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// The connection. When the last who holds it is gone, it is closed.
+/// The connection. It is closed when the last reference to it is dropped.
 pub(super) struct Pipe {
     shared: Arc<Mutex<State>>,
     driver: JoinHandle<()>,
@@ -45,29 +45,29 @@ impl Drop for Pipe {
     }
 }
 
-/// There is no answer: the connection is lost, or it took too long.
+/// There is no answer: the connection is lost, or the answer took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lost;
 
-/// Why a command was not taken.
+/// Why a command was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotTaken {
-    /// Too many wait.
+    /// Too many commands wait.
     Full,
     /// The connection is lost.
     Lost,
 }
 
 struct State {
-    /// What is to be written.
+    /// Bytes to be written.
     out: Vec<u8>,
-    /// Commands in their order, from the oldest that somebody still looks at.
+    /// Commands in the order of their submission, from the oldest whose answer a caller may still need.
     commands: VecDeque<Command>,
     /// The number of the first of them.
     first: u64,
     /// How many of them, from the first on, have their answers.
     answered: usize,
-    /// Writes what is to be written.
+    /// Wakes the task that writes.
     driver: Option<Waker>,
     life: Liveness,
     is_lost: bool,
@@ -78,12 +78,12 @@ enum Command {
         asked: Instant,
         waker: Option<Waker>,
     },
-    /// Nobody waits for the answer any more.
+    /// No caller waits for the answer.
     Abandoned {
         asked: Instant,
     },
     Answered(Reply),
-    /// Nobody needs it any more.
+    /// Answered, and no caller needs the answer any more.
     Done,
 }
 
@@ -104,7 +104,7 @@ impl State {
         self.commands.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// Forgets what nobody looks at any more.
+    /// Removes the oldest commands as far as they are done.
     fn tidy(&mut self) {
         while self.answered > 0 && matches!(self.commands.front(), Some(Command::Done)) {
             self.commands.pop_front();
@@ -133,13 +133,13 @@ impl State {
         Ok(())
     }
 
-    /// Asks for a sign of life, which nobody waits for.
+    /// Sends a PING, for whose answer no caller waits.
     fn beat(&mut self) {
         redis::cmd("PING").write_packed_command(&mut self.out);
         self.commands.push_back(Command::Abandoned { asked: Instant::now() });
     }
 
-    /// When the oldest command without an answer was asked.
+    /// When the oldest command without an answer was submitted.
     fn oldest(&self) -> Option<Instant> {
         match self.commands.get(self.answered)? {
             Command::Waiting { asked, .. } | Command::Abandoned { asked } => Some(*asked),
@@ -147,7 +147,7 @@ impl State {
         }
     }
 
-    /// Nothing more will be answered.
+    /// Marks the connection as lost, and wakes every caller that waits.
     fn lose(&mut self) {
         self.is_lost = true;
         self.out = Vec::new();
@@ -162,8 +162,8 @@ impl State {
 }
 
 impl Pipe {
-    /// Goes on with a stream, on the runtime of the caller. Where an answer takes longer than `timeout`, and up to a
-    /// quarter more, the connection is given up.
+    /// Runs a connection over a stream, on the runtime of the caller. If an answer takes longer than `timeout`, the
+    /// connection is given up, after at most a quarter of `timeout` more.
     pub(super) fn new(stream: Box<dyn Stream>, timeout: Duration) -> Self {
         let shared = Arc::new(Mutex::new(State::new()));
         let mut look = interval((timeout / 4).clamp(Duration::from_millis(1), BEAT));
@@ -186,7 +186,7 @@ impl Pipe {
         Self { shared, driver }
     }
 
-    /// Asks. The command goes out when the asking task gives way.
+    /// Submits a command. It is written when the submitting task yields.
     pub(super) fn ask(self: &Arc<Self>, cmd: &Cmd) -> Result<Asked, NotTaken> {
         let asked = Instant::now();
         let mut state = self.shared.lock();
@@ -206,7 +206,7 @@ impl Pipe {
     }
 }
 
-/// The answer to a command that was asked.
+/// The answer to a submitted command.
 pub(super) struct Asked {
     pipe: Arc<Pipe>,
     number: u64,
@@ -214,7 +214,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// When the command was asked.
+    /// When the command was submitted.
     pub(super) fn at(&self) -> Instant {
         self.asked
     }
@@ -261,7 +261,7 @@ impl Drop for Asked {
     }
 }
 
-/// What moves the bytes.
+/// The task that reads and writes the stream.
 struct Driver {
     stream: Box<dyn Stream>,
     shared: Arc<Mutex<State>>,
@@ -280,7 +280,7 @@ impl Driver {
         moved.map_or_else(Poll::Ready, |()| Poll::Pending)
     }
 
-    /// Reads all there is, and gives everybody their answers.
+    /// Reads everything there is, and gives the callers their answers.
     fn read(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         loop {
             if self.received == self.incoming.len() {
@@ -301,7 +301,7 @@ impl Driver {
         }
     }
 
-    /// Gives everybody their answers, as far as they have come.
+    /// Gives the callers their answers, as far as these have arrived completely.
     fn answer(&mut self) -> io::Result<()> {
         let received = self.incoming.get(..self.received).unwrap_or_default();
         let (mut state, mut at, now) = (self.shared.lock(), 0, Instant::now());
@@ -316,7 +316,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Writes all that is to be written.
+    /// Writes all waiting bytes.
     fn write(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         loop {
             if self.written == self.outgoing.len() {
@@ -324,13 +324,13 @@ impl Driver {
                 self.written = 0;
                 let mut state = self.shared.lock();
                 if state.out.is_empty() {
-                    // Whoever asks next wakes this task.
+                    // The next command that is submitted wakes this task.
                     match &mut state.driver {
                         Some(driver) => driver.clone_from(cx.waker()),
                         None => state.driver = Some(cx.waker().clone()),
                     }
                     drop(state);
-                    // What TLS keeps back goes out when the stream can take it.
+                    // What TLS still buffers is written as soon as the stream can take it.
                     let _ = Pin::new(&mut self.stream).poll_flush(cx)?;
                     return Ok(());
                 }
@@ -345,7 +345,7 @@ impl Driver {
         }
     }
 
-    /// Now and then, whether somebody has waited too long; and where nobody waits, whether the process lives.
+    /// At intervals: fails if the oldest command has waited too long, and sends a PING if no command waits.
     fn look(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         while self.look.poll_tick(cx).is_ready() {
             let mut state = self.shared.lock();
@@ -398,7 +398,7 @@ mod tests {
         let asked: Vec<Asked> = ["a", "b", "c"].iter().map(|key| pipe.ask(&get(key)).unwrap()).collect();
         let written = received(&mut server).await;
         assert_eq!(written.matches("GET").count(), 3, "{written}");
-        // The second has given up; an answer comes in two pieces.
+        // The second caller gives up, and the third answer comes in two pieces.
         let [a, b, c] = <[Asked; 3]>::try_from(asked).ok().unwrap();
         drop(b);
         server.write_all(b"$1\r\nA\r\n$1\r\nB\r\n$1\r").await.unwrap();
@@ -484,7 +484,7 @@ mod tests {
             let beat = received(&mut server).await;
             assert_eq!(beat, PING);
             tokio::time::advance(silence).await;
-            // Asked just before it goes on: the answer is young.
+            // Submitted just before the process resumes, so the answer itself comes fast.
             let asked = pipe.ask(&get("a")).unwrap();
             received(&mut server).await;
             server.write_all(b"+PONG\r\n:1\r\n").await.unwrap();

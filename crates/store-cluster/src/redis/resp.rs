@@ -1,19 +1,18 @@
-//! Answers of Redis as they come over the wire (RESP version 2, of the Redis serialization protocol specification).
+//! A parser for the answers of Redis (RESP version 2, of the Redis serialization protocol specification).
 
 use redis::Value;
 
-/// How deep lists may stand in lists. Nothing that is asked has more than one.
+/// The deepest nesting of arrays. No answer to a command of the store has nested ones.
 const DEPTH: u8 = 4;
 
-/// Bytes that are no answer.
+/// Bytes that are not a valid answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// An answer, or the error in its place.
+/// An answer, or the error that was sent in its place.
 pub(super) type Reply = Result<Value, String>;
 
-/// Takes the first answer from the front of what was received: it, and how many bytes it has. `None`: it is not all
-/// there yet.
+/// Parses the first answer in `bytes`; returns it and its length in bytes, or `None` while it is not complete.
 pub(super) fn reply(bytes: &[u8]) -> Result<Option<(Reply, usize)>, Malformed> {
     let mut rest = Rest { bytes, at: 0 };
     if bytes.first() == Some(&b'-') {
@@ -44,7 +43,7 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// So many bytes and the end of a line.
+    /// A block of `length` bytes, followed by a line end.
     fn block(&mut self, length: usize) -> Result<Option<&'a [u8]>, Malformed> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let Some((block, end)) =
@@ -71,13 +70,13 @@ impl<'a> Rest<'a> {
                 None => Ok(Some(Value::Nil)),
                 Some(length) => self.list(length, depth.checked_sub(1).ok_or(Malformed)?),
             },
-            // An error within a list: nothing that is asked here has one.
+            // An error within an array: no command of the store is answered with one.
             _ => Err(Malformed),
         }
     }
 
     fn list(&mut self, length: usize, depth: u8) -> Result<Option<Value>, Malformed> {
-        // Each has three bytes at least: a length that lies asks for no more memory than was received.
+        // Each element takes three bytes at least, so a false length cannot make this allocate more than was received.
         let mut values = Vec::with_capacity(length.min(self.bytes.len() / 3));
         for _ in 0..length {
             match self.value(depth)? {
@@ -93,7 +92,7 @@ fn number(text: &[u8]) -> Result<i64, Malformed> {
     std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(Malformed)
 }
 
-/// A length; none for what is not there.
+/// A length; `None` for -1, which stands for null.
 fn length(text: &[u8]) -> Result<Option<usize>, Malformed> {
     match number(text)? {
         -1 => Ok(None),

@@ -1,4 +1,4 @@
-//! Short functions that a server runs in one piece, on keys of one slot.
+//! Lua scripts, which a server runs atomically, on keys of one slot.
 
 use redis::Cmd;
 
@@ -10,7 +10,7 @@ pub(crate) struct Script {
     digest: String,
 }
 
-/// What a script is to work on.
+/// The keys and arguments of one run of a script.
 pub(crate) struct ScriptCall<'a> {
     /// Keys of one hash tag.
     pub(crate) keys: &'a [&'a Key],
@@ -36,12 +36,12 @@ impl Script {
         cmd
     }
 
-    /// The command that runs it where the server knows it.
+    /// The command that runs the script if the server has it cached.
     pub(super) fn by_digest(&self, call: &ScriptCall<'_>) -> Cmd {
         Self::command("EVALSHA", &self.digest, call)
     }
 
-    /// The command that runs it anywhere, and makes it known.
+    /// The command that runs the script on any server, and makes the server cache it.
     pub(super) fn by_source(&self, call: &ScriptCall<'_>) -> Cmd {
         Self::command("EVAL", self.source, call)
     }

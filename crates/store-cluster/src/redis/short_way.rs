@@ -1,9 +1,9 @@
-//! The short way to a primary: a connection of the asking worker's own, found by a map of the cluster's slots.
+//! The short way to a primary: a connection of the worker's own, found by a map of the cluster's slots.
 //!
-//! A worker is one thread with one runtime. Where its connections to Redis live on it too, no other thread is woken, and
-//! what the requests of one turn ask goes out in one write. The map and the connections are a memory, nothing more:
-//! whatever the short way does not have or cannot do (another map, a lost connection, a failover) goes the long way, by
-//! the cluster's client, and is looked up anew.
+//! A worker is one thread with one runtime. If its connections to Redis run on the same thread, no other thread is
+//! woken, and all commands that its requests submit in one turn of the event loop go out in one write. The map and the
+//! connections are only a cache. Whatever the short way lacks or cannot do (a changed map, a lost connection, a
+//! failover) takes the long way, through the cluster client, and the map is read again.
 
 mod connect;
 
@@ -27,13 +27,13 @@ use super::tag::HASH_SLOTS;
 use super::{Answered, Primary, RedisOptions};
 use connect::connect;
 
-/// After a connection or a map could not be had, and after it could: how long nobody tries to get it again.
+/// How long after an attempt to connect or to read the map, successful or not, no other attempt is made.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Which primary has which slot.
 struct Map {
     primaries: Vec<Member>,
-    /// By slot, which of the primaries; beyond them: none that is known.
+    /// By slot, the index of its primary; beyond `primaries` if none is known.
     owners: Box<[u16; HASH_SLOTS as usize]>,
 }
 
@@ -53,7 +53,7 @@ impl Map {
     }
 }
 
-/// A thread's own connections, by the numbers of the map's primaries.
+/// A thread's own connections, by the index of the primary in the map.
 #[derive(Default)]
 struct Own {
     map: Option<Arc<Map>>,
@@ -62,15 +62,15 @@ struct Own {
 
 #[derive(Clone, Default)]
 enum Way {
-    /// Nobody has tried.
+    /// No attempt was made.
     #[default]
     None,
-    /// Somebody tries, or tried in vain; another may from then on.
+    /// An attempt runs or has failed. Another one may start at this time.
     Trying(Instant),
     Open(Open),
 }
 
-/// A connection, and to which process.
+/// A connection, and the process that it leads to.
 #[derive(Clone)]
 pub(super) struct Open {
     pipe: Arc<Pipe>,
@@ -91,7 +91,7 @@ struct Shared {
 }
 
 impl ShortWay {
-    /// Beside a cluster's long way. Nothing is connected yet.
+    /// Creates it beside a cluster client. Nothing is connected yet.
     pub(super) fn new(cluster: &ClusterConnection<Answering>, options: &RedisOptions) -> RedisResult<Self> {
         let no_seed = || RedisError::from((ErrorKind::InvalidClientConfig, "there is no seed"));
         let seed = options.urls.first().ok_or_else(no_seed)?.expose().into_connection_info()?;
@@ -105,7 +105,8 @@ impl ShortWay {
         })))
     }
 
-    /// This thread's connection to where a slot is; none: go the long way. What is missing is being made then.
+    /// This thread's connection to the primary of a slot. If `None`, the command must take the long way, and what was
+    /// missing is fetched or opened in the background.
     pub(super) fn to(&self, slot: u16) -> Option<Open> {
         let shared = &self.0;
         let own = shared.threads.get_or_default();
@@ -130,7 +131,7 @@ impl ShortWay {
         None
     }
 
-    /// Sends a command by a connection that was found.
+    /// Sends a command over a connection that [`to`](Self::to) has returned.
     pub(super) async fn send(&self, open: Open, cmd: &Cmd) -> Result<Answered, Failed> {
         let Open { pipe, primary } = open;
         let asked = match pipe.ask(cmd) {
@@ -144,7 +145,8 @@ impl ShortWay {
         let by = asked.at() + self.0.timeout;
         match asked.await {
             Ok(Ok(value)) => return Ok(Answered { value, primary }),
-            // It moved, or this is a replica now, or it may not be served. Nothing was done.
+            // The slot has moved, or this node is a replica now, or it cannot serve the command. The command changed
+            // nothing.
             Ok(Err(_)) => self.0.read_map(),
             Err(Lost) => self.0.give_up(&pipe),
         }
@@ -152,21 +154,21 @@ impl ShortWay {
     }
 }
 
-/// What the short way could not do.
+/// Why the short way has no answer.
 pub(super) enum Failed {
-    /// The long way may, by then: whoever has another map, or another state, answers there.
+    /// The long way may have one until this time: it can follow a change of the cluster.
     Elsewhere(Instant),
     /// Too many commands wait already.
     Full,
 }
 
-/// Whether what this thread spawns stays on it.
+/// Whether tasks that this thread spawns stay on it.
 fn is_worker() -> bool {
     Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::CurrentThread)
 }
 
 impl Own {
-    /// Goes over to another map. Connections to primaries that are in both are kept.
+    /// Switches to another map. Connections to primaries that are in both maps are kept.
     fn follow(&mut self, map: &Arc<Map>) {
         let before = self.map.replace(Arc::clone(map));
         let places = before.iter().flat_map(|map| &map.primaries).map(Member::place);
@@ -180,7 +182,7 @@ impl Own {
 }
 
 impl Shared {
-    /// Reads the map again, unless it is being read or was just now.
+    /// Reads the map again, unless it is being read or was read a moment ago.
     fn read_map(self: &Arc<Self>) {
         if Handle::try_current().is_err() || self.reading.swap(true, Ordering::AcqRel) {
             return;
@@ -201,11 +203,12 @@ impl Shared {
     async fn ask_for_map(&self) -> RedisResult<Map> {
         let mut cmd = redis::cmd("CLUSTER");
         let shards = self.cluster.clone().req_packed_command(cmd.arg("SHARDS")).await?.extract_error()?;
-        // A node that does not tell its host is asked the long way.
+        // A node whose host is not in the answer gets none, and its slots take the long way.
         Ok(Map::of(members(&shards, "", matches!(self.seed.addr(), ConnectionAddr::TcpTls { .. }))?))
     }
 
-    /// Forgets a connection, if this thread still has it, and looks whether the primary is still one.
+    /// Drops a lost connection, if this thread still has it, and reads the map again, because another primary may have
+    /// taken over.
     fn give_up(self: &Arc<Self>, pipe: &Arc<Pipe>) {
         if let Some(own) = self.threads.get() {
             let ways = &mut own.borrow_mut().ways;
@@ -218,13 +221,13 @@ impl Shared {
     }
 }
 
-/// Makes a connection of this thread's own.
+/// Opens this thread's own connection to a primary.
 async fn open(shared: Arc<Shared>, map: Arc<Map>, owner: usize) {
     let Some(primary) = map.primaries.get(owner) else { return };
     match connect(&primary.info(&shared.seed), shared.timeout).await {
         Ok(open) => {
             let mut own = shared.threads.get_or_default().borrow_mut();
-            // Unless it goes by another map now.
+            // Kept only if the thread still uses the map in which the primary was found.
             if own.map.as_ref().is_some_and(|known| Arc::ptr_eq(known, &map))
                 && let Some(way) = own.ways.get_mut(owner)
             {

@@ -1,4 +1,5 @@
-//! Hash tags and keys: what shares a tag shares a slot of the cluster, and may be worked on in one piece.
+//! Hash tags and keys. Keys that share a tag share a slot of the cluster, so one command or script can work on all of
+//! them.
 
 use std::fmt::{self, Write};
 
@@ -12,7 +13,7 @@ pub(super) const HASH_SLOTS: u16 = 16_384;
 /// Makes the tags of one installation.
 pub(crate) struct Tags {
     prefix: String,
-    /// Those of the constant slots, which the hottest look-ups ask for.
+    /// The tags of the constant slots, made in advance, because the most frequent look-ups need them.
     slots: Box<[Tag; SLOTS as usize]>,
 }
 
@@ -22,7 +23,7 @@ impl Tags {
         Self { prefix: prefix.to_owned(), slots: Box::new(slots) }
     }
 
-    /// What begins every key, and every channel's name.
+    /// The prefix of every key, and of every channel's name.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -53,7 +54,7 @@ impl Tags {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tag {
     text: String,
-    /// Where its name begins, behind brace and prefix.
+    /// The offset of its name, after brace and prefix.
     name: usize,
     hash_slot: u16,
 }
@@ -69,12 +70,12 @@ impl Tag {
         Self { text, name: prefix.len() + 2, hash_slot }
     }
 
-    /// Its text.
+    /// Its text, with the braces.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What names it in PostgreSQL: its text without the prefix, which may be another one tomorrow.
+    /// Its name in PostgreSQL: its text without the prefix, because the prefix may change.
     pub(crate) fn name(&self) -> &str {
         self.text.get(self.name..self.text.len() - 1).unwrap_or_default()
     }
@@ -89,7 +90,7 @@ impl Tag {
         self.name().bytes().all(|byte| byte.is_ascii_digit())
     }
 
-    /// A key of this tag: what it is, and which.
+    /// A key of this tag: `letter` is the kind of record, `id` names the record.
     pub(crate) fn key(&self, letter: char, id: &[u8]) -> Key {
         let mut key = Vec::with_capacity(self.text.len() + 2 + id.len());
         key.extend_from_slice(self.text.as_bytes());
@@ -105,7 +106,7 @@ impl Tag {
         Key { bytes: [self.text.as_bytes(), rest.as_bytes()].concat(), hash_slot: self.hash_slot }
     }
 
-    /// The key that says under which primary everything that this tag must not have forgotten was confirmed.
+    /// The key with the run id of the process that is known to have all tombstones of this tag.
     pub(crate) fn complete_primary(&self) -> Key {
         self.key('e', b"")
     }

@@ -1,4 +1,4 @@
-//! The look at everything whose end ends a token: one MGET.
+//! Reads the tombstones of everything whose end revokes a token, with one MGET.
 
 use std::io::Write;
 
@@ -9,15 +9,15 @@ use symbolon_protocol::id::IssuerId;
 use super::row::{CLIENT, CONSENT, GRANT, ISSUER, SESSION, TOKEN, USER, capped};
 use crate::redis::Tag;
 
-/// Room for one key, so that a command grows once at most.
+/// Initial capacity for one key, so that a command's buffer grows once at most.
 const KEY: usize = 96;
 
-/// A look that is made out and can be sent again.
+/// A prepared MGET, which can be sent again.
 pub(super) struct Look {
     pub(super) cmd: Cmd,
-    /// How many keys, from the second on, end the token by being there, whatever they say.
+    /// How many keys, from the second one on, revoke the token if they exist, whatever their value.
     certain: usize,
-    /// Compared with what the others say.
+    /// [`Lineage::born`], with which the values of the other keys are compared.
     born: u64,
 }
 
@@ -59,7 +59,8 @@ impl Look {
         Self { cmd, certain, born: capped(lineage.born) }
     }
 
-    /// The run id of the complete primary, and whether anything in the lineage has ended. None for an answer that is none.
+    /// The run id of the complete primary, and whether anything in the lineage has ended. `None` if the answer is not
+    /// one to this command.
     pub(super) fn read<'a>(&self, answer: &'a Value) -> Option<(Option<&'a [u8]>, bool)> {
         let Value::Array(values) = answer else { return None };
         let (complete, marks) = values.split_first()?;
@@ -74,7 +75,7 @@ impl Look {
             return false;
         }
         let not_before = text(mark).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
-        // Any doubt is "revoked".
+        // A value that cannot be read counts as a revocation.
         not_before.is_none_or(|not_before: u64| self.born <= not_before)
     }
 }

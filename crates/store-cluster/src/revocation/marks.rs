@@ -1,4 +1,4 @@
-//! Rows in Redis.
+//! Writes rows of the table `tombstones` to Redis.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::row::Row;
 use crate::UnixMillis;
 use crate::redis::{Answered, Key, Primary, Redis, Script, ScriptCall, Tag};
 
-/// Keys of one call at most: a server does nothing else meanwhile.
+/// The most keys in one call: a server does nothing else while a script runs.
 const MOST: usize = 256;
 
-/// Writes values that only ever grow, kept for ever longer. The end of a session replaces its record, and nothing that
-/// says so already.
+/// Writes the values of keys. A value, and the time for which Redis keeps it, can only grow. The value `E`, of a
+/// session that has ended, replaces the session's record, unless that record says already that the session has ended.
 const PUT: &str = "
     for i, key in ipairs(KEYS) do
         local value = ARGV[2 * i - 1]
@@ -29,12 +29,12 @@ const PUT: &str = "
     return #KEYS
 ";
 
-/// Who must have a write before it is told.
+/// Which processes must have a write before it counts as done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// The primary.
     Primary,
-    /// A replica too, as far as the policy says.
+    /// A replica too, if the policy asks for that.
     Replica,
 }
 
@@ -58,7 +58,7 @@ impl Marks {
         Timestamp::from_millis((self.now)())
     }
 
-    /// Writes rows of one tag; the primaries that have them now, one for each piece.
+    /// Writes rows of one tag, in pieces. Returns the primary that has written each piece.
     pub(crate) async fn put(
         &self,
         tag: &Tag,

@@ -1,4 +1,4 @@
-//! Tombstones: true in PostgreSQL, answered by Redis.
+//! Tombstones: durable in PostgreSQL, read from Redis.
 
 mod look;
 mod marks;
@@ -29,8 +29,8 @@ use crate::complete_primary::unconfirmed;
 use look::Look;
 
 impl ClusterStore {
-    /// Writes tombstones to both engines: durable, and seen by every node, when it returns. It goes on though the caller
-    /// gives up.
+    /// Writes tombstones to both engines. On return they are durable, and every node sees them. The write is completed
+    /// even if the caller gives up.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when one of the engines could not be written to. PostgreSQL may have the tombstones by
@@ -39,7 +39,7 @@ impl ClusterStore {
         self.tombstones.bury(tombstones.iter().map(|tombstone| Row::of(issuer, tombstone)).collect()).await
     }
 
-    /// Deletes tombstones that nothing needs any more, a bounded piece; how many.
+    /// Deletes a bounded number of tombstones that are no longer needed; returns how many.
     pub(crate) async fn sweep_tombstones(&self, now: Timestamp) -> Result<u64, StoreError> {
         self.tombstones.sweep(now).await
     }
@@ -47,7 +47,7 @@ impl ClusterStore {
     async fn look_for_tombstones(&self, issuer: &IssuerId, lineage: &Lineage) -> Result<bool, StoreError> {
         let tag = self.redis.tags().slot(lineage.slot);
         let look = Look::at(tag, issuer, lineage);
-        // Where the first answer is not believed, there is one more.
+        // If the first answer is not accepted, the command is sent once more.
         for _ in 0..2 {
             let answered = self.redis.ask_at(tag.hash_slot(), &look.cmd).await?;
             let no_answer = || StoreError::Failed("Redis answers MGET with no such list".into());

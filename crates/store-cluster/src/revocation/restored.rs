@@ -1,4 +1,4 @@
-//! A database that was restored to an earlier moment: it does not know what was revoked after that.
+//! A database that was restored from a backup lacks the revocations made after that backup.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const OPEN: &str = "
         SET value = CAST(greatest(CAST(meta.value AS BIGINT), CAST(excluded.value AS BIGINT)) AS TEXT)
     RETURNING value";
 
-/// As precise as the time in a token.
+/// The precision of the issue time in a token.
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Why no epoch was opened.
@@ -38,9 +38,9 @@ pub enum EpochError {
     Store(#[from] StoreError),
 }
 
-/// Opens an epoch in a database that was restored: nodes that start from now on accept no access token that was made
-/// before. Returns when it began, by the database's clock, once that second is over: a token tells the second in which it
-/// was made (RFC 7519 4.1.6), and one of the same second would count as made before.
+/// Opens an epoch in a restored database: nodes that start from now on accept no access token that was issued before
+/// it. Returns its start, by the database's clock, but only once that second is over: a token states its time of issue
+/// in whole seconds (RFC 7519 4.1.6), so one that is issued in the same second would be refused too.
 ///
 /// # Errors
 /// [`EpochError`]: a node runs, the database is not a store's, or it cannot be reached.

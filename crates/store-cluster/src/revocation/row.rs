@@ -1,4 +1,4 @@
-//! What ended, as both engines keep it.
+//! Tombstones and ends of sessions, as both engines store them.
 
 use std::borrow::Cow;
 
@@ -10,37 +10,37 @@ use symbolon_protocol::time::{KEPT_AFTER_END, Timestamp};
 
 use crate::redis::Tag;
 
-/// Stands for every constant slot where a row names its tag.
+/// As the tag of a row: every constant slot.
 pub(crate) const EVERYWHERE: &str = "*";
 
-/// The latest time that a row tells, in milliseconds: Lua's numbers are exact up to here.
+/// The latest time in a row, in milliseconds: up to here, Lua's numbers are exact.
 const LATEST: u64 = (1 << 53) - 1;
 
-/// What begins the key of a session's record, which its end replaces.
+/// The prefix of the key of a session's record, which is replaced when the session ends.
 const SESSION_RECORD: &str = "r:";
 
-/// What a key says whose session has ended.
+/// The value of such a key after the session has ended.
 const ENDED: &str = "E";
 
-/// The end of a session as such, beside the tombstones of what hangs on it.
+/// The end of a session's own record, in addition to the tombstones that revoke the session's tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
-    /// Where its record lives.
+    /// The tag of its record.
     pub(crate) tag: Tag,
-    /// The key of its record after the tag: `r:` and more.
+    /// The part of its record's key after the tag: `r:` and the session's key.
     pub(crate) id: String,
-    /// When it would have ended by itself.
+    /// When the session would have expired.
     pub(crate) until: Timestamp,
 }
 
-/// One row of the table `tombstones`: what one key must not have forgotten.
+/// One row of the table `tombstones`: the value that one key of Redis must have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
     /// The name of the hash tag, or [`EVERYWHERE`].
     pub(crate) tag: String,
-    /// The key after the tag.
+    /// The part of the key after the tag.
     pub(crate) id: String,
-    /// Ends what was born at this millisecond or before.
+    /// Ends what was created at this millisecond or before.
     pub(crate) value: u64,
     /// Until when it is needed, in milliseconds.
     pub(crate) until: u64,
@@ -58,7 +58,8 @@ impl Row {
         Self { tag, id, value: capped(tombstone.not_before), until: capped(tombstone.expires_at) }
     }
 
-    /// The tombstone of a row, and whose it is. None for the end of a session's record, and for what no version wrote.
+    /// The tombstone of a row, and its issuer. `None` for the end of a session's record, and for a row that no release
+    /// writes.
     pub(crate) fn tombstone(&self) -> Option<(IssuerId, Tombstone)> {
         let (letter, rest) = self.id.split_at_checked(TOKEN.len())?;
         let (issuer, id) = rest.split_once(':')?;
@@ -80,17 +81,17 @@ impl Row {
         Some((IssuerId::trusted(issuer), Tombstone { target, slot, not_before, expires_at }))
     }
 
-    /// The row of a session that ended.
+    /// The row of a session that has ended.
     pub(crate) fn ended(Ended { tag, id, until }: Ended) -> Self {
         Self { tag: tag.name().to_owned(), id, value: LATEST, until: capped(until) }
     }
 
-    /// Whether it is of a session's record.
+    /// Whether it is the row of a session's record.
     pub(crate) fn is_session(&self) -> bool {
         self.id.starts_with(SESSION_RECORD)
     }
 
-    /// What Redis holds for it.
+    /// Its value in Redis.
     pub(super) fn redis_value(&self) -> String {
         if self.is_session() { ENDED.to_owned() } else { self.value.to_string() }
     }
@@ -102,7 +103,7 @@ impl Row {
     }
 }
 
-/// A point in time as rows tell it.
+/// A time as rows store it: in milliseconds, at most [`LATEST`].
 pub(crate) fn capped(at: Timestamp) -> u64 {
     at.millis().min(LATEST)
 }
@@ -116,7 +117,7 @@ pub(super) const ISSUER: &str = "i:";
 /// Followed by user and client with a space between them, which neither id has.
 pub(super) const CONSENT: &str = "a:";
 
-/// How a key names a target, beside the issuer between the two.
+/// The parts of a key before and after the issuer, which together name a target.
 fn split(target: &Target) -> (&'static str, Cow<'_, str>) {
     match target {
         Target::Token(jti) => (TOKEN, jti.as_str().into()),
@@ -144,7 +145,7 @@ mod tests {
             Row::of(&IssuerId::default_issuer(), &Tombstone::token(jti, Slot::new(5), Timestamp::FOREVER));
         assert_eq!((row.tag.as_str(), row.id.as_str()), ("5", "t:default:x"));
         assert_eq!(row.redis_value(), "9007199254740991");
-        // Lua reads numbers so.
+        // Lua reads numbers like this.
         let of_lua: f64 = row.value.to_string().parse().unwrap();
         assert_eq!(format!("{of_lua:.0}"), row.redis_value());
         assert!(i64::try_from(row.redis_ttl(Timestamp::EPOCH)).is_ok());

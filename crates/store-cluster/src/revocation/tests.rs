@@ -1,4 +1,4 @@
-//! What Redis must not have forgotten, although it forgot.
+//! Revocations hold although Redis loses data or fails over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ fn lineage(user: &str) -> Lineage {
     }
 }
 
-/// A target of each kind, of another user each, and one lineage that nothing ends.
+/// Lineages of different users, each with a tombstone, of all kinds in turn; and one lineage that nothing revokes.
 fn ended() -> (Vec<(Lineage, Tombstone)>, Lineage) {
     let targets = [
         |lineage: &Lineage| Target::Token(lineage.tokens[0].clone()),
@@ -78,8 +78,8 @@ async fn answered(store: &ClusterStore, lineage: &Lineage) -> bool {
     available(async || store.revoked(&issuer(), lineage).await).await.value
 }
 
-/// What the store says once it says anything: right after a failover, and while no replica acknowledges in time, it is
-/// unavailable.
+/// Repeats an operation while the store is unavailable: right after a failover, and while no replica acknowledges in
+/// time.
 async fn available<T>(ask: impl AsyncFn() -> Result<T, StoreError>) -> T {
     loop {
         match ask().await {
@@ -106,7 +106,8 @@ async fn what_ended_stays_so_though_redis_forgets_or_fails_over() {
     assert_revoked(&other, &ended, &live).await;
     assert_revoked(&store, &ended, &live).await;
 
-    // The primary of one of them dies, and the replica in its place has lost the tombstones, but not the epoch.
+    // The primary of one of them dies. The replica that takes over lacks the tombstones, but has the run ids of the
+    // complete primaries.
     let tag = store.redis.tags().slot(ended[0].0.slot).clone();
     let primary = redis.primary_of(tag.as_str());
     for (lineage, tombstone) in &ended {
@@ -115,7 +116,7 @@ async fn what_ended_stays_so_though_redis_forgets_or_fails_over() {
     }
     redis.kill(primary);
     assert_ne!(redis.primary_of(tag.as_str()), primary);
-    // There is no replica left, and reads go on all the same.
+    // No replica is left, and reads still work.
     for store in [&store, &other] {
         assert!(answered(store, &ended[0].0).await);
     }
@@ -129,7 +130,7 @@ async fn what_ended_stays_so_though_redis_forgets_or_fails_over() {
     assert_revoked(&other, &ended, &live).await;
 }
 
-/// A single server, started again without what it knew.
+/// A single server loses all data.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_single_server_may_forget_too() {
     let redis = RedisServer::start(RedisServerOptions::default());
@@ -142,7 +143,8 @@ async fn a_single_server_may_forget_too() {
     assert_revoked(&store, &ended, &live).await;
 }
 
-/// What PostgreSQL has and Redis may lack is not believed, and is repaired without anybody asking.
+/// A tag in doubt, of which PostgreSQL has rows that Redis may lack, is not trusted, and is confirmed without a
+/// request.
 #[tokio::test(flavor = "multi_thread")]
 async fn doubt_is_settled_from_postgres() {
     let place = Place::new("revocations-in-doubt");
@@ -172,7 +174,7 @@ async fn doubt_is_settled_from_postgres() {
     }
 }
 
-/// What a row says only ever grows, in both engines.
+/// The value and the end of a row can only grow, in both engines.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_weaker_tombstone_changes_nothing() {
     let place = Place::new("revocations-stronger");
@@ -213,7 +215,7 @@ async fn a_weaker_tombstone_changes_nothing() {
     }
 }
 
-/// What PostgreSQL knows of the end of a session replaces its record where Redis has forgotten it.
+/// If Redis has lost the end of a session, the row in PostgreSQL replaces the session's record again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_ended_does_not_come_back() {
     let place = Place::new("revocations-of-sessions");
@@ -230,7 +232,7 @@ async fn a_session_that_ended_does_not_come_back() {
     let of_session = Lineage { session: Some(Sid::trusted("sid")), ..bare(Slot::of(&issuer(), "user")) };
     assert!(answered(&store, &of_session).await);
 
-    // As after a failover to a replica that lost its end: the record is there, and the epoch is another's.
+    // As after a failover to a replica that lacks the session's end: it has the record, and no confirmed primary.
     let epoch = ask(&store, "GET", &tag.complete_primary()).await;
     assert_eq!(epoch.value, ::redis::Value::Nil);
     assert!(!store.confirmed(&tag, None, epoch.primary).await.unwrap());
@@ -269,7 +271,8 @@ async fn many_in_one_slot_are_confirmed_together() {
     }
 }
 
-/// A restored database does not know what was revoked after the backup: access tokens of that time are over.
+/// A restored database lacks the revocations made after the backup, so access tokens issued before the restore are
+/// revoked.
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_from_before_a_restore_are_revoked() {
     let place = Place::new("revocations-restored");
@@ -328,7 +331,7 @@ async fn what_nothing_needs_any_more_is_swept() {
     assert_eq!(place.psql("SELECT count(*) FROM assertion_marks"), "6");
 }
 
-/// Whoever gives up half-way leaves nothing half-done.
+/// A revocation whose caller gives up is completed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revocation_goes_on_without_its_caller() {
     let place = Place::new("revocations-abandoned");

@@ -1,4 +1,4 @@
-//! Writing what ended: PostgreSQL first, then Redis.
+//! Writes tombstones and ends of sessions: to PostgreSQL first, then to Redis.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,21 +19,21 @@ use crate::complete_primary::CompletePrimaries;
 use crate::postgres::{Postgres, retried};
 use crate::redis::Tag;
 
-/// Requests in one batch at most, and batches at a time.
+/// The most requests in one batch, and the most batches at a time.
 const MOST: usize = 512;
 const LANES: usize = 4;
 
-/// Rows of one statement at most.
+/// The most rows in one statement.
 const ROWS: usize = 2_000;
 
 /// Tags that one request writes at a time: an issuer's tombstone goes to every slot.
 const TAGS_AT_ONCE: usize = 256;
 
-/// Rows that one sweep takes from a table at a time, and how often.
+/// How many rows one statement of a sweep deletes, and how many statements one sweep runs at most.
 pub(crate) const SWEPT_AT_ONCE: i64 = 1_000;
 pub(crate) const SWEEPS: u32 = 10;
 
-/// A second tombstone only ever ends more, for longer.
+/// A second tombstone of the same target can only raise `value` and `until`.
 const WRITE: &str = "
     INSERT INTO tombstones (tag, id, value, until)
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
@@ -45,10 +45,10 @@ const SWEEP: &str = "
     DELETE FROM tombstones WHERE until <= $1 AND (tag, id) IN
         (SELECT tag, id FROM tombstones WHERE until <= $1 ORDER BY until LIMIT $2)";
 
-/// A write to Redis that many may wait for, and that goes on without them.
+/// A write to Redis for which several requests may wait. It is completed even if none does.
 pub(crate) type Applied = Shared<BoxFuture<'static, Result<(), StoreError>>>;
 
-/// Writes what ended.
+/// Writes tombstones and ends of sessions.
 pub(crate) struct Tombstones {
     postgres: Arc<Postgres>,
     complete_primaries: Arc<CompletePrimaries>,
@@ -72,14 +72,15 @@ impl Tombstones {
         })
     }
 
-    /// Writes tombstones to PostgreSQL alone, for a store of which Redis is not believed yet.
+    /// Writes tombstones to PostgreSQL alone, for an import: afterwards every slot must be confirmed before an answer
+    /// of Redis is accepted.
     pub(crate) async fn put_down(&self, tombstones: &[(IssuerId, Tombstone)]) -> Result<(), StoreError> {
         let rows: Arc<[Row]> =
             tombstones.iter().map(|(issuer, tombstone)| Row::of(issuer, tombstone)).collect();
         write(&self.postgres, &[rows]).await
     }
 
-    /// Writes rows to both engines. It goes on though the caller gives up.
+    /// Writes rows to both engines. The write is completed even if the caller gives up.
     pub(crate) async fn bury(self: &Arc<Self>, rows: Vec<Row>) -> Result<(), StoreError> {
         if rows.is_empty() {
             return Ok(());
@@ -88,13 +89,14 @@ impl Tombstones {
         tokio::spawn(async move { all.bury_here(rows).await }).await.map_err(closed)?
     }
 
-    /// As [`bury`](Self::bury), for a task that nobody gives up. The end of a session's record is written to PostgreSQL
-    /// alone: in Redis it is for whoever ends it to find that it was the first.
+    /// As [`bury`](Self::bury), for a task that is never cancelled. The end of a session's record is written to
+    /// PostgreSQL alone: the caller ends the record in Redis, and learns from the answer whether it is the first to do
+    /// so.
     pub(crate) async fn bury_here(&self, rows: Arc<[Row]>) -> Result<(), StoreError> {
         self.batch.submit(Arc::clone(&rows)).await?;
         let applied = self.apply(&rows).await;
         if applied.is_err() {
-            // PostgreSQL has the ends of sessions too, and nobody goes on to put them into Redis.
+            // PostgreSQL has the ends of sessions too, but the caller stops here and does not write them to Redis.
             let tags = self.complete_primaries.marks().redis().tags();
             rows.iter()
                 .filter(|row| row.is_session())
@@ -103,14 +105,14 @@ impl Tombstones {
         applied
     }
 
-    /// Begins to write a row, which PostgreSQL has, to Redis.
+    /// Starts to write a row to Redis that PostgreSQL already has.
     pub(crate) fn applied(self: &Arc<Self>, row: Row) -> Applied {
         let all = Arc::clone(self);
         let applying = tokio::spawn(async move { all.apply(&[row]).await });
         applying.map(move |done| done.map_err(closed)?).boxed().shared()
     }
 
-    /// Writes rows that end tokens, which PostgreSQL has, to Redis.
+    /// Writes rows to Redis that PostgreSQL already has, without those of sessions' records.
     async fn apply(&self, rows: &[Row]) -> Result<(), StoreError> {
         let mut of_tag: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in rows.iter().filter(|row| !row.is_session()) {
@@ -130,24 +132,25 @@ impl Tombstones {
     async fn apply_to(&self, tag: &Tag, rows: &[&Row]) -> Result<(), StoreError> {
         let written = self.complete_primaries.marks().put(tag, rows, Reach::Replica).await;
         if written.is_err() {
-            // PostgreSQL has it, and Redis may not: until it has, this node believes nothing that it says there.
+            // PostgreSQL has the rows, and Redis may lack them: this node accepts no answer for the tag until it is
+            // confirmed.
             self.complete_primaries.doubt(tag);
         }
         written.map(|_| ())
     }
 
-    /// Deletes rows that nothing needs any more, a bounded piece; how many.
+    /// Deletes a bounded number of rows that are no longer needed; returns how many.
     pub(crate) async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
         sweep_by(&self.postgres, SWEEP, now).await
     }
 }
 
-/// What is said where a task was cut off.
+/// The error for a task that did not run to its end.
 pub(crate) fn closed(_: JoinError) -> StoreError {
     StoreError::Unavailable("the store is closed".into())
 }
 
-/// Writes the rows of several requests, in an order that is the same on every node.
+/// Writes the rows of several requests, in the same order on every node, so that nodes rarely wait for each other.
 async fn write(postgres: &Postgres, requests: &[Arc<[Row]>]) -> Result<(), StoreError> {
     let mut strongest: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
     for row in requests.iter().flat_map(|rows| rows.iter()) {
@@ -174,8 +177,8 @@ async fn write(postgres: &Postgres, requests: &[Arc<[Row]>]) -> Result<(), Store
     Ok(())
 }
 
-/// Runs a statement that deletes at most `$2` rows which ended by `$1`, until there are no more or it has run often
-/// enough; how many went.
+/// Runs a statement that deletes at most `$2` rows which ended by `$1`, until no such rows are left or it has run
+/// [`SWEEPS`] times. Returns how many rows were deleted.
 pub(crate) async fn sweep_by(postgres: &Postgres, sql: &str, now: Timestamp) -> Result<u64, StoreError> {
     let ended = i64::try_from((now - KEPT_AFTER_END).millis()).unwrap_or(i64::MAX);
     let mut gone = 0;

@@ -1,4 +1,4 @@
-//! Connections of a worker's own: by TCP or TLS, as the user that the URL names.
+//! Opens a worker's own connections: over TCP or TLS, as the user in the URL.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::super::pipe::{Pipe, Stream};
 use super::{Open, Primary};
 use crate::postgres::tls;
 
-/// Connects, asks which process it is, and lets it settle.
+/// Connects, asks for the run id of the process, and waits for [`SETTLING`].
 pub(super) async fn connect(to: &ConnectionInfo, within: Duration) -> io::Result<Open> {
     let open = timeout(within, async {
         let pipe = Arc::new(Pipe::new(stream(to.addr()).await?, within));

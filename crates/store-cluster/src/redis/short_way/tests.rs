@@ -33,14 +33,14 @@ async fn get(redis: &Redis, key: &Key) -> Result<Answered, symbolon_store::Store
     redis.ask_at(key.hash_slot(), redis::cmd("GET").arg(key.as_bytes())).await
 }
 
-/// Until there is a connection of this thread's own to where a key is; everything before that went the long way.
+/// Waits until this thread has its own connection to the primary of a key. Commands before that take the long way.
 async fn until_short(redis: &Redis, key: &Key) {
     while redis.short.as_ref().unwrap().to(key.hash_slot()).is_none() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// Again and again while it is unavailable; fails when that is for good.
+/// Repeats a command while it is unavailable; fails if it is unavailable for a minute.
 async fn until_done(again: impl AsyncFn() -> Result<Answered, symbolon_store::StoreError>) -> Answered {
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
@@ -86,7 +86,7 @@ async fn whoever_is_no_worker_goes_the_long_way() {
     }
 }
 
-/// A slot that moves to another primary: its owner before sends everybody on.
+/// A slot moves to another primary, and its former owner redirects commands.
 #[tokio::test]
 async fn a_failover_is_followed() {
     let cluster =
@@ -118,15 +118,15 @@ async fn a_failover_is_followed() {
         get(&redis, &key).await.unwrap();
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    // And without agreement: the connection is lost.
+    // Now without agreement: the primary is killed, and the connection is lost.
     cluster.kill(replica);
     assert_ne!(until_done(async || set(&redis, &key, "after").await).await.primary, primary);
     until_short(&redis, &key).await;
     assert_eq!(get(&redis, &key).await.unwrap().read::<String>().unwrap(), "after");
 }
 
-/// A primary stands still until another has taken over, and goes on with a question before it that was asked just now:
-/// it answers from what it had, before it hears that it is none any more.
+/// A primary is paused until another has taken over. When it resumes, a command waits for it that was sent a moment
+/// ago: it answers from stale data before it learns that it was replaced.
 #[tokio::test]
 async fn a_primary_that_stood_still_is_not_believed() {
     let cluster = tokio::task::spawn_blocking(|| RedisCluster::start(RedisServerOptions::default()));
@@ -146,15 +146,15 @@ async fn a_primary_that_stood_still_is_not_believed() {
     long.req_packed_command(&cmd).await.unwrap();
 
     cluster.pause(old);
-    // Asked while it may still be believed.
+    // Sent while an answer would still be accepted.
     let by_long = tokio::spawn(async move { (long.req_packed_command(&cmd).await, cmd, long) });
     let (of_cluster, of_key) = (Arc::clone(&cluster), text.clone());
     let new = tokio::task::spawn_blocking(move || of_cluster.primary_of(&of_key)).await.unwrap();
     assert_ne!(new, old);
-    // Though the old one hangs, and ends no connection, its successor is found, by all ways.
+    // The old primary hangs and closes no connection, but every kind of connection finds its successor.
     until_done(async || set(&redis, &key, "meanwhile").await).await;
     let durably = redis::cmd("SET").arg(key.as_bytes()).arg("durably").to_owned();
-    // It has nobody now who could be its replica, and says so.
+    // The new primary has no replica left, and durable writes fail for that reason.
     let missing = async || match redis.write_durably(&durably).await {
         Err(symbolon_store::StoreError::Unavailable(text)) if text.contains("NOREPLICAS") => {
             get(&redis, &key).await
@@ -172,11 +172,11 @@ async fn a_primary_that_stood_still_is_not_believed() {
     cluster.resume(old);
     assert_eq!(by_short.await, Err(Lost));
     let (answered, cmd, mut long) = by_long.await.unwrap();
-    // Both are over: whoever asks has to connect anew.
+    // Both connections are lost: their users must connect again.
     for answered in [answered, long.req_packed_command(&cmd).await] {
         assert!(answered.is_err_and(|error| error.is_connection_dropped()));
     }
-    // Who connects to it in that moment is told that it is none any more.
+    // A client that connects to the old primary at this moment learns that it was replaced.
     let anew = anew.await.unwrap().unwrap().pipe;
     assert!(matches!(anew.ask(&cmd).unwrap().await, Ok(Err(moved)) if moved.contains("MOVED")));
     let answered = until_done(async || get(&redis, &key).await).await;

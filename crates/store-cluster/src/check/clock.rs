@@ -4,14 +4,14 @@ use super::Finding;
 use crate::ClusterOptions;
 use crate::nodes::CLOCK_SKEW;
 
-/// So far apart, tokens of other nodes are not valid yet, and ended ones are.
+/// With clocks this far apart, a node takes other nodes' new tokens for not yet valid, and accepts expired ones.
 #[allow(clippy::cast_possible_truncation, reason = "ten seconds")]
 const REFUSED_BEYOND: i64 = CLOCK_SKEW.as_millis() as i64;
 
-/// Clocks that are kept in time are never so far apart.
+/// Synchronized clocks are never this far apart.
 const WARNED_BEYOND: i64 = 1_000;
 
-/// What a server said is the time, and this node's clock before it was asked and after it answered. Milliseconds since
+/// The time that a server reported, and this node's clock before it was asked and after it answered. Milliseconds since
 /// 1970.
 #[derive(Clone, Copy)]
 pub(super) struct Reading {
@@ -21,7 +21,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// By how much this node's clock is ahead, at least; what the question took counts for neither side.
+    /// By how much this node's clock is ahead, at least: any time between `asked` and `answered` counts as no
+    /// difference.
     fn ahead(self) -> i64 {
         let between = |later: u64, earlier: u64| later.cast_signed().saturating_sub(earlier.cast_signed());
         if self.told < self.asked {
@@ -34,7 +35,7 @@ impl Reading {
     }
 }
 
-/// What a server's clock says of this node's.
+/// Compares a server's clock with this node's.
 pub(super) fn compare(options: &ClusterOptions, server: &str, reading: Reading) -> Finding {
     let ahead = reading.ahead();
     let apart = ahead.saturating_abs();

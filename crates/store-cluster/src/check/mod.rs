@@ -1,4 +1,5 @@
-//! Whether the two engines keep what the store promises: asked before it is opened, and by `symbolon store check`.
+//! Checks whether both engines are set up as the store's promises require: before the store is opened, and by `symbolon
+//! store check`.
 //!
 //! Every finding names the server and the setting with its value, and what mends it. The table of all of them is
 //! `docs/reference/store-check.md`.
@@ -14,15 +15,15 @@ use std::time::Duration;
 
 use crate::ClusterOptions;
 
-/// How bad it is. Greater is worse.
+/// How bad a finding is. Greater is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// As it should be; the figures are told.
+    /// As it should be; the finding gives the figures.
     Fine,
-    /// The store works, and keeps less than it could, or it could not be verified what it keeps.
+    /// The store works, but less well than it could, or it could not be verified what an engine keeps.
     Warning,
-    /// Something is down that may come back by itself. A node starts nevertheless: what it cannot keep it answers with
-    /// 503, and its readiness says so.
+    /// Something is down that may come back by itself. A node starts nevertheless, and answers 503 to requests that
+    /// need it.
     Failing,
     /// A setting with which the store would lose, or not find, what it promised to keep. No node starts.
     Refused,
@@ -39,7 +40,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// One thing that was found, for people. No password is in it.
+/// One result of the check, as text for operators. It contains no password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// How bad it is.
@@ -81,8 +82,8 @@ impl fmt::Display for Finding {
 
 /// Examines both engines at once, without changing anything in them; the worst findings come first.
 ///
-/// No question takes longer than the timeout of its engine, and a server that leaves one unanswered is asked no more:
-/// where all is well it takes milliseconds, with servers that hang a few timeouts.
+/// No query takes longer than the timeout of its engine, and a server that does not answer one is not asked again. So
+/// the check takes milliseconds if all is well, and a few timeouts if servers hang.
 pub async fn check(options: &ClusterOptions) -> Vec<Finding> {
     let (of_postgres, of_redis) = tokio::join!(postgres::check(options), redis::check(options));
     let mut findings = Vec::new();
@@ -96,22 +97,22 @@ pub async fn check(options: &ClusterOptions) -> Vec<Finding> {
     findings
 }
 
-/// What TLS to a server needs.
+/// How to mend that a server's certificate is not trusted.
 const TRUST: &str = "set SSL_CERT_FILE to a PEM file with the certificate of the authority that issued it, name the \
                      server as its certificate does, and renew it if it has expired";
 
-/// How often something is asked whose fastest answer counts: the first one finds everything cold.
+/// How often a latency is measured. The fastest result counts, because the first query finds caches cold.
 const TIMES: u32 = 3;
 
-/// Whoever takes so long is not asked again: cold or not, it is slow.
+/// An answer this slow is not measured again: cold caches do not explain it.
 const SLOW: Duration = Duration::from_millis(100);
 
-/// Whether a certificate was not accepted. Both clients wrap rustls' error in their own; its words are the same.
+/// Whether a certificate was not accepted. Both client libraries wrap the error of rustls, whose text is the same.
 fn is_distrust(error: &str) -> bool {
     error.contains("invalid peer certificate")
 }
 
-/// An error with what is behind it, each once.
+/// The text of an error and of its causes, each once.
 fn causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -126,7 +127,7 @@ fn causes(error: &dyn Error) -> String {
     text
 }
 
-/// What a question took, against what it should take.
+/// Compares the duration of a query with its limit.
 fn latency(what: &str, took: Duration, limit: Duration) -> Finding {
     let (took_ms, limit_ms) = (took.as_secs_f64() * 1_000.0, limit.as_millis());
     if took <= limit {

@@ -1,4 +1,4 @@
-//! What a cluster's nodes are told of each other, and what they tell of themselves.
+//! The `nodes.conf` with which the nodes of a cluster start, and what a node reports about itself.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -38,12 +38,12 @@ pub(super) fn nodes_conf(members: &[Member], own: usize, address: IpAddr) -> Str
     format!("{lines}vars currentEpoch {} lastVoteEpoch 0\n", SLOTS.len())
 }
 
-/// What a node says of itself.
+/// What a node reports about itself.
 pub(super) struct Itself {
     pub(super) id: String,
-    /// Whom it replicates, by id; `None` for a primary.
+    /// The id of its primary; `None` for a primary.
     pub(super) replicates: Option<String>,
-    /// The configuration epoch of its slots: of two nodes that claim a slot, the greater is right.
+    /// The configuration epoch of its slots: of two nodes that claim a slot, the one with the greater epoch owns it.
     pub(super) epoch: u64,
     slots: Vec<RangeInclusive<u16>>,
 }
@@ -73,7 +73,7 @@ impl Itself {
     }
 }
 
-/// `7`, or `7-9`. A slot that is being moved, in brackets, is none of either.
+/// Parses `7` or `7-9`. A slot that is being moved stands in brackets and is not parsed.
 fn slot_range(text: &str) -> Option<RangeInclusive<u16>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     Some(first.parse().ok()?..=last.parse().ok()?)

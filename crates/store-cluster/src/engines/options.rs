@@ -9,8 +9,8 @@ use symbolon_store::shard::FirstShards;
 
 use crate::{ClusterOptions, PostgresOptions, RedisOptions, ReplicaPolicy, UnixMillis};
 
-/// A store on a database and Redis' nodes, under a prefix of its own, with a clock of the test's. No operation is given
-/// up that could still succeed: the machine may be slow.
+/// Options for a store on a database and Redis nodes, with a prefix of its own and the test's clock. The timeouts are
+/// long, because the machine may be slow.
 pub fn options(postgres: String, redis: &str, prefix: &str, now: UnixMillis) -> ClusterOptions {
     let timeout = Duration::from_secs(30);
     ClusterOptions {

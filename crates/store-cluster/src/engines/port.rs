@@ -14,7 +14,7 @@ const BUS: u16 = 10_000;
 const FIRST: u16 = 10_000;
 const COUNT: u16 = 12_000;
 
-/// Coprime to `COUNT`: the walk from any start comes by every number.
+/// Coprime to `COUNT`, so that a walk from any start visits every number.
 const STRIDE: u64 = 7_919;
 
 /// A reserved port. It is free for others when this is dropped.
@@ -57,7 +57,7 @@ impl Port {
     }
 }
 
-/// The reservation of `number`, unless somebody has it or listens on it.
+/// Reserves `number`, unless it is reserved or a server listens on it.
 fn reservation(number: u16) -> Option<UnixListener> {
     let name = SocketAddr::from_abstract_name(format!("symbolon-engines-port-{number}")).ok()?;
     let reservation = UnixListener::bind_addr(&name).ok()?;

@@ -205,7 +205,7 @@ impl PostgresServer {
     }
 
     fn launch(&self, process: &mut Option<Process>) {
-        // It names the process of a server that was killed. By now that number may be anybody's, for whose sake
+        // The file names the process of a server that was killed. Another process may have that number by now, and then
         // PostgreSQL would refuse to start.
         let _ = fs::remove_file(self.data().join("postmaster.pid"));
         let mut postgres = self.command("postgres");
@@ -242,7 +242,7 @@ fn output(mut command: Command) -> Result<String, String> {
     finished(command)
 }
 
-/// The same of a command that has its input.
+/// As [`output`], for a command whose input is set already.
 fn finished(mut command: Command) -> Result<String, String> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = spawner::spawn(command).and_then(std::process::Child::wait_with_output);

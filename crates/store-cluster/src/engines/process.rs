@@ -93,7 +93,7 @@ impl Process {
             return;
         }
         let pid = self.pid();
-        // A stopped parent forks no more and reaps nobody, so that the numbers of its children stay theirs.
+        // A stopped parent neither forks nor reaps its children, so their process ids are not reused.
         signal(pid, Signal::STOP);
         until("the children of a server are killed", || {
             let stopped = state(pid).is_none_or(is_stopped);

@@ -20,7 +20,8 @@ pub(super) struct User {
 }
 
 impl User {
-    /// Who runs PostgreSQL, which refuses to run as root: user `postgres` if we are root, else (`None`) we.
+    /// The user that runs PostgreSQL, which refuses to run as root: `postgres` if this process is root, else `None`,
+    /// for the user of this process.
     pub(super) fn of_postgres() -> Option<Self> {
         rustix::process::geteuid().is_root().then(|| {
             let users = fs::read_to_string("/etc/passwd").expect("/etc/passwd can be read");

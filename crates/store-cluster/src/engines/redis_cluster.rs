@@ -122,7 +122,7 @@ impl RedisCluster {
         self.try_cli(index, arguments).unwrap_or_else(|error| panic!("node {index}: {arguments:?}: {error}"))
     }
 
-    /// [`RedisCluster::cli`] for whoever expects errors.
+    /// [`RedisCluster::cli`] that returns errors instead of panicking.
     pub fn try_cli(&self, index: usize, arguments: &[&str]) -> Result<String, String> {
         self.nodes[index].query(arguments)
     }
@@ -159,7 +159,7 @@ impl RedisCluster {
     }
 }
 
-/// What a node says of itself; `None` if it does not run.
+/// What a node reports about itself; `None` if it does not run.
 fn itself(node: &RedisNode) -> Option<Itself> {
     node.is_running()
         .then(|| node.query(&["CLUSTER", "NODES"]).ok())
@@ -168,7 +168,8 @@ fn itself(node: &RedisNode) -> Option<Itself> {
         .and_then(Itself::parse)
 }
 
-/// Whether a node finds the cluster in order, and its own replication in step, from whichever end.
+/// Whether a node reports that the cluster is in order, and that its own replication, as a primary or a replica, is in
+/// step.
 fn is_in_order(node: &RedisNode) -> bool {
     let (Ok(cluster), Ok(replication)) =
         (node.query(&["CLUSTER", "INFO"]), node.query(&["INFO", "replication"]))

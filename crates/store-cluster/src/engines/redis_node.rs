@@ -15,7 +15,7 @@ use super::program::{command, redis_server};
 /// How long a server that runs may take to answer: never reached but by a server that hangs.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What the store asks of a Redis: a log of its changes, and no key that is thrown away for want of memory.
+/// The settings that the store needs: an append-only file, and no eviction of keys.
 const SETTINGS: &[(&str, &str)] = &[
     ("save", "\"\""),
     ("appendonly", "yes"),
@@ -69,7 +69,7 @@ impl RedisNode {
         let address = options.address();
         let mut lines = vec![
             format!("bind {address}"),
-            // Only loopback is let in without a password otherwise.
+            // In protected mode, a server without a password accepts connections from loopback only.
             format!("protected-mode {}", if address.is_loopback() { "yes" } else { "no" }),
             format!("port {}", port.number()),
             format!("dir {}", directory.display()),

@@ -1,4 +1,4 @@
-//! A single Redis, as one has for development.
+//! A single Redis, as used for development.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ impl RedisServer {
         self.try_cli(arguments).unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
     }
 
-    /// [`RedisServer::cli`] for whoever expects errors.
+    /// [`RedisServer::cli`] that returns errors instead of panicking.
     pub fn try_cli(&self, arguments: &[&str]) -> Result<String, String> {
         self.node.query(arguments)
     }

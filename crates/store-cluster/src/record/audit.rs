@@ -20,7 +20,7 @@ use crate::{ClusterStore, to_document};
 /// Records that one statement writes.
 const ROWS_PER_WRITE: usize = 5_000;
 
-/// The sums come last, so that nobody waits for their rows longer than a commit takes.
+/// PostgreSQL executes `sums` last, because nothing refers to it. So its rows are locked no longer than a commit takes.
 const WRITE: &str = "WITH sums AS (
         INSERT INTO audit_sizes (issuer, bytes)
         SELECT new.issuer, new.bytes FROM unnest($1::text[], $2::bigint[]) AS new(issuer, bytes)
@@ -47,7 +47,7 @@ impl Row {
 
 async fn write(rows: Arc<Vec<Row>>, connection: Connection) -> Written<()> {
     let rows = rows.as_slice();
-    // In the order of the issuers, so that writers do not wait in a circle.
+    // In the order of the issuers, so that writers do not deadlock.
     let mut sums = BTreeMap::<&str, i64>::new();
     for row in rows {
         *sums.entry(row.issuer.as_str()).or_default() += row.size;
@@ -72,7 +72,7 @@ async fn write(rows: Arc<Vec<Row>>, connection: Connection) -> Written<()> {
 }
 
 impl Records {
-    /// Writes records in their order, behind those that are there.
+    /// Appends records in the given order.
     pub(super) async fn write_audit(&self, records: &[(IssuerId, AuditRecord)]) -> Result<(), StoreError> {
         for some in records.chunks(ROWS_PER_WRITE) {
             let rows = some.iter().cloned().map(Row::of).collect::<Result<Vec<_>, _>>()?;

@@ -1,7 +1,7 @@
-//! How much the audit log takes, and its oldest records deleted by age or size, a piece at a time.
+//! The size of the audit log, and the deletion of its oldest records by age or size, a piece at a time.
 //!
-//! Whoever deletes holds the row of the issuer's sum: one node deletes at a time, and no record that is written
-//! meanwhile is missed in the sum.
+//! A deletion locks the row of the issuer's sum, so that one node deletes at a time, and every record that is written
+//! meanwhile is counted.
 
 use symbolon_protocol::event::AuditRecord;
 use symbolon_protocol::id::IssuerId;
@@ -10,11 +10,10 @@ use symbolon_store::StoreError;
 use super::Written;
 use crate::postgres::{Connection, Transaction, column};
 
-/// Records that one transaction deletes: writers wait for it.
+/// How many records one transaction deletes, while writers wait for it.
 pub(super) const PIECE: i64 = 2_000;
 
-/// Bytes that PostgreSQL puts around a record and its places in the two indexes, in pages as full as they are after a
-/// while.
+/// Bytes that PostgreSQL adds for a record and its entries in the two indexes, in pages that are as full as usual.
 const AROUND: usize = 150;
 
 /// Bytes of one record: its document, its columns and their places in the two indexes.
@@ -25,18 +24,18 @@ pub(super) fn size_of(issuer: &IssuerId, record: &AuditRecord, document: &str) -
     i64::try_from(document.len() + columns + AROUND).unwrap_or(i64::MAX)
 }
 
-/// One step towards a log of `most` bytes: deletes some of the oldest records of the issuer whose records take most;
-/// how many. None: there is no more to do.
+/// One step towards a log of `most` bytes: deletes some of the oldest records of the issuer whose records take the most
+/// space; returns how many. `None`: the log is not larger than that.
 pub(super) async fn trim_largest(most: i64, mut connection: Connection) -> Written<Option<u64>> {
     let Some(largest) = largest(&connection, most).await? else { return Ok(Some(None)) };
     let transaction = connection.transaction().await?;
     if lock(&transaction, &largest.issuer).await? < Some(largest.bytes) {
-        // Another node has deleted some: it is to be looked at anew.
+        // Another node has deleted some meanwhile: the caller looks again.
         return Ok(Some(Some(0)));
     }
     let deleted = delete_until(&transaction, &largest.issuer, i64::MAX, largest.excess).await?;
     if deleted == 0 {
-        // Nothing is left of what was counted.
+        // There are no records, although the sum says so.
         let sql = "DELETE FROM audit_sizes WHERE issuer = $1";
         transaction.change(sql, &[&largest.issuer.as_str()]).await?;
     }
@@ -44,7 +43,7 @@ pub(super) async fn trim_largest(most: i64, mut connection: Connection) -> Writt
     Ok(Some(Some(deleted)))
 }
 
-/// Deletes some of an issuer's oldest records that are from before the time `before` (milliseconds); how many.
+/// Deletes some of an issuer's oldest records that are from before the time `before` (milliseconds); returns how many.
 pub(super) async fn trim_older(issuer: IssuerId, before: i64, mut connection: Connection) -> Written<u64> {
     let transaction = connection.transaction().await?;
     lock(&transaction, &issuer).await?;
@@ -55,15 +54,15 @@ pub(super) async fn trim_older(issuer: IssuerId, before: i64, mut connection: Co
     Ok(Some(deleted))
 }
 
-/// The issuer whose records take most.
+/// The issuer whose records take the most space.
 struct Largest {
     issuer: IssuerId,
     bytes: i64,
-    /// By how much the records of all issuers take too much.
+    /// By how many bytes the records of all issuers exceed the limit.
     excess: i64,
 }
 
-/// The issuer whose records take most, where all together take more than `most` bytes.
+/// The issuer whose records take the most space, if the records of all issuers take more than `most` bytes.
 async fn largest(connection: &Connection, most: i64) -> Result<Option<Largest>, StoreError> {
     let rows = connection.all("SELECT issuer, bytes FROM audit_sizes ORDER BY bytes DESC", &[]).await?;
     let mut all = 0_i64;
@@ -78,14 +77,14 @@ async fn largest(connection: &Connection, most: i64) -> Result<Option<Largest>, 
     largest.map(of).transpose()
 }
 
-/// Locks the sum of an issuer until the transaction ends; the sum.
+/// Locks the sum of an issuer until the transaction ends; returns the sum.
 async fn lock(transaction: &Transaction<'_>, issuer: &IssuerId) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT bytes FROM audit_sizes WHERE issuer = $1 FOR UPDATE";
     transaction.first(sql, &[&issuer.as_str()]).await?.map(|row| column(&row, 0)).transpose()
 }
 
-/// Deletes some of an issuer's oldest records: those before the time `before` (milliseconds), until `bytes` are
-/// freed. How many went; 0 only where there is none.
+/// Deletes some of an issuer's oldest records: those before the time `before` (milliseconds), until `bytes` are freed.
+/// Returns how many; 0 only if there are none.
 async fn delete_until(
     transaction: &Transaction<'_>,
     issuer: &IssuerId,

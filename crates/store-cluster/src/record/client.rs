@@ -21,10 +21,10 @@ use crate::{ClusterStore, from_document};
 /// Rows that one statement of a bulk creation writes.
 const ROWS_PER_WRITE: usize = 500;
 
-/// Consents that one transaction takes back from a client that is deleted.
+/// How many consents to a client that is being deleted one transaction deletes.
 const CONSENTS_PER_WRITE: i64 = 5_000;
 
-/// Writes those whose ids are free; their ids.
+/// Inserts the clients whose ids are free; returns these ids.
 async fn create(
     some: Arc<(IssuerId, Vec<ClientColumns>)>,
     connection: Connection,
@@ -50,7 +50,7 @@ async fn create(
     Ok(Some(written.iter().map(|row| column(row, 0)).collect::<Result<_, _>>()?))
 }
 
-/// Whether there was such a client, still as it was seen.
+/// Updates a client. False: there is no such client. `None`: it is not as the caller had read it.
 async fn update(changed: Arc<(IssuerId, ClientColumns, i64)>, connection: Connection) -> Written<bool> {
     let (issuer, row, seen) = &*changed;
     let written = connection
@@ -68,12 +68,13 @@ async fn update(changed: Arc<(IssuerId, ClientColumns, i64)>, connection: Connec
     Ok(if there.is_some() { None } else { Some(false) })
 }
 
-/// Deletes a client with what users allowed it, the client in the last transaction of as many as that takes.
+/// Deletes a client and all consents to it, in as many transactions as necessary; the client in the last one.
 async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> Written<bool> {
     let (issuer, id) = (key.0.as_str(), key.1.as_str());
     loop {
         let transaction = connection.transaction().await?;
-        // Nobody allows it anything from here to the commit, and whoever was at it is seen below.
+        // The lock keeps new consents from being written until the commit. One that was being written is seen by the
+        // next statement.
         let sql = "SELECT 1 FROM clients WHERE issuer = $1 AND id = $2 FOR UPDATE";
         transaction.first(sql, &[&issuer, &id]).await?;
         let withdrawn = transaction
@@ -83,7 +84,7 @@ async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> W
                 &[&issuer, &id, &CONSENTS_PER_WRITE],
             )
             .await?;
-        // Fewer than the limit need not be the last: one that was found may have been taken back meanwhile.
+        // Fewer than the limit does not mean that none is left: one that was found may have been withdrawn meanwhile.
         if withdrawn > 0 {
             transaction.commit().await?;
             continue;
@@ -96,7 +97,8 @@ async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> W
 }
 
 impl Records {
-    /// Creates clients in their order, which nobody else does meanwhile; the ids of those that were created.
+    /// Creates clients in the given order; returns the ids of those that were created. Nothing else may create clients
+    /// meanwhile.
     pub(super) async fn create_in_order_of(
         &self,
         issuer: &IssuerId,
@@ -124,7 +126,8 @@ impl Clients for ClusterStore {
                 .iter()
                 .map(|client| ClientColumns::of(client, TEXT_FORM))
                 .collect::<Result<Vec<_>, _>>()?;
-            // In one order whoever writes, so that nobody waits in a circle. The first of equals stays the first.
+            // Every writer sorts by id, so that writers do not deadlock. The sort is stable: of two with the same id,
+            // the first is created.
             rows.sort_by(|a, b| a.id.cmp(&b.id));
             let rows = Arc::new((issuer.clone(), rows));
             let write =

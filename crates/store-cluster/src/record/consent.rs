@@ -13,10 +13,11 @@ use super::Written;
 use crate::postgres::{Connection, column};
 use crate::{ClusterStore, failed, from_document, to_document};
 
-/// By the bytes of the client's id, as `ClientId` compares.
+/// In the order of the bytes of the client's id, as `ClientId` compares.
 const ALL: &str =
     "SELECT client_id, document FROM consents WHERE issuer = $1 AND user_id = $2 ORDER BY client_id";
-/// Only between those who exist, and who do not go before it is written, as a foreign key would have it.
+/// Inserts only if user and client exist, and keeps both from being deleted before the consent is written, as a foreign
+/// key would.
 const FIRST: &str = "INSERT INTO consents (issuer, user_id, client_id, document)
     SELECT $1::text, $2::text, $3::text, $4::text
     FROM (SELECT 1 FROM users WHERE issuer = $1 AND id = $2 FOR KEY SHARE) AS of_user,
@@ -29,21 +30,21 @@ const BEFORE: &str =
 const MORE: &str = "UPDATE consents SET document = $4 WHERE issuer = $1 AND user_id = $2 AND client_id = $3";
 const WITHDRAW: &str = "DELETE FROM consents WHERE issuer = $1 AND user_id = $2 AND client_id = $3";
 
-/// Whose consent to whom.
+/// The issuer, user and client of a consent.
 type Key = (IssuerId, UserId, ClientId);
 
 async fn allow(given: Arc<(Key, Consent)>, mut connection: Connection) -> Written<bool> {
     let ((issuer, user, client), consent) = &*given;
     let (issuer, user, client) = (issuer.as_str(), user.as_str(), client.as_str());
     let document = to_document(consent)?;
-    // Mostly it is the first.
+    // Usually this is the first consent.
     if connection.change(FIRST, &[&issuer, &user, &client, &document]).await? == 1 {
         return Ok(Some(true));
     }
     let transaction = connection.transaction().await?;
     let Some(before) = transaction.first(BEFORE, &[&issuer, &user, &client]).await? else {
         let parties = transaction.first(PARTIES, &[&issuer, &user, &client]).await?;
-        // Where both exist it was taken back meanwhile: once more.
+        // If both exist, the earlier consent was withdrawn meanwhile, and the write is repeated.
         return if parties.is_some() { Err(StoreError::Conflict) } else { Ok(Some(false)) };
     };
     let before = from_document::<Consent>(column::<&str>(&before, 0)?)?;
@@ -60,7 +61,7 @@ async fn withdraw(key: Arc<Key>, connection: Connection) -> Written<bool> {
 }
 
 impl ClusterStore {
-    /// What a user allowed, from memory where it is there.
+    /// The consents of a user, from the cache if they are there.
     async fn given(&self, issuer: &IssuerId, user: &UserId) -> Result<Arc<Given>, StoreError> {
         let read = || async {
             let rows = self.records.all(StoreKind::Consent, ALL, &[&issuer.as_str(), &user.as_str()]).await?;
@@ -68,7 +69,7 @@ impl ClusterStore {
                 let client = ClientId::trusted(column::<&str>(row, 0)?);
                 Ok((client, from_document::<Consent>(column::<&str>(row, 1)?)?))
             };
-            // A user without any is worth remembering too: silent authentication asks again and again.
+            // A user without consents is cached too, because silent authentication asks again and again.
             rows.iter().map(one).collect::<Result<Given, StoreError>>().map(Some)
         };
         let operations = self.figures.kind(StoreKind::Consent);

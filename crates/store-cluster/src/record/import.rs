@@ -1,4 +1,4 @@
-//! Taking records in as they are, when a store moves from another back-end.
+//! Imports records unchanged, when a store moves from another back-end.
 
 use symbolon_protocol::client::Client;
 use symbolon_protocol::consent::Consent;
@@ -18,7 +18,7 @@ const CONSENTS: &str = "INSERT INTO consents (issuer, user_id, client_id, docume
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])";
 
 impl Records {
-    /// Writes the records that live in the database, in their order. None of them is there yet.
+    /// Writes clients, users, consents and audit records in the given order. None of them may exist yet.
     pub(crate) async fn import(&self, records: Vec<Record>) -> Result<(), StoreError> {
         let (mut clients, mut users) = (Vec::new(), Vec::new());
         let (mut consents, mut audit) = (Vec::new(), Vec::new());
@@ -56,7 +56,8 @@ impl Records {
         issuer: &IssuerId,
         users: Vec<(Box<User>, Option<PasswordHash>)>,
     ) -> Result<(), StoreError> {
-        // Of two users who share an address in two spellings, neither may take the other's.
+        // First in the form of earlier releases: of two users who have an address in two spellings, neither may take
+        // the other's.
         let row = |(user, password): &(Box<User>, Option<PasswordHash>)| UserRow::of(user, password.clone());
         let spelled_as_before = users.iter().map(|user| row(user).map(UserRow::spelled_as_before));
         let created = self.create_in_order(issuer, spelled_as_before.collect::<Result<_, _>>()?).await?;
@@ -90,7 +91,7 @@ fn all_new(written: usize, given: usize, what: &str, issuer: &IssuerId) -> Resul
     Err(StoreError::Failed(format!("{what} of {issuer} came twice")))
 }
 
-/// Neighbours of one issuer together, in their order.
+/// Groups consecutive records of one issuer, in the given order.
 fn by_issuer<T>(records: Vec<(IssuerId, T)>) -> Vec<(IssuerId, Vec<T>)> {
     let mut runs: Vec<(IssuerId, Vec<T>)> = Vec::new();
     for (issuer, record) in records {

@@ -1,4 +1,4 @@
-//! Issuers, their settings and signing keys. Whoever changes them is answered when every node follows.
+//! Issuers, their settings and signing keys. A change of them is answered when every node follows it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ use crate::{ClusterStore, from_document, to_document};
 const KEYS: &str = "SELECT document, sealed FROM signing_keys WHERE issuer = $1 ORDER BY place";
 const SETTINGS: &str = "SELECT settings FROM issuers WHERE id = $1";
 
-/// What a change achieved, and the control version that every node must follow for it. None: nothing changed.
+/// The result of a change, and the control version that every node must follow before the answer; `None` if nothing
+/// changed.
 type Strictly<T> = (T, Option<i64>);
 
 fn issuer_of(row: &Row) -> Result<Issuer, StoreError> {
@@ -39,16 +40,16 @@ fn keys_of(rows: &[Row]) -> Result<Vec<KeyRecord>, StoreError> {
     rows.iter().map(key).collect()
 }
 
-/// What two key sets must agree on to be the same: which keys, where each is in its life, when it takes over, and under
-/// which master key.
+/// What two key sets must agree on to be the same: the keys, the state of each, when it starts to sign, and its sealed
+/// form, which depends on the master key.
 fn states(keys: &[KeyRecord]) -> BTreeSet<(&str, u8, Option<Timestamp>, &[u8])> {
     keys.iter()
         .map(|key| (key.kid.as_str(), key.state as u8, key.signs_from, key.sealed.as_slice()))
         .collect()
 }
 
-/// Keeps others from changing an issuer, its settings or its keys until the transaction ends; its settings, if there is
-/// such an issuer.
+/// Locks an issuer, so that no other transaction changes it, its settings or its keys until this one ends. Returns its
+/// settings, if the issuer exists.
 async fn lock(issuer: &IssuerId, transaction: &Transaction<'_>) -> Result<Option<String>, StoreError> {
     let sql = "SELECT settings FROM issuers WHERE id = $1 FOR UPDATE";
     transaction.first(sql, &[&issuer.as_str()]).await?.map(|row| column(&row, 0)).transpose()
@@ -84,12 +85,12 @@ async fn update(issuer: Arc<Issuer>, mut connection: Connection) -> Written<Stri
     Ok(Some((true, Some(version))))
 }
 
-/// A key set, what it was seen as, and what it becomes.
+/// A change of a key set: the keys as the caller has read them, and the new ones.
 struct NewKeys {
     issuer: IssuerId,
     seen: Vec<KeyRecord>,
     keys: Vec<KeyRecord>,
-    /// Of `keys`, without their sealed halves, which have a column of their own.
+    /// The documents of `keys`, without the sealed parts, which have a column of their own.
     documents: Vec<String>,
 }
 

@@ -15,7 +15,7 @@ use super::text::searched;
 use crate::from_document;
 use crate::postgres::{Parameter, column};
 
-/// Which records of a table are wanted.
+/// A query for records of a table.
 pub(super) struct Listing {
     table: &'static str,
     order: &'static str,
@@ -30,7 +30,8 @@ impl Listing {
         Self { table, order, conditions: "issuer = $1".to_owned(), values }
     }
 
-    /// Only those that meet `condition`, which has one parameter, `?`: a text of the program, never of a request.
+    /// Only those that meet `condition`, which has one parameter, `?`. It must be a constant of the program, never a
+    /// text from a request.
     pub(super) fn only(mut self, condition: &'static str, value: impl ToSql + Send + Sync + 'static) -> Self {
         self.values.push(Box::new(value));
         let place = format!("${}", self.values.len());
@@ -39,7 +40,7 @@ impl Listing {
         self
     }
 
-    /// Only those where what `condition` looks through, kept in lower case, contains the text searched for.
+    /// Only those whose text that `condition` names, stored in lower case, contains the text searched for.
     pub(super) fn searched(self, condition: &'static str, page: &PageRequest) -> Self {
         match page.text() {
             Some(search) => self.only(condition, searched(search)),
@@ -47,8 +48,8 @@ impl Listing {
         }
     }
 
-    /// Reads the next records after an id, where [`of`](Self::of) said to order by ids: they never change, so whatever
-    /// happens to other records, none comes twice and none is left out.
+    /// Reads the next records after an id; the order given to [`of`](Self::of) must be by id. Ids never change, so no
+    /// record comes twice or is left out, whatever happens to other records.
     pub(super) async fn after<T: DeserializeOwned>(
         self,
         records: &Records,

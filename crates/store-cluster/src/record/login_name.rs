@@ -1,7 +1,8 @@
-//! E-mail addresses and user names of records from before they were normalized, brought into today's form.
+//! Normalizes e-mail addresses and user names in records of earlier releases, which did not normalize them.
 //!
-//! An address is one user's. Where two users of before share one in two spellings, one keeps the spelling that it was stored
-//! in, and both sign in, each by its own. The same goes for user names: whoever signed in by one before still does.
+//! An address belongs to one user. If two older users have the same address in two spellings, one of them keeps the
+//! spelling that is stored, and each signs in with its own. The same holds for user names: a name with which a user
+//! could sign in still works.
 
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
@@ -11,14 +12,14 @@ use super::text::looked_up;
 use super::user::move_address;
 use crate::postgres::{column, retried};
 
-/// Users that are looked through at once.
+/// How many users are read at a time.
 const PIECE: i64 = 10_000;
 
-/// The last user of a piece; nothing where less is left.
+/// The last user of a piece; no row if less than a piece is left.
 const PIECE_END: &str =
     "SELECT issuer, id FROM users WHERE (issuer, id) > ($1, $2) ORDER BY issuer, id OFFSET $3 LIMIT 1";
 
-/// Of a piece, those who have a name that is not ASCII: the others' are in every form alike.
+/// The users of a piece who have a name that is not ASCII: normalization does not change the others.
 const OF_PIECE: &str = "
     SELECT issuer, id, email_lower, username_lower FROM users
     WHERE (issuer, id) > ($1, $2) AND (issuer, id) <= ($3, $4)
@@ -26,16 +27,16 @@ const OF_PIECE: &str = "
          OR octet_length(username_lower) <> char_length(username_lower))
     ORDER BY issuer, id";
 
-/// Every issuer's id is before it.
+/// An upper bound: it sorts after the id of every issuer.
 const BEYOND: &str = "\u{10ffff}";
 
-/// All who have the name in this spelling stay together: the oldest of them signs in by it.
+/// Renames all users with this spelling of the name at once, because the oldest of them signs in with it.
 const RENAME: &str = "
     UPDATE users SET username_lower = $3 WHERE issuer = $1 AND username_lower = $2
     AND NOT EXISTS (SELECT 1 FROM users o WHERE o.issuer = $1 AND o.username_lower = $3)";
 
 impl Records {
-    /// Brings the columns of every user into today's form, each user by itself. Done again, it changes nothing.
+    /// Normalizes the columns of every user, one user at a time. Repeating it changes nothing.
     pub(crate) async fn normalize_login_names(&self) -> Result<(), StoreError> {
         let (mut after, mut kept) = ((String::new(), String::new()), 0_u64);
         loop {
@@ -67,7 +68,7 @@ impl Records {
         Ok(())
     }
 
-    /// Whether the address is in today's form now; not, where that is another user's.
+    /// Normalizes an address. False: the normalized address belongs to another user.
     async fn normalize_email(&self, issuer: &str, user: &str, email: &str) -> Result<bool, StoreError> {
         let key = looked_up(email);
         if key == email {
@@ -79,7 +80,7 @@ impl Records {
             let transaction = connection.transaction().await?;
             let sql = "UPDATE users SET email_lower = $4 WHERE issuer = $1 AND id = $2 AND email_lower = $3";
             if transaction.change(sql, &[&issuer, &user, &email, &key]).await? == 0 {
-                // Somebody changed it meanwhile.
+                // The address was changed meanwhile.
                 return Ok(true);
             }
             let moved = move_address((&of, user), (Some(email), Some(&key)), &transaction).await?;

@@ -1,4 +1,4 @@
-//! What lasts, in PostgreSQL: issuers, keys, settings, clients, users, consents and the audit log.
+//! Durable records in PostgreSQL: issuers, keys, settings, clients, users, consents and the audit log.
 //!
 //! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users and
 //! consents are read through [caches](symbolon_store::cache). A write holds the entries that it changes until it is
@@ -34,25 +34,25 @@ use crate::failed;
 use crate::freeze::Gate;
 use crate::postgres::{Connection, Parameter, Postgres};
 
-/// How often a write is tried again that another transaction was in the way of.
+/// How often a write that conflicts with another transaction is repeated.
 const TRIES: u32 = 5;
 
-/// The pause before the first of them; each later one is twice as long.
+/// The pause before the first repetition; each later pause is twice as long.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What a write achieved; none, and nothing was written, where the record is not as it was seen.
+/// The result of a write. `None`: nothing was written, because the record is not as the caller had read it.
 type Written<T> = Result<Option<T>, StoreError>;
 
-/// Why a write has no answer.
+/// Why a write failed.
 enum Failure {
     /// Nothing was written.
     Refused(StoreError),
-    /// It may have been written, or may be before long.
+    /// It may have been written, or may still be.
     Unknown(StoreError),
 }
 
 impl Failure {
-    /// For whoever asked, who may try again in either case.
+    /// The error for the caller, who may try again in either case.
     fn into_error(self) -> StoreError {
         match self {
             Self::Refused(error) | Self::Unknown(error) => error,
@@ -60,7 +60,7 @@ impl Failure {
     }
 }
 
-/// The database with the caches before it.
+/// The database and its caches.
 pub(crate) struct Records {
     postgres: Arc<Postgres>,
     figures: Arc<StoreFigures>,
@@ -70,7 +70,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Nothing is cached yet; what `changes` tells of is dropped from now on.
+    /// Starts with empty caches. Every change that `changes` announces from now on removes its entries.
     pub(crate) fn new(
         postgres: &Arc<Postgres>,
         figures: &Arc<StoreFigures>,
@@ -119,12 +119,12 @@ impl Records {
         self.measured(kind, async { self.postgres.connection().await?.all(sql, values).await }).await
     }
 
-    /// Writes what no cache knows of. Durable when it answers.
+    /// Writes records that are not cached. Durable on return.
     async fn write<T, F>(&self, kind: StoreKind, work: impl Fn(Connection) -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Written<T>>,
     {
-        // What nodes answer while the store is being moved is audited all the same.
+        // Audit records are written even while the store is being moved, because nodes still answer requests.
         let _pass = (kind != StoreKind::Audit).then(|| self.gate.enter()).transpose()?;
         self.measured(kind, async {
             let connection = self.postgres.connection().await?;
@@ -133,8 +133,8 @@ impl Records {
         .await
     }
 
-    /// Writes, and announces the change once it is durable, even if the caller is gone by then: the change is in the database
-    /// whether or not anybody waits for it, so the caches must drop what it made old.
+    /// Writes, and announces the change once it is durable, even if the caller is gone by then: the caches must drop
+    /// the old record whether or not a caller waits.
     async fn change<T, F>(
         self: &Arc<Self>,
         kind: StoreKind,
@@ -153,7 +153,7 @@ impl Records {
             let result = records.attempt(connection, work).await;
             match &result {
                 Ok(_) => records.changes.announce(&changed),
-                // Another node may have changed it, and its word may still be on its way.
+                // Another node may have changed the record, and its message may not have arrived yet.
                 Err(Failure::Refused(StoreError::Conflict)) => records.caches.forget(&changed),
                 Err(Failure::Refused(_)) => {}
                 Err(Failure::Unknown(_)) => records.announce_in_doubt(changed),
@@ -163,7 +163,7 @@ impl Records {
         self.measured(kind, async { task.await.map_err(failed)? }).await
     }
 
-    /// Tries a write until no other transaction is in its way, each time on a connection of its own.
+    /// Repeats a write while it conflicts with other transactions, each time on a new connection.
     async fn attempt<T, F>(
         &self,
         mut connection: Connection,

@@ -1,4 +1,4 @@
-//! Exchanging everything that is sealed under the master key, in one transaction.
+//! Replaces everything that is sealed under the master key, in one transaction.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ impl Exchange {
 async fn apply(exchange: Arc<Exchange>, mut connection: Connection) -> Written<((), Option<i64>)> {
     let Exchange { secrets, keys } = &*exchange;
     let transaction = connection.transaction().await?;
-    // Nobody changes an issuer or its keys meanwhile.
+    // Locked, so that no other transaction changes an issuer or its keys.
     let issuers = transaction.all("SELECT id FROM issuers ORDER BY id FOR UPDATE", &[]).await?.len();
     let stored = transaction.first("SELECT count(*) FROM signing_keys", &[]).await?;
     let stored: i64 = stored.map(|row| column(&row, 0)).transpose()?.unwrap_or(0);
@@ -106,8 +106,8 @@ async fn apply(exchange: Arc<Exchange>, mut connection: Connection) -> Written<(
 }
 
 impl ClusterStore {
-    /// Replaces the sealed half of every issuer and key. All or nothing: [`StoreError::Conflict`] where one of them
-    /// is not as it was seen, or there is one more.
+    /// Replaces the sealed part of every issuer and key, or of none: [`StoreError::Conflict`] if one of them is not as
+    /// the caller had read it, or there is another one.
     pub(crate) async fn reseal_records(
         &self,
         seen: &[(Issuer, Vec<KeyRecord>)],

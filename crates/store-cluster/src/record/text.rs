@@ -1,28 +1,28 @@
-//! Texts that come from outside, in the form in which the database takes them.
+//! Converts texts that come from outside into the form in which the database stores them.
 
 use symbolon_crypto::digest::sha256;
 use symbolon_crypto::encoding;
 use symbolon_protocol::precis::{login_key, login_keys};
 use symbolon_store::columns::TextForm;
 
-/// The forms in which the columns of clients and users have their texts.
+/// The forms in which the columns of clients and users store texts.
 pub(super) const TEXT_FORM: TextForm = TextForm { looked_up, looked_up_before, searched };
 
 /// The longest text of an index, in bytes: an entry must be less than a third of a page.
 const LONGEST: usize = 1_024;
 
-/// What is looked up whatever its case. A text that the database has no room for in an index, or cannot hold, stands
-/// there as its digest: it is found by itself only, as every other.
+/// The key under which a text is looked up, whatever its case. If the text is too long for an index, or the database
+/// cannot store it, the key is a digest, which finds the same text and no other.
 pub(super) fn looked_up(text: &str) -> String {
     fitting(login_key(text))
 }
 
-/// Under what a text may stand there: the form of now, and those that records of before have.
+/// Every key under which a text may be stored: in the current form, and in those of earlier releases.
 pub(super) fn looked_up_as(text: &str) -> Vec<String> {
     login_keys(text).into_iter().map(fitting).collect()
 }
 
-/// As records of before have it.
+/// The form of earlier releases.
 fn looked_up_before(text: &str) -> String {
     fitting(text.to_lowercase())
 }
@@ -34,7 +34,7 @@ fn fitting(key: String) -> String {
     format!("sha-256 {}", encoding::encode(&sha256(&[key.as_bytes()])))
 }
 
-/// What is searched through, or for: in lower case, and without the one character that the database refuses.
+/// A text that is searched through, or searched for: in lower case, and without NUL, which the database refuses.
 pub(super) fn searched(text: &str) -> String {
     text.to_lowercase().replace('\0', "\u{fffd}")
 }

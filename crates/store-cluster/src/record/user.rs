@@ -17,8 +17,8 @@ use super::{Written, millis};
 use crate::postgres::{Connection, Transaction, column};
 use crate::{ClusterStore, from_document};
 
-/// An address before a name, so that nobody catches another's sign-in by a name that looks like an address. Names
-/// are not unique: the oldest user has it.
+/// Looks for an address before a user name, so that a user name that looks like another user's address does not take
+/// over that user's sign-ins. User names are not unique: the oldest user who has the name is found.
 const BY_LOGIN: [&str; 2] = [
     "SELECT u.document, u.password FROM emails e JOIN users u ON u.issuer = e.issuer AND u.id = e.user_id
      WHERE e.issuer = $1 AND e.email_lower = $2",
@@ -26,7 +26,8 @@ const BY_LOGIN: [&str; 2] = [
      ORDER BY created_at, sequence LIMIT 1",
 ];
 
-/// Whether there was such a user, still as it was seen, and the new address is nobody else's.
+/// Updates a user. False: there is no such user. `None`: the user is not as the caller had read it, or the new address
+/// belongs to another user.
 async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connection) -> Written<bool> {
     let (issuer, row, seen) = &*changed;
     let transaction = connection.transaction().await?;
@@ -35,8 +36,8 @@ async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connecti
     let Some(found) = transaction.first(sql, &[&issuer.as_str(), &row.id]).await? else {
         return Ok(Some(false));
     };
-    // An address or a name that does not change stays as it is: of two users of before, who share it in two spellings,
-    // both go on.
+    // An address or a name that does not change keeps its stored form: two older users who have it in two spellings can
+    // both still sign in.
     let before: Option<&str> = column(&found, 1)?;
     let email = unchanged(before, row.email_before.as_deref()).or(row.email.as_deref());
     let username = unchanged(column(&found, 2)?, row.username_before.as_deref()).or(row.username.as_deref());
@@ -66,12 +67,12 @@ async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connecti
     Ok(Some(true))
 }
 
-/// What a column holds, where that is what it would have held before.
+/// The value of a column, if it is in the form of earlier releases.
 fn unchanged<'a>(holds: Option<&'a str>, before: Option<&str>) -> Option<&'a str> {
     holds.filter(|holds| Some(*holds) == before)
 }
 
-/// Gives an address back and takes the new one; false where that is another's.
+/// Releases an address and takes the new one. False: the new one belongs to another user.
 pub(super) async fn move_address(
     (issuer, user): (&IssuerId, &str),
     (before, email): (Option<&str>, Option<&str>),
@@ -125,7 +126,7 @@ async fn rehash_password(
     Ok(Some(changed == 1))
 }
 
-/// Deletes a user with everything that hangs on it.
+/// Deletes a user with its address and its consents.
 async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Written<bool> {
     let (issuer, id) = (&key.0, key.1.as_str());
     let transaction = connection.transaction().await?;
@@ -144,7 +145,7 @@ async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Wri
 
 fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     if let Some(email) = &filter.email {
-        // Two users of before may share it in two spellings: both are listed.
+        // Two older users may have it in two spellings: both are listed.
         let whose = "id IN (SELECT user_id FROM emails WHERE issuer = $1 AND email_lower = ANY(?))";
         listing = listing.only(whose, looked_up_as(email));
     }

@@ -1,4 +1,4 @@
-//! Users created in bulk, each on its own merits.
+//! Creates users in bulk. Each of them is created or refused on its own.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,14 +19,14 @@ const ROWS_PER_WRITE: usize = 1_000;
 /// Transactions of one bulk creation at a time.
 const WRITES_IN_FLIGHT: usize = 4;
 
-/// Users of whom no two have the same id or address; in the order of their ids where others create users too.
+/// Users with different ids and addresses; in the order of their ids if other writers may create users too.
 struct Piece {
     issuer: IssuerId,
     rows: Vec<UserRow>,
 }
 
 impl Records {
-    /// Creates users; what became of each, in their order.
+    /// Creates users; returns the result of each, in the given order.
     pub(super) async fn create_users(
         &self,
         issuer: &IssuerId,
@@ -35,7 +35,7 @@ impl Records {
         let mut created = vec![Created::Exists; rows.len()];
         let (mut ids_taken, mut emails_taken) = (HashSet::new(), HashSet::new());
         for mut wave in waves(rows) {
-            // Whoever comes after one that was created has lost already.
+            // A user whose id or address went to an earlier one is not created.
             wave.retain(|(_, row)| {
                 let email_taken = row.email.as_ref().is_some_and(|email| emails_taken.contains(email));
                 !email_taken && !ids_taken.contains(&row.id)
@@ -59,7 +59,8 @@ impl Records {
         Ok(created)
     }
 
-    /// Creates users in their order, which nobody else does meanwhile; the ids of those that were created.
+    /// Creates users in the given order; returns the ids of those that were created. Nothing else may create users
+    /// meanwhile.
     pub(super) async fn create_in_order(
         &self,
         issuer: &IssuerId,
@@ -74,8 +75,8 @@ impl Records {
     }
 }
 
-/// Users with their places, in waves: whoever has the id or the address of one before comes in a later wave, when it is
-/// known what became of that one. Nearly always there is one wave.
+/// Divides users, with their positions, into waves. A user with the id or the address of an earlier one is in a later
+/// wave, when the result of the earlier one is known. Nearly always there is one wave.
 fn waves(rows: Vec<UserRow>) -> Vec<Vec<(usize, UserRow)>> {
     let mut wave_of = Vec::with_capacity(rows.len());
     let (mut ids, mut emails) = (HashMap::<&str, usize>::new(), HashMap::<&str, usize>::new());
@@ -97,7 +98,7 @@ fn waves(rows: Vec<UserRow>) -> Vec<Vec<(usize, UserRow)>> {
     waves
 }
 
-/// In one order whoever writes, so that nobody waits in a circle.
+/// Every writer sorts by id, so that writers do not deadlock.
 fn pieces(issuer: &IssuerId, mut rows: Vec<UserRow>) -> Vec<Piece> {
     rows.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     let mut pieces = Vec::with_capacity(rows.len().div_ceil(ROWS_PER_WRITE));
@@ -109,7 +110,7 @@ fn pieces(issuer: &IssuerId, mut rows: Vec<UserRow>) -> Vec<Piece> {
     pieces
 }
 
-/// Creates those whose ids and addresses are free; their ids.
+/// Creates the users whose ids and addresses are free; returns their ids.
 async fn create(piece: Arc<Piece>, mut connection: Connection) -> Written<HashSet<String>> {
     let Piece { issuer, rows } = &*piece;
     let transaction = connection.transaction().await?;
@@ -117,7 +118,7 @@ async fn create(piece: Arc<Piece>, mut connection: Connection) -> Written<HashSe
     let refused = refused(issuer, rows, &created, &transaction).await?;
     created.retain(|id| !refused.contains(id.as_str()));
     if created.is_empty() {
-        // Rolled back: there is nothing to wait for.
+        // The transaction is rolled back: there is nothing to commit.
         return Ok(Some(created));
     }
     if !refused.is_empty() {
@@ -129,7 +130,7 @@ async fn create(piece: Arc<Piece>, mut connection: Connection) -> Written<HashSe
     Ok(Some(created))
 }
 
-/// Writes the users whose ids are free; their ids.
+/// Inserts the users whose ids are free; returns their ids.
 async fn insert(
     issuer: &IssuerId,
     rows: &[UserRow],
@@ -162,7 +163,7 @@ async fn insert(
     written.iter().map(|row| column(row, 0)).collect()
 }
 
-/// Takes the addresses of the users that were written; those whose address is another's.
+/// Takes the addresses of the users that were inserted; returns the users whose address belongs to another one.
 async fn refused<'a>(
     issuer: &IssuerId,
     rows: &'a [UserRow],

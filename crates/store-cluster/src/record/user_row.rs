@@ -1,4 +1,4 @@
-//! A user as the database keeps it.
+//! A user as the database stores it.
 
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
@@ -6,7 +6,7 @@ use symbolon_store::columns::UserColumns;
 
 use super::text::TEXT_FORM;
 
-/// The columns of a user. The password's hash is one of them here.
+/// The columns of a user, with the hash of the password.
 pub(super) struct UserRow {
     pub(super) columns: UserColumns,
     pub(super) password: Option<PasswordHash>,

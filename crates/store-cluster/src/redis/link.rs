@@ -101,7 +101,7 @@ impl<C: ConnectionLike + Connect + Clone + Send + Sync + 'static> Single<C> {
         let used = self.connection().await?;
         let answer = C::clone(&used).req_packed_command(cmd).await.and_then(Value::extract_error);
         if answer.as_ref().is_err_and(RedisError::is_unrecoverable_error) {
-            // The next command connects anew.
+            // The next command connects again.
             let unchanged = arc_swap::Guard::into_inner(self.current.load());
             if unchanged.is_some_and(|current| Arc::ptr_eq(&current, &used)) {
                 self.current.store(None);

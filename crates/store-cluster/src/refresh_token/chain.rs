@@ -1,4 +1,4 @@
-//! What several requests make of one family, one after the other, before anything is written.
+//! Decides several requests to one family, one after the other, before the result is written.
 
 use std::sync::Arc;
 
@@ -9,27 +9,27 @@ use symbolon_protocol::revocation::Tombstone;
 
 use crate::revocation::Row;
 
-/// What the table has for a key.
+/// The stored state of a family.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Stored {
     /// A family.
     Live(Arc<Family>),
-    /// A family that was ended, with the tombstone of its grant. The process that ended it may have stopped before it wrote
-    /// the tombstone to Redis, so whoever finds this row writes it there once more.
+    /// A family that was ended, with the tombstone of its grant. The process that ended it may have crashed before it
+    /// wrote the tombstone to Redis, so a request that finds this row writes the tombstone there again.
     Ended(Row),
 }
 
-/// What is asked of a family.
+/// A request to change a family.
 #[derive(Clone, Debug)]
 pub(super) enum Ask {
-    /// To move on.
+    /// Rotate the live token.
     Rotate(RotationRequest),
-    /// To end, and its grant with it.
+    /// End the family, and revoke its grant.
     End(Tombstone),
 }
 
-/// What it answers.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
@@ -42,13 +42,13 @@ pub(super) enum Answer {
     Ended(Option<Arc<Family>>),
 }
 
-/// What came of the requests, once `state` is stored.
+/// The result of several requests. It is valid once `state` is stored.
 pub(super) struct Chain {
     /// The family after them.
     pub(super) state: Option<Stored>,
-    /// Whether that is another state than before.
+    /// Whether `state` is another one than before.
     pub(super) changed: bool,
-    /// The answers in the order of the requests, each with whether it tells that the family has ended.
+    /// The answers in the order of the requests, each with whether the family has ended by then.
     pub(super) answers: Vec<(Answer, bool)>,
 }
 

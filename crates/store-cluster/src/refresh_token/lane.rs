@@ -23,7 +23,7 @@ const MOST: usize = 512;
 /// Batches at a time.
 const LANES: usize = 2;
 
-/// How often a batch decides anew where other nodes change the same families.
+/// How many times a batch is decided at most, when other nodes change the same families.
 const ROUNDS: u32 = 16;
 
 /// One request.
@@ -31,14 +31,15 @@ pub(super) struct Job {
     pub(super) key: Key,
     pub(super) issuer: IssuerId,
     pub(super) ask: Ask,
-    /// The family as it was read a moment ago.
+    /// The family as an earlier look-up has read it.
     pub(super) seen: Option<Seen>,
 }
 
-/// What came of it.
+/// The result of a request.
 pub(super) struct Done {
     pub(super) answer: Answer,
-    /// Must be there before the answer is told: Redis knows of the family's end.
+    /// The write of the family's tombstone to Redis, if the family has ended. It must be done before the answer is
+    /// returned.
     pub(super) applied: Option<Applied>,
 }
 
@@ -60,9 +61,9 @@ impl Lanes {
         Self { lanes: std::array::from_fn(lane) }
     }
 
-    /// Hands a request over and waits until what came of it is committed.
+    /// Queues a request and waits until its result is committed.
     pub(super) async fn submit(&self, job: Job) -> Result<Done, StoreError> {
-        // The first ones may say when the family was born.
+        // The last byte, which is part of a digest: the first ones may be the family's creation time.
         let [.., last] = job.key;
         let lane = self.lanes.get(usize::from(last) % LANES);
         lane.ok_or_else(|| StoreError::Failed("no such lane".into()))?.submit(job).await
@@ -74,15 +75,15 @@ struct Group {
     key: Key,
     issuer: IssuerId,
     asks: Vec<Ask>,
-    /// Where their answers go.
+    /// The positions of their answers in the batch.
     places: Vec<usize>,
     known: Known,
 }
 
-/// How well a family is known.
+/// What is known of a family's row.
 enum Known {
     Not,
-    /// Read before all the requests came.
+    /// Read before the last of the requests came: it may be out of date.
     Before(Seen),
     Now(Option<Seen>),
 }
@@ -155,7 +156,7 @@ impl Round {
         Ok(())
     }
 
-    /// Decides every group, writes what changed, and keeps the groups that have to come again.
+    /// Decides every group, writes what changed, and keeps the groups that must be decided again.
     async fn decide_and_write(
         &mut self,
         table: &Table,

@@ -1,4 +1,5 @@
-//! Which families a user has: the table `families_of_users`, and how it was filled for families from before it.
+//! The families of each user: the table `families_of_users`, and how families that are older than this table get their
+//! rows.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ const LIST: &str = "
     FROM (SELECT key FROM families_of_users WHERE owner = $1 AND key > $2 ORDER BY key LIMIT $3) o
     LEFT JOIN families f ON f.key = o.key ORDER BY o.key";
 
-/// The end of a piece of the table in the order of its keys; nothing where less is left.
+/// The last row of a piece of the table, in the order of its keys; no row if less than a piece is left.
 const PIECE_END: &str = "SELECT key, owner FROM families_of_users WHERE (owner, key) > ($1, $2)
     ORDER BY owner, key OFFSET $3 LIMIT 1";
 
@@ -33,7 +34,7 @@ const FAMILIES: &str = "SELECT key, document FROM families WHERE key > $1 ORDER 
 const ADD: &str = "INSERT INTO families_of_users (owner, key)
     SELECT owner, key FROM unnest($1::bytea[], $2::bytea[]) AS n(owner, key) ON CONFLICT DO NOTHING";
 
-/// Says in `meta` that every family has its row.
+/// The key in `meta` which says that every family has its row.
 const MARK: &str = "families_of_users";
 
 /// Where the last sweep stopped: owner and key.
@@ -55,7 +56,8 @@ impl ClusterStore {
         let mut items = Vec::with_capacity(rows.len());
         for row in &rows {
             let Some(document) = column::<Option<&str>>(row, 1)? else { continue };
-            // A registered token's name may come back for somebody else while the old row is still here.
+            // The name of a registered token's family is derived from its `jti`. So a family of another user may get
+            // the same key while the old row still exists.
             let own = |family: &Family| family.user == *user && !family.ended(now);
             items.extend(live(document)?.filter(own).map(Arc::new));
         }
@@ -64,7 +66,7 @@ impl ClusterStore {
         Ok(NextFamilies { items, next: last.map(FamilyCursor) })
     }
 
-    /// Deletes rows whose family is gone, among the next pieces of the table; how many.
+    /// Deletes rows whose family no longer exists, in the next pieces of the table; returns how many.
     pub(super) async fn sweep_lists(&self) -> Result<u64, StoreError> {
         let mut gone = 0;
         for _ in 0..PIECES {
@@ -77,7 +79,7 @@ impl ClusterStore {
                 Some(row) => Some((column::<Vec<u8>>(row, 1)?, key_of(row)?)),
                 None => None,
             };
-            // Every owner is shorter than this one, and before it.
+            // An upper bound: it is longer than every owner and consists of the greatest bytes.
             let (last_owner, last_key) = last.clone().unwrap_or((vec![u8::MAX; 17], [u8::MAX; 16]));
             let bounds: [crate::postgres::Parameter<'_>; 4] = [&owner, &key, &last_owner, &&last_key[..]];
             let sweep = || async { self.postgres.connection().await?.change(SWEEP, &bounds).await };
@@ -91,13 +93,14 @@ impl ClusterStore {
         Ok(gone)
     }
 
-    /// Gives families a row that have none, because a version that did not know the table began them, or because they
-    /// came from another store. Every node does so at its start until one found them all with no older node beside it.
+    /// Adds the rows of families that have none, because a release that did not know the table began them, or because
+    /// they came from another store. Every node does so when it starts, until one has done so while no older node was
+    /// running.
     pub(crate) async fn list_families(&self) -> Result<(), StoreError> {
         self.once(MARK, self.list_every_family()).await
     }
 
-    /// Gives every family its row, whatever was done before.
+    /// Adds the missing rows of all families, whatever was done before.
     pub(crate) async fn list_every_family(&self) -> Result<(), StoreError> {
         let issuers: Vec<_> = self.issuers().await?.into_iter().map(|issuer| issuer.id).collect();
         let (mut after, mut listed, mut of_nobody) = (Vec::new(), 0, 0_u64);
@@ -129,8 +132,8 @@ impl ClusterStore {
         Ok(())
     }
 
-    /// Whose a family is: the row does not say. None where its user is gone, or where two issuers have a user of this
-    /// id and their grants would lie in the same slot.
+    /// The issuer of a family, which the row does not store: the only one whose slot fits, or of several such issuers
+    /// the only one that has the user. `None` if no issuer or more than one is left.
     async fn issuer_of<'a>(
         &self,
         issuers: &'a [IssuerId],

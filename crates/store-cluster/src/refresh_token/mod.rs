@@ -1,4 +1,4 @@
-//! Refresh-token families: rows of PostgreSQL, each guarded by its revision.
+//! Refresh-token families: rows of PostgreSQL, each with a revision that every update checks.
 
 mod chain;
 mod lane;
@@ -32,24 +32,24 @@ use chain::{Answer, Ask, Stored};
 use lane::{Done, Job, Lanes};
 use table::{Key, New, Seen, Table};
 
-/// Look-ups and new families in one batch at most, and batches at a time.
+/// The most look-ups or new families in one batch, and the most batches at a time.
 const MOST: usize = 512;
 const AT_ONCE: usize = 2;
 
-/// Families that were read and whose rotation may follow at once.
+/// How many families that were read are kept for the rotation that may follow.
 const MOST_SEEN: usize = 4_096;
 
-/// Families of one statement at bulk creation.
+/// Families in one statement of a bulk creation.
 const BULK: usize = 1_000;
 
-/// Rows of one piece of the table at a sweep, and pieces of one sweep.
+/// Rows in one piece of the table, and pieces in one sweep.
 const PIECE: i64 = 2_000;
 const PIECES: u32 = 10;
 
 /// A new family.
 struct Begin {
     key: Key,
-    /// Its user's list.
+    /// The key of its user's list.
     owner: Key,
     family: Arc<Family>,
 }
@@ -64,13 +64,14 @@ impl Begin {
     }
 }
 
-/// Families, and the queues before their table.
+/// The table of families, and the queues of requests to it.
 pub(crate) struct Families {
     table: Table,
     looks: Batch<Key, Option<Seen>>,
     begins: Batch<Begin, Created>,
     lanes: Lanes,
-    /// What a look read, for the rotation that follows it. Whoever takes it must hold it against the revision.
+    /// Families as look-ups have read them, for the rotations that follow. They may be out of date: an update that is
+    /// based on one must check the revision.
     seen: Cache<Key, Seen>,
     /// Where the last sweep stopped.
     swept: Mutex<Option<Key>>,
@@ -106,7 +107,7 @@ impl Families {
     }
 }
 
-/// Begins families: of several with one key the first.
+/// Begins families. If several have the same key, the first one is begun.
 async fn begin(table: &Table, begins: &[Begin]) -> Result<Vec<Result<Created, StoreError>>, StoreError> {
     let mut first: HashMap<&Key, (usize, &Begin)> = HashMap::with_capacity(begins.len());
     for (index, begin) in begins.iter().enumerate() {
@@ -139,7 +140,7 @@ impl ClusterStore {
         match self.families.looks.submit(key).await? {
             None => Ok(None),
             Some(Seen { stored: Stored::Ended(row), .. }) => {
-                // Whoever ended it may have been lost before Redis knew.
+                // The node that ended the family may have crashed before it wrote the tombstone to Redis.
                 self.tombstones.applied(row).await?;
                 Ok(None)
             }
@@ -173,7 +174,7 @@ impl ClusterStore {
         stream::iter(pieces).buffer_unordered(AT_ONCE).try_for_each(async |_| Ok(())).await
     }
 
-    /// Puts families down under their keys, none of which is there. They are on no list yet.
+    /// Imports families, whose keys must be free. They are not in their users' lists yet.
     pub(crate) async fn import_families(&self, families: Vec<(Key, Arc<Family>)>) -> Result<(), StoreError> {
         for piece in families.chunks(BULK) {
             let mut rows: Vec<_> =
@@ -185,7 +186,8 @@ impl ClusterStore {
         Ok(())
     }
 
-    /// Deletes families whose time was over 15 minutes ago, among the next pieces of the table; how many.
+    /// Deletes families that ended more than 15 minutes ago, and list entries without a family, in the next pieces of
+    /// the tables; returns how many.
     pub(crate) async fn sweep_families(&self, now: Timestamp) -> Result<u64, StoreError> {
         let ended = capped(now - KEPT_AFTER_END).cast_signed();
         let mut gone = 0;

@@ -14,11 +14,11 @@ use crate::revocation::{Row, capped};
 /// A digest over issuer and name.
 pub(super) type Key = [u8; 16];
 
-/// A join, because every partition would be searched for every key of `key = ANY($1)`.
+/// A join: with `key = ANY($1)`, PostgreSQL would search every partition for every key.
 pub(super) const READ: &str = "
     SELECT f.key, f.revision, f.document FROM unnest($1::bytea[]) AS k(key) JOIN families f ON f.key = k.key";
 
-/// Those that are new get a row in their user's list in the same transaction.
+/// New families also get a row in their user's list, in the same statement.
 const INSERT: &str = "
     WITH new AS (
         INSERT INTO families (key, revision, ends_at, document)
@@ -36,7 +36,7 @@ pub(super) const MOVE: &str = "
     FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::text[]) AS u(key, revision, ends_at, document)
     WHERE f.key = u.key AND f.revision = u.revision RETURNING f.key";
 
-/// As [`MOVE`], and in the same transaction the tombstones of those that ended by it.
+/// As [`MOVE`]; the same statement writes the tombstones of the families that it ends.
 const MOVE_AND_BURY: &str = "
     WITH moved AS (
         UPDATE families f SET revision = f.revision + 1, ends_at = u.ends_at, document = u.document
@@ -53,15 +53,15 @@ const MOVE_AND_BURY: &str = "
     )
     SELECT key FROM moved";
 
-/// The end of a piece of the table in the order of keys; nothing where less is left.
+/// The last key of a piece of the table, in the order of keys; no row if less than a piece is left.
 const PIECE: &str = "SELECT key FROM families WHERE key > $1 ORDER BY key OFFSET $2 LIMIT 1";
 
 const SWEEP: &str = "DELETE FROM families WHERE key > $1 AND key <= $2 AND ends_at <= $3";
 
-/// A family that is to be put down.
+/// A family to insert.
 pub(super) struct New<'a> {
     pub(super) key: &'a Key,
-    /// Its user's list; none where that is not known yet.
+    /// The key of its user's list; `None` if that is not known yet.
     pub(super) owner: Option<&'a Key>,
     pub(super) family: &'a Arc<Family>,
 }
@@ -73,10 +73,10 @@ pub(super) struct Seen {
     pub(super) stored: Stored,
 }
 
-/// What came of reading one row: a document that is broken is one family's misfortune.
+/// The result of reading one row. A document that cannot be read fails only the requests for its own family.
 pub(super) type Read = Result<Seen, StoreError>;
 
-/// A row that is to change, if it is still of that revision.
+/// An update of a row, if the row still has that revision.
 pub(super) struct Write<'a> {
     pub(super) key: &'a Key,
     pub(super) revision: i64,
@@ -94,7 +94,7 @@ impl Table {
         Self { postgres: Arc::clone(postgres) }
     }
 
-    /// The rows of these keys, where there are any; for one that cannot be read, the reason.
+    /// Reads the rows that exist for these keys. A row whose document cannot be read gives the reason.
     pub(super) async fn read(&self, keys: &[&Key]) -> Result<HashMap<Key, Read>, StoreError> {
         let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_slice()).collect();
         let rows = self.postgres.connection().await?.all(READ, &[&keys]).await?;
@@ -108,7 +108,7 @@ impl Table {
             .collect()
     }
 
-    /// Puts new families, each of another key; those whose key was free.
+    /// Inserts families with different keys; returns those keys that were free.
     pub(super) async fn insert(&self, families: &mut [New<'_>]) -> Result<HashSet<Key>, StoreError> {
         families.sort_unstable_by_key(|new| new.key);
         let keys: Vec<&[u8]> = families.iter().map(|new| new.key.as_slice()).collect();
@@ -129,8 +129,8 @@ impl Table {
         rows.iter().map(key_of).collect()
     }
 
-    /// Changes rows, in the order of their keys, and writes the tombstones of those that end; those that were still of
-    /// the revision. All or nothing is durable when it answers.
+    /// Updates rows, in the order of their keys, and writes the tombstones of the families that end. Returns the keys
+    /// of the rows that still had their revision. On return all of these changes are durable, or none is.
     pub(super) async fn write(&self, writes: &mut [Write<'_>]) -> Result<HashSet<Key>, StoreError> {
         writes.sort_unstable_by_key(|write| write.key);
         let keys: Vec<&[u8]> = writes.iter().map(|write| write.key.as_slice()).collect();
@@ -160,8 +160,8 @@ impl Table {
         rows.iter().map(key_of).collect()
     }
 
-    /// Deletes what ended by `ended`, in milliseconds, among the next `rows` keys after `after`; how many went, and the
-    /// last key of the piece, or none at the end of the table.
+    /// Deletes families that ended by `ended`, in milliseconds, among the next `rows` keys after `after`. Returns how
+    /// many, and the last key of the piece, or `None` at the end of the table.
     pub(super) async fn sweep(
         &self,
         after: &[u8],
@@ -170,7 +170,7 @@ impl Table {
     ) -> Result<(u64, Option<Key>), StoreError> {
         let piece = self.postgres.connection().await?.first(PIECE, &[&after, &(rows - 1)]).await?;
         let last = piece.as_ref().map(key_of).transpose()?;
-        // Every key is shorter than this one, and before it.
+        // An upper bound: it is longer than every key and consists of the greatest bytes.
         let end = last.map_or_else(|| vec![u8::MAX; size_of::<Key>() + 1], |last| last.to_vec());
         let sweep =
             || async { self.postgres.connection().await?.change(SWEEP, &[&after, &end, &ended]).await };

@@ -1,4 +1,4 @@
-//! Families beyond the contract: several nodes, and a process that is lost half-way.
+//! Families beyond the contract: several nodes, and a node that crashes half-way.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,7 +101,8 @@ fn requests_for_one_family_are_decided_one_after_the_other() {
     assert!(chain.changed && matches!(chain.state, Some(Stored::Ended(_))));
 }
 
-/// What was read before the request came says nothing that no write guards.
+/// A copy that was read before the request came may be out of date. Only an answer that writes something may rest on
+/// it, because only a write checks the revision.
 #[test]
 fn only_a_move_or_an_end_is_decided_on_what_was_read_before() {
     let stored = Family { version: 3, ..family(&SeededRandom::new(1)) };
@@ -122,7 +123,8 @@ fn only_a_move_or_an_end_is_decided_on_what_was_read_before() {
     assert!(decide(&issuer(), None, true, asks.iter()).is_some_and(|chain| !chain.changed));
 }
 
-/// Two nodes, many racers on each: one of all of them moves a version on, and never are there two live branches.
+/// Many requests on two nodes race to rotate each version: exactly one of them does, so there are never two live
+/// branches.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nodes_race_for_every_version() {
     const FAMILIES: usize = 100;
@@ -141,7 +143,7 @@ async fn nodes_race_for_every_version() {
                 let (node, id) = (Arc::clone(&nodes[racer % nodes.len()]), id.clone());
                 let start = Arc::clone(&start);
                 racers.spawn(async move {
-                    // Half of them look first, as the server does, and come with what they saw.
+                    // Half of the requests read the family first, as the server does, and then use that copy.
                     if racer % 4 < 2 {
                         drop(node.family(&issuer(), &id).await.unwrap());
                     }
@@ -162,7 +164,7 @@ async fn nodes_race_for_every_version() {
         }
         assert!(winners.iter().all(|winners| *winners == 1), "version {version}: {winners:?}");
     }
-    // Whoever comes with an old version at either node ends the family at both.
+    // An old version, presented at one node, ends the family at both.
     for (index, (id, begun)) in families.iter().enumerate().take(10) {
         let (node, other) = (&nodes[index % 2], &nodes[(index + 1) % 2]);
         let seen = other.family(&issuer(), id).await.unwrap().value.unwrap();
@@ -174,7 +176,7 @@ async fn nodes_race_for_every_version() {
     }
 }
 
-/// One node ends the family while others rotate it: whoever is told "unknown" finds the grant ended.
+/// Some requests end a family while others rotate it: if a rotation is answered "unknown", the grant is revoked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nodes_race_for_the_end() {
     let place = Place::new("families-ended-by-nodes");
@@ -209,7 +211,8 @@ async fn nodes_race_for_the_end() {
     assert!(ended.iter().all(|ended| *ended == 1), "{ended:?}");
 }
 
-/// A node commits the end of a family and is lost before Redis knows. Whoever finds the family gone finds its grant ended.
+/// A node commits the end of a family and crashes before it writes the tombstone to Redis. A request that finds the
+/// family ended writes the tombstone itself, so the grant is revoked.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_end_that_redis_was_not_told_is_told_by_whoever_finds_it() {
     let place = Place::new("families-half-ended");
@@ -219,7 +222,7 @@ async fn an_end_that_redis_was_not_told_is_told_by_whoever_finds_it() {
         let lineage = lineage(&begun.grant);
         let tombstone = Tombstone::grant(begun.grant, NOW + HOUR);
         drop(node.begin_family(&issuer(), &id, begun.into()).await.unwrap());
-        // The slot is confirmed from here on.
+        // This look confirms the slot.
         assert!(!node.revoked(&issuer(), &lineage).await.unwrap().value);
         assert!(node.end_family(&issuer(), &id, &tombstone).await.unwrap().value.is_some());
         let tag = node.redis.tags().slot(lineage.slot);
@@ -261,7 +264,7 @@ async fn many_that_begin_together_begin_once_each() {
     }
 }
 
-/// A sweep takes what ended more than 15 minutes ago, wherever the last one stopped, and nothing else.
+/// A sweep starts where the last one stopped, and deletes only what ended more than 15 minutes ago.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sweep_walks_the_table() {
     let place = Place::new("families-swept");
@@ -290,7 +293,7 @@ async fn a_sweep_walks_the_table() {
     assert_eq!(place.psql("SELECT count(*), count(DISTINCT ends_at) FROM families"), "12500|1");
 }
 
-/// The documents are what another version, or an operator, reads.
+/// The form of the documents must not change: other releases and operators read them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_says_what_it_is() {
     let place = Place::new("families-as-documents");
@@ -309,7 +312,7 @@ async fn a_row_says_what_it_is() {
     assert_eq!(options, "{fillfactor=70}");
 }
 
-/// Plans are kept: what is planned on an empty table is what reads a full one.
+/// Plans are kept, so the plan that is made for an empty table must suit a full one.
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_find_their_rows_by_the_index_from_the_start() {
     let place = Place::new("families-planned");
@@ -324,7 +327,7 @@ async fn batches_find_their_rows_by_the_index_from_the_start() {
     }
 }
 
-/// A document that this version cannot read is that family's misfortune, and nobody else's in the batch.
+/// A document that cannot be read fails the requests for its own family, and no others in the batch.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_row_fails_alone() {
     let place = Place::new("families-broken");
@@ -348,7 +351,8 @@ async fn a_broken_row_fails_alone() {
     }
 }
 
-/// Families of a version that did not know the list are on it after a start, and only then is nobody looked for any more.
+/// Families that were begun by a release without the list are on it after a start. The mark is set only when no older
+/// node runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn families_of_before_the_list_are_on_it_after_a_start() {
     let place = Place::new("families-of-before");
@@ -367,7 +371,7 @@ async fn families_of_before_the_list_are_on_it_after_a_start() {
     place.psql("DELETE FROM families_of_users; DELETE FROM meta WHERE name = 'families_of_users'");
     assert_eq!(listed(&store).await, 0);
     store.close().await.unwrap();
-    // An older node goes on beside the new one.
+    // An older node runs beside the new one.
     place.psql(
         "UPDATE leases SET closed = true; INSERT INTO leases (node, until, closed, told, seen, version)
                 VALUES ('older', now() + interval '1 hour', false, 0, 1000000, '0.1.0')",
@@ -383,7 +387,7 @@ async fn families_of_before_the_list_are_on_it_after_a_start() {
     store.close().await.unwrap();
 }
 
-/// A family's row in the list goes when the family was swept.
+/// A family's row in the list is deleted once the family was swept.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sweep_cleans_the_list() {
     let place = Place::new("families-list-swept");

@@ -1,4 +1,4 @@
-//! The end of a session, in a task of its own: whoever asked for it may go away before PostgreSQL and Redis both know.
+//! Ends a session in a task of its own, so that PostgreSQL and Redis both learn of it even if the caller goes away.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,9 +11,9 @@ use crate::complete_primary::CompletePrimaries;
 use crate::redis::{Key, Redis, Script, ScriptCall, Tag};
 use crate::revocation::{Row, Tombstones, closed};
 
-/// Ends a session. Answers 1 to the first caller, also when it repeats the command, and 0 to all others. A record that
-/// ended without a caller's name was restored from PostgreSQL after a failover: nobody was told yet, so the next caller
-/// counts as the first.
+/// Ends a session. Returns 1 to the first caller, also when its command is repeated, and 0 to all others. A record that
+/// ended without a caller's name was written again from PostgreSQL after a failover. It does not show who ended it, so
+/// the next caller counts as the first.
 static END: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local record = redis.call('GET', KEYS[1])
@@ -25,7 +25,7 @@ static END: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// What it takes to end the session at a place.
+/// What is needed to end one session.
 pub(super) struct Ending {
     tombstones: Arc<Tombstones>,
     complete_primaries: Arc<CompletePrimaries>,
@@ -49,18 +49,20 @@ impl ClusterStore {
 }
 
 impl Ending {
-    /// Ends the session with everything that `rows` say; whether this caller was the first. It goes on though the caller
-    /// gives up.
+    /// Writes `rows`, then ends the session's record; returns whether this caller was the first. This is completed even
+    /// if the caller gives up.
     pub(super) async fn run(self, rows: Arc<[Row]>) -> Result<bool, StoreError> {
         tokio::spawn(self.through(rows)).await.map_err(closed)?
     }
 
     async fn through(self, rows: Arc<[Row]>) -> Result<bool, StoreError> {
-        // What ends with it ends first: nobody may find it gone while its tokens are good.
+        // The tombstones come first: while a session's tokens are still accepted, no request may find the session
+        // ended.
         self.tombstones.bury_here(rows).await?;
         let ended = self.end_record().await;
         if ended.is_err() {
-            // PostgreSQL knows that it ended: until Redis does too, nothing of this shard is believed here.
+            // PostgreSQL has the end, and Redis may lack it: this node accepts no answer for the shard until it is
+            // confirmed.
             self.complete_primaries.doubt(&self.tag);
         }
         ended

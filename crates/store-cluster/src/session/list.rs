@@ -29,7 +29,7 @@ const PARTS_AT_ONCE: u32 = 128;
 /// Parts of the issuer's list that one sweep looks through.
 const PARTS_SWEPT: u32 = 64;
 
-/// Members that are looked through at once.
+/// How many members of a part are read at a time.
 const SWEPT_AT_ONCE: usize = 1_000;
 
 /// Adds a session to its user's list, removes sessions that ended long ago, and lets the list expire with its last session.
@@ -42,7 +42,7 @@ static ADD_TO_USER_LIST: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// One entry of a list: key, route and end, 32 bytes that sort by the key.
+/// One entry of a list, 32 bytes that sort by key: the session's key, route and expiry.
 struct ListEntry {
     place: SessionPlace,
     expires_at: u64,
@@ -73,7 +73,7 @@ impl ListEntry {
     }
 }
 
-/// Keys, and the places of their sessions in an answer.
+/// Keys of sessions, each with its position in the answer.
 type NumberedKeys = Vec<(usize, [u8; 16])>;
 
 impl ClusterStore {
@@ -87,7 +87,7 @@ impl ClusterStore {
         self.redis.tags().slot(Slot::new(part)).key('y', issuer.as_str().as_bytes())
     }
 
-    /// Writes a session's record, and its name on the lists of its user and its issuer.
+    /// Writes a session's record, and its entries in the lists of its user and its issuer.
     pub(crate) async fn open_at(
         &self,
         issuer: &IssuerId,
@@ -132,7 +132,8 @@ impl ClusterStore {
         self.redis.write_durably(&cmd).await.map(drop)
     }
 
-    /// Takes a session that ended off its lists. One that stays on them is not listed either.
+    /// Removes a session that has ended from its lists. An entry that stays is not listed either, because the record is
+    /// gone.
     pub(super) async fn unlist(&self, issuer: &IssuerId, place: SessionPlace, session: &Session) {
         let entry = ListEntry { place, expires_at: session.expires_at.millis() }.bytes();
         let remove = |key: &Key| {
@@ -142,11 +143,12 @@ impl ClusterStore {
         };
         let of_issuer = remove(&self.issuer_list(issuer, slot_of_key(&place.key)));
         let of_user = remove(&self.user_list(issuer, &session.user));
-        // What stays on is taken off by the sweep.
+        // Errors are ignored: what stays in the issuer's list is removed by the sweep, what stays in the user's list
+        // when the user signs in again or the list expires.
         drop(join(self.redis.ask(&of_user), self.redis.ask(&of_issuer)).await);
     }
 
-    /// Where the sessions are that a user may have.
+    /// The places of the sessions that a user may have.
     pub(super) async fn places_of_user(
         &self,
         issuer: &IssuerId,
@@ -208,7 +210,7 @@ impl ClusterStore {
         Ok(Page { items: items.collect(), total })
     }
 
-    /// Live sessions of a user in no order that means anything.
+    /// Live sessions of a user, in any order.
     pub(super) async fn live_of_user(
         &self,
         issuer: &IssuerId,
@@ -242,7 +244,7 @@ impl ClusterStore {
         Ok(NextSessions { items, next })
     }
 
-    /// The same with their keys and last uses, as they are written.
+    /// As [`next_listed`](Self::next_listed), but with the sessions' keys, and the last uses as they are stored.
     pub(crate) async fn next_found(
         &self,
         issuer: &IssuerId,
@@ -274,7 +276,7 @@ impl ClusterStore {
             }
             entries.extend(try_join_all(read).await?.into_iter().flatten());
         }
-        // Where it is full, there may be more.
+        // If the page is full, there may be more.
         let read_up_to = entries.get(limit.saturating_sub(1)).map(|last| last.place.key);
         entries.truncate(limit);
         let places: Vec<SessionPlace> = entries.iter().map(|entry| entry.place).collect();
@@ -283,7 +285,7 @@ impl ClusterStore {
         Ok((live, read_up_to.map(SessionCursor)))
     }
 
-    /// Deletes every session that is on a list, with the lists: what an attempt left to fill this store.
+    /// Deletes every session in the issuers' lists, and the lists: what an unfinished import has left.
     pub(crate) async fn forget_sessions(&self) -> Result<(), StoreError> {
         for issuer in self.issuers().await? {
             for part in 0..u32::from(SLOTS) {
@@ -301,7 +303,7 @@ impl ClusterStore {
                 return Ok(());
             }
             try_join_all(entries.iter().map(|entry| self.delete_record(entry.place))).await?;
-            // What is left on the lists of users names nothing any more.
+            // Entries that are left in users' lists lead to no record, and are not listed.
             let mut cmd = redis::cmd("ZREM");
             cmd.arg(list.as_bytes())
                 .arg(entries.iter().map(|entry| entry.bytes().to_vec()).collect::<Vec<_>>());
@@ -317,7 +319,7 @@ impl ClusterStore {
         limit: usize,
     ) -> Result<Vec<ListEntry>, StoreError> {
         let from = match after {
-            // Every entry of the key itself is before this one.
+            // A lower bound that sorts after every entry of this key.
             Some(SessionCursor(key)) => [&b"["[..], &key, &[0xff; 17]].concat(),
             None => b"-".to_vec(),
         };
@@ -328,7 +330,7 @@ impl ClusterStore {
         Ok(entries.iter().filter_map(|entry| ListEntry::parse(entry)).collect())
     }
 
-    /// Takes entries off the issuers' lists whose sessions ended long ago; some parts at each call.
+    /// Removes the entries of sessions that ended long ago from the next parts of the issuers' lists; returns how many.
     pub(crate) async fn sweep_session_lists(
         &self,
         issuers: &[IssuerId],

@@ -1,8 +1,8 @@
-//! Sessions in Redis, known to a replica before the answer.
+//! Sessions in Redis. A replica has a new session before the caller is answered.
 //!
-//! A session's record lives in its shard. Two lists find it without its id: those of its user, and those of its issuer
-//! in the order of their keys. Whoever ends a session puts that down in PostgreSQL first, with the tombstones that go
-//! with it, so that no failover brings it back; nothing of that stops where the caller goes away.
+//! A session's record is in its shard. Two lists find it without its id: the list of its user, and the list of its
+//! issuer in the order of keys. The end of a session is written to PostgreSQL first, with the tombstones that belong to
+//! it, so that no failover brings the session back. It is completed even if the caller goes away.
 
 mod ending;
 mod list;
@@ -30,7 +30,7 @@ use record::StoredSession;
 
 pub(crate) use record::{SessionPlace, Uses};
 
-/// Sessions of one bulk creation that are on their way together.
+/// How many sessions of a bulk creation are written at a time.
 const OPENED_AT_ONCE: usize = 256;
 
 /// The constant slot of a session that is found by its key alone: the key's first ten bits.
@@ -50,15 +50,15 @@ impl ClusterStore {
         session_of_sid(sid).map(|(said, key)| self.place_of(said, key))
     }
 
-    /// Where a session lives: where its id and its `sid` say, if there is such a shard, else in the slot of its key,
-    /// because a `sid` no longer knows the id.
+    /// Where a session is: in the shard that its id and its `sid` name, if that shard exists, else in the slot of its
+    /// key. That slot is not a hash of the id, because a `sid` does not contain the id.
     fn place_of(&self, said: Route, key: [u8; 16]) -> SessionPlace {
         let slot = Route { generation: 0, shard: slot_of_key(&key) };
         let route = if self.generations.exists(ShardKind::Session, said) { said } else { slot };
         SessionPlace { route, key }
     }
 
-    /// Where a session lives of which only its key is known, and what its `sid` says.
+    /// Where a session is, by its key and by the shard that its `sid` names.
     pub(crate) fn session_at(&self, said: Option<Route>, key: [u8; 16]) -> SessionPlace {
         self.place_of(said.unwrap_or(Route { generation: 0, shard: 0 }), key)
     }

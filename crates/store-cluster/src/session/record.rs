@@ -1,5 +1,5 @@
-//! A session's own record: `L`, the last use that was written in 13 digits of milliseconds, then a JSON document; or
-//! `E` and the name of whoever ended it.
+//! A session's record: `L`, the stored last use in 13 digits of milliseconds, then a JSON document; or `E` and the
+//! random name of the caller that ended the session.
 
 use std::sync::LazyLock;
 
@@ -26,8 +26,9 @@ const USES_KEPT: usize = 100_000;
 /// Where the document begins.
 const HEADER: usize = 14;
 
-/// Writes a new session. The client library may repeat the command, after the session has changed or ended: then it changes
-/// nothing. It counts as a write all the same, so that `WAIT` covers the first one.
+/// Writes a new session. The client library may repeat the command after the session has changed or ended. A repeated
+/// command writes the first byte unchanged: that alters nothing, but counts as a write, so that `WAIT` covers the first
+/// command.
 static OPEN: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local head = redis.call('GETRANGE', KEYS[1], 0, 0)
@@ -37,7 +38,7 @@ static OPEN: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Notes a use, where the session still lives.
+/// Writes the last use, if the session has not ended.
 static USE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "if redis.call('GETRANGE', KEYS[1], 0, 0) == 'L' then redis.call('SETRANGE', KEYS[1], 1, ARGV[1]) end
@@ -45,7 +46,7 @@ static USE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Replaces the document, where it is still the one that was seen. Gives back the record where it is not, else nil.
+/// Replaces the document if it is still the one that was read, and returns nil; otherwise returns the record.
 static REPLACE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local record = redis.call('GET', KEYS[1])
@@ -63,7 +64,8 @@ pub(crate) struct SessionPlace {
     pub(super) key: [u8; 16],
 }
 
-/// The issuer is in the key's digest too, but a `sid` brings its key along.
+/// The issuer is part of the key's digest too. But a key that comes from a `sid` was not computed for the issuer that
+/// is asked, so the issuer is stored and compared.
 #[derive(Serialize, Deserialize)]
 struct Document {
     issuer: IssuerId,
@@ -83,7 +85,7 @@ pub(super) struct StoredSession {
 }
 
 impl StoredSession {
-    /// Whether a use is to be written.
+    /// Whether the last use must be stored again.
     pub(super) fn use_is_due(&self, now: Timestamp) -> bool {
         now.millis().saturating_sub(self.used_at.millis()) >= USE_WRITTEN_EVERY
     }
@@ -106,7 +108,7 @@ fn record(issuer: &IssuerId, session: &Session, used_at: Timestamp) -> Result<Ve
     Ok(format!("L{used:013}{}", to_document(&DocumentRef { issuer, session })?).into_bytes())
 }
 
-/// The last uses that this node saw: what is written is up to a minute old.
+/// The last uses that this node has seen. The stored ones are up to a minute older.
 pub(crate) struct Uses(Cache<[u8; 16], u64>);
 
 impl Uses {
@@ -136,12 +138,12 @@ impl ClusterStore {
         self.session_tag(place.route).key('r', key_text(&place.key).as_bytes())
     }
 
-    /// What PostgreSQL is to remember of a session that ended.
+    /// The end of a session's record, as PostgreSQL stores it.
     pub(super) fn ended(&self, place: SessionPlace, until: Timestamp) -> Ended {
         Ended { tag: self.session_tag(place.route), id: format!("r:{}", key_text(&place.key)), until }
     }
 
-    /// Puts a session down.
+    /// Writes the record of a new session.
     pub(super) async fn write_record(
         &self,
         issuer: &IssuerId,
@@ -180,7 +182,8 @@ impl ClusterStore {
         records.into_iter().map(found).collect()
     }
 
-    /// Reads records with the run id of their shard's complete primary, in one command, from a primary that forgot no end of theirs.
+    /// Reads records, and the run id of their shard's complete primary, in one command. Accepts only the answer of a
+    /// process that has every end of a session.
     async fn read_records(
         &self,
         route: Route,
@@ -202,14 +205,14 @@ impl ClusterStore {
         Err(StoreError::Unavailable("Redis: the sessions of this shard are being brought up to date".into()))
     }
 
-    /// Deletes a record as though it had never been.
+    /// Deletes a record. Nothing then shows that the session has ended.
     pub(super) async fn delete_record(&self, place: SessionPlace) -> Result<(), StoreError> {
         let mut cmd = redis::cmd("DEL");
         cmd.arg(self.session_key(place).as_bytes());
         self.redis.write_durably(&cmd).await.map(drop)
     }
 
-    /// Notes a use. Nobody waits for it to last: that a session was used is not worth an answer's time.
+    /// Stores the last use, without waiting for a replica: a lost one does less harm than a slower answer.
     pub(super) async fn write_use(&self, place: SessionPlace, now: Timestamp) {
         let used = format!("{:013}", now.millis().min(9_999_999_999_999));
         let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &[used.as_bytes()] };
@@ -218,7 +221,7 @@ impl ClusterStore {
         }
     }
 
-    /// Puts a client on a session's list; whether it was not on it before.
+    /// Adds a client to the clients of a session; returns whether it was new.
     pub(super) async fn note_at(
         &self,
         issuer: &IssuerId,
@@ -236,7 +239,7 @@ impl ClusterStore {
             let arguments = [seen.as_bytes(), noted.as_bytes()];
             let call = ScriptCall { keys: &[&self.session_key(place)], arguments: &arguments };
             let changed: Option<Vec<u8>> = self.redis.run_durably(&REPLACE, call).await?.read()?;
-            // Somebody else noted something meanwhile, or ended it.
+            // Otherwise another request has changed or ended the session meanwhile.
             let Some(changed) = changed else { return Ok(true) };
             match parse(issuer, &changed)? {
                 Some(found) => session = found.session,
@@ -246,7 +249,7 @@ impl ClusterStore {
     }
 }
 
-/// The run id of the complete primary, and the records behind it.
+/// The run id of the complete primary, and the records that follow it.
 type EpochAndRecords = (Option<Vec<u8>>, Vec<Option<Vec<u8>>>);
 
 fn complete_and_records(value: Value) -> Result<EpochAndRecords, StoreError> {

@@ -1,4 +1,4 @@
-//! What a network does to the commands that keep one-time things: they come twice, late, or to a primary without replicas.
+//! Commands that a network delivers twice or late, and primaries without replicas.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +86,7 @@ async fn a_late_copy_of_what_kept_a_code_does_not_make_it_fresh() {
     assert_eq!(store.redeem_code(&at, NOW).await.unwrap(), Redemption::Replayed);
 }
 
-/// An error in the place of the number of replicas says nothing of replicas.
+/// An error in place of the number of replicas does not show that a replica has the write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_no_replica_is_known_to_have_is_not_told() {
     let redis = tokio::task::spawn_blocking(|| RedisCluster::start(RedisServerOptions::default()));
@@ -111,7 +111,7 @@ async fn what_no_replica_is_known_to_have_is_not_told() {
     assert!(store.session(&issuer, &another, NOW).await.unwrap().value.is_some());
 }
 
-/// A tab may close at any moment of its logout: what PostgreSQL knows to have ended, Redis learns all the same.
+/// A browser may disconnect at any moment of a logout: every end of a session that PostgreSQL has reaches Redis too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_end_that_nobody_waits_for_is_not_cut_in_half() {
     let place = TestPlace::new("abandoned-ends");

@@ -1,4 +1,4 @@
-//! Giving records out, page by page, each behind the last key of the one before.
+//! Exports records in pages, each of which begins after the last key of the one before.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const PAGE: usize = 1_000;
 
 const FAMILIES: &str =
     "SELECT key, document FROM families WHERE key > $1 AND ends_at > $2 ORDER BY key LIMIT $3";
-/// Without the ends of sessions as such: a session that ended is not given out.
+/// The ends of sessions' records are read, but not exported: ended sessions are not exported either.
 const REVOCATIONS: &str = "SELECT tag, id, value, until FROM tombstones
     WHERE (tag, id) > ($1, $2) AND until > $3 ORDER BY tag, id LIMIT $4";
 const ASSERTIONS: &str =
@@ -36,15 +36,15 @@ const CONSENTS: &str = "SELECT issuer, user_id, client_id, document FROM consent
 const AUDIT: &str = "SELECT issuer, at, sequence, document FROM audit
     WHERE (issuer, at, sequence) > ($1, $2, $3) AND sequence <= $5 ORDER BY issuer, at, sequence LIMIT $4";
 
-/// The records of a cluster that takes no writes.
+/// The records of a frozen cluster store.
 pub struct ClusterExport {
     store: Arc<ClusterStore>,
-    /// The last line of the audit log: what nodes answer meanwhile is written behind it.
+    /// The last audit record that is exported: nodes still answer requests, and write more records after it.
     audited: i64,
 }
 
 impl ClusterExport {
-    /// The records of a store, with the audit log as far as it is written now.
+    /// The records of a store, with the audit log as it is now.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -77,10 +77,10 @@ impl Export for ClusterExport {
     }
 }
 
-/// A place in the order of listings: issuer, time, sequence.
+/// A position in the order of listings: issuer, time, sequence.
 type ByAge = (String, i64, i64);
 
-/// What to read next, and behind which key.
+/// What to read next, and after which key.
 enum Next {
     Shards,
     Epoch,
@@ -118,7 +118,7 @@ impl Records for Pages {
     }
 }
 
-/// Records, and what follows them of their class.
+/// Records, and where the next page of their class begins.
 type Page = (Vec<Record>, Option<Next>);
 
 impl Pages {
@@ -194,7 +194,7 @@ impl Pages {
     }
 }
 
-/// The records of a page; what follows is told by the last row of a full one.
+/// The records of a page. The last row of a full page tells where the next one begins.
 fn page(
     rows: &[DatabaseRow],
     record: impl Fn(&DatabaseRow) -> Result<Option<Record>, StoreError>,

@@ -1,4 +1,4 @@
-//! Taking records in, into engines on which no node starts before all of them are there.
+//! Imports records into engines on which no node starts before the import is finished.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use crate::open::{FILLING, UNFINISHED};
 use crate::redis::Tag;
 use crate::{ClusterError, ClusterOptions, ClusterStore};
 
-/// Sessions that are on their way together.
+/// How many sessions are written at a time.
 const SESSIONS_AT_ONCE: usize = 256;
 
-/// Keys of Redis that are looked at or deleted together.
+/// How many keys of Redis are read or deleted at a time.
 const KEYS_AT_ONCE: usize = 128;
 
-/// Everything that a store keeps in PostgreSQL, but its shards and its nodes.
+/// The tables that must be empty before an import, and are emptied after an unfinished one.
 const TABLES: [&str; 12] = [
     "issuers",
     "signing_keys",
@@ -44,7 +44,7 @@ const TABLES: [&str; 12] = [
     "assertion_marks",
 ];
 
-/// Why engines cannot be filled.
+/// Why an import cannot begin.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum ImportError {
@@ -65,17 +65,18 @@ pub enum ImportError {
     InUse(i64),
 }
 
-/// Engines that are being filled.
+/// An import that has begun.
 pub struct ClusterImport {
     store: Arc<ClusterStore>,
 }
 
 impl ClusterImport {
-    /// Begins to fill the engines of `options`, which must be empty; until it is finished no node starts on them. What is
-    /// left of an earlier attempt is removed. Needs a tokio runtime, on which the store's tasks go on.
+    /// Begins an import into the engines of `options`, which must be empty. No node starts on them before the import is
+    /// finished. What an earlier, unfinished import left is removed. Needs a tokio runtime, on which the store's
+    /// background tasks run.
     ///
     /// # Errors
-    /// [`ImportError`]: an engine is out of reach, wrongly set, not empty, or in use.
+    /// [`ImportError`]: an engine cannot be reached, has an unsuitable setting, is not empty, or is in use.
     pub async fn begin(options: ClusterOptions) -> Result<Self, ImportError> {
         let prefix = options.redis.prefix.clone();
         let store = Arc::new(ClusterStore::open_whatever_moves(options).await?);
@@ -115,7 +116,7 @@ impl ClusterImport {
     }
 }
 
-/// A session on its way.
+/// A session to import.
 struct Opened {
     issuer: IssuerId,
     key: RecordKey,
@@ -126,7 +127,7 @@ struct Opened {
 async fn begin(store: &Arc<ClusterStore>, prefix: String) -> Result<(), ImportError> {
     let mut connection = store.postgres.connection().await?;
     let transaction = connection.transaction().await?;
-    // One at a time: its row is locked.
+    // Locks the control row, so that no other import begins at the same time.
     next_control(&transaction).await?;
     let said = transaction.first("SELECT value FROM meta WHERE name = $1", &[&FILLING]).await?;
     let again = said.is_some();
@@ -144,7 +145,8 @@ async fn begin(store: &Arc<ClusterStore>, prefix: String) -> Result<(), ImportEr
         transaction.change(mark, &[&FILLING, &UNFINISHED]).await?;
     }
     transaction.commit().await?;
-    // A node that starts takes its lease before it looks for the mark: one of both sees the other.
+    // A node that starts takes its lease before it reads the mark, and an import sets the mark before it reads the
+    // leases: at least one of them sees the other.
     let others = store.nodes.others_after_a_lease().await?;
     if others > 0 {
         if !again {
@@ -161,7 +163,7 @@ async fn begin(store: &Arc<ClusterStore>, prefix: String) -> Result<(), ImportEr
 }
 
 impl ClusterStore {
-    /// Whether anything under the prefix tells of a store that was in use: the keys with the run ids of complete primaries.
+    /// Whether a store was in use under this prefix: then some constant slot has a complete primary.
     async fn redis_is_used(&self) -> Result<bool, StoreError> {
         for tags in self.redis.tags().slots().chunks(KEYS_AT_ONCE) {
             let mut looks = Vec::with_capacity(tags.len());
@@ -181,7 +183,8 @@ impl ClusterStore {
         Ok(self.redis.ask(&cmd).await?.read::<Option<Vec<u8>>>()?.is_some())
     }
 
-    /// Makes every constant slot be read again from PostgreSQL before it is believed.
+    /// Deletes the run ids of complete primaries, so that every constant slot is confirmed from PostgreSQL before an
+    /// answer is accepted.
     async fn forget_epochs(&self) -> Result<(), StoreError> {
         for tags in self.redis.tags().slots().chunks(KEYS_AT_ONCE) {
             let mut deletions = Vec::with_capacity(tags.len());
@@ -242,7 +245,7 @@ impl Import for ClusterImport {
     async fn finish(self: Box<Self>) -> Result<(), StoreError> {
         self.store.forget_epochs().await?;
         self.store.records.normalize_login_names().await?;
-        // Whose they are is found out now: every user is there.
+        // The issuers of families can be determined only now, when every user is imported.
         self.store.list_every_family().await?;
         let finished = "DELETE FROM meta WHERE name = $1";
         self.store.postgres.connection().await?.change(finished, &[&FILLING]).await?;

@@ -1,4 +1,4 @@
-//! Everything that the two engines keep, given out and taken in record by record, to move between back-ends.
+//! Exports and imports everything that the two engines store, record by record, to move a store between back-ends.
 
 mod export;
 mod import;

@@ -6,14 +6,14 @@ use super::server::{Server, read_only};
 /// The oldest version that is tested.
 const OLDEST: u32 = 15;
 
-/// A database that speaks PostgreSQL's language, and that the store was not tested on.
+/// The name of a database that speaks PostgreSQL's protocol, but on which the store is not tested.
 pub(super) fn relative(version: &str) -> Option<&'static str> {
     [("CockroachDB", "CockroachDB"), ("-YB-", "YugabyteDB")]
         .into_iter()
         .find_map(|(mark, name)| version.contains(mark).then_some(name))
 }
 
-/// What is said of such a one.
+/// The finding for such a database.
 pub(super) fn untested(server: &str, relative: &str) -> Finding {
     Finding::warning(
         format!(
@@ -23,7 +23,7 @@ pub(super) fn untested(server: &str, relative: &str) -> Finding {
     )
 }
 
-/// What PostgreSQL says of itself, to this role in this database.
+/// The settings of PostgreSQL, as this role sees them in this database.
 pub(super) struct Settings {
     version_number: u32,
     version: String,

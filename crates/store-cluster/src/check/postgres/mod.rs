@@ -16,15 +16,15 @@ use server::Server;
 /// What a statement and a commit should take at most.
 const LATENCY: Duration = Duration::from_millis(20);
 
-/// Writes to the log and nowhere else, and is as durable as any commit when it answers.
+/// Writes to the write-ahead log only, and is as durable on return as any commit.
 const COMMIT: &str = "SELECT pg_logical_emit_message(true, 'symbolon', 'check')";
 
-/// What is found in PostgreSQL.
+/// Checks PostgreSQL.
 pub(super) async fn check(options: &ClusterOptions) -> Vec<Finding> {
     let mut findings = Vec::new();
     let asked = match Server::connect(&options.postgres).await {
         Ok(server) => {
-            // One that is always just in time must not hold up the start.
+            // Limited in total: a server that answers each query just in time must not delay the start.
             let limit = options.postgres.timeout * 3;
             let asked = timeout(limit, ask(options, &server, &mut findings)).await;
             asked.unwrap_or_else(|_| Err(server.late(limit)))
@@ -35,7 +35,7 @@ pub(super) async fn check(options: &ClusterOptions) -> Vec<Finding> {
     findings
 }
 
-/// Asks one thing after the other; the first question that is not answered is the last.
+/// Asks one query after the other, and stops at the first one that is not answered.
 async fn ask(options: &ClusterOptions, server: &Server, findings: &mut Vec<Finding>) -> Result<(), Finding> {
     let version = server.version().await?;
     let mut writable = true;

@@ -1,4 +1,4 @@
-//! A connection of the check's own, and what it means that there is none.
+//! The check's own connection to PostgreSQL, and the finding if there is none.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use super::super::{SLOW, TIMES, TRUST, is_distrust};
 use super::{Finding, causes};
 use crate::postgres::{PostgresOptions, config, tls};
 
-/// A server that lets us in.
+/// A server that has accepted the connection.
 pub(super) struct Server {
-    /// As people know it: `PostgreSQL at db.example:5432`.
+    /// Its name in findings: `PostgreSQL at db.example:5432`.
     pub(super) name: String,
     pub(super) user: String,
     client: Client,
@@ -28,7 +28,7 @@ impl Server {
     /// Connects as the store does.
     ///
     /// # Errors
-    /// What is wrong with the URL, the way there, or the user.
+    /// The finding: what is wrong with the URL, the network or the user.
     pub(super) async fn connect(options: &PostgresOptions) -> Result<Self, Finding> {
         let config = config(options).map_err(|error| unreadable(&why_unreadable(options, &error)))?;
         let name = name(&config);
@@ -43,7 +43,7 @@ impl Server {
         };
         let mut task = JoinSet::new();
         task.spawn(async {
-            // What breaks it is told to whoever asks the next question.
+            // If the connection breaks, the next query returns the error.
             let _ = connection.await;
         });
         let user = target.user().to_owned();
@@ -67,7 +67,7 @@ impl Server {
         Ok(values)
     }
 
-    /// How long a statement takes, from here and back.
+    /// The shortest time that a statement takes, both ways included.
     pub(super) async fn fastest(&self, sql: &str) -> Result<Duration, Finding> {
         let mut fastest = Duration::MAX;
         for _ in 0..TIMES {
@@ -88,7 +88,7 @@ impl Server {
         }
     }
 
-    /// What is said of a server that was asked for so long.
+    /// The finding for a server that has not answered in time.
     pub(super) fn late(&self, limit: Duration) -> Finding {
         let what = format!("{}: no answer within {limit:?}", self.name);
         Finding::failing(what, "look at its log, its load and its disk")
@@ -107,7 +107,8 @@ fn unreadable(why: &str) -> Finding {
     )
 }
 
-/// Where the URL is not understood, what it takes for the name of an option may be a piece of the password.
+/// Why the URL cannot be read. If it is malformed, the parser may take a piece of the password for the name of an
+/// option, which must not be shown.
 fn why_unreadable(options: &PostgresOptions, error: &Error) -> String {
     let text = causes(error);
     let Some((_, option)) = text.split_once("unknown option `") else { return text };
@@ -129,7 +130,7 @@ fn name(config: &Config) -> String {
     format!("PostgreSQL at {}", places.join(", "))
 }
 
-/// What was to be reached.
+/// The server to connect to.
 struct Target<'a> {
     name: &'a str,
     config: &'a Config,
@@ -178,7 +179,7 @@ impl Target<'_> {
         self.away(&text)
     }
 
-    /// Words of the server that it may send before we are let in.
+    /// The finding for an error that the server may send before it accepts the connection.
     fn refusal_of_server(&self, refusal: &DbError) -> Finding {
         let (code, message) = (refusal.code(), refusal.message());
         let (user, database) = (self.user(), self.database());
@@ -205,7 +206,7 @@ impl Target<'_> {
     }
 }
 
-/// A server that only reads.
+/// The finding for a server that is read-only.
 pub(super) fn read_only(name: &str, why: &str) -> Finding {
     Finding::refused(
         format!("{name} is read-only: {why}"),

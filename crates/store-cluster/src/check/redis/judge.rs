@@ -39,12 +39,12 @@ pub(super) struct Answers {
     settings: Result<Settings, RedisError>,
     cluster: Option<Result<Facts, RedisError>>,
     time: Result<Time, RedisError>,
-    /// Errors to commands that change nothing, and that the store could not do without.
+    /// Errors of commands that the store needs, sent in a form that changes nothing.
     refused: Vec<RedisError>,
 }
 
 impl Answers {
-    /// Asks everything at once.
+    /// Sends all queries at once.
     pub(super) async fn ask(options: &ClusterOptions, node: &Node) -> Self {
         let mut get = redis::cmd("CONFIG");
         get.arg("GET").arg(&SETTINGS);
@@ -140,11 +140,11 @@ impl Answers {
     }
 }
 
-/// The settings that are looked at.
+/// The settings that are examined.
 const SETTINGS: [&str; 5] =
     ["maxmemory-policy", "appendonly", "appendfsync", "min-replicas-to-write", "cluster-node-timeout"];
 
-/// What INFO tells of the settings, where CONFIG may not be asked.
+/// The settings as INFO reports them, for a server that does not permit CONFIG.
 fn told_by_info(facts: &Facts) -> Settings {
     let mut settings = Settings::new();
     let policy = facts.get("maxmemory_policy");
@@ -206,7 +206,7 @@ fn unverified(name: &str, command: &str, error: &RedisError) -> Finding {
     )
 }
 
-/// Whether a primary has a replica in step, and a replica its primary.
+/// The finding for a primary without a connected replica, and for a replica that is not connected to its primary.
 pub(super) fn replication(node: &Node, member: &Member, policy: ReplicaPolicy) -> Option<Finding> {
     let (name, facts) = (&node.name, &node.facts);
     let mend = "start its replicas again, or add one: `redis-cli --cluster add-node NEW:PORT OLD:PORT --cluster-slave`; \
@@ -233,7 +233,7 @@ pub(super) fn replication(node: &Node, member: &Member, policy: ReplicaPolicy) -
     ))
 }
 
-/// Commands of the store's, on a key that nobody has, which change nothing.
+/// Commands that the store needs, on a key that does not exist, so that they change nothing.
 fn commands(prefix: &str) -> Vec<Cmd> {
     let key = format!("{{{prefix}:check}}x");
     let command = |words: &[&str]| {

@@ -1,4 +1,5 @@
-//! Redis: whether its nodes can be reached, are a cluster with replicas, and forget nothing by their settings.
+//! Checks Redis: whether its nodes can be reached, form a cluster with replicas, and have settings with which they lose
+//! nothing.
 
 mod judge;
 mod node;
@@ -12,7 +13,7 @@ use crate::redis::{Member, RedisOptions, ReplicaPolicy, members};
 use judge::Answers;
 use node::{Node, Trouble};
 
-/// What is found in Redis.
+/// Checks Redis.
 pub(super) async fn check(options: &ClusterOptions) -> Vec<Finding> {
     let (seeds, mut findings) = seeds(options);
     let reached = join_all(seeds.iter().map(|seed| Node::reach(seed, &options.redis))).await;
@@ -41,7 +42,7 @@ pub(super) async fn check(options: &ClusterOptions) -> Vec<Finding> {
     findings.extend(single.iter().map(outside));
     let version = judge::version(&first.name, &first.facts);
     if version.level == Level::Refused {
-        // It may not know what it would be asked next.
+        // An old version may not know the commands that would follow.
         findings.push(version);
         return findings;
     }
@@ -71,11 +72,11 @@ async fn members_of(seed: &Node, options: &RedisOptions) -> Result<Vec<Member>, 
     members(&shards, host, tls).map_err(|error| failed(&error.into()))
 }
 
-/// What mends a seed that cannot be reached.
+/// How to mend a seed that cannot be reached.
 const MEND_SEED: &str = "start the server, correct host and port in SYMBOLON_REDIS_URLS, or open the way (bind, \
                          protected-mode, firewalls)";
 
-/// The URLs, read, and what is wrong with them.
+/// Parses the URLs. Also returns what is wrong with those that cannot be parsed.
 fn seeds(options: &ClusterOptions) -> (Vec<ConnectionInfo>, Vec<Finding>) {
     let mend = "write rediss://USER:PASSWORD@HOST:6379, or redis:// without TLS, special characters in the password as \
                 %40 and so on; several are separated by commas";
@@ -106,7 +107,7 @@ fn unknown_seeds(away: &[(String, String)], members: &[Member]) -> Vec<Finding> 
     away.iter().filter(unknown).map(told).collect()
 }
 
-/// A server that is no cluster will do for development.
+/// Checks servers outside a cluster, which are good enough for development.
 async fn without_cluster(options: &ClusterOptions, nodes: Vec<Node>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for node in &nodes {
@@ -128,7 +129,7 @@ async fn without_cluster(options: &ClusterOptions, nodes: Vec<Node>) -> Vec<Find
     findings
 }
 
-/// Every node that the cluster names.
+/// Checks every node that the cluster names.
 async fn cluster(options: &ClusterOptions, seed: &Node, members: &[Member]) -> Vec<Finding> {
     let examine = |member: &Member| examine(options, seed, member.clone());
     let examined = join_all(members.iter().map(examine)).await;
@@ -163,7 +164,7 @@ async fn examine(options: &ClusterOptions, seed: &Node, member: Member) -> (bool
     }
 }
 
-/// What a missing replica means.
+/// How bad a missing replica is.
 fn without(policy: ReplicaPolicy) -> Level {
     match policy {
         ReplicaPolicy::Wait => Level::Failing,

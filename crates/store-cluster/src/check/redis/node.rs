@@ -1,4 +1,4 @@
-//! A connection of the check's own to one server, and what it means that there is none.
+//! The check's own connection to one server, and the reason if there is none.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::{Finding, TRUST, causes, is_distrust};
 use crate::redis::RedisOptions;
 
-/// Why a server does not let us in.
+/// Why a server cannot be examined.
 pub(super) enum Trouble {
     /// It does not answer. How bad that is depends on which server it is.
     Away(String),
@@ -23,9 +23,9 @@ pub(super) enum Trouble {
     Wrong(Finding),
 }
 
-/// A server that lets us in.
+/// A server that has accepted the connection.
 pub(super) struct Node {
-    /// As people know it: `Redis at 10.0.0.1:6379`.
+    /// Its name in findings: `Redis at 10.0.0.1:6379`.
     pub(super) name: String,
     pub(super) info: ConnectionInfo,
     /// Every field of INFO.
@@ -33,7 +33,7 @@ pub(super) struct Node {
     connection: MultiplexedConnection,
 }
 
-/// `name:value`, a line each.
+/// The fields of an answer to INFO: lines of the form `name:value`.
 pub(super) struct Facts(HashMap<String, String>);
 
 impl Facts {
@@ -94,7 +94,7 @@ impl Node {
         self.facts.get("role") == "slave"
     }
 
-    /// What is said of an error, where it means that our user may not do what the store does.
+    /// The finding for an error that shows that the user lacks a permission which the store needs.
     pub(super) fn acl(&self, error: &RedisError, prefix: &str) -> Option<Finding> {
         acl(&self.info, &self.name, error, prefix)
     }
@@ -113,7 +113,7 @@ fn acl(info: &ConnectionInfo, name: &str, error: &RedisError, prefix: &str) -> O
     Some(Finding::refused(what, mend))
 }
 
-/// What it means that connecting, or the first question, failed.
+/// Why connecting, or the first query, has failed.
 async fn trouble(info: &ConnectionInfo, name: &str, error: &RedisError, options: &RedisOptions) -> Trouble {
     let text = causes(error);
     if error.kind() == ErrorKind::AuthenticationFailed || error.code() == Some("NOAUTH") {
@@ -162,7 +162,7 @@ async fn speaks_plainly(host: &str, port: u16, limit: Duration) -> bool {
         stream.write_all(b"PING\r\n").await?;
         stream.read_u8().await
     };
-    // A TLS server says nothing, or an alert, which begins otherwise.
+    // A TLS server sends nothing, or an alert, which begins with another byte.
     matches!(timeout(limit, asking).await, Ok(Ok(b'+' | b'-')))
 }
 

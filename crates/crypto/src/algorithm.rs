@@ -22,7 +22,7 @@ pub enum Algorithm {
     EdDsa,
 }
 
-/// A name that is no supported algorithm.
+/// The name does not belong to a supported algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unsupported signature algorithm")]
 pub struct UnsupportedAlgorithm;
@@ -50,7 +50,8 @@ impl Algorithm {
         }
     }
 
-    /// Whether what is signed is the SHA-256 of the input (RFC 7518 3.3 to 3.5), and not the input itself (RFC 8032 5.1.6).
+    /// Whether the algorithm signs the SHA-256 of the input (RFC 7518 3.3 to 3.5), and not the input itself
+    /// (RFC 8032 5.1.6).
     pub const fn signs_sha256(self) -> bool {
         match self {
             Self::Rs256 | Self::Ps256 | Self::Es256 => true,
@@ -58,8 +59,8 @@ impl Algorithm {
         }
     }
 
-    /// The length of a signature in bytes, where the algorithm alone decides it (RFC 7518 3.4, RFC 8037 3.1);
-    /// an RSA signature is as long as its key's modulus: ask the key.
+    /// The length of a signature in bytes, if the algorithm alone determines it (RFC 7518 3.4, RFC 8037 3.1). An RSA
+    /// signature is as long as the modulus of its key.
     pub const fn signature_len(self) -> Option<usize> {
         match self {
             Self::Rs256 | Self::Ps256 => None,
@@ -72,7 +73,7 @@ impl FromStr for Algorithm {
     type Err = UnsupportedAlgorithm;
 
     fn from_str(name: &str) -> Result<Self, UnsupportedAlgorithm> {
-        // RFC 9864 2.2 gives EdDSA with Ed25519 a name of its own, which newer clients sign with.
+        // RFC 9864 2.2 gives EdDSA with Ed25519 its own name, which newer clients use in signatures.
         if name == "Ed25519" {
             return Ok(Self::EdDsa);
         }

@@ -7,7 +7,7 @@ use zeroize::optimization_barrier;
 
 use crate::secret::SecretArray;
 
-/// SHA-256 of the parts, one after the other. The parts are not separated: where their borders matter, put a
+/// SHA-256 of the concatenated parts. Nothing separates the parts: where their boundaries matter, the caller must put a
 /// separator between them.
 pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     match parts {
@@ -23,11 +23,11 @@ pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     }
 }
 
-/// The longest input that is put together before it is digested.
+/// The longest input that is copied into one piece before it is hashed.
 const GATHERED: usize = 256;
 
-/// What `work` makes of a few short parts, one after the other; none where they are too long. A digest in one call needs
-/// no context, which the library would allocate.
+/// Calls `work` with the concatenation of short parts; `None` if they are too long. To hash one piece, the library
+/// needs no context, which it would allocate.
 fn gathered<T>(parts: &[&[u8]], work: impl FnOnce(&[u8]) -> T) -> Option<T> {
     let mut room = [0; GATHERED];
     let used = room.get_mut(..parts.iter().map(|part| part.len()).sum())?;
@@ -38,16 +38,16 @@ fn gathered<T>(parts: &[&[u8]], work: impl FnOnce(&[u8]) -> T) -> Option<T> {
         free = rest;
     }
     let made = work(used);
-    // They may have been somebody's secret. The whole room: `zeroize` goes byte by byte.
+    // The parts may be secret. The whole buffer is overwritten at once, because `zeroize` writes byte by byte.
     room.fill(0);
     optimization_barrier(&room);
     Some(made)
 }
 
-/// SHA-256 of everything that `input` has to give, read piece by piece.
+/// SHA-256 of everything that can be read from `input`.
 ///
 /// # Errors
-/// Those of `input`.
+/// Those of reading `input`.
 pub fn sha256_of(mut input: impl std::io::Read) -> std::io::Result<[u8; 32]> {
     let mut digest = Sha256::default();
     let mut piece = vec![0; 64 << 10];
@@ -61,7 +61,7 @@ pub fn sha256_of(mut input: impl std::io::Read) -> std::io::Result<[u8; 32]> {
     }
 }
 
-/// A SHA-256 under way (FIPS 180-4), which can be asked before its end.
+/// An incremental SHA-256 (FIPS 180-4), whose digest can also be taken before its end.
 pub struct Sha256(sha::Context);
 
 /// The SHA-256 of an input, as it can be [signed](crate::key::SigningKey::sign_input).
@@ -74,17 +74,17 @@ impl Default for Sha256 {
 }
 
 impl Sha256 {
-    /// Takes in more.
+    /// Adds more input.
     pub fn update(&mut self, more: &[u8]) {
         self.0.update(more);
     }
 
-    /// The digest of everything so far; more may come.
+    /// The digest of the input so far. More input may follow.
     pub fn so_far(&self) -> Sha256Digest {
         Sha256Digest(self.0.clone().finish())
     }
 
-    /// The digest of everything.
+    /// The digest of the whole input.
     pub fn finish(self) -> [u8; 32] {
         to_array(self.0.finish().as_ref())
     }
@@ -102,21 +102,21 @@ pub fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
     constant_time::verify_slices_are_equal(a, b).is_ok()
 }
 
-/// A key for HMAC-SHA-256 (RFC 2104), prepared once.
+/// A key for HMAC-SHA-256 (RFC 2104), prepared for repeated use.
 #[derive(Clone)]
 pub struct HmacKey(hmac::Key);
 
 impl HmacKey {
-    /// Prepares a key of any length; 32 random bytes are a good one.
+    /// Prepares a key of any length; 32 random bytes are a good choice.
     pub fn new(key: &[u8]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, key))
     }
 
-    /// The tag of the parts, one after the other.
+    /// The tag of the concatenated parts.
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
         let at_once = gathered(parts, |whole| {
             let mut tag = [0; 32];
-            // In one call: a context is a copy of the key's, 1.2 KB, and each move of it another one.
+            // In one call: a context is a copy of the one in the key, 1.2 KB, and each move copies it again.
             hmac::sign_to_buffer(&self.0, whole, &mut tag).is_ok().then_some(tag)
         });
         at_once.flatten().unwrap_or_else(|| {
@@ -128,7 +128,7 @@ impl HmacKey {
         })
     }
 
-    /// Whether `tag` is the whole tag of the parts, compared in constant time.
+    /// Whether `tag` is the full tag of the parts. Compares in constant time.
     pub fn verify(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
         constant_time_eq(&self.sign(parts), tag)
     }
@@ -153,7 +153,8 @@ pub fn derive(master: &SecretArray<32>, label: &str) -> SecretArray<32> {
     SecretArray::filled_by(|out| {
         let filled = prk.expand(&[label.as_bytes()], hkdf::HKDF_SHA256).and_then(|okm| okm.fill(out));
         if filled.is_err() {
-            // RFC 5869 2.3 bounds the output at 255 blocks and one is asked for; a key of zeros must not be.
+            // RFC 5869 2.3 limits the output to 255 blocks, and only one is needed, so this cannot fail. If it did, a
+            // key of zeros must not be used.
             std::process::abort();
         }
     })

@@ -9,13 +9,13 @@ use base64::Engine;
 use base64::engine::Simd;
 use base64::engine::general_purpose::{NO_PAD, URL_SAFE_NO_PAD};
 
-/// Why a text is not base64url, or does not fit.
+/// Why a text is not base64url, or has the wrong length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
     /// Not canonical base64url without padding.
     #[error("not canonical base64url without padding")]
     NotBase64Url,
-    /// The decoded or encoded form has another length than asked for.
+    /// The decoded or encoded form does not have the required length.
     #[error("wrong length")]
     Length,
 }
@@ -30,7 +30,7 @@ pub const fn encoded_len(bytes: usize) -> usize {
         }
 }
 
-/// For payloads: the fastest way that this processor has. What is only as long as an id gains nothing by it.
+/// For payloads: the fastest implementation for this processor. Texts as short as an id gain nothing from it.
 static LONG: LazyLock<Simd> = LazyLock::new(|| Simd::url_safe(NO_PAD));
 
 /// Encodes into a new string.
@@ -43,12 +43,12 @@ pub fn encode_into(out: &mut String, bytes: &[u8]) {
     LONG.encode_string(bytes, out);
 }
 
-/// Appends the encoded form to `out`, for what is assembled as bytes.
+/// Appends the encoded form to a buffer of bytes.
 pub fn append_to(out: &mut Vec<u8>, bytes: &[u8]) {
     let begin = out.len();
     out.resize(begin + encoded_len(bytes.len()), 0);
     if let Some(room) = out.get_mut(begin..) {
-        // It fits: the room was made to measure.
+        // Cannot fail: the buffer has exactly the encoded length.
         let _ = LONG.encode_slice(bytes, room);
     }
 }

@@ -7,13 +7,13 @@ use smol_str::SmolStr;
 
 use crate::{digest, encoding};
 
-/// Why a JSON object is no usable public key.
+/// Why a JSON object is not a usable public key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JwkError {
     /// Not a JSON object with members of the right types.
     #[error("not a JWK: {0}")]
     Malformed(String),
-    /// It carries private or symmetric key material, which nobody may hand out (RFC 7517 9.2).
+    /// It contains private or symmetric key material, which must not be given to others (RFC 7517 9.2).
     #[error("the JWK contains the private member \"{0}\": publish the public key only")]
     Private(&'static str),
     /// Another key type or curve than RSA, EC P-256 and OKP Ed25519.
@@ -30,7 +30,7 @@ pub enum JwkError {
     RsaSize(usize),
 }
 
-/// The numbers that make a public key, checked for form and size.
+/// The numbers of a public key, whose form and size are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyParameters {
     /// RSA: modulus and exponent, big-endian, without leading zeros.
@@ -54,8 +54,8 @@ pub enum KeyParameters {
     },
 }
 
-/// A public key with what its owner says about it. Serialises to and from RFC 7517's JSON; members that are
-/// not understood are ignored (RFC 7517 4), private ones refused.
+/// A public key with its owner's metadata. Serialized as the JSON of RFC 7517. When it is read, members that are not
+/// understood are ignored (RFC 7517 4), and private ones are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jwk {
     parameters: KeyParameters,
@@ -70,7 +70,7 @@ pub struct Jwk {
 }
 
 impl Jwk {
-    /// A key that says nothing about itself.
+    /// A key without metadata.
     ///
     /// # Errors
     /// [`JwkError::RsaSize`] and [`JwkError::Invalid`] for RSA numbers out of bounds.
@@ -105,14 +105,15 @@ impl Jwk {
         }
     }
 
-    /// Whether the owner allows it to verify signatures (RFC 7517 4.2, 4.3). Silence allows.
+    /// Whether the owner allows the key for verifying signatures (RFC 7517 4.2, 4.3). A key without `use` and `key_ops`
+    /// is allowed.
     pub fn may_verify(&self) -> bool {
         self.key_use.as_deref().is_none_or(|key_use| key_use == "sig")
             && self.key_ops.as_ref().is_none_or(|ops| ops.iter().any(|op| op == "verify"))
     }
 
-    /// The SHA-256 thumbprint in base64url: the same for the same key, whatever it says about itself (RFC 7638
-    /// 3; RFC 8037 2 for OKP). It is DPoP's `jkt`, and our own keys' ids are its beginning.
+    /// The SHA-256 thumbprint in base64url. It depends on the key's numbers only, not on its metadata (RFC 7638 3;
+    /// RFC 8037 2 for OKP). DPoP's `jkt` is this thumbprint, and the id of a key of ours is its beginning.
     pub fn thumbprint(&self) -> SmolStr {
         let members = Members::from(self);
         let mut json = String::with_capacity(768);
@@ -136,7 +137,7 @@ impl Jwk {
     }
 }
 
-/// RFC 7518 3.3: 2048 bits or more; an even or tiny exponent is no RSA key.
+/// RFC 7518 3.3: at least 2048 bits; an RSA key has no even exponent, and none of 1.
 fn check_rsa(n: &[u8], e: &[u8]) -> Result<(), JwkError> {
     // RFC 7518 6.3.1.1: the minimum number of octets (Base64urlUInt, section 2).
     let top = *n.first().ok_or(JwkError::Invalid("n"))?;
@@ -149,7 +150,7 @@ fn check_rsa(n: &[u8], e: &[u8]) -> Result<(), JwkError> {
     }
     let odd = e.last().is_some_and(|low| low % 2 == 1);
     let canonical = e.first().is_some_and(|top| *top != 0);
-    // AWS-LC verifies with exponents of at most 33 bits, against denial of service.
+    // AWS-LC verifies with exponents of at most 33 bits, as a protection against denial of service.
     let too_long = e.len() > 5 || (e.len() == 5 && e.first().is_some_and(|top| *top > 1));
     if !odd || !canonical || too_long || *e == [1] {
         return Err(JwkError::Invalid("e"));
@@ -157,7 +158,7 @@ fn check_rsa(n: &[u8], e: &[u8]) -> Result<(), JwkError> {
     Ok(())
 }
 
-/// The members as they are written.
+/// The members of the JSON object.
 #[derive(Default, Serialize, Deserialize)]
 struct Members {
     kty: Option<String>,
@@ -179,7 +180,7 @@ struct Members {
     x: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     y: Option<String>,
-    // Private members (RFC 7518 6.2.2, 6.3.2, 6.4.1; RFC 8037 2): only looked for, never kept.
+    // Private members (RFC 7518 6.2.2, 6.3.2, 6.4.1; RFC 8037 2): only their presence is read, never their values.
     #[serde(skip_serializing)]
     d: Option<serde::de::IgnoredAny>,
     #[serde(skip_serializing)]
@@ -300,8 +301,8 @@ impl<'de> Deserialize<'de> for Jwk {
     }
 }
 
-/// A set of public keys (RFC 7517 5). Reading one skips the keys that cannot be used here, as RFC 7517 5 asks,
-/// but refuses a set that gives a private key away.
+/// A set of public keys (RFC 7517 5). Reading a set skips keys that cannot be used here, as RFC 7517 5 asks, but fails
+/// if the set discloses a private key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct JwkSet {
     /// The usable keys, in the order of the document.
@@ -320,7 +321,7 @@ impl JwkSet {
     /// Parses a set. Also available through serde.
     ///
     /// # Errors
-    /// [`JwkError::Malformed`] when it is no set, [`JwkError::Private`] when it gives a private key away.
+    /// [`JwkError::Malformed`] if it is not a set, [`JwkError::Private`] if it discloses a private key.
     pub fn parse(json: &[u8]) -> Result<Self, JwkError> {
         serde_json::from_slice::<SetMembers>(json)
             .map_err(|error| JwkError::Malformed(error.to_string()))
@@ -344,7 +345,7 @@ impl TryFrom<SetMembers> for JwkSet {
     fn try_from(members: SetMembers) -> Result<Self, JwkError> {
         let mut set = Self::default();
         for value in members.keys {
-            // A symmetric key is another kty, to be skipped (RFC 7517 5), not a leaked private one.
+            // A symmetric key has another `kty` and is skipped (RFC 7517 5). It does not count as a leaked private key.
             let symmetric = value.get("kty").is_some_and(|kty| kty == "oct");
             match serde_json::from_value::<Members>(value).map(Jwk::try_from) {
                 Ok(Ok(key)) => set.keys.push(key),

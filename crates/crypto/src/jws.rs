@@ -1,7 +1,7 @@
 //! JSON Web Signatures in compact serialisation (RFC 7515 3.1, 7.1), and nothing else.
 //!
-//! Signing writes `header.payload` into one string and appends the signature to it; verifying borrows from the
-//! token. The algorithm is always the key's, never the token's choice (RFC 8725 3.1).
+//! Signing writes `header.payload` into one string and appends the signature to it; verifying borrows from the token.
+//! The key determines the algorithm, never the token (RFC 8725 3.1).
 
 mod compact;
 mod header;
@@ -19,7 +19,7 @@ use crate::encoding;
 use crate::key::{Signature, SigningKey};
 use crate::signer::{SignError, Signer, SigningInput};
 
-/// The longest token that is looked at, in bytes.
+/// The longest token that is accepted, in bytes.
 pub const MAX_LEN: usize = 64 * 1024;
 
 /// Why a text is not a JWS that can be accepted.
@@ -40,7 +40,7 @@ pub enum JwsError {
     /// `alg` is `none`: an unsecured token (RFC 7515 6, RFC 8725 3.2).
     #[error("the token is not signed")]
     Unsecured,
-    /// `alg` is missing or none of ours; HMAC algorithms are among these.
+    /// `alg` is not supported. No HMAC algorithm is.
     #[error("the signature algorithm \"{0}\" is not supported")]
     UnsupportedAlgorithm(SmolStr),
     /// A critical extension that is not understood (RFC 7515 4.1.11).
@@ -52,7 +52,7 @@ pub enum JwsError {
     /// The header's algorithm is not the key's (RFC 8725 3.1).
     #[error("the token's algorithm is not the key's")]
     AlgorithmMismatch,
-    /// The signature does not fit.
+    /// The signature is not one of this input by this key.
     #[error("the signature is not valid")]
     BadSignature,
 }
@@ -67,19 +67,20 @@ pub fn signing_input(header_prefix_b64: &str, payload_json: &[u8]) -> String {
     token
 }
 
-/// An RSA-2048 signature takes 342 characters; one growth for larger keys is no loss.
+/// Capacity for an RSA-2048 signature, which takes 342 characters. For a larger key the string grows once, which costs
+/// little.
 fn room(header_prefix_b64: &str, payload_json: &[u8]) -> usize {
     header_prefix_b64.len() + encoding::encoded_len(payload_json.len()) + 2 + 342
 }
 
-/// Appends the signature: the finished token (RFC 7515 7.1).
+/// Appends the signature, which completes the token (RFC 7515 7.1).
 pub fn finish(mut signing_input: String, signature: &Signature) -> String {
     signing_input.push('.');
     encoding::encode_into(&mut signing_input, signature.as_bytes());
     signing_input
 }
 
-/// A whole token: assembles, signs through the port, and finishes.
+/// Makes a whole token: assembles the signing input, signs it through the port, and appends the signature.
 ///
 /// # Errors
 /// As [`append_compact`].
@@ -91,15 +92,15 @@ pub async fn sign_compact(
 ) -> Result<String, SignError> {
     let mut token = Vec::with_capacity(room(header.as_str(), payload_json));
     append_compact(&mut token, signer, key, header, payload_json).await?;
-    // A header that is base64url, and what was encoded here.
+    // Cannot fail: the header and everything appended to it are base64url.
     String::from_utf8(token).map_err(|_| SignError::HeaderMismatch)
 }
 
-/// Appends a whole token to `out`: where it is to stand in an answer, it is never copied.
+/// Appends a whole token to `out`, so that it need not be copied into the answer.
 ///
 /// # Errors
-/// [`SignError::HeaderMismatch`] when the header was encoded for another key or algorithm, else the signer's. `out` may
-/// have been extended then.
+/// [`SignError::HeaderMismatch`] if the header was encoded for another key or algorithm, else the error of the signer.
+/// In that case `out` may have been extended.
 pub async fn append_compact(
     out: &mut Vec<u8>,
     signer: &dyn Signer,
@@ -115,8 +116,8 @@ pub async fn append_compact(
     Ok(())
 }
 
-/// As [`append_compact`], and answers the SHA-256 of the token where the algorithm signs by SHA-256: the signing input,
-/// which is most of a token, is digested once for both. None for other algorithms.
+/// As [`append_compact`], but for an algorithm that signs the SHA-256 of its input also returns the SHA-256 of the
+/// token. The signing input, most of the token, is hashed only once for both. `None` for other algorithms.
 ///
 /// # Errors
 /// As [`append_compact`].
@@ -144,13 +145,13 @@ pub async fn append_compact_digested(
     Ok(Some(whole.finish()))
 }
 
-/// RFC 7515 4.1.1, 4.1.4: `alg` and `kid` say what signs.
+/// RFC 7515 4.1.1, 4.1.4: `alg` and `kid` must name the algorithm and the key of the signature.
 fn check_header(key: &SigningKey, header: &EncodedHeader) -> Result<(), SignError> {
     let fits = header.algorithm() == key.algorithm() && header.kid() == key.kid();
     fits.then_some(()).ok_or(SignError::HeaderMismatch)
 }
 
-/// RFC 7515 5.1; where in `out` it begins.
+/// Appends the signing input (RFC 7515 5.1); returns the offset at which it begins.
 fn append_signing_input(out: &mut Vec<u8>, header: &EncodedHeader, payload_json: &[u8]) -> usize {
     let begin = out.len();
     out.extend_from_slice(header.as_str().as_bytes());

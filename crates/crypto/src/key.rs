@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::jwk::JwkError;
 
-/// Why there is no key.
+/// Why there is no usable key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The library could not make or write the key.
@@ -29,7 +29,7 @@ pub enum KeyError {
     /// Its owner does not allow verifying with it (RFC 7517 4.2, 4.3).
     #[error("the key is not meant for verifying signatures")]
     NotForVerifying,
-    /// The public numbers are no key: a point off the curve, an RSA size out of bounds.
+    /// The public numbers do not form a key: a point off the curve, an RSA size out of bounds.
     #[error("not a valid public key")]
     Public,
     /// The JWK is not usable.
@@ -37,7 +37,7 @@ pub enum KeyError {
     Jwk(#[from] JwkError),
 }
 
-/// The signature does not belong to this input and key. Nothing more is said on purpose.
+/// The signature does not belong to this input and key. The reason is withheld on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the signature is not valid")]
 pub struct BadSignature;
@@ -46,11 +46,11 @@ pub struct BadSignature;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature(SmallVec<[u8; IN_PLACE]>);
 
-/// Bytes that need no allocation: a signature of P-256 or Ed25519.
+/// The length up to which no allocation is needed: that of a P-256 or Ed25519 signature.
 const IN_PLACE: usize = 64;
 
 impl Signature {
-    /// Copies raw bytes, of a signer that is not [`SigningKey::sign`].
+    /// Copies the raw bytes of a signature that was not made by [`SigningKey::sign`].
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(SmallVec::from_slice(bytes))
     }

@@ -1,8 +1,8 @@
 //! Secrets, signing keys, JWK and JWS, password hashing and digests. CPU only.
 //!
-//! Everything here is synchronous but for [`signer::Signer`], the asynchronous port through which tokens are
-//! signed, so that signatures in flight may one day be made together. Nothing reads a clock, a file or the
-//! network. All cryptography is aws-lc-rs; Argon2 is the `argon2` crate.
+//! Everything here is synchronous except [`signer::Signer`], the asynchronous port through which tokens are signed: it
+//! lets an implementation make several pending signatures together. Nothing reads a clock, a file or the network. All
+//! cryptography is aws-lc-rs; Argon2 is the `argon2` crate.
 
 pub mod algorithm;
 pub mod digest;

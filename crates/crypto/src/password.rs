@@ -1,6 +1,6 @@
 //! Password hashing by Argon2id (RFC 9106), stored as PHC strings.
 //!
-//! Hashing and verifying block the thread for some ten milliseconds: call them on a bounded pool.
+//! Hashing and verifying block the thread for some ten milliseconds, so call them on a bounded pool of threads.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Versio
 use crate::random::{self, Random};
 use crate::secret::SecretString;
 
-/// What a hash may cost at most, so that an imported one cannot stop the server: 1 GiB, 64 passes, 64 lanes.
+/// The highest costs of a hash, so that an imported hash cannot stall the server: 1 GiB, 64 passes, 64 lanes.
 const MAX_MEMORY_KIB: u32 = 1024 * 1024;
 const MAX_ITERATIONS: u32 = 64;
 const MAX_PARALLELISM: u32 = 64;
@@ -21,13 +21,13 @@ pub enum PasswordError {
     /// A hash of another function (bcrypt, PBKDF2, scrypt and others); only Argon2 is verified.
     #[error("unsupported password hash: only Argon2 PHC strings ($argon2id$...) can be imported")]
     UnsupportedHash,
-    /// It begins like an Argon2 PHC string and is none.
+    /// It begins like an Argon2 PHC string, but is not one.
     #[error("malformed Argon2 PHC string")]
     MalformedHash,
     /// The costs are outside what Argon2 or this server allows.
     #[error("password hashing costs are out of bounds (at most 1 GiB, 64 passes, 64 lanes)")]
     Costs,
-    /// The library failed, for want of memory for instance.
+    /// The library failed, for lack of memory for example.
     #[error("the password could not be hashed")]
     Failed,
 }
@@ -71,11 +71,11 @@ impl PasswordPolicy {
             .map_err(|_| PasswordError::Failed)
     }
 
-    /// A hash that no password has, to verify against when the user does not exist, so that the answer takes as
-    /// long as for one who does. Salt and output are drawn, so that it costs nothing to make.
+    /// A hash that no password matches. Verify against it when the user does not exist, so that the answer takes as
+    /// long as for an existing user. Salt and output are random bytes, so no hash need be computed.
     ///
     /// # Errors
-    /// [`PasswordError::Failed`], with costs that the library cannot write.
+    /// [`PasswordError::Failed`] for costs that the library cannot encode.
     pub fn dummy_hash(&self, random: &dyn Random) -> Result<PasswordHash, PasswordError> {
         let salt = phc::Salt::new(&random::bytes::<16>(random)).map_err(|_| PasswordError::Failed)?;
         let output = random::bytes::<{ Params::DEFAULT_OUTPUT_LEN }>(random);
@@ -90,7 +90,7 @@ impl PasswordPolicy {
         }))
     }
 
-    /// What a hash takes: its memory times the passes over it, in KiB. The time grows with it.
+    /// The work of a hash: its memory in KiB, times the passes over it. The time that it takes grows with this.
     pub fn work_kib(&self) -> u64 {
         u64::from(self.memory_kib) * u64::from(self.iterations)
     }
@@ -122,7 +122,7 @@ impl PasswordHash {
             return Err(PasswordError::UnsupportedHash);
         }
         let mut hash = phc::PasswordHash::new(text).map_err(|_| PasswordError::MalformedHash)?;
-        // The reference implementation wrote no version before 1.3, so silence means 1.0.
+        // The reference implementation wrote no version before 1.3, so a missing version means 1.0.
         hash.version.get_or_insert(Version::V0x10.into());
         Algorithm::try_from(hash.algorithm.as_str()).map_err(|_| PasswordError::UnsupportedHash)?;
         if hash.salt.is_none() || hash.hash.is_none() {
@@ -141,16 +141,16 @@ impl PasswordHash {
         self.0.to_string()
     }
 
-    /// What it takes to verify: its memory times the passes over it, in KiB. The time grows with it.
+    /// The work of verifying: the memory in KiB, times the passes over it. The time that it takes grows with this.
     pub fn work_kib(&self) -> u64 {
-        // Costs that cannot be read were refused when it was parsed.
+        // Costs that cannot be read were refused by `parse`.
         Params::try_from(&self.0).map_or(0, |params| u64::from(params.m_cost()) * u64::from(params.t_cost()))
     }
 
     /// Whether this is the password. Blocks.
     ///
     /// # Errors
-    /// [`PasswordError::Failed`] when that could not be found out, for want of memory for instance.
+    /// [`PasswordError::Failed`] if this could not be determined, for lack of memory for example.
     pub fn verify(&self, password: &SecretString) -> Result<bool, PasswordError> {
         match Argon2::default().verify_password(password.expose().as_bytes(), &self.0) {
             Ok(()) => Ok(true),
@@ -159,8 +159,8 @@ impl PasswordHash {
         }
     }
 
-    /// Whether it was made by another function, version or costs than the policy's, and should be made anew at
-    /// the next login.
+    /// Whether the hash has another function, version or costs than the policy asks for, so that the password should be
+    /// hashed again at the next login.
     pub fn needs_rehash(&self, policy: &PasswordPolicy) -> bool {
         let current = Params::try_from(&self.0).is_ok_and(|params| {
             (params.m_cost(), params.t_cost(), params.p_cost())
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::random::{SeededRandom, SystemRandom};
 
-    /// As cheap as Argon2 gets.
+    /// The lowest costs that Argon2 allows.
     fn cheap() -> PasswordPolicy {
         PasswordPolicy::new(8, 1, 1).unwrap()
     }

@@ -1,4 +1,4 @@
-//! Randomness as an argument: the system's in production, a seeded stream in tests.
+//! Randomness as a parameter: the system's in production, a seeded stream in tests.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +16,9 @@ pub trait Random: Send + Sync {
 
 /// The cryptographic generator of aws-lc-rs, seeded and reseeded from the operating system.
 ///
-/// A call of the generator costs about 0.4 µs whatever its length up to some hundred bytes, so each thread draws
-/// 2,048 bytes at once and hands them out in pieces. A byte is wiped when it is handed out: none is given twice,
-/// and none can be read afterwards.
+/// A call of the generator takes about 0.4 µs for any length up to some hundred bytes, so each thread draws 2,048 bytes
+/// at once and hands them out in pieces. A byte is wiped when it is handed out, so that none is used twice or can be
+/// read afterwards.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemRandom;
 
@@ -42,7 +42,7 @@ impl Drop for Drawn {
 }
 
 impl Drawn {
-    /// Moves the next bytes to `out`; false where more are wanted than are drawn at once.
+    /// Moves the next bytes to `out`. False if `out` is longer than what is drawn at once.
     fn hand_out(&mut self, out: &mut [u8]) -> bool {
         if DRAWN - self.used < out.len() {
             generate(&mut self.bytes);
@@ -58,14 +58,15 @@ impl Drawn {
 
 fn generate(out: &mut [u8]) {
     if aws_lc_rs::rand::fill(out).is_err() {
-        // AWS-LC itself aborts when it has no entropy; a token that can be guessed must never leave.
+        // AWS-LC itself aborts when it has no entropy. If it returns an error instead, abort too: no guessable token
+        // may be issued.
         std::process::abort();
     }
 }
 
 impl Random for SystemRandom {
     fn fill(&self, out: &mut [u8]) {
-        // While a thread ends, its bytes may be gone already.
+        // This thread may be ending, so that its bytes are dropped already.
         let handed_out = DRAWN_BYTES.try_with(|drawn| drawn.borrow_mut().hand_out(out)).unwrap_or(false);
         if !handed_out {
             generate(out);
@@ -75,7 +76,7 @@ impl Random for SystemRandom {
 
 /// A deterministic stream for tests: the same seed gives the same bytes in the same order of calls.
 ///
-/// Not for production: whoever knows the seed knows every token.
+/// Not for production: anyone who knows the seed can compute every token.
 #[derive(Debug)]
 pub struct SeededRandom {
     seed: u64,

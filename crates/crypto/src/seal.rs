@@ -19,7 +19,7 @@ const VERSION: u8 = 1;
 const ID_LEN: usize = 8;
 const HEADER_LEN: usize = 1 + ID_LEN;
 
-/// Why a text is no master key, or a value could not be sealed or opened.
+/// Why a text is not a master key, or a value could not be sealed or opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// Not 32 bytes in hexadecimal or base64.
@@ -44,7 +44,7 @@ pub enum SealError {
     Failed,
 }
 
-/// The key that seals the others. `Debug` shows its id only; wiped on drop.
+/// The key under which other keys and secrets are sealed. `Debug` shows its id only; wiped on drop.
 pub struct MasterKey {
     secret: SecretArray<32>,
     id: [u8; ID_LEN],
@@ -60,7 +60,7 @@ impl MasterKey {
         Self::from_bytes(SecretArray::filled_by(|out| random::Random::fill(&SystemRandom, out)))
     }
 
-    /// Takes 32 raw bytes over, of full entropy.
+    /// Takes ownership of 32 raw bytes, which must have full entropy.
     ///
     /// # Errors
     /// [`SealError::Failed`]
@@ -121,12 +121,12 @@ impl MasterKey {
         SecretString::new(STANDARD.encode(self.secret.expose()))
     }
 
-    /// The key's id, in hexadecimal: it tells keys apart and tells nothing about them.
+    /// The key's id, in hexadecimal. It distinguishes keys and reveals nothing about them.
     pub fn id(&self) -> String {
         hex(&self.id)
     }
 
-    /// Whether it is the key that a value was sealed under. Nothing is opened.
+    /// Checks that a value was sealed under this key, without opening it.
     ///
     /// # Errors
     /// [`SealError::WrongKey`], [`SealError::Corrupt`], [`SealError::UnknownVersion`]
@@ -145,8 +145,8 @@ impl MasterKey {
         digest::derive(&self.secret, label)
     }
 
-    /// Encrypts and binds to `aad`. The nonce is drawn from the system's randomness always, also in tests: a
-    /// repeated one would give the key away (SP 800-38D 8).
+    /// Encrypts and binds to `aad`. The nonce always comes from the system's randomness, in tests too: a repeated nonce
+    /// would break secrecy and authenticity (SP 800-38D 8).
     ///
     /// # Errors
     /// [`SealError::Failed`]
@@ -187,8 +187,8 @@ impl MasterKey {
     }
 }
 
-/// Seals anew under `new` what was sealed under `old`. What is already under `new` is sealed anew too, so a
-/// rewrap that was interrupted can be run again.
+/// Seals a value of the key `old` again under the key `new`. A value that is already under `new` is sealed again too,
+/// so an interrupted rewrap can be repeated.
 ///
 /// # Errors
 /// As [`MasterKey::open`], naming the old key.

@@ -1,8 +1,8 @@
-//! Values that travel sealed through somebody else's hands and come back: a browser's, mostly.
+//! Sealed values that leave the server and come back, mostly through a browser.
 //!
-//! A sealed text is base64url of `version (1) | salt (24) | ciphertext | tag (16)`. Each text has an AES-256-GCM key of its
-//! own, derived from the salt by HMAC-SHA-256 (NIST SP 800-108r1 4.1): so it does not matter how many are made, where one
-//! key with random nonces may seal 2^32 times only (NIST SP 800-38D 8.3), which a flood of requests reaches in days.
+//! A sealed text is base64url of `version (1) | salt (24) | ciphertext | tag (16)`. Each text has its own AES-256-GCM
+//! key, derived from the salt by HMAC-SHA-256 (NIST SP 800-108r1 4.1), so the number of texts is not limited. One key
+//! with random nonces may seal only 2^32 times (NIST SP 800-38D 8.3), which a flood of requests reaches within days.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use zeroize::Zeroizing;
@@ -21,12 +21,12 @@ const SALT_LEN: usize = 24;
 pub struct TextSealer(HmacKey);
 
 impl TextSealer {
-    /// A sealer of this secret.
+    /// A sealer with this secret.
     pub fn new(secret: &SecretArray<32>) -> Self {
         Self(HmacKey::from(secret))
     }
 
-    /// Encrypts a value and binds it to what it is for. The salt comes from the system's randomness always, also in tests.
+    /// Encrypts a value and binds it to its purpose. The salt always comes from the system's randomness, in tests too.
     ///
     /// # Errors
     /// [`SealError::Failed`]
@@ -64,7 +64,7 @@ impl TextSealer {
     }
 }
 
-/// Every key seals once, so that its nonce may be a constant.
+/// Every key seals only one text, so the nonce may be constant.
 fn nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; NONCE_LEN])
 }

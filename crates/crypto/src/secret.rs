@@ -10,12 +10,12 @@ use zeroize::{Zeroize, optimization_barrier};
 pub struct SecretBytes(Vec<u8>);
 
 impl SecretBytes {
-    /// Takes the bytes over.
+    /// Takes ownership of the bytes.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
-    /// The bytes themselves. Whoever calls this answers for where they go.
+    /// The bytes themselves. The caller is responsible for where they go.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -46,12 +46,12 @@ impl From<&[u8]> for SecretBytes {
 pub struct SecretString(String);
 
 impl SecretString {
-    /// Takes the text over.
+    /// Takes ownership of the text.
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The text itself. Whoever calls this answers for where it goes.
+    /// The text itself. The caller is responsible for where it goes.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -63,13 +63,13 @@ impl Drop for SecretString {
     }
 }
 
-/// Overwrites the whole allocation with zeros, in words: `zeroize` writes byte by byte, which takes about as long as
-/// digesting a short secret.
+/// Overwrites the whole allocation with zeros, several bytes at a time: `zeroize` writes byte by byte, which takes
+/// about as long as hashing a short secret.
 fn wipe(bytes: &mut Vec<u8>) {
     bytes.clear();
-    // This is within the capacity, so nothing is allocated anew.
+    // The new length is within the capacity, so nothing is reallocated.
     bytes.resize(bytes.capacity(), 0);
-    // Without it the compiler might leave out writes to memory that is freed afterwards.
+    // Without the barrier the compiler might remove writes to memory that is then freed.
     optimization_barrier(bytes);
 }
 
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for SecretString {
 pub struct SecretArray<const N: usize>(Box<[u8; N]>);
 
 impl<const N: usize> SecretArray<N> {
-    /// Takes the bytes over. The caller's own copy of a `Copy` array is the caller's to wipe.
+    /// Takes the bytes. Arrays are `Copy`: the caller must wipe its own copy.
     pub fn new(bytes: [u8; N]) -> Self {
         Self(Box::new(bytes))
     }
@@ -110,7 +110,7 @@ impl<const N: usize> SecretArray<N> {
         secret
     }
 
-    /// The bytes themselves. Whoever calls this answers for where they go.
+    /// The bytes themselves. The caller is responsible for where they go.
     pub fn expose(&self) -> &[u8; N] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Signing as an asynchronous port, so that signatures in flight may be gathered and made together.
+//! Signing as an asynchronous port, so that an implementation can make several pending signatures together.
 
 use std::future::{Future, Ready, ready};
 use std::pin::Pin;
@@ -19,12 +19,12 @@ pub enum SignError {
     HeaderMismatch,
 }
 
-/// What is to be signed.
+/// The input to be signed.
 #[derive(Clone, Copy)]
 pub struct SigningInput<'a> {
-    /// All of it.
+    /// The whole input.
     pub bytes: &'a [u8],
-    /// Its SHA-256, where that is known.
+    /// Its SHA-256, if it is known.
     pub sha256: Option<&'a Sha256Digest>,
 }
 
@@ -34,13 +34,13 @@ impl<'a> From<&'a [u8]> for SigningInput<'a> {
     }
 }
 
-/// A signature that was made already, or is under way.
+/// A signature that is made already, or will be.
 pub type SignFuture<'a> = Either<
     Ready<Result<Signature, SignError>>,
     Pin<Box<dyn Future<Output = Result<Signature, SignError>> + Send + 'a>>,
 >;
 
-/// Signs, now or together with others.
+/// Signs, at once or several inputs together.
 pub trait Signer: Send + Sync {
     /// The raw JWS signature of `input` by `key`.
     ///

@@ -4,7 +4,7 @@ use super::{Header, JwsError, MAX_LEN};
 use crate::encoding::{self, EncodingError};
 use crate::key::VerifyingKey;
 
-/// A token taken apart: the header is parsed, the payload is not even decoded, and nothing is verified yet.
+/// A token split into its parts: the header is parsed, the payload is not decoded, and nothing is verified yet.
 #[derive(Clone, Debug)]
 pub struct Compact<'a> {
     header: Header,
@@ -14,7 +14,7 @@ pub struct Compact<'a> {
 }
 
 impl<'a> Compact<'a> {
-    /// Takes a token apart.
+    /// Splits a token into its parts.
     ///
     /// # Errors
     /// [`JwsError`], all but `AlgorithmMismatch` and `BadSignature`.
@@ -39,7 +39,7 @@ impl<'a> Compact<'a> {
         &self.header
     }
 
-    /// What is signed (RFC 7515 5.2).
+    /// The text that is signed (RFC 7515 5.2).
     pub fn signing_input(&self) -> &'a str {
         self.signing_input
     }
@@ -49,7 +49,7 @@ impl<'a> Compact<'a> {
         &self.signature
     }
 
-    /// Decodes the payload. Verify first, unless the payload says which key to verify with.
+    /// Decodes the payload. Verify the signature first, unless the payload is needed to choose the key.
     ///
     /// # Errors
     /// [`JwsError::NotCompact`] when it is not base64url.
@@ -62,7 +62,7 @@ impl<'a> Compact<'a> {
     /// # Errors
     /// [`JwsError::AlgorithmMismatch`], [`JwsError::BadSignature`]
     pub fn verify(&self, key: &VerifyingKey) -> Result<(), JwsError> {
-        // RFC 8725 3.1: the algorithm is the key's; a header that says otherwise is an attack or a mistake.
+        // RFC 8725 3.1: the key determines the algorithm; a header with another one is an attack or a mistake.
         if self.header.alg != key.algorithm() {
             return Err(JwsError::AlgorithmMismatch);
         }

@@ -12,7 +12,7 @@ use crate::algorithm::Algorithm;
 use crate::encoding;
 use crate::key::SigningKey;
 
-/// The header members that mean something here. Others are ignored (RFC 7515 4), unless they are critical.
+/// The header members that are understood. Others are ignored (RFC 7515 4), unless they are critical.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The signature algorithm (RFC 7515 4.1.1).
@@ -33,12 +33,12 @@ impl Header {
     pub fn parse(json: &[u8]) -> Result<Self, JwsError> {
         let members: Members =
             serde_json::from_slice(json).map_err(|error| JwsError::Header(error.to_string()))?;
-        // RFC 7515 4: member names must be unique. Two parsers that pick different ones are an attack.
+        // RFC 7515 4: member names must be unique. Otherwise an attacker can make two parsers use different values.
         if let Some(name) = members.duplicate {
             return Err(JwsError::DuplicateMember(name));
         }
-        // RFC 7515 4.1.11: what is critical must be understood, and we understand no extension; the list must
-        // not be empty.
+        // RFC 7515 4.1.11: a critical extension must be understood, and no extension is supported; the list must not be
+        // empty.
         if let Some(critical) = members.crit {
             let Some(name) = critical.first() else {
                 return Err(JwsError::Header("\"crit\" is empty".to_owned()));
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for Members {
 
 struct MembersVisitor;
 
-/// A name, borrowed from the input where it holds no escapes.
+/// A name, borrowed from the input if it contains no escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -108,7 +108,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
             if seen.contains(&name) {
                 members.duplicate = Some(SmolStr::new(&name));
             }
-            // More members than any header has; the search above stays short.
+            // No real header has so many members. The limit keeps the search above short.
             if seen.len() == 64 {
                 return Err(de::Error::custom("too many members"));
             }
@@ -129,7 +129,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 }
 
-/// A header encoded once per key and type, ready to be put in front of every payload.
+/// A header that is encoded once per key and type, and put before every payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedHeader {
     algorithm: Algorithm,
@@ -148,7 +148,7 @@ impl EncodedHeader {
             kid: &'a str,
         }
         let json = serde_json::to_vec(&Written { alg: algorithm, typ, kid });
-        // Three strings always serialise; an empty header would be refused by every reader.
+        // Serializing three strings cannot fail. An empty header would be refused by every recipient.
         let base64url = encoding::encode(&json.unwrap_or_default()).into_boxed_str();
         Self { algorithm, kid: SmolStr::new(kid), base64url }
     }

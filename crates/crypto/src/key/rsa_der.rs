@@ -12,7 +12,7 @@ pub(super) fn modulus_and_exponent(der: &[u8]) -> Option<(&[u8], &[u8])> {
 fn unsigned(der: &[u8]) -> Option<(&[u8], &[u8])> {
     const INTEGER: u8 = 0x02;
     let (value, rest) = element(INTEGER, der)?;
-    // A leading zero only keeps the number from reading as negative (X.690 8.3).
+    // A leading zero only shows that the number is not negative (X.690 8.3).
     Some((value.strip_prefix(&[0]).unwrap_or(value), rest))
 }
 

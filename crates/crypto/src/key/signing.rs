@@ -47,8 +47,8 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
-    /// Makes a new key: RSA of 2048 bits (some 50 ms), P-256 or Ed25519. Without `kid`, the beginning of its RFC 7638
-    /// thumbprint is the id.
+    /// Makes a new key: RSA of 2048 bits (which takes some 50 ms), P-256 or Ed25519. Without `kid`, its id is the
+    /// beginning of its RFC 7638 thumbprint.
     ///
     /// # Errors
     /// [`KeyError::Failed`]
@@ -79,7 +79,7 @@ impl SigningKey {
         Self::new(algorithm, kid, Pair::Rsa(pair, encoding))
     }
 
-    /// Reads an unencrypted PKCS#8 key in DER (RFC 5958). Without `kid`, the beginning of its thumbprint is the id.
+    /// Reads an unencrypted PKCS#8 key in DER (RFC 5958). Without `kid`, its id is the beginning of its thumbprint.
     ///
     /// # Errors
     /// [`KeyError::Pkcs8`] when it is no valid key of the algorithm's type, which includes RSA under 2048 bits
@@ -141,7 +141,7 @@ impl SigningKey {
     pub fn to_pkcs8_pem(&self) -> Result<SecretString, KeyError> {
         let der = self.to_pkcs8()?;
         let body = SecretString::new(STANDARD.encode(der.expose()));
-        // Room for everything at once: growing would leave unwiped copies behind.
+        // Allocated in full at once: a string that grows would leave copies of the key in memory that are not wiped.
         let mut pem = String::with_capacity(body.expose().len() * 66 / 64 + 64);
         pem.push_str(PEM_BEGIN);
         pem.push('\n');
@@ -180,8 +180,8 @@ impl SigningKey {
         self.sign_input(input.into())
     }
 
-    /// The same of an input whose SHA-256 may be known already. Ed25519 does not look at it: it hashes the input itself,
-    /// twice (RFC 8032 5.1.6).
+    /// As [`sign`](Self::sign), for an input whose SHA-256 may be known already. Ed25519 ignores that digest: it hashes
+    /// the input itself, twice (RFC 8032 5.1.6).
     ///
     /// # Errors
     /// [`SignError::Failed`]
@@ -205,14 +205,14 @@ impl SigningKey {
     }
 }
 
-/// The bytes of a signature, read where the library left it: it has room for the longest of any algorithm, 4,627 bytes,
-/// which moving it would copy.
+/// Copies only the bytes of a signature. The library's type has room for the longest signature of any algorithm, 4,627
+/// bytes, all of which a move would copy.
 fn own(signature: &Result<LibrarySignature, Unspecified>) -> Result<Signature, Unspecified> {
     signature.as_ref().map(|bytes| Signature::from_bytes(bytes.as_ref())).map_err(|error| *error)
 }
 
-/// The id of a key that was given none: the first nine bytes of its thumbprint. An id must tell the keys of one issuer
-/// apart (RFC 7517 4.5), and every token carries it; the whole thumbprint would be a tenth of an ID token.
+/// The id of a key without a given one: the first nine bytes of its thumbprint. An id must distinguish the keys of one
+/// issuer (RFC 7517 4.5), and every token contains it; the whole thumbprint would be a tenth of an ID token.
 fn own_kid(jwk: &Jwk) -> SmolStr {
     jwk.thumbprint().chars().take(KID_CHARACTERS).collect()
 }

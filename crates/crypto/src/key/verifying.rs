@@ -64,7 +64,8 @@ impl VerifyingKey {
     /// # Errors
     /// [`BadSignature`], whatever the reason.
     pub fn verify(&self, input: &[u8], signature: &[u8]) -> Result<(), BadSignature> {
-        // RFC 7518 3.3 to 3.5: another length is no signature of this key; ES256 in DER is refused here.
+        // RFC 7518 3.3 to 3.5: the length of a signature is fixed by the key. This also refuses ES256 signatures in
+        // DER.
         if signature.len() != self.0.signature_len {
             return Err(BadSignature);
         }

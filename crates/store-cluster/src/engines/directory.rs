@@ -43,7 +43,7 @@ fn entrust(directory: &Path) {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // What ends the group of a test process, as Ctrl-C does, must not end this.
+            // A group of its own: a signal to the test's process group, such as Ctrl-C, must not end it.
             .process_group(0)
             .spawn();
         Mutex::new(spawned.expect("/bin/sh can be started"))

@@ -236,7 +236,7 @@ impl PostgresServer {
     }
 }
 
-/// What a command that ends by itself says: on its output when it succeeds, else on its error output.
+/// Runs a command to its end; returns its output, or its error output if it fails.
 fn output(mut command: Command) -> Result<String, String> {
     command.stdin(Stdio::null());
     finished(command)

@@ -19,7 +19,7 @@ pub(super) fn spawn(command: Command) -> io::Result<Child> {
         let (jobs, received) = channel::<Job>();
         let body = move || {
             for (mut command, reply) in received {
-                // Whoever asked is waiting.
+                // The caller waits for this answer.
                 let _ = reply.send(command.spawn());
             }
         };

@@ -250,9 +250,9 @@ impl ClusterStore {
 }
 
 /// The run id of the complete primary, and the records that follow it.
-type EpochAndRecords = (Option<Vec<u8>>, Vec<Option<Vec<u8>>>);
+type MarkAndRecords = (Option<Vec<u8>>, Vec<Option<Vec<u8>>>);
 
-fn complete_and_records(value: Value) -> Result<EpochAndRecords, StoreError> {
+fn complete_and_records(value: Value) -> Result<MarkAndRecords, StoreError> {
     let read = |value: Value| match value {
         Value::BulkString(bytes) => Some(bytes),
         _ => None,

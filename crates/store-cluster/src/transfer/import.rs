@@ -168,7 +168,7 @@ impl ClusterStore {
         for tags in self.redis.tags().slots().chunks(KEYS_AT_ONCE) {
             let mut looks = Vec::with_capacity(tags.len());
             for tag in tags {
-                looks.push(self.has_epoch(tag));
+                looks.push(self.has_complete_primary(tag));
             }
             if try_join_all(looks).await?.contains(&true) {
                 return Ok(true);
@@ -177,7 +177,7 @@ impl ClusterStore {
         Ok(false)
     }
 
-    async fn has_epoch(&self, tag: &Tag) -> Result<bool, StoreError> {
+    async fn has_complete_primary(&self, tag: &Tag) -> Result<bool, StoreError> {
         let mut cmd = redis::cmd("GET");
         cmd.arg(tag.complete_primary().as_bytes());
         Ok(self.redis.ask(&cmd).await?.read::<Option<Vec<u8>>>()?.is_some())
@@ -185,18 +185,18 @@ impl ClusterStore {
 
     /// Deletes the run ids of complete primaries, so that every constant slot is confirmed from PostgreSQL before an
     /// answer is accepted.
-    async fn forget_epochs(&self) -> Result<(), StoreError> {
+    async fn forget_complete_primaries(&self) -> Result<(), StoreError> {
         for tags in self.redis.tags().slots().chunks(KEYS_AT_ONCE) {
             let mut deletions = Vec::with_capacity(tags.len());
             for tag in tags {
-                deletions.push(self.forget_epoch(tag));
+                deletions.push(self.forget_complete_primary(tag));
             }
             try_join_all(deletions).await?;
         }
         Ok(())
     }
 
-    async fn forget_epoch(&self, tag: &Tag) -> Result<(), StoreError> {
+    async fn forget_complete_primary(&self, tag: &Tag) -> Result<(), StoreError> {
         let mut cmd = redis::cmd("DEL");
         cmd.arg(tag.complete_primary().as_bytes());
         self.redis.write_durably(&cmd).await.map(drop)
@@ -243,7 +243,7 @@ impl Import for ClusterImport {
     }
 
     async fn finish(self: Box<Self>) -> Result<(), StoreError> {
-        self.store.forget_epochs().await?;
+        self.store.forget_complete_primaries().await?;
         self.store.records.normalize_login_names().await?;
         // The issuers of families can be determined only now, when every user is imported.
         self.store.list_every_family().await?;

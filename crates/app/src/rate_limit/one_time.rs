@@ -38,8 +38,8 @@ pub struct OneTimeRefusals {
 }
 
 impl RateLimits {
-    /// Counts an authorization code for a user; call it before making the code. It counts until it is
-    /// [redeemed](Self::redeemed_code) or refilled.
+    /// Counts an authorization code for a user; call it before making the code. It counts a
+    /// tenth once it is [redeemed](Self::redeemed_code).
     ///
     /// # Errors
     /// [`Limited`]: the limit is used up; no code may be made.
@@ -49,8 +49,9 @@ impl RateLimits {
         taken.inspect_err(|_| count(&self.one_time_refusals.codes))
     }
 
-    /// A code was redeemed, so it no longer counts against its user: whoever completes each login may begin as many as
-    /// the client's limit at the token endpoint allows.
+    /// A code was redeemed, and counts a tenth from now on: whoever completes each login may begin ten times as many. It
+    /// still counts, because a redeemed code is kept too, 15 minutes beyond its end: with many addresses and a public
+    /// client, one user could otherwise fill the room of everybody's codes.
     pub fn redeemed_code(&self, issuer: &IssuerId, user: &UserId) {
         if let Some(rule) = self.rules.one_time.codes.get() {
             self.users.give_back(self.code_key(issuer, user), rule);

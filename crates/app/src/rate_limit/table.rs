@@ -70,13 +70,13 @@ impl Table {
         });
     }
 
-    /// Gives one token back to a key's bucket. A bucket that is full, or of no known key, stays as it is.
+    /// Gives nine tenths of a token back to a key's bucket. A bucket that is full, or of no known key, stays as it is.
     pub(super) fn give_back(&self, key: u64, rule: Rule) {
         let (shard, set) = self.place(key);
         let Some(mut shard) = self.shards.get(shard).map(Mutex::lock) else { return };
         let mut slots = shard.get_mut(set).into_iter().flatten();
         if let Some(slot) = slots.find(|slot| slot.key == key) {
-            slot.full_at = slot.full_at.saturating_sub(rule.interval);
+            slot.full_at = slot.full_at.saturating_sub(rule.interval / 10 * 9);
         }
     }
 

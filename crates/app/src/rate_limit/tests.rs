@@ -230,12 +230,18 @@ fn codes_of_a_user_are_limited_and_nobody_elses() {
     check(&issuer, "bob", NOW).unwrap();
     check(&other, "alice", NOW).unwrap();
     check(&issuer, "alice", after(30_000)).unwrap();
-    // A redeemed code makes room for one more, and many of them for no more than the burst.
+    // A redeemed code counts a tenth, so that redeeming makes room, but not for any number of codes.
     limits.redeemed_code(&issuer, &UserId::parse("alice").unwrap());
-    check(&issuer, "alice", after(30_000)).unwrap();
     check(&issuer, "alice", after(30_000)).unwrap_err();
+    check(&issuer, "alice", after(33_000)).unwrap();
+    check(&issuer, "alice", after(33_000)).unwrap_err();
+    let completed = |at| {
+        let redeemed = || limits.redeemed_code(&issuer, &UserId::parse("carol").unwrap());
+        check(&issuer, "carol", after(at)).map(|()| redeemed()).is_ok()
+    };
+    assert_eq!((0..100).filter(|_| completed(0)).count(), 11);
     (0..10).for_each(|_| limits.redeemed_code(&issuer, &UserId::parse("alice").unwrap()));
-    assert_eq!((0..10).filter(|_| check(&issuer, "alice", after(30_000)).is_ok()).count(), 2);
+    assert_eq!((0..10).filter(|_| check(&issuer, "alice", after(33_000)).is_ok()).count(), 2);
     limits.redeemed_code(&issuer, &UserId::parse("nobody").unwrap());
     limits.set(&config::RateLimits { enabled: false, ..configured() });
     (0..100).for_each(|_| check(&issuer, "alice", NOW).unwrap());

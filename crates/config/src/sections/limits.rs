@@ -57,8 +57,8 @@ pub(crate) const SECTION: Section = Section {
             "30/m",
         )
         .doc(
-            "Authorization codes per user that are not redeemed: each is kept until it ends. Beyond it the client is told \
-             `temporarily_unavailable`, and no code is made.",
+            "Authorization codes per user. Each is kept until it ends; a redeemed one counts a tenth. Beyond it the client is \
+             told `temporarily_unavailable`, and no code is made.",
         ),
         limit(
             "rate_limit.assertion.client",

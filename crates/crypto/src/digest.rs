@@ -3,9 +3,8 @@
 use std::fmt;
 
 use aws_lc_rs::{constant_time, digest as sha, hkdf, hmac};
-use zeroize::optimization_barrier;
 
-use crate::secret::SecretArray;
+use crate::secret::{SecretArray, overwrite};
 
 /// SHA-256 of the concatenated parts. Nothing separates the parts: where their boundaries matter, the caller must put a
 /// separator between them.
@@ -38,9 +37,8 @@ fn gathered<T>(parts: &[&[u8]], work: impl FnOnce(&[u8]) -> T) -> Option<T> {
         free = rest;
     }
     let made = work(used);
-    // The parts may be secret. The whole buffer is overwritten at once, because `zeroize` writes byte by byte.
-    room.fill(0);
-    optimization_barrier(&room);
+    // The parts may be secret.
+    overwrite(&mut room);
     Some(made)
 }
 

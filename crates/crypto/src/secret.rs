@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer};
-use zeroize::{Zeroize, optimization_barrier};
+use zeroize::optimization_barrier;
 
 /// Secret bytes of any length. Wiped on drop; `Debug` shows nothing of them.
 #[derive(Clone)]
@@ -63,13 +63,19 @@ impl Drop for SecretString {
     }
 }
 
-/// Overwrites the whole allocation with zeros, several bytes at a time: `zeroize` writes byte by byte, which takes
-/// about as long as hashing a short secret.
+/// Overwrites a whole allocation with zeros, also what is beyond the length.
 fn wipe(bytes: &mut Vec<u8>) {
     bytes.clear();
-    // The new length is within the capacity, so nothing is reallocated.
+    // This is within the capacity, so nothing is allocated anew.
     bytes.resize(bytes.capacity(), 0);
-    // Without the barrier the compiler might remove writes to memory that is then freed.
+    overwrite(bytes);
+}
+
+/// Overwrites bytes with zeros, in words: `zeroize` writes byte by byte, which takes about as long as digesting a short
+/// secret.
+pub(crate) fn overwrite(bytes: &mut [u8]) {
+    bytes.fill(0);
+    // Without it the compiler might leave out writes to memory that is not read afterwards.
     optimization_barrier(bytes);
 }
 
@@ -118,7 +124,7 @@ impl<const N: usize> SecretArray<N> {
 
 impl<const N: usize> Drop for SecretArray<N> {
     fn drop(&mut self) {
-        self.0.zeroize();
+        overwrite(&mut *self.0);
     }
 }
 

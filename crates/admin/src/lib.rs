@@ -7,6 +7,7 @@
 //! Every step is atomic in the store, and a started operation is completed even if its caller goes away. A change
 //! that loses a race is applied once more to the winner's result, and answers 503 if it loses again.
 
+mod admin_created;
 mod audit_logs;
 mod auth;
 pub mod backup_target;
@@ -14,7 +15,6 @@ mod bulk;
 mod call;
 mod clients;
 mod consents;
-mod created_sessions;
 mod ending;
 mod error;
 mod fields;

@@ -17,8 +17,8 @@ use symbolon_protocol::user::User;
 use symbolon_store::Durable;
 use symbolon_store::port::Created;
 
+use crate::admin_created::{self, Lives};
 use crate::call::{Call, Concerns, Payload, created, ok};
-use crate::created_sessions::{self, Lives};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, reference};
 use crate::signing_keys;
@@ -71,7 +71,7 @@ async fn session(call: Call, payload: Payload) -> Answer {
     }
     let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?.unwrap_or(DEFAULT_SESSION);
     let user = active_user(&call, &named).await?;
-    let (id, session) = created_sessions::session(&call, user.id.clone(), Duration::from_secs(ttl));
+    let (id, session) = admin_created::session(&call, user.id.clone(), Duration::from_secs(ttl));
     let expires_at = session.expires_at;
     call.app.store.open_session(call.id(), &id, session).await?.durable.wait().await?;
     call.audit(Event::SessionCreated, Concerns { user: Some(&user.id), ..Concerns::default() });
@@ -125,7 +125,7 @@ async fn token(call: Call, payload: Payload) -> Answer {
     let registered = RegisteredToken::parse(&payload).ok_or_else(not_ours)?;
     let lives = Duration::from_secs(ttl);
     let lives = Lives { idle: lives, absolute: lives };
-    let family = created_sessions::family(&call, client, user, scope, lives);
+    let family = admin_created::family(&call, client, user, scope, lives);
     let concerns = (family.user.clone(), family.client.clone());
     let id = family_of_registered(call.id(), &registered.jti);
     let mut durable = Durable::already();

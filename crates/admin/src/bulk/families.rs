@@ -9,8 +9,8 @@ use symbolon_protocol::family::{Family, FamilyId};
 use symbolon_protocol::token::refresh_token;
 use symbolon_store::shard::ShardKind;
 
+use super::super::admin_created;
 use super::super::call::{Call, Payload};
-use super::super::created_sessions;
 use super::super::error::{AdminError, Answer};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
@@ -65,5 +65,5 @@ async fn new(known: &Known, line: Line) -> Result<(FamilyId, Family), AdminError
     let scope = scope(&mut fields, &client)?;
     let id =
         known.call.app.store.place(ShardKind::Refresh).draw_family(known.call.now(), &*known.call.app.random);
-    Ok((id, created_sessions::family_of(&known.call, &client, user, scope)))
+    Ok((id, admin_created::family_of(&known.call, &client, user, scope)))
 }

@@ -7,8 +7,8 @@ use serde_json::json;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::session::{Session, SessionId};
 
+use super::super::admin_created;
 use super::super::call::{Call, Payload};
-use super::super::created_sessions;
 use super::super::error::{AdminError, Answer};
 use super::super::test_endpoints::MAX_TTL;
 use super::Known;
@@ -58,5 +58,5 @@ async fn new(known: &Known, line: Line) -> Result<(SessionId, Session), AdminErr
     let user = known.user(&mut fields).await?;
     let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?;
     let ttl = ttl.map_or_else(|| known.call.issuer.settings.load().lifetimes.session, Duration::from_secs);
-    Ok(created_sessions::session(&known.call, user, ttl))
+    Ok(admin_created::session(&known.call, user, ttl))
 }

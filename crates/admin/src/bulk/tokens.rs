@@ -11,8 +11,8 @@ use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::token::{Context, refresh_token};
 use tokio::runtime::Handle;
 
+use super::super::admin_created;
 use super::super::call::{Call, Payload};
-use super::super::created_sessions;
 use super::super::error::{AdminError, Answer};
 use super::super::signing_keys;
 use super::super::test_endpoints::MAX_TOKEN_TTL;
@@ -64,7 +64,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     let of_issuer = || call.issuer.keys.load().algorithm(&settings, context.now);
     let algorithm = client.access_token_signed_response_alg.unwrap_or_else(of_issuer);
     // The access token that a refresh would yield, in a grant of its own.
-    let family = created_sessions::family_of(call, &client, user, scope.clone());
+    let family = admin_created::family_of(call, &client, user, scope.clone());
     let mut token = refresh_token::issue(&context, &family, scope, false).access;
     if let Some(ttl) = ttl {
         token.exp = token.iat.saturating_add(ttl);

@@ -45,9 +45,9 @@ pub fn spawn(app: Arc<App>, clock: Option<Arc<SystemClock>>, stopping: watch::Re
     app.registry.register(app.passwords.figures());
     let mut tasks = JoinSet::new();
     if let Some(clock) = clock {
-        let mut watched = clock::ClockAdjuster::new(clock);
+        let mut adjuster = clock::ClockAdjuster::new(clock);
         tasks.spawn(every(ADJUST_EVERY, stopping.clone(), move || {
-            watched.adjust();
+            adjuster.adjust();
             std::future::ready(())
         }));
     }

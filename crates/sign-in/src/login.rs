@@ -1,8 +1,10 @@
 //! The endpoint of the login page and its form.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::response::Response;
+use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 use symbolon_pages::LoginError;
 use symbolon_protocol::authorize::decide::denied;
@@ -47,7 +49,14 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         && interaction.session_id(&call.context, &session.user) == id
     {
         // The form was sent twice, and the answer to the first one has signed this browser in.
-        return signed_in(call, interaction, id, &session).await;
+        let Context { app, issuer, remote, .. } = &call.context;
+        return match app.rate_limits.form_sent_again(&issuer.id, &session.user, *remote, app.now()) {
+            Ok(()) => signed_in(call, interaction, id, &session).await,
+            Err(Limited { retry_after_seconds }) => {
+                let error = LoginError::TooManyAttempts { retry_after_seconds };
+                refused(&call.context, &interaction, (&asking, typed), error).await
+            }
+        };
     }
     let context = call.context.clone();
     let attempt = PasswordAttempt {
@@ -68,7 +77,28 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         },
         Err(error) => error,
     };
-    login_page::page(&context, &interaction, &asking, typed, Some(error))
+    refused(&context, &interaction, (&asking, typed), error).await
+}
+
+/// The login page again, with what was wrong.
+async fn refused(
+    context: &Context,
+    interaction: &Interaction<PendingAuthorization>,
+    (asking, typed): (&RequestingClient, Option<String>),
+    error: LoginError,
+) -> Result<Response, Failure> {
+    if matches!(error, LoginError::Busy | LoginError::TooManyAttempts { .. }) {
+        tokio::time::sleep(refusal_pause(&*context.app.random)).await;
+    }
+    login_page::page(context, interaction, asking, typed, Some(error))
+}
+
+/// How long an attempt waits that is refused without a look at its password: 0.5 to 1.5 s, at random. Whoever repeats
+/// attempts on many connections sends the next ones that much later and not all together, so that requests of others
+/// find the processor free.
+fn refusal_pause(random: &dyn Random) -> Duration {
+    let [share] = random::bytes::<1>(random);
+    Duration::from_millis(500 + 4 * u64::from(share))
 }
 
 /// Continues the request of an interaction after the person has signed in.
@@ -115,9 +145,12 @@ impl PasswordAttempt<'_> {
                 return Ok(Err(LoginError::TooManyAttempts { retry_after_seconds }));
             }
         };
+        let Ok(place) = app.passwords.reserve(self.fairness_key()) else {
+            return Ok(Err(LoginError::Busy));
+        };
         let found = app.store.user_by_login(&issuer.id, self.username).await?;
         let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
-        let Ok(right) = app.passwords.verify(self.fairness_key(), self.password(), hash).await else {
+        let Ok(right) = app.passwords.verify(place, self.password(), hash).await else {
             return Ok(Err(LoginError::Busy));
         };
         match found {
@@ -141,9 +174,12 @@ impl PasswordAttempt<'_> {
         let Context { app, issuer, .. } = self.context;
         match app.store.user_by_login(&issuer.id, self.username).await? {
             Some((user, Some(hash))) if user.id == right.user.id && user.may_sign_in() => {
+                if hash == right.hash {
+                    return Ok(true);
+                }
                 // The hash may have been replaced by one of the same password with newer costs.
-                let verified = app.passwords.verify(self.fairness_key(), self.password(), Some(hash.clone()));
-                Ok(hash == right.hash || verified.await == Ok(true))
+                let Ok(place) = app.passwords.reserve(self.fairness_key()) else { return Ok(false) };
+                Ok(app.passwords.verify(place, self.password(), Some(hash)).await == Ok(true))
             }
             _ => Ok(false),
         }

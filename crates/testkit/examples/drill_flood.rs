@@ -15,6 +15,7 @@
     reason = "a drill: a failure is a failed drill, counts are its output, and it measures a real process from outside"
 )]
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -221,17 +222,19 @@ impl<'a> Drill<'a> {
     /// Sends right and wrong passwords of one account without end, and measures the effect on other users.
     fn guess(&mut self) {
         let (over, guesses) = (AtomicBool::new(false), AtomicU64::new(0));
+        let answered = Mutex::new(BTreeMap::<u16, u64>::new());
         let (times, statuses) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
         std::thread::scope(|threads| {
             for number in 0..GUESSERS {
-                let (this, over, guesses) = (&*self, &over, &guesses);
+                let (this, over, guesses, answered) = (&*self, &over, &guesses, &answered);
                 threads.spawn(move || {
                     yield_to_the_provider();
                     let mut sign_in = SignIn::begin(this);
                     sign_in.address = address(number);
                     let password = if number % 2 == 0 { PASSWORD } else { "a wrong one" };
                     while !over.load(Ordering::Relaxed) {
-                        sign_in.send("guessed@example.com", password);
+                        let status = sign_in.send("guessed@example.com", password).status;
+                        *answered.lock().expect("answers").entry(status).or_default() += 1;
                         guesses.fetch_add(1, Ordering::Relaxed);
                     }
                 });
@@ -256,9 +259,9 @@ impl<'a> Drill<'a> {
         times.sort_unstable();
         let (half, most) = (times[times.len() / 2], times[times.len() * 99 / 100]);
         println!(
-            "passwords of one account on {GUESSERS} connections: {} tried, {signed_in} of {} others signed in, the \
+            "passwords of one account on {GUESSERS} connections: answered {:?}, {signed_in} of {} others signed in, the \
              slowest in {slowest:.1?}",
-            guesses.load(Ordering::Relaxed),
+            answered.into_inner().expect("answers"),
             statuses.len()
         );
         println!("  silent authentication meanwhile: {} times, P50 {half:.1?}, P99 {most:.1?}", times.len());

@@ -27,6 +27,7 @@ use tokio::sync::oneshot;
 use crate::rate_limit::{login_name, network};
 use answer_time_floor::AnswerTimeFloor;
 pub use fair_queue::FairnessKey;
+pub use pool::ReservedPlace;
 use pool::{Job, Pool};
 use symbolon_config::Argon2;
 use symbolon_telemetry::MetricSource;
@@ -93,21 +94,30 @@ impl Passwords {
         }
     }
 
+    /// Reserves a place in the queue. A sign-in does so before its user is looked up: whoever repeats passwords faster
+    /// than they are checked costs the store nothing.
+    ///
+    /// # Errors
+    /// [`Busy`]: the queue is full.
+    pub fn reserve(&self, fairness: FairnessKey) -> Result<ReservedPlace, Busy> {
+        self.pool.reserve(fairness)
+    }
+
     /// Whether the password is right. Without a `hash` (no such user, or no password) the answer is no. Every answer
     /// takes as long as verifying the costliest hash that may be imported, plus the time in the queue, so that the
     /// time does not reveal whether the user exists.
     ///
     /// # Errors
-    /// [`Busy`]: the queue is full, or memory for the hash is short.
+    /// [`Busy`]: the place was given to an attempt with an earlier turn, or memory for the hash is short.
     pub async fn verify(
         &self,
-        fairness: FairnessKey,
+        place: ReservedPlace,
         password: SecretString,
         hash: Option<PasswordHash>,
     ) -> Result<bool, Busy> {
         let hasher = Arc::clone(&self.hasher);
         let (right, took, again) = self
-            .run(fairness, move || {
+            .run(place, move || {
                 // Measures first, if nothing was measured yet: otherwise the time of the first attempt would reveal
                 // its hash's cost.
                 if !hasher.floor.is_measured() {
@@ -143,7 +153,10 @@ impl Passwords {
         password: SecretString,
     ) -> Result<PasswordHash, Busy> {
         let hasher = Arc::clone(&self.hasher);
-        self.run(fairness, move || hasher.hash(normalized(&password).as_ref().unwrap_or(&password))).await
+        self.run(self.reserve(fairness)?, move || {
+            hasher.hash(normalized(&password).as_ref().unwrap_or(&password))
+        })
+        .await
     }
 
     /// Hashes a password that the server or an administrator sets.
@@ -159,7 +172,7 @@ impl Passwords {
     /// # Errors
     /// [`Busy`]: the queue is full, or memory for the hash is short.
     pub async fn verify_own(&self, password: SecretString, hash: Option<PasswordHash>) -> Result<bool, Busy> {
-        self.verify(OWN, password, hash).await
+        self.verify(self.reserve(OWN)?, password, hash).await
     }
 
     /// Whether a hash was made with other costs than the configured ones, and should be replaced at the next sign-in.
@@ -167,7 +180,7 @@ impl Passwords {
         password::PasswordHash::parse(hash.expose()).is_ok_and(|hash| hash.needs_rehash(&self.hasher.policy))
     }
 
-    /// Passwords that wait for a thread.
+    /// Passwords that wait for a thread, or for their user to be looked up.
     pub fn queue_length(&self) -> usize {
         self.pool.waiting()
     }
@@ -179,11 +192,11 @@ impl Passwords {
 
     async fn run<T: Send + 'static>(
         &self,
-        fairness: FairnessKey,
+        place: ReservedPlace,
         work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
     ) -> Result<T, Busy> {
         let (sender, receiver) = oneshot::channel();
-        self.pool.submit(fairness, Box::new(Task { work, sender }));
+        place.submit(Box::new(Task { work, sender }));
         match receiver.await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(NotRun::Busy(busy))) => Err(busy),
@@ -352,7 +365,7 @@ mod tests {
             let _ = released.recv();
             Ok(())
         };
-        passwords.pool.submit(OWN, Box::new(Task { work, sender }));
+        passwords.reserve(OWN).unwrap().submit(Box::new(Task { work, sender }));
         has_begun.recv().unwrap();
         (release, receiver)
     }
@@ -450,7 +463,8 @@ mod tests {
     #[tokio::test]
     async fn a_thread_outlives_a_panic() {
         let passwords = passwords(4);
-        let failed: Result<(), Busy> = passwords.run(OWN, || panic!("a test panics")).await;
+        let failed: Result<(), Busy> =
+            passwords.run(passwords.reserve(OWN).unwrap(), || panic!("a test panics")).await;
         assert!(failed.is_err());
         assert_eq!(passwords.verify_own("x".into(), None).await, Ok(false));
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::Busy;
-use super::fair_queue::{FairQueue, FairnessKey};
+use super::fair_queue::{FairQueue, FairnessKey, Turn};
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
 
 /// The assumed time of one job before any was measured.
@@ -65,24 +65,37 @@ impl Pool {
         pool
     }
 
-    /// Queues a job. If the queue is full, the job with the latest turn is [refused](Job::refuse): the new one or a
-    /// waiting one.
-    pub(super) fn submit(&self, fairness: FairnessKey, job: Box<dyn Job>) {
-        let threads = self.threads.load(Ordering::Relaxed);
+    /// Reserves a place for a job. If the queue is full, the place with the latest turn is lost: the new one, or another,
+    /// whose job is [refused](Job::refuse).
+    ///
+    /// # Errors
+    /// [`Busy`]: there is no place for this fairness key now.
+    pub(super) fn reserve(self: &Arc<Self>, fairness: FairnessKey) -> Result<ReservedPlace, Busy> {
         let mut queue = self.queue.lock();
-        if queue.jobs.is_full() {
-            // Jobs whose callers have gone make room first.
-            let gone = queue.jobs.retain(|job| job.is_wanted());
-            self.figures.add(&self.figures.skipped, gone);
-        }
-        let refused = if threads == 0 || queue.stopped { Some(job) } else { queue.jobs.push(fairness, job) };
+        self.make_room(&mut queue);
+        let ready = self.threads.load(Ordering::Relaxed) > 0 && !queue.stopped;
+        let reserved = if ready { queue.jobs.reserve(fairness) } else { None };
         let waiting = queue.jobs.len();
         self.figures.waiting.store(waiting, Ordering::Relaxed);
         drop(queue);
-        self.came.notify_one();
-        if let Some(refused) = refused {
-            self.figures.add(&self.figures.refused, 1);
-            refused.refuse(self.figures.busy(waiting, threads));
+        let Some((turn, displaced)) = reserved else { return Err(self.refused(waiting)) };
+        if let Some(displaced) = displaced {
+            displaced.refuse(self.refused(waiting));
+        }
+        Ok(ReservedPlace { pool: Arc::clone(self), turn })
+    }
+
+    /// Counts a refusal.
+    fn refused(&self, waiting: usize) -> Busy {
+        self.figures.add(&self.figures.refused, 1);
+        self.figures.busy(waiting, self.threads.load(Ordering::Relaxed))
+    }
+
+    /// Drops the jobs whose callers have gone, where the queue is full.
+    fn make_room(&self, queue: &mut Queue) {
+        if queue.jobs.is_full() {
+            let gone = queue.jobs.retain(|job| job.is_wanted());
+            self.figures.add(&self.figures.skipped, gone);
         }
     }
 
@@ -132,6 +145,36 @@ impl Pool {
     }
 }
 
+/// A place in the queue, before its job is known. Dropping it gives the place back.
+pub struct ReservedPlace {
+    pool: Arc<Pool>,
+    turn: Turn,
+}
+
+impl ReservedPlace {
+    /// Puts the job at this place; it is [refused](Job::refuse) if a job with an earlier turn has taken the place.
+    pub(super) fn submit(self, job: Box<dyn Job>) {
+        let mut queue = self.pool.queue.lock();
+        let refused = queue.jobs.fill(self.turn, job);
+        let waiting = queue.jobs.len();
+        drop(queue);
+        match refused {
+            Some(refused) => refused.refuse(self.pool.refused(waiting)),
+            None => {
+                self.pool.came.notify_one();
+            }
+        }
+    }
+}
+
+impl Drop for ReservedPlace {
+    fn drop(&mut self) {
+        let mut queue = self.pool.queue.lock();
+        queue.jobs.release(self.turn);
+        self.pool.figures.waiting.store(queue.jobs.len(), Ordering::Relaxed);
+    }
+}
+
 /// Counters of the jobs.
 #[derive(Default)]
 pub(super) struct Figures {
@@ -175,7 +218,7 @@ impl Figures {
 impl MetricSource for Figures {
     fn expose(&self, page: &mut Exposition) {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let help = "Passwords that wait for a thread.";
+        let help = "Passwords that wait for a thread, or for their user to be looked up.";
         page.family("symbolon_password_queue_length", MetricType::Gauge, help);
         page.count(&[], u64::try_from(self.waiting.load(Ordering::Relaxed)).unwrap_or(u64::MAX));
         let help = "Passwords hashed or verified, skipped because their request was gone, and refused by a full queue.";

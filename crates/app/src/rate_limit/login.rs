@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::net::IpAddr;
 
-use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 
 use super::in_flight::{CapCell, InFlightGuard};
@@ -89,6 +89,22 @@ impl RateLimits {
         }
     }
 
+    /// Counts a login form that the browser sends again after it has signed in: it is answered without a look at the
+    /// password, and as often as right passwords are. Call it before answering.
+    ///
+    /// # Errors
+    /// [`Limited`]: this user's browsers at this address have sent such forms too often.
+    pub fn form_sent_again(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+        address: IpAddr,
+        now: Timestamp,
+    ) -> Result<(), Limited> {
+        let Some(rule) = self.rules.login.success.get() else { return Ok(()) };
+        self.logins.take(self.login_again_key(issuer, user, address), rule, now)
+    }
+
     /// The most sessions that a user may have begun by signing in, if limited.
     pub fn sessions_per_user(&self) -> Option<u32> {
         self.rules.login.sessions.get()
@@ -109,6 +125,10 @@ impl RateLimits {
 
     fn login_success_key(&self, issuer: &IssuerId, name: &str, address: IpAddr) -> u64 {
         self.hashing.hash_one((2_u8, issuer, network(address), login_name(name)))
+    }
+
+    fn login_again_key(&self, issuer: &IssuerId, user: &UserId, address: IpAddr) -> u64 {
+        self.hashing.hash_one((3_u8, issuer, network(address), user))
     }
 }
 

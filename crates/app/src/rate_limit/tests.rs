@@ -341,23 +341,3 @@ fn a_flood_of_addresses_never_grows_the_table_and_keeps_who_owes_most() {
     assert!(limits.addresses.slots_taken() <= ADDRESS_SETS * 8);
     assert!(limits.check_address(EndpointClass::Token, heavy, NOW).is_err(), "it was pushed out");
 }
-
-/// Run with `--profile dist -- --ignored --nocapture`.
-#[test]
-#[ignore = "measures"]
-#[allow(clippy::disallowed_methods, reason = "measures")]
-fn cost_of_a_check() {
-    let limits = RateLimits::new(&config::RateLimits {
-        token: EndpointLimit { client: per_second(2_000_000), address: None },
-        ..configured()
-    });
-    let (issuer, one) = client("a-client-with-a-usual-name");
-    let rounds = 10_000_000_u32;
-    for class in [EndpointClass::Token, EndpointClass::Revoke] {
-        let begun = std::time::Instant::now();
-        for round in 0..rounds {
-            let _ = limits.check_client(class, &issuer, &one, after(u64::from(round)));
-        }
-        println!("{class:?}: {} ns", begun.elapsed().as_nanos() / u128::from(rounds));
-    }
-}

@@ -163,7 +163,7 @@ pub(crate) const SECTION: Section = Section {
             "--rate-limit-login-success",
             "60/m",
         )
-        .doc("Right passwords per login name and address."),
+        .doc("Right passwords per login name and address; login forms that a signed-in browser sends again, per user and address."),
         cap(
             "rate_limit.login.account_in_flight",
             "SYMBOLON_RATE_LIMIT_LOGIN_ACCOUNT_IN_FLIGHT",
@@ -227,7 +227,7 @@ pub struct LoginLimits {
     pub account: Option<Rate>,
     /// Failed passwords per address.
     pub address: Option<Rate>,
-    /// Right passwords per login name and address.
+    /// Right passwords per login name and address; forms that a signed-in browser sends again, per user and address.
     pub success: Option<Rate>,
     /// Passwords checked simultaneously per login name and address.
     pub account_in_flight: Cap,

@@ -1,6 +1,6 @@
 //! Safe by default outside development mode, and under what should not come.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -143,30 +143,46 @@ fn a_full_queue_of_passwords_answers_503_and_the_rest_goes_on() {
     );
     let browser = scene.server.browser();
     let page = scene.at_login(&browser, &scene.rp.authorization_request());
-    let attempt = || Scene::sign_in(&browser, &page, "other@example.com", "wrong");
+    let (checked, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+    let attempt = || {
+        let answer = Scene::sign_in(&browser, &page, "other@example.com", "wrong");
+        if answer.status == 503 {
+            assert!(answer.header("retry-after").is_some(), "{answer:?}");
+            refused.fetch_add(1, Ordering::Relaxed);
+        } else {
+            // It came just when there was a place.
+            assert_eq!((answer.status, answer.header("retry-after")), (403, None), "{answer:?}");
+            checked.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let looked_up = || {
+        let figures = symbolon_testkit::Browser::new(&scene.server.management).get("/metrics").body;
+        let line = "symbolon_store_kind_wall_seconds_count{kind=\"user\"} ";
+        figures.lines().find_map(|text| text.strip_prefix(line)?.parse::<u64>().ok()).unwrap_or(0)
+    };
+    let before = looked_up();
     let enough = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _until_here = Enough(&enough);
-        // Three more who try the same account from the same address, where one is at work and one may wait: their turns
+        // Thirty more who try the same account from the same address, where one is at work and one may wait: their turns
         // come after one another, so that the latest is refused.
-        for _ in 0..3 {
+        for _ in 0..30 {
             scope.spawn(|| {
                 while !enough.load(Ordering::Relaxed) {
                     attempt();
                 }
             });
         }
-        loop {
-            let answer = attempt();
-            if answer.status == 503 {
-                assert!(answer.header("retry-after").is_some(), "{answer:?}");
-                break;
-            }
-            // It came just when there was a place.
-            assert_eq!((answer.status, answer.header("retry-after")), (403, None), "{answer:?}");
+        while refused.load(Ordering::Relaxed) < 60 {
+            attempt();
         }
         assert_eq!(scene.server.browser().get("/.well-known/jwks.json").status, 200);
     });
+    // A place in the queue comes first, and nobody is looked up for an attempt without one.
+    let looked_up = looked_up() - before;
+    let (checked, refused) = (checked.into_inner(), refused.into_inner());
+    assert!(looked_up <= checked, "{looked_up} looked up, {checked} checked, {refused} refused");
+    let attempt = || Scene::sign_in(&browser, &page, "other@example.com", "wrong");
     assert_eq!(attempt().status, 403);
     let signed_in = Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
     assert_eq!(signed_in.status, 303, "nothing was used up");

@@ -68,6 +68,20 @@ fn a_right_password_cannot_be_repeated_without_end() {
 }
 
 #[test]
+fn the_form_of_a_browser_that_is_signed_in_cannot_be_sent_again_without_end() {
+    let scene = Scene::with(limited().env("SYMBOLON_RATE_LIMIT_LOGIN_SUCCESS", "3/m"));
+    let browser = scene.server.browser();
+    let page = scene.at_login(&browser, &scene.rp.authorization_request());
+    let send = || Scene::sign_in(&browser, &page, &scene.demo.email, &scene.demo.password);
+    let answers: Vec<_> = (0..5).map(|_| send()).collect();
+    let statuses: Vec<_> = answers.iter().map(|answer| answer.status).collect();
+    assert_eq!(statuses, [303, 303, 303, 303, 429], "the first signs in, three more are answered as it was");
+    assert!(answers[4].header("retry-after").is_some(), "{:?}", answers[4]);
+    scene.server.clock.advance(Duration::from_secs(20));
+    assert_eq!(send().status, 303);
+}
+
+#[test]
 fn beyond_the_number_of_sessions_the_oldest_ends() {
     let scene = Scene::with(limited().env("SYMBOLON_RATE_LIMIT_LOGIN_SESSIONS", "2"));
     let made = json!({ "user_id": "other" });

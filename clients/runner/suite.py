@@ -127,6 +127,11 @@ def _k6(_: Path) -> None:
     subprocess.run(["go", "tool", "-n", "k6"], cwd=CLIENTS.parent / "loadtest" / "k6", check=True)
 
 
+def _generators(folder: Path) -> None:
+    _k6(folder)
+    subprocess.run(["go", "tool", "-n", "vegeta"], cwd=folder, check=True)
+
+
 def _browser(folder: Path) -> None:
     _npm(folder)
     if not CHROMIUM.exists():
@@ -152,5 +157,6 @@ SUITES = {
         Suite("pages", NODE, HTTP, result.of_node, _browser),
         Suite("oidc-client-ts", NODE, HTTP, result.of_node, _browser),
         Suite("peers", UNITTEST, None, result.of_unittest, _peers),
+        Suite("generators", UNITTEST, None, result.of_unittest, _generators),
     )
 }

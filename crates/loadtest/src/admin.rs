@@ -1,13 +1,17 @@
-//! The admin API, as far as load tests need it. Every path is named here and nowhere else.
+//! The admin API, as far as load tests need it. Every path is named here and nowhere else, as it is
+//! where the API has its usual place; it may be elsewhere ([`AdminPlace`]).
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::client::{Connection, Timeouts, request};
 use crate::seed::Steps;
+use crate::target::AdminPlace;
 use crate::{LoadtestError, Target};
 
+/// Lists the issuers.
+const ISSUERS: &str = "/api/admin/issuers";
 /// Creates a client.
 pub(crate) const CLIENTS: &str = "/api/admin/clients";
 /// Creates a user.
@@ -39,6 +43,32 @@ pub(crate) const REFRESH_SHARDS: &str = "/api/admin/settings/refresh-shards";
 /// Likewise.
 pub(crate) const REVOCATION_SHARDS: &str = "/api/admin/settings/revocation-shards";
 
+#[derive(Deserialize)]
+struct Issuer {
+    id: String,
+    url: String,
+}
+
+/// Points the target at the part of the admin API that is about its issuer, where that is not the default one: what is below
+/// `/api/admin` itself is about that. A provider without such a list has one issuer.
+///
+/// # Errors
+/// The admin API cannot be asked.
+pub(crate) async fn find_issuer(target: &mut Target) -> Result<(), LoadtestError> {
+    let listed = Admin::connect(target).await?.show(ISSUERS).await;
+    let issuers = listed.ok().and_then(|listed| listed.get("issuers").cloned());
+    let issuers: Vec<Issuer> =
+        issuers.and_then(|issuers| serde_json::from_value(issuers).ok()).unwrap_or_default();
+    let own = issuers.into_iter().find(|issuer| issuer.url == target.issuer && issuer.id != DEFAULT_ISSUER);
+    if let Some(Issuer { id, .. }) = own {
+        target.admin.base = format!("{ISSUERS}/{id}");
+    }
+    Ok(())
+}
+
+/// The issuer that the paths without an issuer are about.
+const DEFAULT_ISSUER: &str = "default";
+
 /// Lines per bulk request: large enough to be cheap, small enough for progress to be seen.
 const LINES_PER_REQUEST: usize = 5_000;
 
@@ -60,7 +90,7 @@ impl<'a> Admin<'a> {
             .admin_secret
             .as_ref()
             .ok_or_else(|| LoadtestError::Options("the target's admin secret is needed".into()))?;
-        let connection = Connection::open(&target.peer, Timeouts::default())
+        let connection = Connection::open(&target.admin.peer, Timeouts::default())
             .await
             .map_err(LoadtestError::http("admin API"))?;
         Ok(Self { target, authorization: format!("Bearer {}", secret.expose()), connection })
@@ -161,12 +191,14 @@ impl<'a> Admin<'a> {
         body: &[u8],
     ) -> Result<(u16, Vec<u8>), LoadtestError> {
         if !self.connection.is_reusable() {
-            let renewed = self.connection.renew(&self.target.peer, Timeouts::default()).await;
+            let renewed = self.connection.renew(&self.target.admin.peer, Timeouts::default()).await;
             renewed.map_err(LoadtestError::http(path))?;
         }
         let mut bytes = Vec::with_capacity(body.len() + 512);
         let fields = [("authorization", &*self.authorization), ("content-type", content_type)];
-        request::with_body(&mut bytes, (method, path), &self.target.authority, &fields, body);
+        let below = path.strip_prefix(AdminPlace::BASE).unwrap_or(path);
+        let whole = format!("{}{below}", self.target.admin.base);
+        request::with_body(&mut bytes, (method, &whole), &self.target.admin.authority, &fields, body);
         let response = self.connection.exchange(&bytes).await.map_err(LoadtestError::http(path))?;
         Ok((response.status, response.body.to_vec()))
     }

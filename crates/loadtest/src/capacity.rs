@@ -19,6 +19,10 @@ const CONFIRMED: u32 = 3;
 const CONFIRMATIONS: usize = 4;
 /// A rate of which less was reached did not fail by accident.
 const FAR_OFF: f64 = 0.9;
+/// Twice the connections helped if they carried so many times as much.
+const HELPED: f64 = 1.05;
+/// No search opens more connections.
+const MOST_CONNECTIONS: usize = 16_384;
 /// What may come at the worst time of the year: a fifth of the limit is left for what nobody foresaw.
 const PEAK: f64 = 0.8;
 /// What may come every day: one of two nodes may fail, and the other one bears both parts.
@@ -38,8 +42,10 @@ pub struct CapacityOptions {
     pub probe: Duration,
     /// How near the limit is told, as a share of it.
     pub precision: f64,
-    /// What must hold; the usual rules without.
-    pub thresholds: Option<Vec<Rule>>,
+    /// What must hold besides the usual rules of a search, or instead of them.
+    pub thresholds: Vec<Rule>,
+    /// Whether the usual rules need not hold.
+    pub only_thresholds: bool,
     /// Connections at most.
     pub connections: usize,
     /// Threads of the generator.
@@ -74,11 +80,16 @@ impl Pattern {
     }
 }
 
-/// What must hold where nothing else is said: no failure, the rate, and an answer that nobody waits for.
-/// A login hashes a password, which takes tens of milliseconds on purpose.
-fn usual_thresholds(scenario: Scenario) -> Vec<Rule> {
+/// What must hold with these rules: no failure, the rate, and, where they name no latency, an answer that nobody waits
+/// for. A login hashes a password, which takes tens of milliseconds on purpose.
+fn usual_thresholds(scenario: Scenario, rules: &[Rule]) -> Vec<Rule> {
     let p99_ms = if scenario == Scenario::Login { 500.0 } else { 100.0 };
-    vec![Rule::no_failure(), Rule::rate_reached(), Rule::p99_below(p99_ms)]
+    let mut usual = vec![Rule::no_failure(), Rule::rate_reached()];
+    if !rules.iter().any(Rule::is_of_latency) {
+        usual.push(Rule::p99_below(p99_ms));
+    }
+    usual.extend_from_slice(rules);
+    usual
 }
 
 /// Searches; blocks the calling thread, which must not be one of an asynchronous runtime. Every try is a run of the
@@ -91,9 +102,10 @@ pub fn capacity(
     progress: &mut (dyn Write + Send),
 ) -> Result<Results, LoadtestError> {
     for &scenario in &options.scenarios {
-        options.plan(scenario, (options.from, options.probe))?.check()?;
+        options.plan(scenario, (options.from, options.probe), options.connections)?.check()?;
     }
     options.check_shares()?;
+    options.run.watch.plan(&options.run.title, Vec::new);
     on_a_runtime(async {
         let mut results = options.run.results();
         for &scenario in &options.scenarios {
@@ -126,13 +138,22 @@ impl CapacityOptions {
         }
     }
 
-    fn plan(&self, scenario: Scenario, (rate, duration): (f64, Duration)) -> Result<Plan, LoadtestError> {
+    /// A load of the search, with so many connections at most.
+    fn plan(
+        &self,
+        scenario: Scenario,
+        (rate, duration): (f64, Duration),
+        connections: usize,
+    ) -> Result<Plan, LoadtestError> {
         let traffic = Traffic::Open(Schedule::constant(rate, duration)?);
         Ok(Plan {
             warm_up: self.probe.min(Duration::from_secs(1)),
-            connections: self.connections,
+            connections,
             threads: self.threads,
-            thresholds: self.thresholds.clone().unwrap_or_else(|| usual_thresholds(scenario)),
+            thresholds: match self.only_thresholds {
+                true => self.thresholds.clone(),
+                false => usual_thresholds(scenario, &self.thresholds),
+            },
             timeout: self.timeout,
             ..Plan::new(scenario, traffic)
         })
@@ -140,7 +161,7 @@ impl CapacityOptions {
 
     /// The longest that tokens are needed: more tries than a search takes.
     fn group(&self, scenario: Scenario) -> Result<Group, LoadtestError> {
-        let plan = self.plan(scenario, (self.from, self.probe * 60))?;
+        let plan = self.plan(scenario, (self.from, self.probe * 60), self.connections)?;
         Ok(Group { shards: self.shards, plans: vec![plan] })
     }
 }
@@ -153,7 +174,14 @@ async fn search_scenario(
 ) -> Result<bool, LoadtestError> {
     let mut ready = options.run.ready(&options.group(scenario)?, progress).await?;
     let first = results.runs.len();
-    let searched = find(options, scenario, &mut ready, (results, progress)).await;
+    let searching = async {
+        results.provider = ready.description().await?;
+        results.environment = ready.environment().await;
+        let connections = options.connections;
+        let mut probing = Probing { options, scenario, connections, ready: &mut ready, results, progress };
+        probing.find().await
+    };
+    let searched = searching.await;
     let stopped = ready.is_stopped();
     ready.end(progress).await;
     let failed = searched?;
@@ -164,57 +192,83 @@ async fn search_scenario(
     Ok(stopped)
 }
 
-/// Tries rates until one holds for longer, which is the last run then. The lowest that did not hold.
-async fn find(
-    options: &CapacityOptions,
+/// A search under way.
+struct Probing<'a> {
+    options: &'a CapacityOptions,
     scenario: Scenario,
-    ready: &mut Ready,
-    (results, progress): (&mut Results, &mut (dyn Write + Send)),
-) -> Result<Option<f64>, LoadtestError> {
-    results.provider = ready.description().await?;
-    // Fewer than five requests prove nothing.
-    let least = 5.0 / options.probe.as_secs_f64();
-    let mut search = Search::new((options.from, least), options.precision);
-    for _ in 0..CONFIRMATIONS {
-        while let Some(rate) = search.next() {
-            let held = probe(options, (scenario, rate), ready, (results, &mut *progress)).await?;
-            if ready.is_stopped() {
-                return Ok(None);
-            }
-            search.tried(rate, held);
-        }
-        let Some(limit) = search.limit() else { break };
-        let plan = options.plan(scenario, (limit, options.probe * CONFIRMED))?;
-        let mut run = ready.run(&plan, (&mut *progress, options.run.terminal)).await?;
-        let held = run.passed();
-        run.probe = !held;
-        results.runs.push(run);
-        if held || ready.is_stopped() {
-            break;
-        }
-        search.tried(limit, false);
-    }
-    Ok(search.failed())
+    /// Requests in flight at most, of the tries to come.
+    connections: usize,
+    ready: &'a mut Ready,
+    results: &'a mut Results,
+    progress: &'a mut (dyn Write + Send),
 }
 
-/// Tries a rate, once more where it failed barely: a neighbour on the machine is no limit of the provider.
-async fn probe(
-    options: &CapacityOptions,
-    (scenario, rate): (Scenario, f64),
-    ready: &mut Ready,
-    (results, progress): (&mut Results, &mut (dyn Write + Send)),
-) -> Result<bool, LoadtestError> {
-    for _ in 0..2 {
-        let plan = options.plan(scenario, (rate, options.probe))?;
-        let mut run = ready.run(&plan, (&mut *progress, options.run.terminal)).await?;
-        run.probe = true;
-        let (held, barely) = (run.passed(), run.achieved_rate > FAR_OFF * run.rate);
-        results.runs.push(run);
-        if held || !barely || ready.is_stopped() {
-            return Ok(held);
+impl Probing<'_> {
+    /// Tries rates until one holds for longer, which is the last run then. The lowest that did not hold.
+    async fn find(&mut self) -> Result<Option<f64>, LoadtestError> {
+        let options = self.options;
+        // Fewer than five requests prove nothing.
+        let least = 5.0 / options.probe.as_secs_f64();
+        let mut search = Search::new((options.from, least), options.precision);
+        for _ in 0..CONFIRMATIONS {
+            while let Some(rate) = search.next() {
+                let held = self.probe(rate).await?;
+                if self.ready.is_stopped() {
+                    return Ok(None);
+                }
+                search.tried(rate, held);
+            }
+            let Some(limit) = search.limit() else { break };
+            let mut run = self.run(limit, options.probe * CONFIRMED).await?;
+            let held = run.passed();
+            run.probe = !held;
+            self.results.runs.push(run);
+            if held || self.ready.is_stopped() {
+                break;
+            }
+            search.tried(limit, false);
         }
+        Ok(search.failed())
     }
-    Ok(false)
+
+    /// Tries a rate, once more where it failed barely: a neighbour on the machine is no limit of the provider. Where the
+    /// generator's connections were the limit, it is tried with more of them.
+    async fn probe(&mut self, rate: f64) -> Result<bool, LoadtestError> {
+        for _ in 0..2 {
+            let mut run = self.run(rate, self.options.probe).await?;
+            while lacks_connections(&run) && self.connections < MOST_CONNECTIONS && !self.ready.is_stopped() {
+                let before = run.achieved_rate;
+                self.results.runs.push(run);
+                self.connections *= 2;
+                run = self.run(rate, self.options.probe).await?;
+                if !run.passed() && run.achieved_rate < HELPED * before {
+                    self.connections /= 2;
+                    run.generator_limit = None;
+                }
+            }
+            let (held, barely) = (run.passed(), run.achieved_rate > FAR_OFF * run.rate);
+            self.results.runs.push(run);
+            if held || !barely || self.ready.is_stopped() {
+                return Ok(held);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn run(&mut self, rate: f64, duration: Duration) -> Result<Run, LoadtestError> {
+        let plan = self.options.plan(self.scenario, (rate, duration), self.connections)?;
+        let terminal = self.options.run.terminal;
+        let mut run = self.ready.run(&plan, (&mut *self.progress, terminal)).await?;
+        run.probe = true;
+        Ok(run)
+    }
+}
+
+/// Whether a rate did not hold, and for a part of the time all connections that the bound allows were in use. It is tried
+/// with more of them then, whatever else the figures say.
+fn lacks_connections(run: &Run) -> bool {
+    let exhausted = run.connection_use.as_ref().is_some_and(|used| used.exhausted_seconds > 0.0);
+    !run.passed() && exhausted && run.generator_limit.is_some()
 }
 
 /// What the scenario's runs say, which begin at `first`.
@@ -232,7 +286,9 @@ fn conclude(
         Some(run) => bottleneck::bottleneck(run, options.threads, results.machine.cores),
         None => (Bottleneck::Unknown, "every rate that was tried held".into()),
     };
-    let peak = PEAK * limit;
+    // The provider's limit is not known where the generator had its own first.
+    let claimed = if bottleneck.is_the_generators() { 0.0 } else { limit };
+    let peak = PEAK * claimed;
     let pattern = &options.pattern;
     let requests_per_day = pattern.requests_per_day(scenario);
     let per_hour = peak * 3_600.0;
@@ -241,12 +297,12 @@ fn conclude(
         scenario: scenario.name().into(),
         shards: confirmed.or(failing).and_then(|run| run.shards),
         limit,
-        p99_ms: confirmed.map_or(0.0, |run| run.p99_ms),
+        p99_ms: confirmed.and_then(|run| run.latency.p99_ms),
         failing: failing.map(|run| run.rate),
         bottleneck,
         evidence,
         peak,
-        normal: NORMAL * limit,
+        normal: NORMAL * claimed,
         per_core: confirmed.and_then(|run| run.server_cpu_us_per_request).map(|us| 1e6 / us),
         busiest_hour_requests: per_hour,
         requests_per_day,

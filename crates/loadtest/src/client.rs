@@ -16,6 +16,8 @@ mod transport;
 use std::time::Duration;
 
 pub use error::ClientError;
+pub(crate) use error::{NO_FREE_PORT, TOO_MANY_OPEN_FILES};
+pub use http1::Unasked;
 pub use peer::{Peer, Protocol, Way};
 pub use response::Response;
 
@@ -78,6 +80,15 @@ impl Connection {
         match &mut self.0 {
             Inner::Http1(connection) => connection.is_reusable(),
             Inner::Http2(share) => share.is_reusable(),
+        }
+    }
+
+    /// What came without a request since this was asked last. HTTP/2 says itself which request an answer belongs to
+    /// (RFC 9113 5.1), and has none.
+    pub fn take_unasked(&mut self) -> Option<Unasked> {
+        match &mut self.0 {
+            Inner::Http1(connection) => connection.take_unasked(),
+            Inner::Http2(_) => None,
         }
     }
 

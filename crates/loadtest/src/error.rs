@@ -53,6 +53,14 @@ pub enum LoadtestError {
         /// What the discovery document says instead.
         offered: String,
     },
+    /// What the seed holds would fail in the load, and not by the target's fault.
+    #[error("scenario {scenario} cannot be loaded with this seed: {reason}; seed again")]
+    SeedUnfit {
+        /// The scenario's name.
+        scenario: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// A seed could not be written to its file or read back.
     #[error("seed {}: {reason}", path.display())]
     SeedFile {
@@ -80,6 +88,17 @@ pub enum LoadtestError {
     /// The cryptographic library failed while its speed was measured.
     #[error("cannot measure {0}: the cryptographic library failed")]
     Crypto(symbolon_crypto::Algorithm),
+    /// An agent cannot be reached, or cannot run its part of a load.
+    #[error("agent {address}: {reason}")]
+    Agent {
+        /// Where it is.
+        address: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Agents were lost while they ran a load: what came of it is partial.
+    #[error("{0}")]
+    AgentsLost(String),
     /// The options contradict each other or leave something out.
     #[error("{0}")]
     Options(String),
@@ -92,6 +111,11 @@ pub enum LoadtestError {
 }
 
 impl LoadtestError {
+    /// Whether the same may succeed a moment later: nobody answered, or the target was too busy.
+    pub(crate) const fn is_of_the_moment(&self) -> bool {
+        matches!(self, Self::Http { .. } | Self::Refused { status: 429 | 500 | 502 | 503 | 504, .. })
+    }
+
     /// For `map_err`: wraps a transport error with what was being done.
     pub(crate) fn http(what: &'static str) -> impl FnOnce(ClientError) -> Self {
         move |source| Self::Http { what, source }
@@ -100,6 +124,23 @@ impl LoadtestError {
     /// A refusal with the beginning of the body.
     pub(crate) fn refused(what: &'static str, status: u16, body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
-        Self::Refused { what, status, detail: text.chars().take(300).collect() }
+        let mut detail: String = text.chars().take(300).collect();
+        detail.push_str(mend(what, status));
+        Self::Refused { what, status, detail }
+    }
+}
+
+/// What may mend a refusal by the admin API; nothing where that is not known.
+fn mend(what: &str, status: u16) -> &'static str {
+    match status {
+        404 if what.starts_with("/") => {
+            "; the admin API is not there: --admin-url says where it is, for instance \
+             http://127.0.0.1:9090/api/admin"
+        }
+        401 if what.starts_with("/") => "; the admin secret must be this provider's",
+        429 => {
+            "; its rate limits are on: SYMBOLON_RATE_LIMITS=off turns them off for the time of a load test"
+        }
+        _ => "",
     }
 }

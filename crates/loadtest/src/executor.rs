@@ -3,8 +3,16 @@
 //! Each executor runs on threads of its own, one single-threaded runtime each, so that a caller's runtime is
 //! neither needed nor disturbed and the generator's CPU time can be told apart.
 
+mod arrivals;
 mod closed;
+mod counted;
+mod crew;
+mod example;
+mod listed;
+mod mixture;
 mod open;
+mod pacer;
+mod queue;
 mod schedule;
 mod seconds;
 mod worker;
@@ -13,8 +21,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+pub(crate) use closed::closed_part;
 pub use closed::{Closed, Until, closed, saturate};
-pub use open::{Open, OpenOutcome, open};
+pub use counted::Led;
+pub(crate) use counted::{
+    Asked, Counted, CountedSecond, Leader, Plateau, closed_outcome, is_measured, open_outcome,
+};
+pub(crate) use example::shown;
+pub use listed::Arrivals;
+pub use mixture::{Ask, JourneyCount, Journeys, Mixture, NoJourneys, Stream, mixture};
+pub(crate) use open::open_part;
+pub use open::{Connections, Open, OpenOutcome, open};
 pub use schedule::{Schedule, Stage};
 pub use seconds::OnSecond;
 
@@ -41,6 +58,8 @@ pub struct Load {
     pub pid: Option<u32>,
     /// Ends the run early.
     pub stop: Stop,
+    /// Who leads the run, where it is one of several generators'.
+    pub led: Led,
 }
 
 impl Load {
@@ -54,6 +73,7 @@ impl Load {
             warm_up: Duration::ZERO,
             pid: None,
             stop: Stop::default(),
+            led: Led::default(),
         }
     }
 
@@ -62,7 +82,9 @@ impl Load {
         let position = connection % (self.others.len() + 1);
         position.checked_sub(1).and_then(|other| self.others.get(other)).unwrap_or(&self.peer)
     }
+}
 
+impl Load {
     /// How many connections so many visitors make: each thread has its own, and HTTP/2's are shared.
     pub fn connections(&self, visitors: usize) -> usize {
         let threads = self.threads.clamp(1, visitors.max(1));
@@ -93,7 +115,7 @@ impl Stop {
 pub struct Outcome {
     /// The counts of the measured phase.
     pub tally: Tally,
-    /// What went wrong in the warm-up, in counts; zero in a clean run.
+    /// What went wrong outside of the measured phase, in counts; zero in a clean run.
     pub warm_up_errors: u64,
     /// How long the measured phase took, until its last answer.
     pub elapsed: Duration,
@@ -106,18 +128,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// A measured phase in which nothing was counted yet.
-    fn between(start: &Edge, end: &Edge) -> Result<Self, LoadtestError> {
-        Ok(Self {
-            tally: new_tally()?,
-            warm_up_errors: 0,
-            elapsed: end.at.saturating_duration_since(start.at),
-            generator_cpu: Duration::ZERO,
-            server_cpu: end.server_cpu_since(start),
-            visitors: Vec::new(),
-        })
-    }
-
     /// Adds what came of the same load when it went on later; the visitors stay those of before.
     pub(crate) fn go_on(&mut self, later: Self) {
         self.tally.merge(later.tally);
@@ -150,18 +160,25 @@ impl Outcome {
     }
 }
 
+impl Plateau {
+    /// What lies between two edges.
+    pub(crate) fn between(start: &Edge, end: &Edge) -> Self {
+        Self { elapsed: end.at.saturating_duration_since(start.at), server_cpu: end.server_cpu_since(start) }
+    }
+}
+
 fn per_request(cpu: Duration, requests: u64) -> f64 {
     cpu.as_secs_f64() * 1e6 / requests.max(1) as f64
 }
 
 /// The figures at one edge of the measured phase.
-struct Edge {
+pub(crate) struct Edge {
     at: std::time::Instant,
     cpu: Option<CpuReading>,
 }
 
 impl Edge {
-    fn read(pid: Option<u32>) -> Result<Self, LoadtestError> {
+    pub(crate) fn read(pid: Option<u32>) -> Result<Self, LoadtestError> {
         let cpu = pid.map(CpuReading::of).transpose()?;
         Ok(Self { at: clock::now(), cpu })
     }
@@ -204,7 +221,8 @@ mod tests {
     #[test]
     fn what_the_server_put_off_is_shared_out_by_its_work() {
         let edge = Edge { at: clock::now(), cpu: None };
-        let mut outcome = Outcome::between(&edge, &edge).unwrap();
+        let plateau = Plateau::between(&edge, &edge);
+        let mut outcome = closed_outcome(Counted::new().unwrap(), &plateau, Vec::new()).unwrap();
         outcome.charge(Duration::from_millis(300), Duration::from_millis(200));
         assert_eq!(outcome.server_cpu, None, "nobody read it");
         // Half of its work under load was warm-up, and half of what it put off is of that.

@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use serde::Deserialize;
 
 use crate::LoadtestError;
+use crate::latency::needed;
 use crate::results::{self, Generator, Machine, Provider, Results, Run, Stage};
 use crate::run::Rule;
 use crate::scenario::Scenario;
@@ -16,6 +18,14 @@ use crate::scenario::Scenario;
 const VERSION: u32 = 1;
 /// A run that ended so many seconds before its schedule was cut short.
 const EARLY: f64 = 1.0;
+
+/// Instances of one run begin together: so many seconds apart at most, or so large a part of the run.
+const APART_SECONDS: f64 = 3.0;
+const APART_SHARE: f64 = 0.02;
+
+const fn epoch() -> SystemTime {
+    SystemTime::UNIX_EPOCH
+}
 
 /// What is looked at first: whether it is such a file at all.
 #[derive(Deserialize)]
@@ -28,6 +38,9 @@ struct Versioned {
 struct Summary {
     scenario: Scenario,
     started: String,
+    /// The same, as a time.
+    #[serde(skip, default = "epoch")]
+    start: SystemTime,
     issuer: String,
     algorithm: String,
     /// Requests per second of all instances together.
@@ -74,7 +87,9 @@ impl Summary {
         if symbolon_k6 != VERSION {
             return Err(format!("it has version {symbolon_k6}, and this program reads version {VERSION}"));
         }
-        let summary: Self = serde_json::from_value(value).map_err(damaged)?;
+        let mut summary: Self = serde_json::from_value(value).map_err(damaged)?;
+        let start = humantime::parse_rfc3339(&summary.started);
+        summary.start = start.map_err(|error| format!("it is damaged: started: {error}"))?;
         summary.check().map_err(|reason| format!("it is damaged: {reason}"))?;
         Ok(summary)
     }
@@ -115,7 +130,14 @@ impl Summary {
     /// Whether both are instances of one run.
     fn belongs_with(&self, other: &Self) -> bool {
         let run = |of: &Self| (of.scenario, of.instances, of.stages.clone());
-        run(self) == run(other) && self.instance != other.instance
+        run(self) == run(other) && self.instance != other.instance && self.ran_with(other)
+    }
+
+    /// Whether both ran at the same time, or nearly: rates add up only then.
+    fn ran_with(&self, other: &Self) -> bool {
+        let apart = self.start.duration_since(other.start);
+        let apart = apart.unwrap_or_else(|error| error.duration()).as_secs_f64();
+        apart <= APART_SECONDS.max(APART_SHARE * self.planned_seconds)
     }
 }
 
@@ -127,7 +149,7 @@ impl Latency {
 }
 
 /// Reads the files as runs in their order. Files of several instances of one run become one run, at the place of the
-/// first. Percentiles of instances cannot be put together: the highest stands for all, and the true one is no higher.
+/// first, where they ran at the same time. Percentiles of several instances are not told: see `latency`.
 /// The usual thresholds ([`Rule::usual`]) must hold.
 ///
 /// # Errors
@@ -164,6 +186,8 @@ fn results(summaries: Vec<Summary>) -> Option<Results> {
         // It is k6's, which does not say.
         machine: Machine::default(),
         provider: Provider { issuer: first.issuer, software: None, algorithm: Some(first.algorithm) },
+        environment: BTreeMap::new(),
+        december_2025: false,
         partial: (!partial.is_empty()).then(|| partial.join("; ")),
         runs: runs.iter().filter_map(|instances| run(instances)).collect(),
         capacities: Vec::new(),
@@ -189,7 +213,9 @@ fn shortcomings(instances: &[Summary]) -> Vec<String> {
     let name = name(first);
     let missing = (1..=first.instances)
         .filter(|number| instances.iter().all(|summary| summary.instance != *number))
-        .map(|number| format!("{name}: instance {number} of {} is missing", first.instances));
+        .map(|number| {
+            format!("{name}: instance {number} of {} is missing or ran at another time", first.instances)
+        });
     let short = instances.iter().filter(|summary| summary.ran_seconds < summary.planned_seconds - EARLY).map(
         |summary| format!("{name}: it ran {:.0} of {:.0} s", summary.ran_seconds, summary.planned_seconds),
     );
@@ -232,31 +258,43 @@ fn run(instances: &[Summary]) -> Option<Run> {
         wrong_kinds: kinds(|summary| &summary.wrong_kinds),
         ..Run::default()
     };
-    set_latencies(&mut run, instances, answered);
+    run.latency = latency(instances, answered);
     run.thresholds = Rule::usual().iter().map(|rule| rule.judge(&run)).collect();
     Some(run)
 }
 
-fn set_latencies(run: &mut Run, instances: &[Summary], answered: u64) {
+/// The latencies of one instance. Percentiles of several cannot be put together without their histograms, which k6 does
+/// not give; of the smallest, the mean and the longest that is no question.
+fn latency(instances: &[Summary], answered: u64) -> results::Latency {
     let measured: Vec<(Latency, u64)> = instances
         .iter()
         .filter_map(|summary| summary.latency_ms.map(|latency| (latency, summary.answered())))
         .collect();
-    if measured.is_empty() {
-        return;
+    let told = |percentile: f64, ms: f64| (answered >= needed(percentile)).then_some(ms);
+    match measured.as_slice() {
+        [] => results::Latency::default(),
+        [(latency, _)] => results::Latency {
+            min_ms: Some(latency.min),
+            mean_ms: Some(latency.mean),
+            p50_ms: told(50.0, latency.p50),
+            p75_ms: told(75.0, latency.p75),
+            p90_ms: told(90.0, latency.p90),
+            p95_ms: told(95.0, latency.p95),
+            p99_ms: told(99.0, latency.p99),
+            p999_ms: told(99.9, latency.p999),
+            max_ms: Some(latency.max),
+            at_least_from_ms: None,
+        },
+        several => {
+            let sum: f64 = several.iter().map(|(latency, count)| latency.mean * *count as f64).sum();
+            results::Latency {
+                min_ms: several.iter().map(|(latency, _)| latency.min).reduce(f64::min),
+                mean_ms: Some(sum / answered as f64),
+                max_ms: several.iter().map(|(latency, _)| latency.max).reduce(f64::max),
+                ..results::Latency::default()
+            }
+        }
     }
-    let highest =
-        |of: fn(&Latency) -> f64| measured.iter().map(|(latency, _)| of(latency)).fold(0.0, f64::max);
-    let sum: f64 = measured.iter().map(|(latency, count)| latency.mean * *count as f64).sum();
-    run.min_ms = measured.iter().map(|(latency, _)| latency.min).fold(f64::INFINITY, f64::min);
-    run.mean_ms = sum / answered as f64;
-    run.p50_ms = highest(|latency| latency.p50);
-    run.p75_ms = highest(|latency| latency.p75);
-    run.p90_ms = highest(|latency| latency.p90);
-    run.p95_ms = highest(|latency| latency.p95);
-    run.p99_ms = highest(|latency| latency.p99);
-    run.p999_ms = highest(|latency| latency.p999);
-    run.max_ms = highest(|latency| latency.max);
 }
 
 #[cfg(test)]

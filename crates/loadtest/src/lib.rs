@@ -10,19 +10,26 @@
 //! Nothing here prints: progress and reports go to a writer that the caller gives.
 
 mod admin;
+pub mod agents;
 pub mod capacity;
 pub mod client;
 pub mod clock;
+pub mod course;
 pub mod cpu;
+pub mod day;
 mod error;
 pub mod executor;
+pub mod gate;
+pub mod guard;
 pub mod hello;
 pub mod k6;
+pub mod latency;
 pub mod machine;
 pub mod measure;
 pub mod plan;
 pub mod process;
 mod provider;
+pub mod replay;
 pub mod report;
 pub mod results;
 pub mod run;
@@ -32,10 +39,13 @@ pub mod seed;
 pub mod suite;
 pub mod tally;
 pub mod target;
+pub mod trend;
+mod vitals;
+pub mod watch;
 
 pub use error::LoadtestError;
 pub use measure::{MeasureOptions, Report, measure};
 pub use provider::{ProviderOptions, RunningTarget, free_address, free_pair};
-pub use run::{RunOptions, run};
+pub use run::{RunOptions, restore, run};
 pub use tally::Tally;
 pub use target::Target;

@@ -11,11 +11,13 @@ mod describe;
 #[cfg(test)]
 mod document;
 mod hardware;
+mod prices;
 mod simulation;
 mod workload;
 
 pub use costs::{Background, Costs, Footprint, OperationCost, Point, RotationCost};
 pub use deployment::{Database, Deployment, Limit, Nodes, RedisCluster};
 pub use hardware::Hardware;
+pub use prices::{Bill, PartCost, Prices};
 pub use simulation::{Latency, Loss, Outlook, SimulationOptions, at_point, simulate};
 pub use workload::{OPERATIONS, Preset, Workload};

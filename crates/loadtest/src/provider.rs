@@ -9,14 +9,20 @@ use std::path::{Path, PathBuf};
 use symbolon_crypto::{SecretString, SystemRandom, random};
 use tempfile::TempDir;
 
+use crate::admin;
 use crate::client::Way;
+use crate::guard::{DIRECTORY_PREFIX, Guard};
 use crate::process::Server;
+use crate::run::before::default_notes;
+use crate::target::AdminPlace;
 use crate::{LoadtestError, Target};
 
 /// A provider that runs already.
 pub struct RunningTarget {
-    /// Its public URL, where the admin API must be mounted too.
+    /// Its public URL.
     pub url: String,
+    /// Where its admin API is, down to `/api/admin` or `/api/admin/issuers/ID`; without, on the public listener.
+    pub admin_url: Option<String>,
     /// The URLs of further nodes of it, which share the load.
     pub others: Vec<String>,
     /// The admin API's secret; without it only a seed from a file will do.
@@ -27,7 +33,21 @@ pub struct RunningTarget {
     pub metrics: Option<String>,
 }
 
+impl Clone for RunningTarget {
+    fn clone(&self) -> Self {
+        Self {
+            url: self.url.clone(),
+            admin_url: self.admin_url.clone(),
+            others: self.others.clone(),
+            admin_secret: self.admin_secret.as_ref().map(copy),
+            pid: self.pid,
+            metrics: self.metrics.clone(),
+        }
+    }
+}
+
 /// Which provider is loaded, and how one is started where none is given.
+#[derive(Clone)]
 pub struct ProviderOptions {
     /// A running provider; without one `program serve` is started on free ports, with fresh data.
     pub target: Option<RunningTarget>,
@@ -39,12 +59,24 @@ pub struct ProviderOptions {
     pub log: Option<PathBuf>,
     /// How the provider is asked.
     pub way: Way,
+    /// Where it is noted what a running provider's settings were, in case this process is killed.
+    pub notes: PathBuf,
+    /// The binary that has `loadtest guard`, which ends a started provider in that case; without, nobody does.
+    pub guard: Option<PathBuf>,
 }
 
 impl ProviderOptions {
     /// One that `program` starts, with its data on a disk, by HTTP/1.1.
     pub fn new(program: PathBuf) -> Self {
-        Self { target: None, program, data_parent: PathBuf::from("/var/tmp"), log: None, way: Way::default() }
+        Self {
+            target: None,
+            program,
+            data_parent: PathBuf::from("/var/tmp"),
+            log: None,
+            way: Way::default(),
+            notes: default_notes(),
+            guard: None,
+        }
     }
 }
 
@@ -56,7 +88,16 @@ pub(crate) struct Provider {
     pub(crate) pid: Option<u32>,
     pub(crate) metrics: Option<String>,
     pub(crate) way: Way,
-    started: Option<(Server, TempDir)>,
+    pub(crate) notes: PathBuf,
+    admin_url: Option<String>,
+    started: Option<Started>,
+}
+
+/// A provider that was started here.
+struct Started {
+    server: Server,
+    data: TempDir,
+    guard: Option<Guard>,
 }
 
 impl Provider {
@@ -70,6 +111,8 @@ impl Provider {
                 pid: target.pid,
                 metrics: target.metrics.clone(),
                 way: options.way.clone(),
+                notes: options.notes.clone(),
+                admin_url: target.admin_url.clone(),
                 started: None,
             }),
             None => Self::start(options, shards).await,
@@ -78,7 +121,12 @@ impl Provider {
 
     /// What discovery says of it.
     pub(crate) async fn discover(&self) -> Result<Target, LoadtestError> {
-        let target = Target::discover_by(&self.way, &self.url, self.secret.as_ref().map(copy)).await?;
+        let mut target = Target::discover_by(&self.way, &self.url, self.secret.as_ref().map(copy)).await?;
+        if let Some(url) = &self.admin_url {
+            target.admin = AdminPlace::of(url, &self.way)?;
+        } else if target.admin_secret.is_some() {
+            admin::find_issuer(&mut target).await?;
+        }
         target.with_others(&self.way, &self.others)
     }
 
@@ -103,7 +151,11 @@ impl Provider {
         if let Some(shards) = &shards {
             environment.extend(SHARDS.map(|name| (name, OsStr::new(shards))));
         }
+        let mut guard = options.guard.as_ref().map(|program| Guard::of(program, data.path())).transpose()?;
         let server = Server::start(&options.program, ["serve"], &environment, options.log.as_deref()).await?;
+        if let Some(guard) = &mut guard {
+            guard.of_process(server.pid())?;
+        }
         Ok(Self {
             url: server.url.clone(),
             others: Vec::new(),
@@ -111,8 +163,28 @@ impl Provider {
             secret: Some(secret),
             metrics: Some(metrics),
             way: options.way.clone(),
-            started: Some((server, data)),
+            notes: options.notes.clone(),
+            admin_url: None,
+            started: Some(Started { server, data, guard }),
         })
+    }
+
+    /// What it runs with, by name, where that is known: what is started here has its settings from here.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let told = |name: &str, value: String| (name.to_owned(), value);
+        match &self.started {
+            Some(started) => vec![
+                told("Store", format!("embedded, with fresh data in {}", started.data.path().display())),
+                told("Rate limits", "off".into()),
+                told("Test endpoints", "on".into()),
+            ],
+            None => vec![told("Nodes", (1 + self.others.len()).to_string())],
+        }
+    }
+
+    /// Where its data are, if it was started here.
+    pub(crate) fn data_directory(&self) -> Option<PathBuf> {
+        self.started.as_ref().map(|started| started.data.path().to_owned())
     }
 
     /// Whether it was started here, so that nobody else has it.
@@ -122,9 +194,12 @@ impl Provider {
 
     /// Ends it if it was started here, and removes its data.
     pub(crate) async fn end(self) {
-        if let Some((server, data)) = self.started {
+        if let Some(Started { server, data, guard }) = self.started {
             server.kill().await;
             drop(data);
+            if let Some(guard) = guard {
+                guard.dismiss();
+            }
         }
     }
 }
@@ -144,7 +219,7 @@ const SHARDS: [&str; 6] = [
 ];
 
 fn data_directory(parent: &Path) -> Result<TempDir, LoadtestError> {
-    let made = tempfile::Builder::new().prefix("symbolon-loadtest-").tempdir_in(parent);
+    let made = tempfile::Builder::new().prefix(DIRECTORY_PREFIX).tempdir_in(parent);
     made.map_err(|error| {
         let parent = PathBuf::from(parent);
         LoadtestError::Options(format!(

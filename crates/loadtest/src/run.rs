@@ -1,30 +1,54 @@
 //! Load tests: a provider, a seed, loads, and what came of them.
 
+mod abort;
 pub(crate) mod before;
+pub(crate) mod figure;
 mod figures;
+mod generators;
 mod live;
+mod once;
+mod own;
 mod plan;
 mod ready;
+mod relay;
+mod replay;
+mod soak;
 mod threshold;
+mod turns;
+mod watch;
+mod watched;
+mod work;
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use symbolon_crypto::Algorithm;
 
+pub use abort::AbortRule;
+pub use before::restore;
+pub(crate) use live::Live;
+pub(crate) use plan::CODE_SECONDS;
 pub use plan::{Group, Plan, Reshard, Traffic};
 pub(crate) use ready::{Ready, Seeding};
+pub use soak::{SoakOptions, Tolerance};
 pub use threshold::Rule;
+pub use turns::run_in_turns;
+pub(crate) use watch::Watchers;
+pub use work::Work;
 
 use crate::LoadtestError;
+use crate::agents::{self, Agents, AgentsOptions};
 use crate::machine;
 use crate::provider::ProviderOptions;
-use crate::results::{self, Results};
+use crate::results::{self, Repeat, Results};
+use crate::watch::Watch;
 
 /// Where progress goes, and whether that is a terminal, where a line is written over and over.
 pub(crate) type Progress<'a> = (&'a mut (dyn Write + Send), bool);
 
 /// What to run, and against what.
+#[derive(Clone)]
 pub struct RunOptions {
     /// What the report calls it.
     pub title: String,
@@ -40,6 +64,12 @@ pub struct RunOptions {
     pub started: String,
     /// Whether progress goes to a terminal, where a line is written over and over.
     pub terminal: bool,
+    /// How often each plan is run.
+    pub repeat: usize,
+    /// Who sends the requests; without, this process does.
+    pub agents: Option<Arc<AgentsOptions>>,
+    /// Who watches it, if anybody.
+    pub watch: Watch,
 }
 
 impl RunOptions {
@@ -53,15 +83,41 @@ impl RunOptions {
             seed: None,
             started: String::new(),
             terminal: false,
+            repeat: 1,
+            agents: None,
+            watch: Watch::default(),
         }
     }
 
-    fn check(&self) -> Result<(), LoadtestError> {
+    pub(crate) fn check(&self) -> Result<(), LoadtestError> {
         let mut plans = self.groups.iter().flat_map(|group| &group.plans).peekable();
         if plans.peek().is_none() {
             return Err(LoadtestError::Options("there is nothing to run".into()));
         }
-        plans.try_for_each(Plan::check)
+        plans.try_for_each(|plan| {
+            if self.agents.is_some() {
+                agents::scenario(plan)?;
+            }
+            plan.check()
+        })?;
+        match &self.agents {
+            Some(agents) if self.provider.target.is_none() && !agents.are_on_loopback() => {
+                let reason = "the provider that is started here listens on loopback, where agents on other machines do not \
+                              reach it: name one by --target";
+                Err(LoadtestError::Options(reason.into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the runs will be called, each so many times.
+    fn names(&self, times: usize) -> Vec<String> {
+        let repeats = times * self.repeat.max(1);
+        let of_group = |group: &Group| {
+            let name = |plan: &Plan| std::iter::repeat_n(plan.name(group.shards), repeats);
+            group.plans.iter().flat_map(name).collect::<Vec<_>>()
+        };
+        self.groups.iter().flat_map(of_group).collect()
     }
 
     /// Results without a run.
@@ -72,6 +128,8 @@ impl RunOptions {
             started: self.started.clone(),
             machine: machine::describe(),
             provider: results::Provider::default(),
+            environment: std::collections::BTreeMap::new(),
+            december_2025: false,
             partial: None,
             runs: Vec::new(),
             capacities: Vec::new(),
@@ -86,10 +144,17 @@ impl RunOptions {
     ) -> Result<Ready, LoadtestError> {
         let seeding = match &self.seed {
             Some(path) => Seeding::File(path),
+            None if !group.needs_seed() => Seeding::Nothing,
             None => Seeding::Plant(group.seed(self.algorithm)),
         };
-        let scenarios: Vec<_> = group.plans.iter().map(|plan| plan.scenario).collect();
-        Ready::prepare(&self.provider, group.shards, (seeding, &scenarios), progress).await
+        let works: Vec<_> = group.plans.iter().map(|plan| &*plan.work).collect();
+        self.watch.doing("A provider is made ready");
+        let agents = match &self.agents {
+            Some(options) => Some(Agents::connect(options, progress).await?),
+            None => None,
+        };
+        let ready = Ready::prepare(&self.provider, group.shards, (seeding, &works), progress).await?;
+        Ok(ready.by(agents).watched_by(self.watch.clone()))
     }
 }
 
@@ -102,6 +167,7 @@ impl RunOptions {
 /// [`Results::passed`].
 pub fn run(options: &RunOptions, progress: &mut (dyn Write + Send)) -> Result<Results, LoadtestError> {
     options.check()?;
+    options.watch.plan(&options.title, || options.names(1));
     on_a_runtime(async {
         let mut results = options.results();
         for group in &options.groups {
@@ -114,8 +180,8 @@ pub fn run(options: &RunOptions, progress: &mut (dyn Write + Send)) -> Result<Re
     })
 }
 
-/// Notes why there is less than was asked for: a signal (`Ok(true)`), or an error after something was run. Whether
-/// that was so.
+/// Notes why there is less than was asked for: a signal or a rule that ended the last run (`Ok(true)`), or an error after
+/// something was run. Whether that was so.
 ///
 /// # Errors
 /// The error, where nothing was run before it.
@@ -125,7 +191,7 @@ pub(crate) fn cut_short(
 ) -> Result<bool, LoadtestError> {
     match ended {
         Ok(false) => {}
-        Ok(true) => results.partial = Some("interrupted".into()),
+        Ok(true) => results.partial = Some(results.aborted().unwrap_or_else(|| "interrupted".into())),
         Err(error) if results.runs.is_empty() => return Err(error),
         Err(error) => results.partial = Some(error.to_string()),
     }
@@ -150,24 +216,40 @@ async fn run_group(
     (results, progress): (&mut Results, &mut (dyn Write + Send)),
 ) -> Result<bool, LoadtestError> {
     let mut ready = options.ready(group, progress).await?;
-    let loaded = run_plans(&mut ready, &group.plans, (results, (&mut *progress, options.terminal))).await;
+    let loaded =
+        run_plans(&mut ready, (&group.plans, options.repeat), (results, (&mut *progress, options.terminal)))
+            .await;
     let stopped = ready.is_stopped();
     ready.end(progress).await;
     loaded.map(|()| stopped)
 }
 
-/// The plans one after the other, until a signal.
+/// The plans one after the other, each so often, until a signal.
 async fn run_plans(
     ready: &mut Ready,
-    plans: &[Plan],
+    (plans, repeat): (&[Plan], usize),
     (results, (progress, terminal)): (&mut Results, Progress<'_>),
 ) -> Result<(), LoadtestError> {
     results.provider = ready.description().await?;
+    results.environment = ready.environment().await;
     for plan in plans {
-        results.runs.push(ready.run(plan, (&mut *progress, terminal)).await?);
-        if ready.is_stopped() {
-            break;
+        for number in 1..=repeat.max(1) {
+            let run = ready.run_repeat(plan, (number, repeat), (&mut *progress, terminal)).await?;
+            let loss = run.loss();
+            results.runs.push(run);
+            if let Some(loss) = loss {
+                // Later runs would lack the agent too.
+                return Err(LoadtestError::AgentsLost(loss));
+            }
+            if ready.is_stopped() {
+                return Ok(());
+            }
         }
     }
     Ok(())
+}
+
+/// Which of so many runs it is, where there are several.
+fn repeat((number, of): (usize, usize)) -> Option<Repeat> {
+    (of > 1).then_some(Repeat { number, of })
 }

@@ -3,14 +3,19 @@
 mod answer;
 mod client_credentials;
 mod code;
+mod cookies;
 mod discovery;
 mod exchange;
 mod introspect;
 mod issued;
+mod journey;
 mod login;
+mod medley;
 mod mix;
 mod offer;
+mod own;
 mod page;
+mod redirect;
 mod refresh;
 mod revoke;
 mod silent;
@@ -19,17 +24,24 @@ mod userinfo;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::LoadtestError;
 use crate::client::Response;
-use crate::seed::Seed;
+use crate::seed::{Family, Seed};
 
 pub(crate) use answer::{Claims, TokenAnswer};
-pub(crate) use code::{CodeVisitor, IssuedTokens};
+pub(crate) use code::CodeVisitor;
+pub(crate) use discovery::DiscoveryVisitor;
 pub(crate) use exchange::{ACCESS_TOKEN, GRANT as EXCHANGE};
+pub(crate) use issued::{Issued, Keep};
+pub(crate) use journey::{JourneyPlan, JourneyUsers, Step, Think};
+pub(crate) use medley::Medley;
+pub(crate) use mix::Deck;
 pub use mix::Mix;
+pub use own::OwnScenarios;
 pub(crate) use revoke::RevokeVisitor;
 pub(crate) use silent::SilentVisitor;
 
@@ -70,11 +82,32 @@ pub trait Visitor: Send {
     /// Appends the next request to `out`, which is empty.
     fn next_request(&mut self, out: &mut Vec<u8>) -> Next;
 
+    /// Told before the first request of an arrival of which it is known what it asks, by its number: from a list, or of a mixture
+    /// ([`Ask::Request`](crate::executor::Ask::Request)).
+    fn arrives(&mut self, _asks: u32) {}
+
     /// Judges the answer to the last request.
     ///
     /// # Errors
     /// [`Wrong`] when it does not say what it must.
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong>;
+
+    /// Which kind of request the last one was, in a scenario that mixes several: each is counted on its own too.
+    fn kind(&self) -> &'static str {
+        ""
+    }
+
+    /// Of a journey's user, after each step that was counted and whether it was right: how long the user thinks before the next
+    /// one, or none when the journey is over.
+    fn think(&mut self, _right: bool) -> Option<Duration> {
+        None
+    }
+
+    /// The refresh-token families that it holds, with their newest tokens, once it asks no more. Not the one of a request
+    /// that was never answered: nobody knows whether its token was used.
+    fn give_back(&mut self) -> Vec<Family> {
+        Vec::new()
+    }
 
     /// Asked after a right answer: whether the visitor has more to ask before what it does counts as one request,
     /// whose latency is then that of the whole.
@@ -152,7 +185,8 @@ impl Scenario {
         self.has_mixes().then_some(if seed.special.is_some() { Mix::Report } else { Mix::Pure })
     }
 
-    /// The visitors for `connections` connections. [`Mix::Report`] needs a seed that was planted for it.
+    /// The visitors for `connections` connections; fewer where the seed has not so many refresh-token families.
+    /// [`Mix::Report`] needs a seed that was planted for it.
     ///
     /// # Errors
     /// [`LoadtestError::Unseeded`] when the seed or the target lacks something.
@@ -162,28 +196,40 @@ impl Scenario {
         connections: usize,
         mix: Mix,
     ) -> Result<Vec<Box<dyn Visitor>>, LoadtestError> {
-        let missing = |what| LoadtestError::Unseeded { scenario: self.name(), what };
-        let visitor = |index: usize| -> Result<Box<dyn Visitor>, LoadtestError> {
-            let made: Result<Box<dyn Visitor>, &'static str> = match self {
-                Self::Silent => SilentVisitor::new(seed, index, None).map(|v| Box::new(v) as _),
-                Self::Userinfo => userinfo::UserinfoVisitor::new(seed, index).map(|v| Box::new(v) as _),
-                Self::Introspect => {
-                    introspect::IntrospectVisitor::new(seed, index, mix).map(|v| Box::new(v) as _)
-                }
-                Self::Exchange => exchange::ExchangeVisitor::new(seed, index, mix).map(|v| Box::new(v) as _),
-                Self::Refresh => {
-                    refresh::RefreshVisitor::new(seed, index, connections).map(|v| Box::new(v) as _)
-                }
-                Self::Code => Ok(Box::new(CodeVisitor::new(seed, None))),
-                Self::ClientCredentials => {
-                    Ok(Box::new(client_credentials::ClientCredentialsVisitor::new(seed)))
-                }
-                Self::Login => login::LoginVisitor::new(seed, index).map(|v| Box::new(v) as _),
-                Self::Discovery => discovery::DiscoveryVisitor::new(seed, index).map(|v| Box::new(v) as _),
-            };
-            made.map_err(missing)
+        let connections = match self {
+            Self::Refresh => seed.rotating(connections),
+            _ => connections,
         };
-        (0..connections).map(visitor).collect()
+        (0..connections).map(|index| self.visitor(seed, (index, connections), mix, None)).collect()
+    }
+
+    /// The visitor of this number of so many. `keep` receives what a user gets who goes on with it: codes go into the seed's
+    /// own pool then.
+    pub(crate) fn visitor(
+        self,
+        seed: &Arc<Seed>,
+        (index, of): (usize, usize),
+        mix: Mix,
+        keep: Option<&Keep>,
+    ) -> Result<Box<dyn Visitor>, LoadtestError> {
+        let codes = keep.map(|_| seed.codes.clone());
+        let keep = keep.cloned();
+        let made: Result<Box<dyn Visitor>, &'static str> = match self {
+            Self::Silent => SilentVisitor::new(seed, index, codes).map(|v| Box::new(v) as _),
+            Self::Userinfo => userinfo::UserinfoVisitor::new(seed, index).map(|v| Box::new(v) as _),
+            Self::Introspect => {
+                introspect::IntrospectVisitor::new(seed, index, mix).map(|v| Box::new(v) as _)
+            }
+            Self::Exchange => exchange::ExchangeVisitor::new(seed, index, mix).map(|v| Box::new(v) as _),
+            Self::Refresh => {
+                refresh::RefreshVisitor::new(seed, (index % of.max(1), of), keep).map(|v| Box::new(v) as _)
+            }
+            Self::Code => Ok(Box::new(CodeVisitor::new(seed, keep))),
+            Self::ClientCredentials => Ok(Box::new(client_credentials::ClientCredentialsVisitor::new(seed))),
+            Self::Login => login::LoginVisitor::new(seed, index, keep).map(|v| Box::new(v) as _),
+            Self::Discovery => discovery::DiscoveryVisitor::new(seed, index).map(|v| Box::new(v) as _),
+        };
+        made.map_err(|what| LoadtestError::Unseeded { scenario: self.name(), what })
     }
 }
 

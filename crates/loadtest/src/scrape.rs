@@ -6,6 +6,7 @@ use url::Url;
 
 use crate::LoadtestError;
 use crate::client::{Connection, Peer, Protocol, Timeouts, Way, request};
+use crate::latency::needed;
 use crate::results::{CacheFigures, Percentiles, ServerFigures, ShardFigures, StoreFigures};
 
 type Labels = BTreeMap<String, String>;
@@ -48,7 +49,27 @@ impl Page {
         Some(format!("Symbolon {}", build.labels.get("version")?))
     }
 
-    fn parse(text: &str) -> Self {
+    /// The sum of all samples of this name; none where there is none.
+    pub(crate) fn gauge(&self, name: &str) -> Option<f64> {
+        self.of(name).map(|sample| sample.value).reduce(|sum, value| sum + value)
+    }
+
+    /// What the stores hold, in MiB, by name.
+    pub(crate) fn stores(&self) -> BTreeMap<String, f64> {
+        let mib = |sample: &Sample| sample.value / f64::from(1 << 20);
+        let rooms = self
+            .of("symbolon_store_room_bytes")
+            .filter_map(|room| Some((format!("records of kind {}", room.labels.get("kind")?), mib(room))));
+        let log = self.of("symbolon_db_log_bytes").map(|log| ("database log".to_owned(), mib(log)));
+        rooms.chain(log).collect()
+    }
+
+    /// What a provider says that has counted nothing.
+    pub(crate) fn empty() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(crate) fn parse(text: &str) -> Self {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         Self(lines.filter_map(sample).collect())
     }
@@ -110,8 +131,18 @@ impl Between<'_> {
         (self.1.sum(name, label) - self.0.sum(name, label)).max(0.0)
     }
 
-    fn grown(&self, name: &str, label: (&str, &str)) -> u64 {
+    /// By how much a counter has grown, over all series with this label.
+    pub(crate) fn grown(&self, name: &str, label: (&str, &str)) -> u64 {
         self.rise(name, label) as u64
+    }
+
+    /// The same over all series with these labels.
+    pub(crate) fn grown_where(&self, name: &str, labels: &[(&str, &str)]) -> u64 {
+        let fits = |sample: &&Sample| {
+            labels.iter().all(|(key, value)| sample.labels.get(*key).is_some_and(|is| is == value))
+        };
+        let sum = |page: &Page| -> f64 { page.of(name).filter(fits).map(|sample| sample.value).sum() };
+        (sum(self.1) - sum(self.0)).max(0.0) as u64
     }
 
     fn values(&self, name: &str, label: &str) -> Vec<String> {
@@ -122,7 +153,8 @@ impl Between<'_> {
         all
     }
 
-    fn by_label(&self, name: &str, label: &str) -> BTreeMap<String, u64> {
+    /// By how much a counter has grown, by the value of a label; those that have not are left out.
+    pub(crate) fn by_label(&self, name: &str, label: &str) -> BTreeMap<String, u64> {
         let counted = self.values(name, label).into_iter().map(|value| {
             let grown = self.grown(name, (label, &value));
             (value, grown)
@@ -199,11 +231,17 @@ impl Between<'_> {
         }
         bounds.sort_by(|a, b| a.0.total_cmp(&b.0));
         let count = self.rise(&format!("{name}_count"), label);
-        let mean = self.rise(&format!("{name}_sum"), label) / count.max(1.0);
-        let at = |percentile: f64| 1e3 * interpolated(&bounds, percentile / 100.0 * count);
+        let mean = self.rise(&format!("{name}_sum"), label) / count;
+        let at = |percentile: f64| {
+            let enough = count as u64 >= needed(percentile);
+            enough
+                .then(|| interpolated(&bounds, percentile / 100.0 * count))
+                .flatten()
+                .map(|seconds| 1e3 * seconds)
+        };
         Percentiles {
             count: count as u64,
-            mean_ms: 1e3 * mean,
+            mean_ms: (count > 0.0).then_some(1e3 * mean),
             p50_ms: at(50.0),
             p75_ms: at(75.0),
             p90_ms: at(90.0),
@@ -213,19 +251,18 @@ impl Between<'_> {
     }
 }
 
-/// The value that `rank` of the cumulative counts do not exceed; in the open last bucket its lower bound.
-fn interpolated(bounds: &[(f64, f64)], rank: f64) -> f64 {
-    let (mut lower, mut before) = (0.0, 0.0);
+/// The value that `rank` of the cumulative counts do not exceed. None in the first bucket, of which only its upper bound is
+/// known, and in the last, of which only the lower one is.
+fn interpolated(bounds: &[(f64, f64)], rank: f64) -> Option<f64> {
+    let (mut lower, mut before) = (None, 0.0);
     for &(bound, count) in bounds {
         if count >= rank && count > before {
-            if bound.is_infinite() {
-                return lower;
-            }
-            return lower + (bound - lower) * ((rank - before) / (count - before)).clamp(0.0, 1.0);
+            let lower = lower.filter(|_| bound.is_finite())?;
+            return Some(lower + (bound - lower) * ((rank - before) / (count - before)).clamp(0.0, 1.0));
         }
-        (lower, before) = (if bound.is_finite() { bound } else { lower }, count);
+        (lower, before) = (Some(bound).filter(|bound| bound.is_finite()).or(lower), count);
     }
-    lower
+    None
 }
 
 #[cfg(test)]
@@ -264,10 +301,23 @@ mod tests {
         assert_eq!(figures.caches["user"], CacheFigures { hits: 50, misses: 0 });
         let duration = figures.request_duration;
         assert_eq!(duration.count, 100);
-        // Half in each bucket: the median is the first bound, three quarters lie in the middle of the second bucket.
-        for (value, expected) in [(duration.p50_ms, 1.0), (duration.p75_ms, 1.5), (duration.mean_ms, 1.0)] {
-            assert!((value - expected).abs() < 1e-9, "{duration:?}");
+        // Half in each bucket: three quarters lie in the middle of the second one, and of the median it is known that it
+        // lies somewhere in the first.
+        for (value, expected) in [(duration.p75_ms, 1.5), (duration.mean_ms, 1.0)] {
+            assert!((value.unwrap() - expected).abs() < 1e-9, "{duration:?}");
         }
+        assert_eq!((duration.p50_ms, duration.p999_ms), (None, None), "an edge, and too few of them");
+    }
+
+    #[test]
+    fn stores_and_gauges_are_read_where_they_are_told() {
+        let page = Page::parse(
+            "symbolon_store_room_bytes{kind=\"code\"} 2097152\nsymbolon_store_room_bytes{kind=\"challenge\"} 0\n\
+             symbolon_db_log_bytes 1048576\nprocess_open_fds 31\n",
+        );
+        let told = [("database log", 1.0), ("records of kind challenge", 0.0), ("records of kind code", 2.0)];
+        assert_eq!(page.stores(), told.map(|(name, mib)| (name.to_owned(), mib)).into());
+        assert_eq!((page.gauge("process_open_fds"), page.gauge("process_max_fds")), (Some(31.0), None));
     }
 
     #[test]

@@ -3,8 +3,10 @@
 
 mod command;
 mod file;
+mod one;
 mod plant;
 mod progress;
+mod seen;
 mod special;
 
 use std::collections::VecDeque;
@@ -17,8 +19,10 @@ use crate::Target;
 use crate::client::request::{self, Field};
 
 pub use command::{PlantOptions, plant_and_save};
+pub(crate) use one::Person;
 pub use plant::{SeedOptions, harvest_codes, plant};
 pub(crate) use progress::Steps;
+pub use seen::Seen;
 
 /// The scope of every seeded token.
 pub const SCOPE: &str = "openid profile email";
@@ -43,6 +47,8 @@ pub struct Seed {
     pub tokens: Vec<AccessToken>,
     /// Refresh-token families, each used by one connection only.
     pub families: Vec<Family>,
+    /// Whether a run uses them, or one did that did not end: their tokens are used then.
+    pub families_in_use: bool,
     /// Authorization codes to redeem, filled just before the code scenario.
     pub codes: CodePool,
     /// What the provider signs with.
@@ -51,6 +57,36 @@ pub struct Seed {
     pub access_tokens: TokenFormat,
     /// What the reports' mix needs beside, where the seed was planted for it.
     pub special: Option<Special>,
+    /// Codes and tokens that the provider handed out lately: none of them may come twice.
+    pub seen: Arc<Seen>,
+}
+
+impl Seed {
+    /// Nothing but the target, for what asks for nothing of a seed.
+    pub fn empty(target: Target) -> Self {
+        let none = || SecretString::new(String::new());
+        Self {
+            target,
+            client: Client { id: String::new(), secret: none(), redirect_uri: String::new() },
+            cookie: String::new(),
+            users: Vec::new(),
+            password: none(),
+            sessions: Vec::new(),
+            tokens: Vec::new(),
+            families: Vec::new(),
+            families_in_use: false,
+            codes: CodePool::default(),
+            algorithm: Algorithm::Rs256,
+            access_tokens: TokenFormat::default(),
+            special: None,
+            seen: Arc::default(),
+        }
+    }
+
+    /// How many of so many connections can use refresh tokens, one at least: two would rotate the same family.
+    pub(crate) fn rotating(&self, connections: usize) -> usize {
+        connections.min(self.families.len()).max(1)
+    }
 }
 
 /// Whether access tokens say what they are about.
@@ -65,6 +101,7 @@ pub enum TokenFormat {
 }
 
 /// A confidential client with every grant that the scenarios use.
+#[derive(Clone)]
 pub struct Client {
     /// Its id.
     pub id: String,
@@ -177,6 +214,7 @@ pub struct Family {
 }
 
 /// An authorization code and what redeems it.
+#[derive(Serialize, Deserialize)]
 pub struct Code {
     /// The code.
     pub code: String,

@@ -5,13 +5,14 @@ use symbolon_crypto::SecretString;
 use url::Url;
 
 use crate::LoadtestError;
-use crate::client::{ClientError, Connection, Peer, Timeouts, Way, request};
+use crate::client::{ClientError, Connection, Peer, Protocol, Timeouts, Way, request};
 use crate::executor::Load;
 
 /// OpenID Connect Discovery 1.0, section 4.
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 
 /// A provider that answered discovery.
+#[derive(Clone)]
 pub struct Target {
     /// Where connections go, and what is spoken there.
     pub peer: Peer,
@@ -27,6 +28,53 @@ pub struct Target {
     pub grant_types: Option<Vec<String>>,
     /// The admin API's bearer secret, where there is one.
     pub admin_secret: Option<SecretString>,
+    /// Where the admin API is.
+    pub admin: AdminPlace,
+}
+
+/// Where an admin API is, for one issuer.
+#[derive(Clone)]
+pub struct AdminPlace {
+    /// Who answers there.
+    pub(crate) peer: Peer,
+    /// The `Host` that requests name.
+    pub(crate) authority: String,
+    /// The path that all its paths are below: `/api/admin`, or `/api/admin/issuers/ID`.
+    pub(crate) base: String,
+}
+
+impl AdminPlace {
+    /// Where the default issuer's is.
+    pub(crate) const BASE: &'static str = "/api/admin";
+
+    /// The issuer that it is about, where the path names one.
+    pub(crate) fn issuer_id(&self) -> Option<&str> {
+        self.base.rsplit_once("/issuers/").map(|(_, id)| id)
+    }
+
+    /// By its URL; without a path, the default issuer's.
+    ///
+    /// # Errors
+    /// [`LoadtestError::Target`] for a URL that cannot be used.
+    pub(crate) fn of(url: &str, way: &Way) -> Result<Self, LoadtestError> {
+        let (parsed, peer, authority) = resolve(url, &Way { protocol: Protocol::Http1, ..way.clone() })?;
+        let path = parsed.path().trim_end_matches('/');
+        let base = if path.is_empty() { Self::BASE } else { path };
+        Ok(Self { peer, authority, base: base.to_owned() })
+    }
+}
+
+/// A URL, whom it names, and the `Host` that requests there name.
+fn resolve(url: &str, way: &Way) -> Result<(Url, Peer, String), LoadtestError> {
+    let invalid = |reason: String| LoadtestError::Target { url: url.to_owned(), reason };
+    if !url.contains("://") {
+        return Err(invalid(format!("it needs a scheme: http://{url} or https://{url}")));
+    }
+    let parsed = Url::parse(url).map_err(|error| invalid(error.to_string()))?;
+    let peer = Peer::of(&parsed, way).map_err(invalid)?;
+    let host = parsed.host_str().unwrap_or_default();
+    let authority = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    Ok((parsed, peer, authority))
 }
 
 /// The paths of a provider's endpoints on its public listener.
@@ -81,10 +129,7 @@ impl Target {
         admin_secret: Option<SecretString>,
     ) -> Result<Self, LoadtestError> {
         let invalid = |reason: String| LoadtestError::Target { url: url.to_owned(), reason };
-        let parsed = Url::parse(url).map_err(|error| invalid(error.to_string()))?;
-        let peer = Peer::of(&parsed, way).map_err(invalid)?;
-        let host = parsed.host_str().unwrap_or_default();
-        let authority = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let (parsed, peer, authority) = resolve(url, way)?;
         let discovery = format!("{}{DISCOVERY}", parsed.path().trim_end_matches('/'));
         let metadata = match fetch_metadata(&peer, &authority, &discovery).await {
             Err(LoadtestError::Http { source: ClientError::Malformed(_), .. }) if !peer.is_tls() => {
@@ -96,7 +141,9 @@ impl Target {
             let url = Url::parse(endpoint).map_err(|error| invalid(format!("{endpoint}: {error}")))?;
             Ok(url.path().to_owned())
         };
+        let base = AdminPlace::BASE.to_owned();
         Ok(Self {
+            admin: AdminPlace { peer: peer.clone(), authority: authority.clone(), base },
             peer,
             others: Vec::new(),
             authority,
@@ -123,9 +170,7 @@ impl Target {
     /// [`LoadtestError::Target`] for a URL that cannot be used.
     pub fn with_others(mut self, way: &Way, urls: &[String]) -> Result<Self, LoadtestError> {
         for url in urls {
-            let invalid = |reason: String| LoadtestError::Target { url: url.clone(), reason };
-            let parsed = Url::parse(url).map_err(|error| invalid(error.to_string()))?;
-            self.others.push(Peer::of(&parsed, way).map_err(invalid)?);
+            self.others.push(resolve(url, way)?.1);
         }
         Ok(self)
     }

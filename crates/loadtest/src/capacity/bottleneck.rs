@@ -1,6 +1,6 @@
 //! What a load ran against.
 
-use crate::results::{Bottleneck, Run};
+use crate::results::{Bottleneck, Run, StoreFigures};
 
 /// A thread or a core that is busier has nothing left.
 const BUSY: f64 = 0.9;
@@ -32,10 +32,16 @@ pub(super) fn bottleneck(run: &Run, threads: usize, cores: usize) -> (Bottleneck
         if server + generator > BUSY_TOGETHER * cores {
             return (Bottleneck::GeneratorCpu, told);
         }
+        if let Some(limit) = &run.generator_limit {
+            return (Bottleneck::Generator, limit.clone());
+        }
         let all = run.machine_busy_cores.unwrap_or(0.0);
         if all > BUSY * cores {
             return (Bottleneck::OtherProcesses, format!("{told}, and everything together {all:.2}"));
         }
+    }
+    if let Some(limit) = &run.generator_limit {
+        return (Bottleneck::Generator, limit.clone());
     }
     waits(run).unwrap_or_else(|| {
         (Bottleneck::Unknown, "cores were idle, and no wait that was measured explains the latency".into())
@@ -45,21 +51,30 @@ pub(super) fn bottleneck(run: &Run, threads: usize, cores: usize) -> (Bottleneck
 /// The longest wait inside of the provider, where it explains the latency.
 fn waits(run: &Run) -> Option<(Bottleneck, String)> {
     let server = run.server.as_ref()?;
-    let queue =
-        server.stores.iter().max_by(|one, other| one.queue_wait.p99_ms.total_cmp(&other.queue_wait.p99_ms));
-    if let Some(store) = queue.filter(|store| store.queue_wait.p99_ms > EXPLAINS * run.p99_ms) {
+    let wait = |store: &StoreFigures| store.queue_wait.p99_ms.unwrap_or(0.0);
+    let queue = server.stores.iter().max_by(|one, other| wait(one).total_cmp(&wait(other)));
+    let explains = |part: Option<f64>, whole: Option<f64>| {
+        part.zip(whole).is_some_and(|(part, whole)| part > EXPLAINS * whole)
+    };
+    if let Some(store) = queue.filter(|store| explains(store.queue_wait.p99_ms, run.latency.p99_ms)) {
         let told = format!(
-            "P99 of the wait for a shard of kind {} was {:.1} ms of {:.1} ms",
-            store.kind, store.queue_wait.p99_ms, run.p99_ms
+            "P99 of the wait for a shard of kind {} was {} ms of {} ms",
+            store.kind,
+            ms(store.queue_wait.p99_ms),
+            ms(run.latency.p99_ms)
         );
         return Some((Bottleneck::ShardQueue, told));
     }
     let commit = &server.commit_duration;
-    if server.commits > 0 && (commit.p99_ms > EXPLAINS * run.p99_ms || commit.p50_ms > EXPLAINS * run.p50_ms)
+    if server.commits > 0
+        && (explains(commit.p99_ms, run.latency.p99_ms) || explains(commit.p50_ms, run.latency.p50_ms))
     {
         let told = format!(
-            "a durable commit took P50 {:.1} ms, P99 {:.1} ms; a request P50 {:.1} ms, P99 {:.1} ms",
-            commit.p50_ms, commit.p99_ms, run.p50_ms, run.p99_ms
+            "a durable commit took P50 {} ms, P99 {} ms; a request P50 {} ms, P99 {} ms",
+            ms(commit.p50_ms),
+            ms(commit.p99_ms),
+            ms(run.latency.p50_ms),
+            ms(run.latency.p99_ms)
         );
         return Some((Bottleneck::Disk, told));
     }
@@ -68,17 +83,20 @@ fn waits(run: &Run) -> Option<(Bottleneck, String)> {
         .then(|| (Bottleneck::Database, format!("{queries:.1} database queries for each request")))
 }
 
+fn ms(value: Option<f64>) -> String {
+    value.map_or_else(|| "unknown".into(), |value| format!("{value:.1}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Percentiles, ServerFigures, StoreFigures};
+    use crate::results::{Latency, Percentiles, ServerFigures};
 
     fn run(server_us: f64, generator_us: f64) -> Run {
         Run {
             achieved_rate: 10_000.0,
             requests: 100_000,
-            p50_ms: 20.0,
-            p99_ms: 200.0,
+            latency: Latency { p50_ms: Some(20.0), p99_ms: Some(200.0), ..Latency::default() },
             server_cpu_us_per_request: Some(server_us),
             generator_cpu_us_per_request: generator_us,
             server: Some(ServerFigures::default()),
@@ -97,6 +115,12 @@ mod tests {
         assert_eq!(of(&run(50.0, 95.0)), Bottleneck::GeneratorCpu);
         assert_eq!(bottleneck(&run(80.0, 100.0), 2, 2).0, Bottleneck::GeneratorCpu);
         assert_eq!(of(&run(20.0, 5.0)), Bottleneck::Unknown);
+        let without = Run { generator_limit: Some("all 64 ...".into()), ..run(20.0, 5.0) };
+        assert_eq!(bottleneck(&without, 1, 2), (Bottleneck::Generator, "all 64 ...".into()));
+        let without = Run { machine_busy_cores: Some(1.95), ..without };
+        assert_eq!(of(&without), Bottleneck::Generator, "that is why others had so much time");
+        let full = Run { generator_limit: Some("all 64 ...".into()), ..run(190.0, 5.0) };
+        assert_eq!(of(&full), Bottleneck::ServerCpu, "more connections would carry no more");
         let disturbed = Run { machine_busy_cores: Some(1.95), ..run(20.0, 5.0) };
         assert_eq!(of(&disturbed), Bottleneck::OtherProcesses);
         assert_eq!(
@@ -113,9 +137,10 @@ mod tests {
         assert_eq!(of(&waiting), Bottleneck::Database);
         let server = waiting.server.as_mut().unwrap();
         server.commits = 100;
-        server.commit_duration = Percentiles { p50_ms: 12.0, p99_ms: 40.0, ..Percentiles::default() };
+        server.commit_duration =
+            Percentiles { p50_ms: Some(12.0), p99_ms: Some(40.0), ..Percentiles::default() };
         assert_eq!(of(&waiting), Bottleneck::Disk);
-        let wait = Percentiles { p99_ms: 150.0, ..Percentiles::default() };
+        let wait = Percentiles { p99_ms: Some(150.0), ..Percentiles::default() };
         let store = StoreFigures { kind: "code".into(), queue_wait: wait, ..StoreFigures::default() };
         waiting.server.as_mut().unwrap().stores.push(store);
         let (what, told) = bottleneck(&waiting, 1, 2);

@@ -64,18 +64,48 @@ impl ClientError {
     /// A short name to count by.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Connect { .. } => "connect",
+            Self::Connect { source, .. } => connect_kind(source),
             Self::ConnectTimeout(_) => "connect_timeout",
             Self::Tls { .. } => "tls",
             Self::NoHttp2 { .. } => "no_http2",
             Self::Timeout => "timeout",
             Self::Closed => "closed",
-            Self::Io(_) => "io",
+            Self::Io(error) => io_kind(error),
             Self::Http2(_) => "http2",
             Self::Request(_) => "request",
             Self::Malformed(_) => "malformed",
             Self::TooLarge => "too_large",
         }
+    }
+
+    /// Whether somebody stopped waiting: an answer would have come later, or never.
+    pub const fn is_given_up(&self) -> bool {
+        matches!(self, Self::Timeout | Self::ConnectTimeout(_))
+    }
+}
+
+/// Every local port to the target is in use, or waits for its end.
+pub(crate) const NO_FREE_PORT: &str = "no_free_port";
+/// The process, or the machine, may open no further file.
+pub(crate) const TOO_MANY_OPEN_FILES: &str = "too_many_open_files";
+
+fn connect_kind(error: &io::Error) -> &'static str {
+    let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+    match errno {
+        Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => TOO_MANY_OPEN_FILES,
+        Some(rustix::io::Errno::ADDRNOTAVAIL) => NO_FREE_PORT,
+        Some(rustix::io::Errno::CONNREFUSED) => "connection_refused",
+        Some(rustix::io::Errno::CONNRESET) => "connection_reset",
+        _ => "connect",
+    }
+}
+
+fn io_kind(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset => "connection_reset",
+        io::ErrorKind::ConnectionAborted => "connection_aborted",
+        io::ErrorKind::BrokenPipe => "broken_pipe",
+        _ => "io",
     }
 }
 

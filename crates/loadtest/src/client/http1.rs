@@ -17,6 +17,25 @@ use super::transport::Transport;
 use super::{ClientError, MAX_RESPONSE, Peer, Timeouts};
 use crate::clock;
 
+/// What came without a request (RFC 9112 9.2: an answer belongs to the request that it follows).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unasked {
+    /// More than one answer to one request.
+    Second,
+    /// Something while nothing was asked.
+    Idle,
+}
+
+impl Unasked {
+    /// A short name to count by.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Second => "second_answer",
+            Self::Idle => "answer_to_nobody",
+        }
+    }
+}
+
 /// The free space that a read begins with.
 const READ_ROOM: usize = 4096;
 
@@ -28,6 +47,7 @@ pub(super) struct Http1 {
     parser: Parser,
     alarm: Alarm,
     reusable: bool,
+    unasked: Option<Unasked>,
 }
 
 impl Http1 {
@@ -39,17 +59,27 @@ impl Http1 {
             parser: Parser::new(),
             alarm: Alarm::after(timeouts.request),
             reusable: true,
+            unasked: None,
         })
+    }
+
+    /// Bytes that came without a request, since this was asked last.
+    pub(super) fn take_unasked(&mut self) -> Option<Unasked> {
+        self.unasked.take()
     }
 
     /// No failure so far, no `Connection: close` (RFC 9112 9.6), and no end while nothing was asked: a server may close
     /// an idle connection at any time (RFC 9112 9.5), which is no failure of a request that was not sent yet.
     pub(super) fn is_reusable(&mut self) -> bool {
-        // The next exchange sets its own waker. What comes unasked is an end, or belongs to no request.
-        let mut cx = Context::from_waker(Waker::noop());
-        let mut room = ReadBuf::new(self.buffer.as_mut_slice());
-        self.reusable =
-            self.reusable && Pin::new(&mut self.transport).poll_read(&mut cx, &mut room).is_pending();
+        if self.reusable {
+            // The next exchange sets its own waker. What comes unasked is an end, or belongs to no request.
+            let mut cx = Context::from_waker(Waker::noop());
+            let mut room = ReadBuf::new(self.buffer.as_mut_slice());
+            self.reusable = Pin::new(&mut self.transport).poll_read(&mut cx, &mut room).is_pending();
+            if !room.filled().is_empty() {
+                self.unasked = Some(Unasked::Idle);
+            }
+        }
         self.reusable
     }
 
@@ -60,8 +90,13 @@ impl Http1 {
         let started = clock::now();
         let mut sending = Sending { rest: request, flushed: false, failed: None };
         poll_fn(|cx| self.poll_exchange(cx, &mut sending, started)).await?;
-        // An answer that came before the whole request was taken leaves the connection out of step.
-        self.reusable = sending.flushed && !self.parser.closes();
+        let more = self.filled > self.parser.end();
+        if more {
+            self.unasked = Some(Unasked::Second);
+        }
+        // An answer that came before the whole request was taken leaves the connection out of step, and so does what
+        // comes after an answer.
+        self.reusable = sending.flushed && !self.parser.closes() && !more;
         self.parser.response(&self.buffer).ok_or(ClientError::Malformed("no head"))
     }
 

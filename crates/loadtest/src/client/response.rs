@@ -22,6 +22,11 @@ impl<'a> Response<'a> {
         Self { status, head, body }
     }
 
+    /// The status line and the header fields as sent.
+    pub fn head(&self) -> &'a [u8] {
+        self.head
+    }
+
     /// Bytes of head and body, without what a transfer coding adds.
     pub fn size(&self) -> usize {
         self.head.len() + self.body.len()
@@ -132,6 +137,14 @@ impl Parser {
         matches!(self.head, Some(Head { framing: Framing::UntilClose, .. }))
     }
 
+    /// Where the answer ends in the buffer, once it is whole.
+    pub(super) fn end(&self) -> usize {
+        match self.head {
+            Some(Head { framing: Framing::Chunked { raw, .. }, .. }) => raw,
+            _ => self.body_end,
+        }
+    }
+
     /// Whether the server closes the connection after this answer.
     pub(super) fn closes(&self) -> bool {
         self.head.is_none_or(|head| head.closes)
@@ -197,8 +210,14 @@ fn decode_chunks(
         if size == 0 {
             // RFC 9112 7.1.2: a trailer section, or just an empty line, ends the body.
             let trailer = rest.get(line..).unwrap_or_default();
-            let done = trailer.starts_with(b"\r\n") || memchr::memmem::find(trailer, b"\r\n\r\n").is_some();
-            return Ok(if done { Progress::Complete } else { Progress::Partial });
+            let length = if trailer.starts_with(b"\r\n") {
+                Some(2)
+            } else {
+                memchr::memmem::find(trailer, b"\r\n\r\n").map(|at| at + 4)
+            };
+            let Some(length) = length else { return Ok(Progress::Partial) };
+            *raw += line + length;
+            return Ok(Progress::Complete);
         }
         let data = *raw + line;
         let after = data.checked_add(size).and_then(|at| at.checked_add(2)).ok_or(ClientError::TooLarge)?;

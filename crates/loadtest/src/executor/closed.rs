@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
+use super::counted::{Counted, Leader, MEASURED, Plateau, closed_outcome};
+use super::crew::Visitors;
+use super::open::Connections;
 use super::seconds::{OnSecond, Teller, ThreadTallies};
 use super::worker::{Turn, Worker};
 use super::{Edge, Load, Outcome, deal, new_tally, panicked, runtime};
-use crate::scenario::Visitor;
-use crate::tally::Tally;
+use crate::tally::{GeneratorNow, Tally};
 use crate::{LoadtestError, clock};
 
 /// How often it is looked whether a second is over.
@@ -38,7 +40,7 @@ pub struct Closed {
 /// # Errors
 /// When the target cannot be reached at the start, or the CPU time of its process cannot be read. Failures in
 /// mid-run are counted instead.
-pub fn closed(options: &Closed, visitors: Vec<Box<dyn Visitor>>) -> Result<Outcome, LoadtestError> {
+pub fn closed(options: &Closed, visitors: Visitors) -> Result<Outcome, LoadtestError> {
     run(options, visitors, None)
 }
 
@@ -48,17 +50,39 @@ pub fn closed(options: &Closed, visitors: Vec<Box<dyn Visitor>>) -> Result<Outco
 /// As [`closed`].
 pub fn saturate(
     options: &Closed,
-    visitors: Vec<Box<dyn Visitor>>,
+    visitors: Visitors,
     on_second: OnSecond<'_>,
 ) -> Result<Outcome, LoadtestError> {
     run(options, visitors, Some(on_second))
 }
 
+/// The same as one of several generators: what it counted is not put together yet.
+///
+/// # Errors
+/// As [`closed`].
+pub(crate) fn closed_part(
+    options: &Closed,
+    visitors: Visitors,
+    on_second: OnSecond<'_>,
+) -> Result<(Counted, Visitors), LoadtestError> {
+    count(options, visitors, Some(on_second)).map(|(counted, visitors, _)| (counted, visitors))
+}
+
 fn run(
     options: &Closed,
-    visitors: Vec<Box<dyn Visitor>>,
+    visitors: Visitors,
     on_second: Option<OnSecond<'_>>,
 ) -> Result<Outcome, LoadtestError> {
+    let (counted, visitors, plateau) = count(options, visitors, on_second)?;
+    closed_outcome(counted, &plateau, visitors)
+}
+
+fn count(
+    options: &Closed,
+    visitors: Visitors,
+    on_second: Option<OnSecond<'_>>,
+) -> Result<(Counted, Visitors, Plateau), LoadtestError> {
+    let bound = visitors.len();
     let hands = deal(visitors, options.load.threads);
     let phases = Phases {
         barrier: Barrier::new(hands.len() + 1),
@@ -67,6 +91,7 @@ fn run(
             Until::Requests(requests) => requests,
             Until::Elapsed(_) => u64::MAX,
         }),
+        visitors: hands.iter().map(Vec::len).sum(),
         watched: on_second.is_some().then(ThreadTallies::default),
         done: AtomicU64::new(0),
     };
@@ -78,9 +103,15 @@ fn run(
             .collect();
         // Every thread meets every barrier, whatever happens to it, so that none waits for ever.
         phases.barrier.wait();
+        if options.load.begin().is_none() {
+            options.load.stop.stop();
+        }
+        phases.barrier.wait();
+        phases.barrier.wait();
         let start = Edge::read(options.load.pid);
         phases.barrier.wait();
-        let told = on_second.map_or(Ok(()), |on_second| phases.tell(on_second));
+        let leader = options.load.led.leader();
+        let told = on_second.map_or(Ok(()), |on_second| phases.tell(leader, on_second));
         phases.barrier.wait();
         let end = Edge::read(options.load.pid);
         let mut parts = Vec::new();
@@ -88,7 +119,14 @@ fn run(
             parts.push(thread.join().map_err(|_| panicked())??);
         }
         told?;
-        merge(parts, &start?, &end?)
+        let (mut counted, visitors) = gather(parts)?;
+        counted.connections = Connections {
+            bound,
+            open: options.load.connections(bound),
+            most_in_use: bound,
+            ..Connections::default()
+        };
+        Ok((counted, visitors, Plateau::between(&start?, &end?)))
     })
 }
 
@@ -96,6 +134,8 @@ struct Phases {
     barrier: Barrier,
     threads: u64,
     budget: AtomicU64,
+    /// How many send, each as soon as it is answered.
+    visitors: usize,
     /// What the measured phase is counted in, where somebody watches.
     watched: Option<ThreadTallies>,
     /// Threads that are through with it.
@@ -104,14 +144,18 @@ struct Phases {
 
 impl Phases {
     /// Tells until the last thread is through.
-    fn tell(&self, on_second: OnSecond<'_>) -> Result<(), LoadtestError> {
+    fn tell(&self, leader: Option<&dyn Leader>, on_second: OnSecond<'_>) -> Result<(), LoadtestError> {
         let Some(watched) = &self.watched else { return Ok(()) };
-        let mut teller = Teller::new(watched, clock::now());
+        // All of them are always at it.
+        let all = self.visitors;
+        let generator =
+            || GeneratorNow { in_flight: all, bound: all, workers: all, ..GeneratorNow::default() };
+        let mut teller = Teller::new(watched, &generator, clock::now()).led_by(leader);
         while self.done.load(Ordering::Relaxed) < self.threads {
             std::thread::sleep(TELLING);
             teller.tell(teller.now(), on_second)?;
         }
-        Ok(())
+        teller.end(on_second)
     }
 }
 
@@ -119,27 +163,31 @@ struct Part {
     tally: Tally,
     warm_up_errors: u64,
     cpu: Duration,
-    visitors: Vec<Box<dyn Visitor>>,
+    visitors: Visitors,
 }
 
-fn merge(parts: Vec<Part>, start: &Edge, end: &Edge) -> Result<Outcome, LoadtestError> {
-    let mut outcome = Outcome::between(start, end)?;
+fn gather(parts: Vec<Part>) -> Result<(Counted, Visitors), LoadtestError> {
+    let (mut counted, mut visitors) = (Counted::new()?, Vec::new());
     for part in parts {
-        outcome.tally.merge(part.tally);
-        outcome.warm_up_errors += part.warm_up_errors;
-        outcome.generator_cpu += part.cpu;
-        outcome.visitors.extend(part.visitors);
+        if let Some(tally) = counted.phases.get_mut(MEASURED) {
+            tally.merge(part.tally);
+        }
+        counted.warm_up_errors += part.warm_up_errors;
+        counted.cpu += part.cpu;
+        visitors.extend(part.visitors);
     }
-    Ok(outcome)
+    Ok((counted, visitors))
 }
 
 /// A thread of this number with its visitors.
-fn run_thread(
-    options: &Closed,
-    phases: &Phases,
-    hand: (usize, Vec<Box<dyn Visitor>>),
-) -> Result<Part, LoadtestError> {
-    let prepared = prepare(options, hand);
+fn run_thread(options: &Closed, phases: &Phases, hand: (usize, Visitors)) -> Result<Part, LoadtestError> {
+    let connected = connect(&options.load, hand);
+    phases.barrier.wait();
+    phases.barrier.wait();
+    let prepared = connected.and_then(|(runtime, workers)| {
+        let (workers, errors) = runtime.block_on(warm_up(options, workers))?;
+        Ok((runtime, workers, errors))
+    });
     phases.barrier.wait();
     phases.barrier.wait();
     let measured = prepared.and_then(|(runtime, workers, warm_up_errors)| {
@@ -158,22 +206,25 @@ fn run_thread(
     measured
 }
 
-/// Connects and warms up.
-fn prepare(
-    options: &Closed,
-    (thread, hand): (usize, Vec<Box<dyn Visitor>>),
-) -> Result<(tokio::runtime::Runtime, Vec<Worker>, u64), LoadtestError> {
+/// Opens the connections of a thread.
+fn connect(
+    load: &Load,
+    (thread, hand): (usize, Visitors),
+) -> Result<(tokio::runtime::Runtime, Vec<Worker>), LoadtestError> {
     let runtime = runtime()?;
-    let load = &options.load;
-    let (workers, errors) = runtime.block_on(async {
-        let workers = Worker::connect(load, thread, hand).await.map_err(LoadtestError::http("load"))?;
-        if load.warm_up.is_zero() {
-            return Ok((workers, 0));
-        }
-        let (workers, tally) = phase(options, workers, Some(clock::now() + load.warm_up), None).await?;
-        Ok::<_, LoadtestError>((workers, tally.wrong_total() + tally.failures_total()))
-    })?;
-    Ok((runtime, workers, errors))
+    let workers =
+        runtime.block_on(Worker::connect(load, thread, hand)).map_err(LoadtestError::http("load"))?;
+    Ok((runtime, workers))
+}
+
+/// Load that is not counted; what went wrong in it.
+async fn warm_up(options: &Closed, workers: Vec<Worker>) -> Result<(Vec<Worker>, u64), LoadtestError> {
+    let warm_up = options.load.warm_up;
+    if warm_up.is_zero() {
+        return Ok((workers, 0));
+    }
+    let (workers, tally) = phase(options, workers, Some(clock::now() + warm_up), None).await?;
+    Ok((workers, tally.errors()))
 }
 
 /// Lets every worker go until the end, or until the budget is spent, and waits for all of them.
@@ -184,7 +235,7 @@ async fn phase(
     phases: Option<&Phases>,
 ) -> Result<(Vec<Worker>, Tally), LoadtestError> {
     let tally = match phases.and_then(|phases| phases.watched.as_ref()) {
-        Some(watched) => watched.tally()?,
+        Some(watched) => watched.tally(MEASURED)?,
         None => Arc::new(Mutex::new(new_tally()?)),
     };
     // Tasks want what they share to live on its own; the threads' part of the budget is drawn in advance.
@@ -201,6 +252,8 @@ async fn phase(
                     break;
                 }
             }
+            // What came after its last answer is counted too.
+            worker.is_connected(&tally);
             worker
         });
     }
@@ -208,8 +261,8 @@ async fn phase(
     while let Some(worker) = tasks.join_next().await {
         back.push(worker.map_err(|_| panicked())?);
     }
-    let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok((back, std::mem::replace(&mut *tally, new_tally()?)))
+    let counts = tally.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok((back, counts.map_err(|error| LoadtestError::Options(error.to_string()))?))
 }
 
 /// This thread's part of the requests: an even share, the last to ask gets the remainder.

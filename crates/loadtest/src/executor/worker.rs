@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Load;
+use super::{Load, example};
 use crate::client::{ClientError, Connection, Peer};
 use crate::clock;
 use crate::scenario::{Next, Visitor};
@@ -18,7 +18,10 @@ const IDLE: Duration = Duration::from_millis(50);
 /// What became of one turn.
 pub(super) enum Turn {
     /// A request was sent, answered and counted.
-    Answered,
+    Answered {
+        /// Whether the answer says what it must.
+        right: bool,
+    },
     /// It was not answered, and counted as a failure.
     Failed,
     /// The visitor has nothing left to ask.
@@ -57,6 +60,11 @@ impl Worker {
         Ok(workers)
     }
 
+    /// When the connection was last used: when the last answer was there, if there was one.
+    pub(super) fn used(&self) -> Instant {
+        self.used
+    }
+
     /// Sends one request and judges its answer, or as many as the visitor says belong together. The latency counts
     /// from `intended`, or from the sending.
     pub(super) async fn turn(
@@ -71,41 +79,69 @@ impl Worker {
             if let Next::Exhausted = self.visitor.next_request(&mut self.request) {
                 return Turn::Exhausted;
             }
-            if clock::now().saturating_duration_since(self.used) >= IDLE {
+            let begun = clock::now();
+            if begun.saturating_duration_since(self.used) >= IDLE {
                 // Lets the runtime look at the network: an end that came while the thread was at something else is
                 // not known before.
                 tokio::task::yield_now().await;
             }
-            if !self.connection.is_reusable()
+            if !self.is_connected(tally)
                 && let Err(error) = self.connection.renew(&self.peer, load.timeouts).await
             {
-                locked(tally, |tally| tally.failed(&error));
+                self.fail(&error, started.unwrap_or(begun), tally);
                 tokio::time::sleep(RECONNECT_PAUSE).await;
                 return Turn::Failed;
             }
             let started = *started.get_or_insert_with(clock::now);
             let answered = self.connection.exchange(&self.request).await;
             self.used = clock::now();
-            match answered {
-                Ok(response) => {
-                    let latency = self.used.saturating_duration_since(started);
-                    let verdict = self.visitor.check(&response);
-                    if verdict.is_ok() && self.visitor.goes_on() {
-                        continue;
-                    }
-                    locked(tally, |tally| tally.answered(latency, verdict));
-                    return Turn::Answered;
-                }
+            let response = match answered {
+                Ok(response) => response,
                 Err(error) => {
-                    locked(tally, |tally| tally.failed(&error));
+                    self.fail(&error, started, tally);
                     return Turn::Failed;
                 }
+            };
+            let took = self.used.saturating_duration_since(started);
+            let verdict = self.visitor.check(&response);
+            if verdict.is_ok() && self.visitor.goes_on() {
+                locked(tally, |tally| tally.exchanges += 1);
+                continue;
             }
+            let (kind, right) = (self.visitor.kind(), verdict.is_ok());
+            locked(tally, |tally| match verdict {
+                Ok(right) => tally.right(kind, took, right),
+                Err(wrong) => {
+                    let example = || example::of(&self.request, Some(&response), wrong.detail.clone());
+                    tally.wrong(kind, took, &wrong, example);
+                }
+            });
+            self.count_unasked(tally);
+            return Turn::Answered { right };
         }
+    }
+
+    /// Whether the connection can be used; what came on it meanwhile is counted.
+    pub(super) fn is_connected(&mut self, tally: &Mutex<Tally>) -> bool {
+        let reusable = self.connection.is_reusable();
+        self.count_unasked(tally);
+        reusable
+    }
+
+    fn count_unasked(&mut self, tally: &Mutex<Tally>) {
+        if let Some(unasked) = self.connection.take_unasked() {
+            locked(tally, |tally| tally.unasked(unasked.kind()));
+        }
+    }
+
+    fn fail(&self, error: &ClientError, started: Instant, tally: &Mutex<Tally>) {
+        let took = clock::now().saturating_duration_since(started);
+        let example = || example::of(&self.request, None, error.to_string());
+        locked(tally, |tally| tally.failed(self.visitor.kind(), took, error, example));
     }
 }
 
 /// The tally belongs to one thread; the lock is never contended and costs next to nothing.
-fn locked(tally: &Mutex<Tally>, count: impl FnOnce(&mut Tally)) {
+pub(super) fn locked(tally: &Mutex<Tally>, count: impl FnOnce(&mut Tally)) {
     count(&mut tally.lock().unwrap_or_else(PoisonError::into_inner));
 }

@@ -34,7 +34,8 @@ fn a_summary_becomes_a_run() {
     assert_eq!((run.requests, run.failures, run.wrong, run.missed), (2_999, 0, 0, 0));
     assert_eq!((run.rate, run.achieved_rate, run.seconds, run.connections), (300.0, 299.9, 10.0, 64));
     assert_eq!((&*run.executor, run.stages.len()), ("ramping-arrival-rate", 3));
-    let latencies = [run.min_ms, run.p50_ms, run.p90_ms, run.p95_ms, run.p99_ms, run.p999_ms, run.max_ms];
+    let of = run.latency;
+    let latencies = [of.min_ms, of.p50_ms, of.p90_ms, of.p95_ms, of.p99_ms, of.p999_ms, of.max_ms];
     let told: Value = serde_json::from_slice(&fs::read(file("userinfo.json")).unwrap()).unwrap();
     let names = ["min", "p50", "p90", "p95", "p99", "p999", "max"];
     assert_eq!(latencies.map(Value::from), names.map(|name| told["latency_ms"][name].clone()));
@@ -58,11 +59,13 @@ fn instances_are_one_run() {
     assert_eq!((&*run.name, run.requests, run.connections), ("refresh 101/s", 1_010, 32));
     assert_eq!((run.achieved_rate, run.generator), (101.0, Generator::K6 { instances: 2 }));
     let alone =
-        ["refresh-1-of-2.json", "refresh-2-of-2.json"].map(|name| read_files(&[name]).runs[0].clone());
-    assert_eq!(run.p99_ms, alone[0].p99_ms.max(alone[1].p99_ms));
-    assert_eq!(run.min_ms, alone[0].min_ms.min(alone[1].min_ms));
-    let mean = f64::midpoint(alone[0].mean_ms, alone[1].mean_ms);
-    assert!((run.mean_ms - mean).abs() < 1e-9);
+        ["refresh-1-of-2.json", "refresh-2-of-2.json"].map(|name| read_files(&[name]).runs[0].latency);
+    assert!(alone[0].p90_ms.is_some());
+    assert_eq!((run.latency.p50_ms, run.latency.p99_ms), (None, None), "percentiles are not merged");
+    let least = alone.map(|of| of.min_ms.unwrap()).into_iter().reduce(f64::min);
+    assert_eq!(run.latency.min_ms, least);
+    let mean = f64::midpoint(alone[0].mean_ms.unwrap(), alone[1].mean_ms.unwrap());
+    assert!((run.latency.mean_ms.unwrap() - mean).abs() < 1e-9);
     assert!(results.passed());
 
     // The same runs again are runs of their own.
@@ -71,9 +74,27 @@ fn instances_are_one_run() {
 }
 
 #[test]
+fn instances_that_ran_one_after_the_other_are_not_added_up() {
+    let of = |name: &str, started: &str| {
+        let mut summary: Value = serde_json::from_slice(&fs::read(file(name)).unwrap()).unwrap();
+        summary["started"] = started.into();
+        Summary::parse(&summary.to_string()).unwrap()
+    };
+    let first = || of("refresh-1-of-2.json", "2026-11-22T01:33:29Z");
+    let together = super::results(vec![first(), of("refresh-2-of-2.json", "2026-11-22T01:33:31Z")]).unwrap();
+    assert_eq!((together.runs.len(), together.partial), (1, None));
+    let apart = super::results(vec![first(), of("refresh-2-of-2.json", "2026-11-22T01:45:29Z")]).unwrap();
+    assert_eq!(apart.runs.len(), 2);
+    assert!(apart.partial.unwrap().contains("instance 2 of 2 is missing or ran at another time"));
+}
+
+#[test]
 fn a_missing_instance_and_a_run_that_was_cut_short_are_partial() {
     let results = read_files(&["refresh-2-of-2.json"]);
-    assert_eq!(results.partial.as_deref(), Some("refresh 101/s: instance 1 of 2 is missing"));
+    assert_eq!(
+        results.partial.as_deref(),
+        Some("refresh 101/s: instance 1 of 2 is missing or ran at another time")
+    );
     assert!(!results.passed());
     let short = results_of(changed(&json!({ "ran_seconds": 4.4 })).unwrap());
     assert_eq!(short.partial.as_deref(), Some("userinfo 300/s: it ran 4 of 16 s"));
@@ -123,7 +144,7 @@ fn nothing_answered_is_no_praise() {
     let none = json!({ "requests": 0, "latency_ms": null, "missed": 3_000 });
     let results = results_of(changed(&none).unwrap());
     assert!(!results.passed());
-    assert_eq!((results.runs[0].p50_ms, results.runs[0].min_ms), (0.0, 0.0));
+    assert_eq!(results.runs[0].latency, results::Latency::default());
 }
 
 #[test]

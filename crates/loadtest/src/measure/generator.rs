@@ -68,7 +68,7 @@ impl GeneratorReport {
     /// Whether every arrival was sent and answered, and the rate was reached within 1 %.
     pub fn passed(&self) -> bool {
         let open = &self.outcome;
-        open.missed == 0 && open.outcome.tally.is_clean() && open.achieved_rate >= 0.99 * self.rate
+        open.outcome.tally.is_clean() && open.achieved_rate >= 0.99 * self.rate
     }
 }
 
@@ -84,7 +84,7 @@ impl fmt::Display for GeneratorReport {
             tally.requests(),
             tally.failures_total(),
             tally.wrong_total(),
-            open.missed,
+            tally.missed,
         )?;
         let us = outcome.generator_us_per_request();
         let cores = us * open.achieved_rate / 1e6;

@@ -13,7 +13,7 @@ use super::floor::{Floor, limit, median, method_of};
 use super::hello::{HelloVisitor, Method};
 use super::primitive::{Cost, Primitives};
 use super::report::{HelloFigures, PrimitiveFigures, Report, ScenarioFigures, VERSION};
-use crate::client::{Peer, Timeouts};
+use crate::client::Peer;
 use crate::cpu::CpuReading;
 use crate::executor::{Closed, Load, Outcome, Stop, Until, closed, new_tally};
 use crate::process::Server;
@@ -22,7 +22,7 @@ use crate::run::before::Before;
 use crate::scenario::{Mix, Scenario, Visitor};
 use crate::seed::{Seed, harvest_codes, plant};
 use crate::tally::Tally;
-use crate::{LoadtestError, machine};
+use crate::{LoadtestError, Target, machine};
 
 /// Unmeasured load before every part: caches of the processor and the machine's clock settle.
 const WARM_UP: Duration = Duration::from_millis(50);
@@ -99,37 +99,50 @@ pub(super) async fn run(
             .pid
             .ok_or_else(|| LoadtestError::Options("measuring needs the process of the target".into()))?;
         let target = provider.discover().await?;
-        let before = Before::read(&provider, &target).await;
-        let mut seeding = options.seed.clone();
-        seeding.algorithm = Some(options.algorithm);
-        let seed = Arc::new(plant(target, &seeding, progress).await?);
-        for &scenario in &options.scenarios {
-            // Limits are stated per operation.
-            let visitors = scenario.visitors(&seed, options.connections, Mix::Pure)?;
-            tracks.push(Track { scenario, visitors, samples: Vec::new(), tally: new_tally()? });
-        }
-        for round in 0..=options.rounds {
-            slicer.machine(&primitives, &hellos, &mut samples).await?;
-            for track in &mut tracks {
-                let slice = slicer.scenario(track, &seed, pid, (&primitives, &hellos.shared)).await?;
-                if round == 0 {
-                    // The warm-up round: its answers are checked all the same.
-                    samples = Samples::default();
-                    count_errors(track, slice.outcome);
-                } else {
-                    track.take(slice);
-                }
-            }
-            writeln!(progress, "round {round} of {}", options.rounds)?;
-        }
+        let before = Before::read(&provider, &target, progress).await?;
+        let measured = rounds(options, (target, pid), (&slicer, &primitives, &hellos), progress).await;
         if let Some(before) = before {
             before.put_back(&provider, progress).await;
         }
         provider.end().await;
+        (samples, tracks) = measured?;
     }
     hellos.shared.kill().await;
     hellos.per_core.kill().await;
     Ok(report(options, &samples, &tracks))
+}
+
+/// Plants a seed and measures round by round.
+async fn rounds(
+    options: &MeasureOptions,
+    (target, pid): (Target, u32),
+    (slicer, primitives, hellos): (&Slicer<'_>, &Primitives, &Hellos),
+    progress: &mut (dyn Write + Send),
+) -> Result<(Samples, Vec<Track>), LoadtestError> {
+    let (mut samples, mut tracks) = (Samples::default(), Vec::new());
+    let mut seeding = options.seed.clone();
+    seeding.algorithm = Some(options.algorithm);
+    let seed = Arc::new(plant(target, &seeding, progress).await?);
+    for &scenario in &options.scenarios {
+        // Limits are stated per operation.
+        let visitors = scenario.visitors(&seed, options.connections, Mix::Pure)?;
+        tracks.push(Track { scenario, visitors, samples: Vec::new(), tally: new_tally()? });
+    }
+    for round in 0..=options.rounds {
+        slicer.machine(primitives, hellos, &mut samples).await?;
+        for track in &mut tracks {
+            let slice = slicer.scenario(track, &seed, pid, (primitives, &hellos.shared)).await?;
+            if round == 0 {
+                // The warm-up round: its answers are checked all the same.
+                samples = Samples::default();
+                count_errors(track, slice.outcome);
+            } else {
+                track.take(slice);
+            }
+        }
+        writeln!(progress, "round {round} of {}", options.rounds)?;
+    }
+    Ok((samples, tracks))
 }
 
 /// The warm-up round's wrong answers count, its figures do not.
@@ -141,7 +154,9 @@ fn count_errors(track: &mut Track, outcome: Outcome) {
     for (kind, count) in outcome.tally.failures {
         *track.tally.failures.entry(kind).or_default() += count;
     }
-    track.tally.first_wrong = track.tally.first_wrong.take().or(outcome.tally.first_wrong);
+    for (kind, example) in outcome.tally.examples {
+        track.tally.examples.entry(kind).or_insert(example);
+    }
 }
 
 impl Track {
@@ -178,7 +193,7 @@ impl Track {
             ratio,
             requests: self.tally.right,
             wrong: named(&self.tally.wrong),
-            first_wrong: self.tally.first_wrong.clone(),
+            first_wrong: self.tally.first_wrong(),
             failures: named(&self.tally.failures),
             rate: self.tally.right as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE),
             p50_ms: self.tally.latency(50.0).as_secs_f64() * 1e3,
@@ -247,7 +262,7 @@ impl Slicer<'_> {
         if outcome.tally.is_clean() {
             return Ok(outcome);
         }
-        let detail = format!("{:?} {:?}", outcome.tally.first_wrong, outcome.tally.failures);
+        let detail = format!("{:?} {:?}", outcome.tally.first_wrong(), outcome.tally.failures);
         Err(LoadtestError::Refused { what: "hello server", status: 0, detail })
     }
 
@@ -312,13 +327,11 @@ impl Slicer<'_> {
         visitors: Vec<Box<dyn Visitor>>,
     ) -> Result<Outcome, LoadtestError> {
         let load = Load {
-            peer,
-            others: Vec::new(),
             threads: self.options.threads,
-            timeouts: Timeouts::default(),
             warm_up: warm_up.min(self.options.slice),
             pid: Some(pid),
             stop: self.stop.clone(),
+            ..Load::to(peer)
         };
         let run = Closed { load, until };
         tokio::task::spawn_blocking(move || closed(&run, visitors))

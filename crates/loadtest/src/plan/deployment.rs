@@ -186,6 +186,11 @@ impl Deployment {
         Ok(Self { workload, hardware, measured: costs.measured.clone(), rates, nodes, redis, database })
     }
 
+    /// What goes to and from the users at the peak, in gigabytes per second: what the nodes carry without what goes to Redis.
+    pub fn traffic_gb_per_second(&self) -> f64 {
+        (self.nodes.gbit - self.redis.gbit).max(0.0) / 8.0
+    }
+
     /// Nodes that are left with one zone lost, or with one machine lost where zones need not be survived.
     pub fn nodes_left(&self) -> u32 {
         let per_zone = self.nodes.count.div_ceil(self.hardware.zones);

@@ -21,14 +21,18 @@ fn limits(results: &Results) -> Option<Table> {
             .into();
     for capacity in &results.capacities {
         let found = capacity.limit > 0.0;
-        let limit = if found { rate(capacity.limit) } else { "none held".into() };
+        let limit = match (found, capacity.is_claimed()) {
+            (false, _) => "none held".into(),
+            (true, false) => format!("not found, {} held", rate(capacity.limit)),
+            (true, true) => rate(capacity.limit),
+        };
         table.rows.push(vec![
             capacity.scenario.as_str().into(),
             name(capacity.bottleneck).into(),
             capacity.evidence.as_str().into(),
             capacity.shards.map_or_else(|| NONE.to_owned(), |shards| shards.to_string()).into(),
-            Cell { text: limit, tone: if found { Tone::Good } else { Tone::Bad } },
-            optional(found.then_some(capacity.p99_ms)).into(),
+            Cell { text: limit, tone: if capacity.is_claimed() { Tone::Good } else { Tone::Bad } },
+            optional(capacity.p99_ms).into(),
             capacity.failing.map_or_else(|| NONE.to_owned(), rate).into(),
             capacity.per_core.map_or_else(|| NONE.to_owned(), rate).into(),
         ]);
@@ -47,7 +51,7 @@ fn plans(results: &Results) -> Option<Table> {
         "Monthly active users",
     ];
     let mut table = Table::new("What to plan with, per node", &head);
-    let found = |capacity: &&Capacity| capacity.limit > 0.0;
+    let found = |capacity: &&Capacity| capacity.is_claimed();
     let first = results.capacities.iter().find(found)?;
     table.note = format!(
         "Normal: half of the limit, so that one of two nodes may fail. Peak: 80 % of it, which leaves a fifth for what \
@@ -84,6 +88,7 @@ pub fn name(bottleneck: Bottleneck) -> &'static str {
     match bottleneck {
         Bottleneck::ServerCpu => "the provider's CPU",
         Bottleneck::GeneratorCpu => "the generator's CPU",
+        Bottleneck::Generator => "the generator",
         Bottleneck::OtherProcesses => "the CPU of other processes",
         Bottleneck::ShardQueue => "the queue of a shard",
         Bottleneck::Disk => "the disk",
@@ -111,6 +116,13 @@ mod tests {
         assert_eq!(
             row(&tables[1]),
             ["silent", "2,000", "3,200", "4,000", "11,500,000", "8.00", "32,000,000"]
+        );
+        results.capacities[0].bottleneck = Bottleneck::Generator;
+        let tables = capacities(&results);
+        assert_eq!(
+            (tables.len(), row(&tables[0])[4].as_str()),
+            (1, "not found, 4,000 held"),
+            "nothing to plan with"
         );
         results.capacities[0].limit = 0.0;
         assert_eq!(row(&capacities(&results)[0])[4], "none held");

@@ -2,10 +2,11 @@
 
 use crate::results::{Generator, Results, Run, Stage};
 
-use super::group::{self, Group, clean, label, offered};
-use super::number::{NONE, count, figure, optional, rate};
+use super::group::{self, Group, label, offered};
+use super::number::{self, NONE, count, figure, optional, rate};
 use super::reference::Reference;
-use super::table::{Cell, Table};
+use super::table::{Cell, Table, Tone};
+use super::verdict;
 
 /// One row per scenario and number of shards: the highest rate without failure, and what it cost.
 pub(super) fn limits(results: &Results, reference: Option<&Reference>) -> Option<Table> {
@@ -20,10 +21,11 @@ pub(super) fn limits(results: &Results, reference: Option<&Reference>) -> Option
         "Ratio",
     ];
     let mut table = Table::new("Highest rate without failure", &head);
-    table.note = "Without failure: every arrival sent, every answer right, every threshold held. December 2025: the highest \
-                  rate that its report calls a pass."
-        .to_owned();
-    for group in group::by_scenario(&results.runs) {
+    table.note = "Without failure: every arrival sent, every answer right, every threshold held.".to_owned();
+    if reference.is_some() {
+        table.note.push_str(" December 2025: the highest rate that its report calls a pass.");
+    }
+    for group in group::by_scenario(&results.runs).into_iter().filter(|group| !group.is_day()) {
         for series in group.series() {
             let before =
                 reference.and_then(|reference| reference.highest_pass(group.scenario, series.shards));
@@ -35,8 +37,8 @@ pub(super) fn limits(results: &Results, reference: Option<&Reference>) -> Option
                 series.name().into(),
                 highest
                     .map_or_else(|| Cell::judged("none".to_owned(), false), |highest| rate(highest).into()),
-                optional(limit.map(|run| run.p50_ms)).into(),
-                optional(limit.map(|run| run.p99_ms)).into(),
+                optional(limit.and_then(|run| run.latency.p50_ms)).into(),
+                optional(limit.and_then(|run| run.latency.p99_ms)).into(),
                 optional(limit.and_then(|run| run.server_cpu_us_per_request)).into(),
                 failing.map_or_else(|| NONE.to_owned(), rate).into(),
                 before.map_or_else(|| NONE.to_owned(), rate).into(),
@@ -83,9 +85,9 @@ pub(super) fn latency(group: &Group<'_>) -> Option<Table> {
             count(run.requests).into(),
         ];
         row.extend([run.failures, run.wrong, run.missed].map(errors));
-        let latencies =
-            [run.min_ms, run.mean_ms, run.p50_ms, run.p95_ms, run.p99_ms, run.p999_ms, run.max_ms];
-        row.extend(latencies.map(|value| Cell::from(optional((run.requests > 0).then_some(value)))));
+        let of = &run.latency;
+        let latencies = [of.min_ms, of.mean_ms, of.p50_ms, of.p95_ms, of.p99_ms, of.p999_ms, of.max_ms];
+        row.extend(latencies.map(|value| Cell::from(number::latency(of, value))));
         row.push(result(run));
         table.rows.push(row);
     }
@@ -97,12 +99,13 @@ fn errors(number: u64) -> Cell {
 }
 
 fn result(run: &Run) -> Cell {
-    let word = match (clean(run), run.passed()) {
-        (true, _) => "pass",
-        (false, true) => "pass with errors",
-        (false, false) => "fail",
+    let word = verdict::of_run(run);
+    let tone = match word {
+        verdict::PASS => Tone::Good,
+        verdict::WARN => Tone::Plain,
+        _ => Tone::Bad,
     };
-    Cell::judged(word.to_owned(), clean(run))
+    Cell { text: word.to_owned(), tone }
 }
 
 /// How the load was made.
@@ -153,9 +156,9 @@ pub(super) fn thresholds(group: &Group<'_>) -> Option<Table> {
             let held = if threshold.held { "yes" } else { "no" };
             table.rows.push(vec![
                 label(run).into(),
-                threshold.name.as_str().into(),
+                threshold.what().into(),
                 threshold.limit.as_str().into(),
-                figure(threshold.value).into(),
+                optional(threshold.value).into(),
                 Cell::judged(held.to_owned(), threshold.held),
             ]);
         }
@@ -174,7 +177,7 @@ pub(super) fn error_kinds(group: &Group<'_>) -> Option<Table> {
                 table.rows.push(vec![
                     label(run).into(),
                     word.into(),
-                    kind.as_str().into(),
+                    verdict::words(kind).into(),
                     count(*number).into(),
                 ]);
             }
@@ -213,7 +216,7 @@ mod tests {
                 "4.50",
                 "12.3",
                 "58.6",
-                "pass"
+                "PASS"
             ]
         );
     }

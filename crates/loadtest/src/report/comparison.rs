@@ -72,13 +72,12 @@ fn named(run: &Run, row: &Row) -> Vec<Cell> {
 }
 
 fn client_beside(run: &Run, row: &Row) -> Vec<Cell> {
-    let client = |value: f64| (run.requests > 0).then_some(value);
     let mut cells = named(run, row);
     cells.extend([
         row.failures.map_or_else(|| NONE.into(), |before| counted(before, run.failures)),
-        against(row.client.p50, client(run.p50_ms)),
-        against(row.client.p95, client(run.p95_ms)),
-        against(row.client.p99, client(run.p99_ms)),
+        against(row.client.p50, run.latency.p50_ms),
+        against(row.client.p95, run.latency.p95_ms),
+        against(row.client.p99, run.latency.p99_ms),
     ]);
     cells
 }
@@ -89,11 +88,11 @@ fn server_beside(run: &Run, row: &Row) -> Vec<Cell> {
     let stores = run.server.iter().flat_map(|server| &server.stores).filter(|store| store.wall.count > 0);
     // What is never split, for instance the audit log, has no counterpart among the reference's shards.
     let split = stores.filter(|store| store.shards.len() > 1 || run.shards == Some(1));
-    let slowest = split.map(|store| store.wall.p99_ms).reduce(f64::max);
+    let slowest = split.filter_map(|store| store.wall.p99_ms).reduce(f64::max);
     let mut cells = named(run, row);
     cells.extend([
-        against(row.duration.p50, duration.map(|duration| duration.p50_ms)),
-        against(row.duration.p99, duration.map(|duration| duration.p99_ms)),
+        against(row.duration.p50, duration.and_then(|duration| duration.p50_ms)),
+        against(row.duration.p99, duration.and_then(|duration| duration.p99_ms)),
         against(row.cpu.p50, run.server_cpu_us_per_request.map(|micros| micros / 1000.0)),
         against(row.shard_wall.p99, slowest),
     ]);
@@ -137,9 +136,9 @@ pub(super) fn with_earlier(group: &Group<'_>, earlier: &Results) -> Option<Table
             changed(Some(before.achieved_rate), Some(run.achieved_rate), true),
             counted(before.failures, run.failures),
             counted(before.wrong, run.wrong),
-            changed(Some(before.p50_ms), Some(run.p50_ms), false),
-            changed(Some(before.p95_ms), Some(run.p95_ms), false),
-            changed(Some(before.p99_ms), Some(run.p99_ms), false),
+            changed(before.latency.p50_ms, run.latency.p50_ms, false),
+            changed(before.latency.p95_ms, run.latency.p95_ms, false),
+            changed(before.latency.p99_ms, run.latency.p99_ms, false),
             changed(before.server_cpu_us_per_request, run.server_cpu_us_per_request, false),
             changed(memory(before), memory(run), false),
         ]);
@@ -220,7 +219,7 @@ mod tests {
     fn an_earlier_run_is_found_by_its_name() {
         let mut results = sample::small();
         let mut earlier = sample::small();
-        earlier.runs[0].p99_ms = 9.0;
+        earlier.runs[0].latency.p99_ms = Some(9.0);
         earlier.runs[0].achieved_rate = 0.0;
         let table = with_earlier(&group::by_scenario(&results.runs)[0], &earlier).unwrap();
         assert_eq!(texts(&table)[1], "0 → 500");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::group::Group;
 use super::number::count;
-use super::{plot, text};
+use super::{plot, text, verdict};
 
 const ROW: f64 = 24.0;
 const LEFT: f64 = 300.0;
@@ -33,7 +33,7 @@ pub(super) fn error_bars(group: &Group<'_>) -> Option<String> {
     let mut svg = plot::open(WIDTH, ROW * bars.len() as f64 + 4.0, &label);
     for (row, ((word, kind), number)) in bars.iter().enumerate() {
         let top = ROW * row as f64 + 2.0;
-        let name = format!("{word}: {kind}");
+        let name = format!("{word}: {}", verdict::words(kind));
         let width = (BAR * *number as f64 / most).max(2.0);
         let _ = write!(
             svg,

@@ -101,6 +101,13 @@ impl<'r> Series<'r> {
     }
 }
 
+impl Group<'_> {
+    /// Whether its runs are days, whose rates go up and down: nothing is said of them over a rate.
+    pub(super) fn is_day(&self) -> bool {
+        self.runs.iter().all(|run| run.day.is_some())
+    }
+}
+
 /// The rate that was asked for; a closed run asks for none, so what it reached.
 pub(super) fn offered(run: &Run) -> f64 {
     if run.rate > 0.0 { run.rate } else { run.achieved_rate }

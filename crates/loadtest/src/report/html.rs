@@ -2,19 +2,21 @@
 
 use std::fmt::Write as _;
 
-use crate::results::Results;
+use crate::results::{Example, Results, Run};
 
 use super::error_bars::error_bars;
+use super::findings::findings;
 use super::group::{self, Group};
 use super::heat_map::{OPERATIONS, WALL, heat_map};
+use super::history_plot::history_plots;
 use super::latency_plot::{dashed, finding, latency_plot};
-use super::markdown::{facts, tables};
+use super::markdown::{facts, summary, tables};
 use super::number::rate;
 use super::reference::Reference;
 use super::shard_plot::shard_plot;
 use super::timeline_plot::timeline_plot;
-use super::verdict::verdict;
-use super::{capacity, client_tables, text};
+use super::verdict::{self, FAIL, PASS, verdict};
+use super::{capacity, soak, text};
 
 const STYLE: &str = include_str!("style.css");
 /// More courses than this are shown when they are opened.
@@ -23,7 +25,12 @@ const COURSES: usize = 4;
 /// `report.html`: what `report.md` says, with plots. It loads nothing, runs no script, and follows the reader's choice
 /// of light or dark.
 pub fn html(results: &Results, earlier: Option<&Results>) -> String {
-    let reference = Reference::december_2025();
+    html_with_history(results, earlier, &[])
+}
+
+/// The same with a plot of each run over these earlier results, whatever their order.
+pub fn html_with_history(results: &Results, earlier: Option<&Results>, history: &[Results]) -> String {
+    let reference = Reference::december_2025().filter(|_| results.is_beside_december_2025());
     let groups = group::by_scenario(&results.runs);
     let title = text::html(&results.title);
     let mut page = format!(
@@ -38,22 +45,24 @@ pub fn html(results: &Results, earlier: Option<&Results>) -> String {
     for table in capacity::capacities(results) {
         table.write_html(&mut page);
     }
-    if let Some(table) = client_tables::limits(results, reference.as_ref()) {
+    for table in summary(results, reference.as_ref()) {
         table.write_html(&mut page);
     }
+    write_history(&mut page, &history_plots(history, results));
     write_contents(&mut page, &groups);
     for (place, group) in groups.iter().enumerate() {
-        write_scenario(&mut page, (place, group), reference.as_ref(), earlier);
+        let beside = (results.machine.cores, reference.as_ref());
+        write_scenario(&mut page, (place, group), beside, earlier);
     }
     page.push_str("</main></body></html>\n");
     page
 }
 
-fn write_verdict(page: &mut String, results: &Results) {
+pub(super) fn write_verdict(page: &mut String, results: &Results) {
     let verdict = verdict(results);
     let (class, sign) = match verdict.word {
-        "Passed" => ("passed", "✓"),
-        "Failed" => ("failed", "✗"),
+        PASS => ("passed", "✓"),
+        FAIL => ("failed", "✗"),
         _ => ("partial", "◐"),
     };
     let _ = write!(
@@ -64,6 +73,11 @@ fn write_verdict(page: &mut String, results: &Results) {
     write_list(page, &verdict.reasons, "");
     write_list(page, &verdict.notes, " class=\"notes\"");
     page.push_str("</div>");
+    let findings = findings(results);
+    if !findings.is_empty() {
+        page.push_str("<h2>What the figures say</h2>");
+        write_list(page, &findings, " class=\"findings\"");
+    }
 }
 
 fn write_list(page: &mut String, lines: &[String], class: &str) {
@@ -80,7 +94,7 @@ fn write_list(page: &mut String, lines: &[String], class: &str) {
 fn write_facts(page: &mut String, results: &Results) {
     page.push_str("<dl>");
     for (name, value) in facts(results) {
-        let _ = write!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", text::html(&value));
+        let _ = write!(page, "<div><dt>{}</dt><dd>{}</dd></div>", text::html(name), text::html(&value));
     }
     page.push_str("</dl>");
 }
@@ -99,12 +113,37 @@ fn write_contents(page: &mut String, groups: &[Group<'_>]) {
 fn write_scenario(
     page: &mut String,
     (place, group): (usize, &Group<'_>),
-    reference: Option<&Reference>,
+    (cores, reference): (usize, Option<&Reference>),
     earlier: Option<&Results>,
 ) {
     let _ = writeln!(page, "<section id=\"s{place}\"><h2>{}</h2>", text::html(group.scenario));
+    write_latency_plots(page, group, reference);
+    if let Some(bars) = error_bars(group) {
+        write_figure(page, "Errors by kind, all runs", &bars);
+    }
+    for run in &group.runs {
+        for (kind, example) in &run.examples {
+            write_example(page, run, (kind, example));
+        }
+    }
+    for table in tables(group, (cores, reference), earlier) {
+        table.write_html(page);
+    }
+    write_heat_maps(page, group);
+    for plot in group.runs.iter().flat_map(|run| soak::plots(run)) {
+        let _ = writeln!(page, "<div class=\"scroll\">{plot}</div>");
+    }
+    write_courses(page, group);
+    page.push_str("</section>\n");
+}
+
+/// Latency over the rate, and over the number of shards where that was tried.
+pub(super) fn write_latency_plots(page: &mut String, group: &Group<'_>, reference: Option<&Reference>) {
     let sweeps = group.sweeps();
-    for series in group.series().iter().filter(|series| sweeps.is_empty() || series.runs.len() > 1) {
+    for series in group.series().iter().filter(|series| {
+        // Over one rate there is nothing to draw of a day, whose rate goes up and down.
+        !group.is_day() && (sweeps.is_empty() || series.runs.len() > 1)
+    }) {
         let dashed = dashed(series, reference).unwrap_or_default();
         let caption = format!("{}: {}. {dashed}", series.name(), finding(series).to_lowercase());
         write_figure(page, &caption, &latency_plot(series, reference));
@@ -113,26 +152,24 @@ fn write_scenario(
         let caption = format!("{} at {}/s: latency over number of shards.", group.scenario, rate(*asked));
         write_figure(page, &caption, &shard_plot(runs));
     }
-    if let Some(bars) = error_bars(group) {
-        write_figure(page, "Errors by kind, all runs", &bars);
+}
+
+/// The first failure or wrong answer of a kind, with its request and answer.
+fn write_example(page: &mut String, run: &Run, (kind, example): (&str, &Example)) {
+    let (name, kind) = (text::html(&run.name), text::html(&verdict::words(kind)));
+    let _ = write!(
+        page,
+        "<details class=\"example\"><summary>{name}: the first {kind}, {}</summary>",
+        text::html(&text::shortened(&example.detail, 200))
+    );
+    for part in [&example.request, &example.answer].into_iter().filter(|part| !part.is_empty()) {
+        let _ = write!(page, "<pre>{}</pre>", text::html(part));
     }
-    for run in &group.runs {
-        if let Some(example) = &run.first_wrong {
-            let (name, example) = (text::html(&run.name), text::html(&text::shortened(example, 400)));
-            let _ =
-                writeln!(page, "<p class=\"note\">First wrong answer of {name}: <code>{example}</code></p>");
-        }
-    }
-    for table in tables(group, reference, earlier) {
-        table.write_html(page);
-    }
-    write_heat_maps(page, group);
-    write_courses(page, group);
-    page.push_str("</section>\n");
+    page.push_str("</details>\n");
 }
 
 /// The maps of the hardest run; the tables say how even the others were.
-fn write_heat_maps(page: &mut String, group: &Group<'_>) {
+pub(super) fn write_heat_maps(page: &mut String, group: &Group<'_>) {
     let Some(run) = group.hardest() else { return };
     for (title, measure) in [("Operations per shard", &OPERATIONS), ("Wall time per shard", &WALL)] {
         if let Some(map) = heat_map(run, measure) {
@@ -141,7 +178,7 @@ fn write_heat_maps(page: &mut String, group: &Group<'_>) {
     }
 }
 
-fn write_courses(page: &mut String, group: &Group<'_>) {
+pub(super) fn write_courses(page: &mut String, group: &Group<'_>) {
     let plots: Vec<String> = group.runs.iter().filter_map(|run| timeline_plot(run)).collect();
     if plots.is_empty() {
         return;
@@ -158,6 +195,17 @@ fn write_courses(page: &mut String, group: &Group<'_>) {
     page.push_str("</div></details>\n");
 }
 
+fn write_history(page: &mut String, plots: &[String]) {
+    if plots.is_empty() {
+        return;
+    }
+    page.push_str("<h2>History</h2><p class=\"note\">Each result has a mark; a cross is a run that failed.</p><div class=\"courses\">");
+    for plot in plots {
+        let _ = writeln!(page, "<div class=\"scroll\">{plot}</div>");
+    }
+    page.push_str("</div>\n");
+}
+
 fn write_figure(page: &mut String, caption: &str, svg: &str) {
     let caption = text::html(caption);
     let _ = writeln!(
@@ -167,13 +215,13 @@ fn write_figure(page: &mut String, caption: &str, svg: &str) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::report::sample;
-    use crate::results::Run;
+    use crate::results::{Latency, Run};
 
     /// Every element is closed by its own end, every `<` begins one, every attribute is quoted.
-    fn assert_well_formed(page: &str) {
+    pub(in crate::report) fn assert_well_formed(page: &str) {
         let mut open: Vec<&str> = Vec::new();
         let mut rest = page.strip_prefix("<!DOCTYPE html>\n").unwrap();
         while let Some(start) = rest.find('<') {
@@ -262,7 +310,11 @@ mod tests {
         results.runs[0].server = None;
         results.runs[0].timeline.clear();
         assert_sound(&html(&results, None));
-        results.runs[0] = Run { mean_ms: f64::NAN, rate: f64::NAN, ..Run::default() };
+        results.runs[0] = Run {
+            latency: Latency { mean_ms: Some(f64::NAN), ..Latency::default() },
+            rate: f64::NAN,
+            ..Run::default()
+        };
         assert_sound(&html(&results, Some(&results)));
         results.runs.clear();
         let page = html(&results, None);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::results::Run;
 
 use super::group::{Series, clean, label, offered};
-use super::number::{figure, rate};
+use super::number::{self, rate};
 use super::plot::{self, Frame, Scale};
 use super::reference::{Reference, Row};
 use super::text;
@@ -21,15 +21,15 @@ pub(super) struct Percentile {
     /// As it is read.
     pub(super) name: &'static str,
     /// In a run of ours.
-    pub(super) ours: fn(&Run) -> f64,
+    pub(super) ours: fn(&Run) -> Option<f64>,
     reference: fn(&Row) -> Option<f64>,
 }
 
 /// What is drawn.
 pub(super) const PERCENTILES: [Percentile; 3] = [
-    Percentile { class: "p50", name: "P50", ours: |run| run.p50_ms, reference: |row| row.client.p50 },
-    Percentile { class: "p95", name: "P95", ours: |run| run.p95_ms, reference: |row| row.client.p95 },
-    Percentile { class: "p99", name: "P99", ours: |run| run.p99_ms, reference: |row| row.client.p99 },
+    Percentile { class: "p50", name: "P50", ours: |run| run.latency.p50_ms, reference: |row| row.client.p50 },
+    Percentile { class: "p95", name: "P95", ours: |run| run.latency.p95_ms, reference: |row| row.client.p95 },
+    Percentile { class: "p99", name: "P99", ours: |run| run.latency.p99_ms, reference: |row| row.client.p99 },
 ];
 
 /// What a series says of its limit, in one sentence.
@@ -59,7 +59,7 @@ pub(super) fn latency_plot(series: &Series<'_>, reference: Option<&Reference>) -
     let curve = reference.map_or_else(Vec::new, |reference| reference.curve(scenario, series.shards));
     let rates = series.runs.iter().map(|run| offered(run)).chain(curve.iter().map(|row| row.rate));
     let x = Scale::linear(rates.fold(0.0, f64::max) * 1.04, (FRAME.left, FRAME.right));
-    let ours = runs.iter().flat_map(|run| PERCENTILES.map(|percentile| (percentile.ours)(run)));
+    let ours = runs.iter().flat_map(|run| PERCENTILES.map(|percentile| (percentile.ours)(run))).flatten();
     let theirs =
         curve.iter().flat_map(|row| PERCENTILES.map(|percentile| (percentile.reference)(row))).flatten();
     let y = Scale::logarithmic(ours.chain(theirs), (FRAME.bottom, FRAME.top));
@@ -132,7 +132,7 @@ fn write_curves(svg: &mut String, runs: &[&Run], curve: &[&Row], (x, y): (&Scale
         plot::write_line(svg, points.into_iter(), &format!("{} reference", percentile.class));
 
         let points: Vec<(f64, f64)> =
-            runs.iter().map(|run| (x.at(offered(run)), y.at((percentile.ours)(run)))).collect();
+            runs.iter().filter_map(|run| Some((x.at(offered(run)), y.at((percentile.ours)(run)?)))).collect();
         if let Some((right, height)) = points.last() {
             names.push((*right, *height, percentile.name.to_owned(), percentile.class));
         }
@@ -157,7 +157,7 @@ fn write_curves(svg: &mut String, runs: &[&Run], curve: &[&Row], (x, y): (&Scale
 /// A run's points, each percentile in its own shape; crosses where the run failed.
 pub(super) fn write_marks(svg: &mut String, run: &Run, at: f64, y: &Scale) {
     for percentile in &PERCENTILES {
-        let value = (percentile.ours)(run);
+        let Some(value) = (percentile.ours)(run) else { continue };
         let height = y.at(value);
         let shape = match (clean(run), percentile.class) {
             (false, _) => format!("M{:.1} {:.1}l10 10m0 -10l-10 10", at - 5.0, height - 5.0),
@@ -171,7 +171,7 @@ pub(super) fn write_marks(svg: &mut String, run: &Run, at: f64, y: &Scale) {
             "<path class=\"mark {class}\" d=\"{shape}\"><title>{}: {} {} ms{}</title></path>",
             text::html(label(run)),
             percentile.name,
-            figure(value),
+            number::latency(&run.latency, Some(value)),
             if clean(run) { "" } else { ", with failures" }
         );
     }

@@ -4,21 +4,26 @@ use std::fmt::Write as _;
 
 use crate::results::{Machine, Results};
 
+use super::findings::findings;
 use super::group::{self, Group};
 use super::number::count;
 use super::reference::Reference;
 use super::table::Table;
 use super::verdict::verdict;
-use super::{capacity, client_tables, comparison, server_tables, text};
+use super::{
+    agent_tables, capacity, client_tables, comparison, day_tables, goals, layers, part_tables, replay_tables,
+    server_tables, soak, text,
+};
 
 /// `report.md`: the verdict, the limits, and one section of tables per scenario, beside December 2025 and beside
 /// `earlier` where that has runs of the same names.
 pub fn markdown(results: &Results, earlier: Option<&Results>) -> String {
-    let reference = Reference::december_2025();
+    let reference = Reference::december_2025().filter(|_| results.is_beside_december_2025());
     let mut page = format!("# Load test: {}\n\n", text::markdown(&results.title));
     write_verdict(&mut page, results);
+    write_findings(&mut page, results);
     for (name, value) in facts(results) {
-        let _ = writeln!(page, "- {name}: {}", text::markdown(&value));
+        let _ = writeln!(page, "- {}: {}", text::markdown(name), text::markdown(&value));
     }
     page.push('\n');
     if !results.capacities.is_empty() {
@@ -28,16 +33,28 @@ pub fn markdown(results: &Results, earlier: Option<&Results>) -> String {
         table.write_markdown(&mut page);
     }
     page.push_str("## Summary\n\n");
-    if let Some(table) = client_tables::limits(results, reference.as_ref()) {
+    for table in summary(results, reference.as_ref()) {
         table.write_markdown(&mut page);
     }
     for group in group::by_scenario(&results.runs) {
         let _ = write!(page, "## Scenario {}\n\n", text::markdown(group.scenario));
-        for table in tables(&group, reference.as_ref(), earlier) {
+        for table in tables(&group, (results.machine.cores, reference.as_ref()), earlier) {
             table.write_markdown(&mut page);
         }
     }
     page
+}
+
+fn write_findings(page: &mut String, results: &Results) {
+    let findings = findings(results);
+    if findings.is_empty() {
+        return;
+    }
+    page.push_str("What the figures say:\n\n");
+    for finding in findings {
+        let _ = writeln!(page, "- {}", text::markdown(&finding));
+    }
+    page.push('\n');
 }
 
 fn write_verdict(page: &mut String, results: &Results) {
@@ -52,18 +69,20 @@ fn write_verdict(page: &mut String, results: &Results) {
 }
 
 /// What was under load, where and when.
-pub(super) fn facts(results: &Results) -> Vec<(&'static str, String)> {
+pub(super) fn facts(results: &Results) -> Vec<(&str, String)> {
     let (machine, provider) = (&results.machine, &results.provider);
     let software = provider.software.as_deref().unwrap_or("software unknown");
     let algorithm = provider
         .algorithm
         .as_ref()
         .map_or_else(String::new, |algorithm| format!(", signing with {algorithm}"));
-    vec![
+    let mut facts = vec![
         ("Started", results.started.clone()),
         ("Machine", described(machine)),
         ("Provider", format!("{}: {software}{algorithm}", provider.issuer)),
-    ]
+    ];
+    facts.extend(results.environment.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    facts
 }
 
 fn described(machine: &Machine) -> String {
@@ -75,20 +94,42 @@ fn described(machine: &Machine) -> String {
     format!("{processor}, {cores} core{plural}, {} MiB, {system}", count(*memory_mib))
 }
 
-/// Everything that is said of a scenario, in the order of reading.
+/// What is said of all scenarios together.
+pub(super) fn summary(results: &Results, reference: Option<&Reference>) -> Vec<Table> {
+    let tables = [
+        client_tables::limits(results, reference),
+        goals::by_shards(results),
+        // A single rate says nothing of the others.
+        goals::recommendations(results).filter(|_| results.runs.len() > 1),
+    ];
+    tables.into_iter().flatten().collect()
+}
+
+/// Everything that is said of a scenario, in the order of reading; the machine has so many cores.
 pub(super) fn tables(
     group: &Group<'_>,
-    reference: Option<&Reference>,
+    (cores, reference): (usize, Option<&Reference>),
     earlier: Option<&Results>,
 ) -> Vec<Table> {
     let mut tables: Vec<Table> = client_tables::latency(group).into_iter().collect();
+    tables.extend(day_tables::scenarios(group));
+    tables.extend(day_tables::journeys(group));
+    tables.extend(day_tables::storms(group));
+    tables.extend(soak::tables(group));
+    tables.extend(part_tables::kinds(group));
+    tables.extend(replay_tables::lines(group));
+    tables.extend(layers::layers(group, cores));
+    tables.extend(part_tables::parts(group));
     tables.extend(reference.into_iter().flat_map(|reference| comparison::with_reference(group, reference)));
     tables.extend(earlier.and_then(|earlier| comparison::with_earlier(group, earlier)));
     tables.extend(server_tables::durations(group));
+    tables.extend(part_tables::cpu(group));
     tables.extend(server_tables::shard_times(group));
     tables.extend(server_tables::balance(group));
     tables.extend(server_tables::database(group));
     tables.extend(client_tables::schedules(group));
+    tables.extend(agent_tables::agents(group));
+    tables.extend(part_tables::totals(group));
     tables.extend(client_tables::thresholds(group));
     tables.extend(client_tables::error_kinds(group));
     tables
@@ -98,7 +139,7 @@ pub(super) fn tables(
 mod tests {
     use super::*;
     use crate::report::sample;
-    use crate::results::Run;
+    use crate::results::{Latency, Run};
 
     #[test]
     fn every_row_has_as_many_cells_as_its_head() {
@@ -118,7 +159,7 @@ mod tests {
         results.partial = Some("interrupted".to_owned());
         let page = markdown(&results, None);
         assert!(
-            page.starts_with("# Load test: suite\n\n**Partial**: 1 run, 90,000 requests: 0 wrong, 0 failed, 0 missed.\n\n- Not everything was run: interrupted\n"),
+            page.starts_with("# Load test: suite\n\n**PARTIAL**: 1 run, 90,000 requests: 0 wrong, 0 failed, 0 missed.\n\n- Not everything was run: interrupted\n"),
             "{page}"
         );
         assert!(page.contains("- Machine: EPYC, 2 cores, 8,192 MiB, Linux\n"), "{page}");
@@ -135,7 +176,10 @@ mod tests {
     #[test]
     fn nothing_measured_is_no_panic() {
         let mut results = sample::small();
-        results.runs = vec![Run { p50_ms: f64::NAN, max_ms: f64::INFINITY, ..Run::default() }];
+        results.runs = vec![Run {
+            latency: Latency { p50_ms: Some(f64::NAN), max_ms: Some(f64::INFINITY), ..Latency::default() },
+            ..Run::default()
+        }];
         let page = markdown(&results, Some(&results));
         sample::assert_numbers(&page);
     }

@@ -1,5 +1,7 @@
 //! Numbers as people read them: three significant digits, thousands apart, and never a `NaN`.
 
+use crate::results::Latency;
+
 /// What stands where nothing was measured.
 pub(super) const NONE: &str = "–";
 
@@ -45,6 +47,14 @@ pub(super) fn figure(value: f64) -> String {
 /// [`figure`], or a dash.
 pub(super) fn optional(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), figure)
+}
+
+/// One of these latencies, with `≥` where it is a lower bound; or a dash.
+pub(super) fn latency(of: &Latency, value: Option<f64>) -> String {
+    match value {
+        Some(ms) if of.is_at_least(ms) => format!("≥ {}", figure(ms)),
+        value => optional(value),
+    }
 }
 
 /// A rate: whole where it is nearly so.

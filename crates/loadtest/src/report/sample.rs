@@ -1,12 +1,14 @@
 //! Made-up results for tests.
 
 use crate::results::{
-    Bottleneck, CacheFigures, Capacity, Machine, Percentiles, Provider, Results, Run, Second, ServerFigures,
-    ShardFigures, Stage, StoreFigures, Threshold, VERSION,
+    Aborted, AgentShare, Bottleneck, CacheFigures, Capacity, ConnectionUse, Day, Example, Journey, Kind,
+    Latency, Leak, Machine, Percentiles, Provider, Replayed, Results, Run, Second, ServerFigures,
+    ShardFigures, SingleRise, Soak, Stage, StoreFigures, Storm, Threshold, VERSION, Window, WorstSecond,
 };
+use crate::trend::Growth;
 
 /// One run of round figures.
-pub(super) fn small() -> Results {
+pub(crate) fn small() -> Results {
     results("suite", vec![run()])
 }
 
@@ -22,14 +24,148 @@ pub(crate) fn full() -> Results {
     }
     if let Some(last) = runs.iter_mut().rfind(|run| run.scenario == "exchange") {
         last.wrong = 7;
+        last.soak = Some(soak());
+        last.aborted = Some(Aborted { rule: "p99_ms>2000 for 10s".to_owned(), at: 190.0, value: 2_100.0 });
         last.wrong_kinds = [("revoked token accepted".to_owned(), 4), ("scope".to_owned(), 3)].into();
+        last.examples = [("scope".to_owned(), example())].into();
+        last.replay = Some(Replayed {
+            file: "access.log".to_owned(),
+            speed: 2.0,
+            lines: 1_000,
+            sent_as: [("exchange".to_owned(), 990)].into(),
+            left_out: [("POST consent".to_owned(), 8)].into(),
+            unreadable: 2,
+            ..Replayed::default()
+        });
+        last.unasked_kinds = [("second_answer".to_owned(), 1)].into();
+        last.refusals = Some(last.latency);
+        (last.agents, last.arrivals_lost) = (agents(), 10_000);
+        last.latency.at_least_from_ms = Some(20.0);
+        last.timeline.extend([Second {
+            at: 211,
+            covers: Some(0.4),
+            worst: Some(WorstSecond::default()),
+            ..Second::default()
+        }]);
         last.first_wrong = Some("200 {\"scope\":\"openid <b>\"}".to_owned());
     }
+    runs.push(day_run());
     results("december-2025", runs)
 }
 
+/// A day whose logins broke their limit.
+pub(crate) fn day() -> Results {
+    results("shop", vec![day_run()])
+}
+
+fn day_run() -> Run {
+    let limit = |scenario: &str, (name, limit): (&str, &str), value: f64, held: bool| Threshold {
+        scenario: Some(scenario.to_owned()),
+        name: name.to_owned(),
+        limit: limit.to_owned(),
+        value: Some(value),
+        held,
+    };
+    let mut run = run();
+    (run.name, run.scenario) = ("day shop 60/s".to_owned(), "day shop".to_owned());
+    (run.executor, run.seconds, run.shards) = ("mixture".to_owned(), 20.0, None);
+    run.stages = vec![Stage { from: 30.0, to: 60.0, seconds: 20.0 }];
+    let kind = |name: &str, right: u64, latency: Latency| Kind {
+        name: name.to_owned(),
+        right,
+        latency,
+        ..Kind::default()
+    };
+    let slow = Latency { p95_ms: Some(912.0), p50_ms: Some(120.0), ..run.latency };
+    run.kinds = vec![kind("login", 400, slow), Kind { missed: 3, ..kind("silent", 800, run.latency) }];
+    run.thresholds.extend([
+        limit("login", ("p95_ms", "< 800"), 912.0, false),
+        limit("login", ("failure_share", "<= 0"), 0.0, true),
+        limit("silent", ("p99_ms", "< 300"), 4.5, true),
+    ]);
+    for second in &mut run.timeline {
+        second.offered = Some(510);
+    }
+    run.day = Some(Day {
+        day_seconds: 86_400.0,
+        begins_seconds: 7_200.0,
+        storms: vec![Storm { at: 17.0, seconds: 2.0, requests: 300, of: "login".to_owned() }],
+        journeys: vec![Journey { name: "purchase".to_owned(), begun: 120, finished: 100, broken: 2 }],
+    });
+    run
+}
+
+fn example() -> Example {
+    Example {
+        detail: "openid <b> instead of openid".to_owned(),
+        request: "POST /token HTTP/1.1".to_owned(),
+        answer: "HTTP/1.1 200 OK".to_owned(),
+    }
+}
+
+/// Twelve windows of five minutes with a leak.
+pub(crate) fn soak() -> Soak {
+    let window = |place: u32| Window {
+        at: 300.0 * f64::from(place),
+        seconds: 300.0,
+        answered: 150_000,
+        p99_ms: Some(4.0),
+        memory_mib: Some(100.0 + f64::from(place)),
+        descriptors: Some(70.0),
+        store_mib: [("database log".to_owned(), 1.5)].into(),
+        ..Window::default()
+    };
+    let leak = Leak {
+        quantity: "memory".to_owned(),
+        unit: "MiB".to_owned(),
+        growth: Growth::Steady,
+        windows: 11,
+        per_hour: Some(12.0),
+        least_per_hour: Some(11.5),
+        most_per_hour: Some(12.5),
+        probability: Some(1e-7),
+        first_half_per_hour: Some(12.1),
+        last_half_per_hour: Some(11.9),
+        rise: Some(SingleRise { at_hours: 3.0, by: 40.0 }),
+        tolerance_per_hour: Some(1.0),
+        limit: Some(8_192.0),
+        days_to_limit: Some(27.8),
+    };
+    Soak { window_seconds: 300.0, settling: 1, windows: (1..=12).map(window).collect(), leaks: vec![leak] }
+}
+
+/// Two agents, of which the second was lost.
+pub(super) fn agents() -> Vec<AgentShare> {
+    let ended = AgentShare {
+        address: "10.0.0.2:7400".to_owned(),
+        clock_offset_ms: 1.25,
+        clock_doubt_ms: 0.1,
+        round_trip_ms: 0.2,
+        began_late_ms: Some(0.06),
+        cpu_seconds: Some(0.4),
+        worst_lag_ms: Some(1.5),
+        arrivals: 45_000,
+        answered: 45_000,
+        ..AgentShare::default()
+    };
+    let lost = AgentShare {
+        address: "10.0.0.3:7400".to_owned(),
+        clock_offset_ms: -0.3,
+        clock_doubt_ms: 0.12,
+        began_late_ms: None,
+        cpu_seconds: None,
+        worst_lag_ms: None,
+        answered: 35_000,
+        arrivals_lost: 10_000,
+        lost_after_seconds: Some(60.0),
+        lost_because: Some("it was silent for 5 s".to_owned()),
+        ..ended.clone()
+    };
+    vec![ended, lost]
+}
+
 /// No figure of a page is `NaN` or `inf`.
-pub(super) fn assert_numbers(page: &str) {
+pub(crate) fn assert_numbers(page: &str) {
     let mut words = page.split(|character: char| !character.is_ascii_alphanumeric());
     assert!(!words.any(|word| word == "NaN" || word == "inf"), "a number that is none: {page}");
 }
@@ -50,6 +186,8 @@ fn results(title: &str, runs: Vec<Run>) -> Results {
             software: Some("symbolon 0.1.0".to_owned()),
             algorithm: Some("RS256".to_owned()),
         },
+        environment: std::collections::BTreeMap::new(),
+        december_2025: false,
         partial: None,
         runs,
         capacities: Vec::new(),
@@ -61,6 +199,10 @@ fn run() -> Run {
         name: "silent 500/s, 64 shards".to_owned(),
         scenario: "silent".to_owned(),
         executor: "ramping-arrival-rate".to_owned(),
+        repeat: None,
+        began: "2026-11-21T22:00:00Z".to_owned(),
+        ended: "2026-11-21T22:03:30Z".to_owned(),
+        sent: Some(100_000),
         rate: 500.0,
         achieved_rate: 500.0,
         seconds: 180.0,
@@ -69,16 +211,26 @@ fn run() -> Run {
             Stage { from: 500.0, to: 500.0, seconds: 180.0 },
         ],
         connections: 64,
+        warm_up_seconds: 2.0,
+        connection_use: Some(ConnectionUse { bound: 1_024, most_in_use: 12, exhausted_seconds: 0.0 }),
         requests: 90_000,
-        min_ms: 0.31,
-        mean_ms: 0.8,
-        p50_ms: 0.72,
-        p75_ms: 1.0,
-        p90_ms: 1.5,
-        p95_ms: 2.1,
-        p99_ms: 4.5,
-        p999_ms: 12.3,
-        max_ms: 58.6,
+        latency: Latency {
+            min_ms: Some(0.31),
+            mean_ms: Some(0.8),
+            p50_ms: Some(0.72),
+            p75_ms: Some(1.0),
+            p90_ms: Some(1.5),
+            p95_ms: Some(2.1),
+            p99_ms: Some(4.5),
+            p999_ms: Some(12.3),
+            max_ms: Some(58.6),
+            at_least_from_ms: None,
+        },
+        answers: Some(Latency { p50_ms: Some(0.72), ..Latency::default() }),
+        warm_up: Some(Latency { p50_ms: Some(1.1), ..Latency::default() }),
+        thirds: vec![Latency { p50_ms: Some(0.72), p99_ms: Some(4.5), ..Latency::default() }; 3],
+        kinds: vec![Kind { name: "valid".to_owned(), right: 90_000, ..Kind::default() }],
+        replay: None,
         server_cpu_us_per_request: Some(61.0),
         generator_cpu_us_per_request: 9.5,
         generator_lag_ms: 0.2,
@@ -88,16 +240,20 @@ fn run() -> Run {
                 at,
                 answered: 500,
                 errors: 0,
-                p50_ms: 0.7,
-                p99_ms: 4.0,
+                p50_ms: Some(0.7),
+                p99_ms: Some(4.0),
                 server_cores: Some(0.31),
+                offered: None,
+                covers: None,
+                worst: None,
             })
             .collect(),
         server: Some(server()),
         thresholds: vec![Threshold {
+            scenario: None,
             name: "p95_ms".to_owned(),
             limit: "< 300".to_owned(),
-            value: 2.1,
+            value: Some(2.1),
             held: true,
         }],
         ..Run::default()
@@ -105,8 +261,8 @@ fn run() -> Run {
 }
 
 fn percentiles(count: u64, mean_ms: f64, p: [f64; 5]) -> Percentiles {
-    let [p50_ms, p75_ms, p90_ms, p99_ms, p999_ms] = p;
-    Percentiles { count, mean_ms, p50_ms, p75_ms, p90_ms, p99_ms, p999_ms }
+    let [p50_ms, p75_ms, p90_ms, p99_ms, p999_ms] = p.map(Some);
+    Percentiles { count, mean_ms: Some(mean_ms), p50_ms, p75_ms, p90_ms, p99_ms, p999_ms }
 }
 
 fn server() -> ServerFigures {
@@ -161,20 +317,24 @@ fn loaded(scenario: &str, rate: f64, shards: Option<u32>, bearable: f64) -> Run 
         } else {
             Default::default()
         },
-        min_ms: 0.28,
-        mean_ms: 0.7 * strain,
-        p50_ms: 0.55 * strain,
-        p95_ms: 1.3 * strain,
-        p99_ms,
-        p999_ms: 5.0 * strain,
-        max_ms: 31.0 * strain,
+        latency: Latency {
+            min_ms: Some(0.28),
+            mean_ms: Some(0.7 * strain),
+            p50_ms: Some(0.55 * strain),
+            p95_ms: Some(1.3 * strain),
+            p99_ms: Some(p99_ms),
+            p999_ms: Some(5.0 * strain),
+            max_ms: Some(31.0 * strain),
+            ..Latency::default()
+        },
         shards,
         ..run()
     };
     run.thresholds = vec![Threshold {
+        scenario: None,
         name: "p99_ms".to_owned(),
         limit: "< 300".to_owned(),
-        value: p99_ms,
+        value: Some(p99_ms),
         held: p99_ms < 300.0,
     }];
     run.timeline = (0..210).map(|at| second(at, rate, strain, failures)).collect();
@@ -192,9 +352,12 @@ fn second(at: u32, rate: f64, strain: f64, failures: u64) -> Second {
         at,
         answered: (rate * share) as u64,
         errors: if failures > 0 && at % 60 == 40 { failures / 3 } else { 0 },
-        p50_ms: 0.5 * (1.0 + (strain - 1.0) * share) * noise,
-        p99_ms: 2.2 * (1.0 + (strain - 1.0) * share) * noise * noise,
+        p50_ms: Some(0.5 * (1.0 + (strain - 1.0) * share) * noise),
+        p99_ms: Some(2.2 * (1.0 + (strain - 1.0) * share) * noise * noise),
         server_cores: Some(rate * share * 61e-6 * 1.1 * noise),
+        offered: None,
+        covers: None,
+        worst: None,
     }
 }
 
@@ -230,7 +393,7 @@ pub(crate) fn capacity() -> Capacity {
         scenario: "silent".to_owned(),
         shards: Some(64),
         limit: 4_000.0,
-        p99_ms: 21.0,
+        p99_ms: Some(21.0),
         failing: Some(4_200.0),
         bottleneck: Bottleneck::ServerCpu,
         evidence: "1.7 of 2 cores".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::results::{Generator, Percentiles, Run, ServerFigures, StoreFigures};
+use crate::results::{Generator, Percentiles, Run, Second, ServerFigures, StoreFigures};
 
 use super::group::{Group, label};
 use super::number::{NONE, count, figure, optional, share, times};
@@ -38,7 +38,7 @@ pub(super) fn durations(group: &Group<'_>) -> Option<Table> {
         row.extend([
             optional(run.server_cpu_us_per_request).into(),
             optional(server.map(|server| server.cpu_seconds)).into(),
-            optional(run.timeline.iter().filter_map(|second| second.server_cores).reduce(f64::max)).into(),
+            optional(run.timeline.iter().filter_map(Second::most_cores).reduce(f64::max)).into(),
             optional(server.map(|server| server.resident_mib)).into(),
             optional(own.then_some(run.generator_cpu_us_per_request)).into(),
             optional(own.then_some(run.generator_lag_ms)).into(),
@@ -142,8 +142,8 @@ pub(super) fn database(group: &Group<'_>) -> Option<Table> {
         let committed = (server.commits > 0).then_some(&server.commit_duration);
         row.extend([
             optional(committed.map(|_| server.commit_operations as f64 / server.commits as f64)).into(),
-            optional(committed.map(|duration| duration.p50_ms)).into(),
-            optional(committed.map(|duration| duration.p99_ms)).into(),
+            optional(committed.and_then(|duration| duration.p50_ms)).into(),
+            optional(committed.and_then(|duration| duration.p99_ms)).into(),
         ]);
         row.extend(caches.iter().map(|cache| Cell::from(hits(server, cache))));
         row.push(signatures(server).into());
@@ -177,7 +177,7 @@ fn stores<'r>(group: &Group<'r>) -> impl Iterator<Item = (&'r Run, &'r StoreFigu
 /// Five percentiles, with the count and the mean before them where `whole`.
 fn percentiles(of: Option<&Percentiles>, whole: bool) -> Vec<Cell> {
     let of = of.filter(|of| of.count > 0);
-    let value = |read: fn(&Percentiles) -> f64| Cell::from(optional(of.map(read)));
+    let value = |read: fn(&Percentiles) -> Option<f64>| Cell::from(optional(of.and_then(read)));
     let mut cells = Vec::new();
     if whole {
         cells.push(of.map_or_else(|| NONE.to_owned(), |of| count(of.count)).into());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::results::Run;
 
 use super::group::offered;
-use super::latency_plot::{PERCENTILES, write_marks};
+use super::latency_plot::{PERCENTILES, Percentile, write_marks};
 use super::number::{count, rate};
 use super::plot::{self, Frame, Scale};
 
@@ -18,7 +18,8 @@ pub(super) fn shard_plot(runs: &[&Run]) -> String {
     let y = Scale::logarithmic(
         runs.iter()
             .filter(|run| run.requests > 0)
-            .flat_map(|run| PERCENTILES.map(|percentile| (percentile.ours)(run))),
+            .flat_map(|run| PERCENTILES.map(|percentile| (percentile.ours)(run)))
+            .flatten(),
         (FRAME.bottom, FRAME.top),
     );
     let x = Scale::linear(runs.len() as f64, (FRAME.left, FRAME.right));
@@ -46,7 +47,7 @@ pub(super) fn shard_plot(runs: &[&Run]) -> String {
     for percentile in &PERCENTILES {
         plot::write_line(
             &mut svg,
-            measured().map(|(run, at)| (*at, y.at((percentile.ours)(run)))),
+            measured().filter_map(|(run, at)| Some((*at, y.at((percentile.ours)(run)?)))),
             percentile.class,
         );
     }
@@ -61,10 +62,13 @@ pub(super) fn shard_plot(runs: &[&Run]) -> String {
 }
 
 fn write_names(svg: &mut String, run: &Run, at: f64, y: &Scale) {
-    let heights = PERCENTILES.map(|percentile| y.at((percentile.ours)(run)));
-    for (percentile, height) in
-        PERCENTILES.iter().zip(plot::spread(&heights, 15.0, (FRAME.top, FRAME.bottom)))
-    {
+    let told: Vec<(&Percentile, f64)> = PERCENTILES
+        .iter()
+        .filter_map(|percentile| Some((percentile, y.at((percentile.ours)(run)?))))
+        .collect();
+    let heights: Vec<f64> = told.iter().map(|(_, height)| *height).collect();
+    let places = plot::spread(&heights, 15.0, (FRAME.top, FRAME.bottom));
+    for ((percentile, _), height) in told.iter().zip(places) {
         let (class, name) = (percentile.class, percentile.name);
         let _ = write!(
             svg,

@@ -1,7 +1,7 @@
 //! Text from results, made harmless: error kinds, names and answers come from whatever was under load.
 
 /// For HTML and SVG, in text and in quoted attributes alike.
-pub(super) fn html(text: &str) -> String {
+pub fn html(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -17,7 +17,7 @@ pub(super) fn html(text: &str) -> String {
 }
 
 /// For a line or a table cell of Markdown.
-pub(super) fn markdown(text: &str) -> String {
+pub fn markdown(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -1,14 +1,48 @@
 //! Whether the runs passed, and why not.
 
-use crate::results::{Bottleneck, Capacity, Generator, Results, Run};
+use crate::results::{Bottleneck, Capacity, Generator, Leak, Results, Run};
+use crate::trend::Growth;
 
 use super::capacity;
 use super::number::{count, figure, rate};
 
+/// Every threshold held and every answer was right.
+pub const PASS: &str = "PASS";
+/// It passed, and there is something that a reader must know.
+pub const WARN: &str = "WARN";
+/// A threshold did not hold, or an answer was wrong.
+pub(super) const FAIL: &str = "FAIL";
+/// Not everything was run.
+const PARTIAL: &str = "PARTIAL";
+
+/// The verdict over one run. Nothing that it measured is to be doubted where it passed.
+pub fn of_run(run: &Run) -> &'static str {
+    match run.passed() {
+        false => FAIL,
+        true if is_doubtful(run) => WARN,
+        true => PASS,
+    }
+}
+
+/// Whether something failed within the thresholds, or the generator's own limits, or the machine's, are in the figures.
+fn is_doubtful(run: &Run) -> bool {
+    is_too_short(run)
+        || run.failures > 0
+        || run.missed > 0
+        || run.generator_limit.is_some()
+        || run.requests == 0
+}
+
+/// Whether it was watched for leaks for too short a time to tell.
+fn is_too_short(run: &Run) -> bool {
+    let is_short = |leak: &Leak| leak.growth == Growth::TooShort;
+    run.soak.as_ref().is_some_and(|soak| soak.leaks.is_empty() || soak.leaks.iter().any(is_short))
+}
+
 /// The verdict over a report.
 #[derive(Debug, PartialEq)]
 pub(super) struct Verdict {
-    /// `Passed`, `Failed` or `Partial`.
+    /// [`PASS`], [`WARN`], [`FAIL`] or [`PARTIAL`].
     pub(super) word: &'static str,
     /// All runs in one sentence.
     pub(super) sum: String,
@@ -27,12 +61,20 @@ pub(super) fn verdict(results: &Results) -> Verdict {
     }
     let counted = || results.runs.iter().filter(|run| !run.probe);
     reasons.extend(counted().flat_map(broken));
+    let generators = results.capacities.iter().filter(|of| of.limit > 0.0 && !of.is_claimed());
+    reasons.extend(generators.map(|of| {
+        format!(
+            "The limit of {} was not found, because the generator had its own: {}.",
+            of.scenario, of.evidence
+        )
+    }));
     let lost = results.capacities.iter().filter(|capacity| capacity.limit <= 0.0);
     reasons.extend(lost.map(|capacity| format!("No rate of {} that was tried held.", capacity.scenario)));
     let word = match (results.partial.is_some(), results.passed()) {
-        (true, _) => "Partial",
-        (false, true) => "Passed",
-        (false, false) => "Failed",
+        (true, _) => PARTIAL,
+        (false, true) if counted().any(is_doubtful) => WARN,
+        (false, true) => PASS,
+        (false, false) => FAIL,
     };
     Verdict {
         word,
@@ -51,7 +93,7 @@ fn limit(capacity: &Capacity) -> Option<String> {
         Bottleneck::Unknown => "what limits it is not known".to_owned(),
         known => format!("then {} is the limit", capacity::name(*known)),
     };
-    (*limit > 0.0).then(|| format!("{scenario} holds {}/s; {why}.", rate(*limit)))
+    capacity.is_claimed().then(|| format!("{scenario} holds {}/s; {why}.", rate(*limit)))
 }
 
 fn sum(runs: &[Run]) -> String {
@@ -71,7 +113,8 @@ fn by_k6(runs: &[Run]) -> Option<String> {
     })
 }
 
-fn broken(run: &Run) -> Vec<String> {
+/// Why a run did not pass, in sentences.
+pub fn broken(run: &Run) -> Vec<String> {
     let mut reasons = Vec::new();
     if run.wrong > 0 {
         reasons.push(format!(
@@ -81,6 +124,15 @@ fn broken(run: &Run) -> Vec<String> {
             kinds(run.wrong_kinds.iter())
         ));
     }
+    let unasked: u64 = run.unasked_kinds.values().sum();
+    if unasked > 0 {
+        reasons.push(format!(
+            "Run {}: {} that nobody had asked for{}.",
+            run.name,
+            many(unasked, "answer"),
+            kinds(run.unasked_kinds.iter())
+        ));
+    }
     if run.errors_besides > 0 {
         reasons.push(format!(
             "Run {}: {} outside of the plateau.",
@@ -88,9 +140,14 @@ fn broken(run: &Run) -> Vec<String> {
             many(run.errors_besides, "error")
         ));
     }
+    reasons.extend(run.loss().map(|loss| format!("Run {}: {loss}.", run.name)));
     for threshold in run.thresholds.iter().filter(|threshold| !threshold.held) {
-        let (name, limit) = (&threshold.name, &threshold.limit);
-        reasons.push(format!("Run {}: {name} is {}, must be {limit}.", run.name, figure(threshold.value)));
+        let (name, limit) = (threshold.what(), &threshold.limit);
+        let measured = match threshold.value {
+            Some(value) => format!("is {}", figure(value)),
+            None => "was not measured".to_owned(),
+        };
+        reasons.push(format!("Run {}: {name} {measured}, must be {limit}.", run.name));
     }
     reasons
 }
@@ -98,10 +155,25 @@ fn broken(run: &Run) -> Vec<String> {
 fn remarkable(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(why) = &run.generator_limit {
-        notes.push(format!("Run {}: the generator, not the provider, was the limit: {why}.", run.name));
+        notes.push(format!(
+            "Run {}: the generator was at its limit, so that the provider's is not known: {why}.",
+            run.name
+        ));
+    }
+    if is_too_short(run) {
+        notes.push(format!(
+            "Run {}: the soak was too short to tell whether everything came to rest.",
+            run.name
+        ));
     }
     if let Generator::K6 { instances: instances @ 2.. } = run.generator {
-        notes.push(format!("Run {}: percentiles are the highest of its {instances} instances.", run.name));
+        notes.push(format!(
+            "Run {}: percentiles of its {instances} instances cannot be put together, so none is told.",
+            run.name
+        ));
+    }
+    if run.wrong_kinds.contains_key(LIMITED) {
+        notes.push(format!("Run {}: {}.", run.name, limits_are_on()));
     }
     if run.failures > 0 {
         let failed = many(run.failures, "request");
@@ -118,12 +190,26 @@ fn remarkable(run: &Run) -> Vec<String> {
     notes
 }
 
+/// Answers by which a provider says that it limits requests.
+pub const LIMITED: &str = "status_429";
+
+/// What answers by 429 mean, and what mends them.
+pub fn limits_are_on() -> &'static str {
+    "the provider limits requests (429): SYMBOLON_RATE_LIMITS=off turns that off at Symbolon for the time of a load test"
+}
+
 fn many(number: u64, word: &str) -> String {
     format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
+/// A kind as it is read: `connection_reset` is two words.
+pub(super) fn words(kind: &str) -> String {
+    kind.replace('_', " ")
+}
+
 fn kinds<'k>(kinds: impl Iterator<Item = (&'k String, &'k u64)>) -> String {
-    let listed: Vec<String> = kinds.map(|(kind, number)| format!("{kind} {}", count(*number))).collect();
+    let listed: Vec<String> =
+        kinds.map(|(kind, number)| format!("{} {}", words(kind), count(*number))).collect();
     if listed.is_empty() { String::new() } else { format!(" ({})", listed.join(", ")) }
 }
 
@@ -135,7 +221,10 @@ mod tests {
     #[test]
     fn every_broken_threshold_and_wrong_answer_is_a_reason() {
         let mut results = sample::small();
-        assert_eq!(verdict(&results).word, "Passed");
+        assert_eq!(verdict(&results).word, PASS);
+        results.runs[0].failures = 1;
+        assert_eq!(verdict(&results).word, WARN);
+        results.runs[0].failures = 0;
         assert!(verdict(&results).reasons.is_empty());
 
         results.runs[0].wrong = 2;
@@ -143,7 +232,7 @@ mod tests {
         results.runs[0].thresholds[0].held = false;
         results.runs[0].failures = 1;
         let failed = verdict(&results);
-        assert_eq!(failed.word, "Failed");
+        assert_eq!(failed.word, FAIL);
         assert_eq!(
             failed.reasons,
             [
@@ -161,7 +250,7 @@ mod tests {
         results.partial = Some("interrupted".to_owned());
         results.runs.clear();
         let partial = verdict(&results);
-        assert_eq!(partial.word, "Partial");
+        assert_eq!(partial.word, PARTIAL);
         assert_eq!(partial.reasons, ["Not everything was run: interrupted", "There is no run."]);
     }
 }

@@ -1,26 +1,32 @@
-//! The settings of a provider that runs already, which a seed and a load change, and which are put back after them.
+//! The settings of a provider that runs already, which a seed and a load change, and which are put back after them: at the end,
+//! or, where that end never came, by the next load test or by `symbolon loadtest restore`, from a note on disk.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use symbolon_crypto::{digest, encoding};
 
 use crate::admin::{self, Admin};
-use crate::provider::Provider;
-use crate::{LoadtestError, Target};
+use crate::provider::{Provider, ProviderOptions};
+use crate::{LoadtestError, Target, clock};
+
+/// A provider that restarts, or is too busy, is asked again for so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The pause between two tries.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// What load tests change, as it was.
-pub(crate) struct Before {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Settings {
     code_lifetime: Value,
     introspection: Value,
 }
 
-impl Before {
-    /// Reads it, where there is somebody to give it back to: nothing of a provider that was started here, and nothing where
-    /// it is not told (its settings are then not changed either, or whoever changes them hears why not).
-    pub(crate) async fn read(provider: &Provider, target: &Target) -> Option<Self> {
-        if provider.is_ours() { None } else { Self::of(target).await.ok() }
-    }
-
+impl Settings {
     async fn of(target: &Target) -> Result<Self, LoadtestError> {
         let mut admin = Admin::connect(target).await?;
         let settings = admin.show(admin::SETTINGS).await?;
@@ -28,20 +34,10 @@ impl Before {
         Ok(Self { code_lifetime, introspection: admin.show(admin::INTROSPECTION).await? })
     }
 
-    /// Puts back what is not as it was. Where that cannot be done, it says what it was.
-    pub(crate) async fn put_back(&self, provider: &Provider, progress: &mut (dyn Write + Send)) {
-        let Self { code_lifetime, introspection } = self;
-        if let Err(error) = self.replace(provider).await {
-            let told = format!("lifetimes.code {code_lifetime}, introspection {introspection}");
-            // Where nobody listens, there is nobody to tell.
-            drop(writeln!(progress, "the issuer's settings were not put back ({told}): {error}"));
-        }
-    }
-
-    async fn replace(&self, provider: &Provider) -> Result<(), LoadtestError> {
-        let target = provider.discover().await?;
-        let now = Self::of(&target).await?;
-        let mut admin = Admin::connect(&target).await?;
+    /// Puts back what is not so.
+    async fn put_back(&self, target: &Target) -> Result<(), LoadtestError> {
+        let now = Self::of(target).await?;
+        let mut admin = Admin::connect(target).await?;
         if now.introspection != self.introspection {
             admin.replace(admin::INTROSPECTION, &self.introspection).await?;
         }
@@ -51,4 +47,163 @@ impl Before {
         }
         Ok(())
     }
+}
+
+/// Whose changes a note is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// A run, which puts them back.
+    Run,
+    /// `loadtest seed`, which leaves them for the runs to come.
+    Seed,
+}
+
+/// A file that says what a provider's settings were before they were changed. It holds no secret.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    issuer: String,
+    /// The load test that changed them.
+    process: u32,
+    settings: Settings,
+}
+
+impl Note {
+    fn path(directory: &Path, issuer: &str, of: Of) -> PathBuf {
+        let name = encoding::encode(&digest::sha256(&[issuer.as_bytes()]));
+        let suffix = if of == Of::Seed { "seed" } else { "run" };
+        directory.join(format!("{}-{suffix}.json", name.get(..22).unwrap_or(&name)))
+    }
+
+    fn read(directory: &Path, issuer: &str, of: Of) -> Option<Self> {
+        let text = fs::read(Self::path(directory, issuer, of)).ok()?;
+        serde_json::from_slice(&text).ok().filter(|note: &Self| note.issuer == issuer)
+    }
+
+    fn write(directory: &Path, issuer: &str, of: Of, settings: &Settings) -> io::Result<()> {
+        fs::create_dir_all(directory)?;
+        let note =
+            Self { issuer: issuer.to_owned(), process: std::process::id(), settings: settings.clone() };
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        serde_json::to_writer(&mut file, &note)?;
+        file.as_file().sync_all()?;
+        file.persist(Self::path(directory, issuer, of)).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn remove(directory: &Path, issuer: &str, of: Of) {
+        // It may have been removed by `restore`.
+        let _ = fs::remove_file(Self::path(directory, issuer, of));
+    }
+
+    /// Whether the load test still runs, and will put them back itself.
+    fn is_of_a_running_process(&self) -> bool {
+        self.process != std::process::id()
+            && fs::read_to_string(format!("/proc/{}/cmdline", self.process))
+                .is_ok_and(|line| line.contains("loadtest"))
+    }
+}
+
+/// What the settings were before this load test.
+pub(crate) struct Before {
+    settings: Settings,
+    issuer: String,
+    notes: PathBuf,
+}
+
+impl Before {
+    /// Reads it and notes it on disk, where there is somebody to give it back to: nothing of a provider that was started here,
+    /// nothing where it is not told (its settings are then not changed either, or whoever changes them hears why not), and
+    /// nothing while another load test has it. What one that was killed left changed is put back first.
+    ///
+    /// # Errors
+    /// The note cannot be written: nothing is changed that could then not be put back.
+    pub(crate) async fn read(
+        provider: &Provider,
+        target: &Target,
+        progress: &mut (dyn Write + Send),
+    ) -> Result<Option<Self>, LoadtestError> {
+        if provider.is_ours() {
+            return Ok(None);
+        }
+        let Ok(mut settings) = Settings::of(target).await else { return Ok(None) };
+        let (issuer, notes) = (target.issuer.clone(), provider.notes.clone());
+        if let Some(left) = Note::read(&notes, &issuer, Of::Run) {
+            if left.is_of_a_running_process() {
+                return Ok(None);
+            }
+            writeln!(progress, "a load test before this one was cut off: what it changed is put back")?;
+            left.settings.put_back(target).await?;
+            settings = left.settings;
+        }
+        Note::write(&notes, &issuer, Of::Run, &settings).map_err(|error| {
+            let directory = notes.display();
+            LoadtestError::Options(format!("no note of the settings can be written to {directory}: {error}"))
+        })?;
+        Ok(Some(Self { settings, issuer, notes }))
+    }
+
+    /// Leaves the settings as they are; `restore` can put them back.
+    pub(crate) fn leave(self) {
+        let Self { settings, issuer, notes } = self;
+        // What an earlier seed noted is older, and is what they were.
+        if Note::read(&notes, &issuer, Of::Seed).is_none() {
+            let _ = Note::write(&notes, &issuer, Of::Seed, &settings);
+        }
+        Note::remove(&notes, &issuer, Of::Run);
+    }
+
+    /// Puts back what is not as it was. Where that cannot be done, it says what it was and how it is put back later.
+    pub(crate) async fn put_back(self, provider: &Provider, progress: &mut (dyn Write + Send)) {
+        let Self { settings, issuer, notes } = self;
+        let putting_back = async || settings.put_back(&provider.discover().await?).await;
+        match patiently(putting_back).await {
+            Ok(()) => Note::remove(&notes, &issuer, Of::Run),
+            Err(error) => {
+                let Settings { code_lifetime, introspection } = &settings;
+                let told = format!("lifetimes.code {code_lifetime}, introspection {introspection}");
+                let how = "`symbolon loadtest restore`, or the next load test, puts them back";
+                // Where nobody listens, there is nobody to tell.
+                drop(writeln!(progress, "the issuer's settings were not put back ({told}): {error}; {how}"));
+            }
+        }
+    }
+}
+
+/// Tries until it is done, or fails for another reason than that the provider does not answer at the moment.
+async fn patiently(mut task: impl AsyncFnMut() -> Result<(), LoadtestError>) -> Result<(), LoadtestError> {
+    let until = clock::now() + PATIENCE;
+    loop {
+        match task().await {
+            Err(error) if error.is_of_the_moment() && clock::now() < until => tokio::time::sleep(PAUSE).await,
+            done => return done,
+        }
+    }
+}
+
+/// Puts the settings of a running provider back as they were before the load tests that were cut off, and before
+/// `loadtest seed`. Whether there was something to put back.
+///
+/// # Errors
+/// The provider cannot be asked, or refuses; the notes then stay.
+pub fn restore(options: &ProviderOptions) -> Result<bool, LoadtestError> {
+    super::on_a_runtime(async {
+        let provider = Provider::get(options, None).await?;
+        let target = provider.discover().await?;
+        let of = |of| Note::read(&provider.notes, &target.issuer, of);
+        // What was before the seed is older.
+        let Some(note) = of(Of::Seed).or_else(|| of(Of::Run)) else { return Ok(false) };
+        patiently(async || note.settings.put_back(&target).await).await?;
+        for kind in [Of::Run, Of::Seed] {
+            Note::remove(&provider.notes, &target.issuer, kind);
+        }
+        Ok(true)
+    })
+}
+
+/// Where notes go where nothing else is said: `$XDG_STATE_HOME/symbolon/loadtest`, or below `~/.local/state`, or, without a
+/// home, in the directory for temporary files that survives a restart.
+pub(crate) fn default_notes() -> PathBuf {
+    let of = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")));
+    state.unwrap_or_else(|| PathBuf::from("/var/tmp")).join("symbolon/loadtest")
 }

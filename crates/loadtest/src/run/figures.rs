@@ -3,55 +3,108 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::live::millis;
 use super::plan::{Plan, Traffic};
-use crate::client::Peer;
-use crate::executor::{self, OpenOutcome};
-use crate::results::{Run, Second, ServerFigures, Stage};
+use crate::LoadtestError;
+use crate::client::{NO_FREE_PORT, Peer, TOO_MANY_OPEN_FILES};
+use crate::executor::{self, Connections, OpenOutcome};
+use crate::latency::{Latencies, millis};
+use crate::results::{ConnectionUse, Kind, Latency, Run, Second, ServerFigures, Stage};
+use crate::tally::{OfKind, Tally};
 
 pub(super) fn run(
     plan: &Plan,
     open: &OpenOutcome,
     timeline: Vec<Second>,
     server: Option<ServerFigures>,
-) -> Run {
+) -> Result<Run, LoadtestError> {
     let (outcome, tally) = (&open.outcome, &open.outcome.tally);
     let counted = |kinds: &BTreeMap<&'static str, u64>| {
         kinds.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect()
     };
-    let stages = stages(&plan.traffic);
-    let latency = |percentile: f64| millis(tally.latency(percentile));
-    Run {
-        scenario: plan.scenario.name().into(),
-        executor: executor_name(&plan.traffic).into(),
-        rate: plan.traffic.rate().unwrap_or(open.achieved_rate),
+    let figures = |latencies: Result<Latencies, _>| match latencies {
+        Ok(latencies) => Ok::<_, LoadtestError>(latencies.figures()),
+        Err(error) => Err(LoadtestError::Options(format!("a histogram was refused: {error}"))),
+    };
+    Ok(Run {
+        rate: match &plan.traffic {
+            Traffic::Open(schedule) => schedule.rate(),
+            // With the steps of journeys, which are not fixed in advance.
+            Traffic::Closed(_) | Traffic::Mixture(_) => open.offered_rate,
+        },
         achieved_rate: open.achieved_rate,
-        seconds: plan.traffic.plateau().as_secs_f64(),
-        stages,
+        sent: match plan.traffic {
+            Traffic::Open(_) | Traffic::Mixture(_) => {
+                Some(tally.exchanges + open.warm_up.exchanges + open.ramps.exchanges)
+            }
+            // Its warm-up is not counted.
+            Traffic::Closed(_) => None,
+        },
         requests: tally.requests(),
         failures: tally.failures_total(),
         wrong: tally.wrong_total(),
-        missed: open.missed,
+        missed: tally.missed,
         errors_besides: outcome.warm_up_errors,
         failure_kinds: counted(&tally.failures),
         wrong_kinds: counted(&tally.wrong),
-        first_wrong: tally.first_wrong.clone(),
-        min_ms: millis(tally.min_latency()),
-        mean_ms: millis(tally.mean_latency()),
-        p50_ms: latency(50.0),
-        p75_ms: latency(75.0),
-        p90_ms: latency(90.0),
-        p95_ms: latency(95.0),
-        p99_ms: latency(99.0),
-        p999_ms: latency(99.9),
-        max_ms: millis(tally.max_latency()),
+        unasked_kinds: counted(&tally.unasked),
+        first_wrong: tally.first_wrong(),
+        examples: tally.examples.iter().map(|(kind, example)| ((*kind).into(), example.clone())).collect(),
+        latency: figures(tally.whole())?,
+        answers: Some(figures(tally.right_latencies())?),
+        refusals: (tally.wrong_total() > 0).then(|| figures(tally.wrong_latencies())).transpose()?,
+        kinds: kinds(tally),
+        warm_up: Some(figures(open.warm_up.whole())?).filter(|latency| latency.max_ms.is_some()),
+        thirds: thirds(&open.thirds),
         server_cpu_us_per_request: outcome.server_us_per_request(),
         generator_cpu_us_per_request: outcome.generator_us_per_request(),
+        connection_use: Some(connection_use(&open.connections)),
         generator_lag_ms: millis(open.worst_lag),
         generator_limit: generator_limit(plan, open),
         timeline,
         server,
+        ..begun(plan)
+    })
+}
+
+/// What is known of a run before it.
+pub(super) fn begun(plan: &Plan) -> Run {
+    Run {
+        scenario: plan.work.name().into(),
+        executor: executor_name(&plan.traffic).into(),
+        rate: plan.traffic.rate().unwrap_or_default(),
+        seconds: plan.traffic.plateau().as_secs_f64(),
+        stages: stages(&plan.traffic),
+        warm_up_seconds: plan.warm_up_of_course().as_secs_f64(),
         ..Run::default()
+    }
+}
+
+/// The kinds of a scenario that mixes several.
+fn kinds(tally: &Tally) -> Vec<Kind> {
+    let kind = |of: &OfKind| Kind {
+        name: of.name.into(),
+        right: of.right.count(),
+        wrong: of.wrong.count(),
+        failures: of.failed.count(),
+        missed: of.missed.as_ref().map_or(0, Latencies::count),
+        latency: of.whole().figures(),
+    };
+    let mut kinds: Vec<_> = tally.kinds().iter().filter(|of| !of.name.is_empty()).map(kind).collect();
+    kinds.sort_by(|one, other| one.name.cmp(&other.name));
+    kinds
+}
+
+/// Where all of them say something.
+fn thirds(thirds: &[Latencies]) -> Vec<Latency> {
+    let figures: Vec<_> = thirds.iter().map(Latencies::figures).collect();
+    if figures.iter().all(|latency| latency.p50_ms.is_some()) { figures } else { Vec::new() }
+}
+
+fn connection_use(connections: &Connections) -> ConnectionUse {
+    ConnectionUse {
+        bound: connections.bound,
+        most_in_use: connections.most_in_use,
+        exhausted_seconds: connections.exhausted.as_secs_f64(),
     }
 }
 
@@ -65,35 +118,83 @@ pub(super) fn carried(run: &mut Run, peer: &Peer, connections: usize) {
 
 fn executor_name(traffic: &Traffic) -> &'static str {
     match traffic {
+        Traffic::Open(schedule) if schedule.is_listed() => "replay",
         Traffic::Open(schedule) if schedule.stages().count() > 1 => "ramping-arrival-rate",
         Traffic::Open(_) => "constant-arrival-rate",
         Traffic::Closed(_) => "closed",
+        Traffic::Mixture(_) => "mixture",
     }
 }
 
 fn stages(traffic: &Traffic) -> Vec<Stage> {
-    let Traffic::Open(schedule) = traffic else { return Vec::new() };
+    let stages: Vec<executor::Stage> = match traffic {
+        Traffic::Open(schedule) => schedule.stages().collect(),
+        Traffic::Mixture(mixture) => mixture.stages(),
+        Traffic::Closed(_) => Vec::new(),
+    };
     let stage = |stage: executor::Stage| Stage {
         from: stage.from,
         to: stage.to,
         seconds: stage.duration.as_secs_f64(),
     };
-    schedule.stages().map(stage).collect()
+    stages.into_iter().map(stage).collect()
 }
 
-/// Why the generator was the limit: it says so itself, lest its own trouble pass for the provider's.
+/// Why the generator was at its limit: it says so itself, lest its own trouble pass for the provider's.
 fn generator_limit(plan: &Plan, open: &OpenOutcome) -> Option<String> {
+    [threads(plan, open), sockets(open), connections(open), lag(open), seed(open)]
+        .into_iter()
+        .flatten()
+        .next()
+}
+
+fn threads(plan: &Plan, open: &OpenOutcome) -> Option<String> {
     /// A thread that is busier has no time left to send when it should.
     const BUSY: f64 = 0.9;
-    /// More than the system's timer and a busy core explain.
-    const LATE: Duration = Duration::from_millis(100);
     let threads = plan.threads as f64;
     let busy =
         open.outcome.generator_cpu.as_secs_f64() / open.outcome.elapsed.as_secs_f64().max(0.001) / threads;
-    if busy > BUSY {
-        return Some(format!("its {threads} threads were busy {:.0} % of the time", busy * 100.0));
+    (busy > BUSY).then(|| {
+        format!("its {threads} threads were busy {:.0} % of the time (--threads gives it more)", busy * 100.0)
+    })
+}
+
+fn sockets(open: &OpenOutcome) -> Option<String> {
+    for (kind, words) in [
+        (TOO_MANY_OPEN_FILES, "it may open no more files (ulimit -n says how many)"),
+        (NO_FREE_PORT, "no port was free for a further connection"),
+    ] {
+        if let Some(count) = open.outcome.tally.failures.get(kind) {
+            return Some(format!("{words}: {count} requests could not be sent"));
+        }
     }
+    let Connections { open, refused, .. } = &open.connections;
+    refused.as_ref().map(|refused| format!("it could open no more than {open} connections: {refused}"))
+}
+
+fn connections(open: &OpenOutcome) -> Option<String> {
+    /// A shorter time without a free connection shows in no percentile that is told.
+    const SHARE: f64 = 0.001;
+    let Connections { bound, exhausted, .. } = &open.connections;
+    let share = exhausted.as_secs_f64() / open.outcome.elapsed.as_secs_f64().max(0.001);
+    (share > SHARE).then(|| {
+        format!(
+            "all {bound} requests that may be in flight were, and more waited for {:.1} % of the time \
+             (--connections allows more)",
+            100.0 * share
+        )
+    })
+}
+
+fn lag(open: &OpenOutcome) -> Option<String> {
+    /// More than the system's timer and a busy core explain.
+    const LATE: Duration = Duration::from_millis(100);
     let in_the_tail = open.worst_lag > open.outcome.tally.latency(99.0) / 2;
     (open.worst_lag > LATE && in_the_tail)
         .then(|| format!("it sent {:.0} ms late at worst", millis(open.worst_lag)))
+}
+
+fn seed(open: &OpenOutcome) -> Option<String> {
+    let count = open.connections.nothing_to_ask;
+    (count > 0).then(|| format!("its seed was used up: {count} arrivals found nothing left to ask"))
 }

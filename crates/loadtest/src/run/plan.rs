@@ -1,27 +1,29 @@
 //! What is to be run: loads, and the providers that they meet.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use symbolon_crypto::Algorithm;
 
-use super::Rule;
+use super::{AbortRule, Rule, SoakOptions, Work};
 use crate::LoadtestError;
-use crate::admin;
 use crate::client::Timeouts;
-use crate::executor::Schedule;
-use crate::scenario::{Mix, Scenario};
+use crate::executor::{Mixture, Schedule};
 use crate::seed::SeedOptions;
+
+/// The longest that a code may live (RFC 6749 4.1.2), in seconds.
+pub(crate) const CODE_SECONDS: u64 = 600;
 
 /// One load: what is asked, when, and what must hold.
 #[derive(Clone)]
 pub struct Plan {
     /// What is asked.
-    pub scenario: Scenario,
+    pub work: Arc<dyn Work>,
     /// When.
     pub traffic: Traffic,
     /// Load before the traffic that is not measured.
     pub warm_up: Duration,
-    /// Requests in flight at most; connections too, unless HTTP/2 shares them.
+    /// Requests in flight at most; connections too, unless HTTP/2 shares them. An open load opens them by need.
     pub connections: usize,
     /// Threads of the generator.
     pub threads: usize,
@@ -31,6 +33,10 @@ pub struct Plan {
     pub thresholds: Vec<Rule>,
     /// A change of the number of shards while the load goes on.
     pub reshard: Option<Reshard>,
+    /// What ends the run at once.
+    pub abort_on: Vec<AbortRule>,
+    /// How the provider is watched for leaks, where it is.
+    pub soak: Option<SoakOptions>,
 }
 
 /// When requests are sent.
@@ -41,14 +47,18 @@ pub enum Traffic {
     /// Each connection sends again as soon as it is answered, for so long: what the provider does when it is never
     /// idle. Its latencies say nothing of users, who do not wait for each other.
     Closed(Duration),
+    /// Several things at their own times, fixed in advance, and journeys of users, who wait for their answers and think.
+    Mixture(Mixture),
 }
 
 impl Traffic {
-    /// Requests per second of the plateau; a closed load has what comes of it.
+    /// Requests per second of the plateau, of a mixture in the mean and without the later steps of journeys; a closed load
+    /// has what comes of it.
     pub fn rate(&self) -> Option<f64> {
         match self {
             Self::Open(schedule) => Some(schedule.rate()),
             Self::Closed(_) => None,
+            Self::Mixture(mixture) => Some(mixture.rate()),
         }
     }
 
@@ -57,6 +67,7 @@ impl Traffic {
         match self {
             Self::Open(schedule) => schedule.duration(),
             Self::Closed(duration) => *duration,
+            Self::Mixture(mixture) => mixture.duration,
         }
     }
 
@@ -65,11 +76,12 @@ impl Traffic {
         match self {
             Self::Open(schedule) => schedule.plateau(),
             Self::Closed(duration) => *duration,
+            Self::Mixture(mixture) => mixture.duration,
         }
     }
 }
 
-/// A change of the number of shards of the scenario's kind of state.
+/// A change of the number of shards of the kind of state that the plan's work uses most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reshard {
     /// After the beginning of the load, warm-up included.
@@ -79,48 +91,60 @@ pub struct Reshard {
 }
 
 impl Plan {
-    /// Two seconds of warm-up, 64 connections, one thread, half a minute for each request, the usual thresholds.
-    pub fn new(scenario: Scenario, traffic: Traffic) -> Self {
+    /// Requests in flight at most, where nothing else is said: connections grow by need up to it.
+    pub const CONNECTIONS: usize = 1_024;
+    /// The same of a closed load, which always has as many in flight.
+    pub const CLOSED_CONNECTIONS: usize = 64;
+
+    /// Two seconds of warm-up, one thread, half a minute for each request, the usual thresholds.
+    pub fn new(work: impl Work + 'static, traffic: Traffic) -> Self {
+        let connections = match traffic {
+            Traffic::Open(_) | Traffic::Mixture(_) => Self::CONNECTIONS,
+            Traffic::Closed(_) => Self::CLOSED_CONNECTIONS,
+        };
         Self {
-            scenario,
+            work: Arc::new(work),
             traffic,
             warm_up: Duration::from_secs(2),
-            connections: 64,
+            connections,
             threads: 1,
             timeout: Timeouts::default().request,
             thresholds: Rule::usual(),
             reshard: None,
+            abort_on: Vec::new(),
+            soak: None,
         }
     }
 
     /// Whether it contradicts itself.
     pub(crate) fn check(&self) -> Result<(), LoadtestError> {
         let refused = |reason: String| Err(LoadtestError::Options(reason));
-        let scenario = self.scenario;
         if self.connections == 0 || self.threads == 0 {
             return refused("a run needs a connection and a thread".into());
         }
         if self.traffic.plateau().is_zero() {
             return refused("the duration is zero".into());
         }
-        if matches!((scenario, &self.traffic), (Scenario::Code, Traffic::Closed(_))) {
-            return refused("scenario code needs a rate: its codes are obtained before the load".into());
+        self.work.check(self)?;
+        self.soak.as_ref().map_or(Ok(()), |soak| soak.check(self.traffic.plateau()))?;
+        if self.work.codes(self) > 0 && self.whole().as_secs() > CODE_SECONDS {
+            let (whole, most) = (self.whole().as_secs(), CODE_SECONDS);
+            return refused(format!(
+                "scenario {} lasts {most} s at most, warm-up included, and not {whole} s: its codes are obtained before the \
+                 load, all of them, and live no longer; scenario login redeems a code in each request",
+                self.work.name()
+            ));
         }
-        if self.reshard.is_some() && self.shards().is_none() {
-            return refused(format!("scenario {scenario} uses no shards that could change"));
+        if self.reshard.is_some() && self.work.shards().is_none() {
+            return refused(format!("scenario {} uses no shards that could change", self.work.name()));
+        }
+        if let Some(Reshard { after, .. }) = self.reshard.filter(|reshard| reshard.after >= self.whole()) {
+            let (after, whole) = (after.as_secs_f64(), self.whole().as_secs_f64());
+            let reason =
+                format!("the shards would change after {after} s, and the load ends after {whole} s");
+            return refused(reason);
         }
         Ok(())
-    }
-
-    /// Where the number of shards stands of the kind of state that they matter for.
-    pub(super) fn shards(&self) -> Option<&'static str> {
-        match self.scenario {
-            Scenario::Silent | Scenario::Code => Some(admin::CODE_SHARDS),
-            Scenario::Refresh => Some(admin::REFRESH_SHARDS),
-            Scenario::Userinfo | Scenario::Introspect | Scenario::Exchange => Some(admin::REVOCATION_SHARDS),
-            Scenario::Login => Some(admin::SESSION_SHARDS),
-            Scenario::ClientCredentials | Scenario::Discovery => None,
-        }
     }
 
     pub(super) fn name(&self, shards: Option<u32>) -> String {
@@ -133,10 +157,29 @@ impl Plan {
         if let Some(reshard) = self.reshard {
             shards = format!("{shards}, then {}", reshard.to);
         }
-        format!("{} {rate}{shards}", self.scenario)
+        format!("{} {rate}{shards}", self.work.name())
     }
 
-    pub(super) fn whole(&self) -> Duration {
+    /// When the plateau begins and ends, after the start of the course.
+    pub(super) fn plateau_edges(&self) -> (Duration, Duration) {
+        let (begins, ends) = match &self.traffic {
+            Traffic::Open(schedule) => schedule.plateau_edges(),
+            Traffic::Closed(duration) => (Duration::ZERO, *duration),
+            Traffic::Mixture(mixture) => (Duration::ZERO, mixture.duration),
+        };
+        let warm_up = self.warm_up_of_course();
+        (warm_up + begins, warm_up + ends)
+    }
+
+    /// How much of the course is warm-up: nothing of a closed load, whose course begins after it.
+    pub(super) fn warm_up_of_course(&self) -> Duration {
+        match self.traffic {
+            Traffic::Open(_) | Traffic::Mixture(_) => self.warm_up,
+            Traffic::Closed(_) => Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn whole(&self) -> Duration {
         self.traffic.duration() + self.warm_up
     }
 }
@@ -151,23 +194,19 @@ pub struct Group {
 }
 
 impl Group {
-    /// What the scenarios need, as much of it as the reports had.
+    /// Whether any of its plans uses something of a seed.
+    pub fn needs_seed(&self) -> bool {
+        self.plans.iter().any(|plan| plan.work.needs_seed())
+    }
+
+    /// What the plans need, as much of it as the reports had.
     pub(crate) fn seed(&self, algorithm: Algorithm) -> SeedOptions {
-        // Only these are mixed; what the mix needs is not to be had at every provider.
-        let mix =
-            if self.plans.iter().any(|plan| plan.scenario.has_mixes()) { Mix::Report } else { Mix::Pure };
-        let mut seed = SeedOptions { algorithm: Some(algorithm), mix, ..SeedOptions::default() };
+        let mut seed = SeedOptions { algorithm: Some(algorithm), ..SeedOptions::default() };
         // Tokens outlive the group.
         let whole: Duration = self.plans.iter().map(Plan::whole).sum();
         seed.session_seconds = seed.session_seconds.max(2 * whole.as_secs());
         for plan in &self.plans {
-            match plan.scenario {
-                Scenario::Userinfo => seed.tokens = seed.tokens.max(4_000),
-                Scenario::Introspect => seed.tokens = seed.tokens.max(3_000),
-                // A family for every connection at least, or two would rotate the same.
-                Scenario::Refresh => seed.families = seed.families.max(4 * plan.connections),
-                _ => {}
-            }
+            plan.work.ask_for(plan.connections, &mut seed);
         }
         seed
     }

@@ -1,30 +1,29 @@
 //! A provider with its seed, ready for plans one after the other.
 
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::Value;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::before::Before;
-use super::live::Live;
-use super::plan::{Plan, Reshard, Traffic};
-use super::{Progress, figures};
+use super::generators::Generators;
+use super::once::{run_plan, scrape};
+use super::plan::Plan;
+use super::{Progress, Work, repeat};
 use crate::admin::{self, Admin};
-use crate::client::Timeouts;
-use crate::executor::{Closed, Load, Open, OpenOutcome, Stop, Until, open, saturate};
-use crate::machine::Busy;
+use crate::agents::{Agents, Whereto};
+use crate::executor::Stop;
 use crate::provider::{Provider, ProviderOptions};
-use crate::results::{self, Run};
-use crate::scenario::{Mix, Scenario, Visitor};
-use crate::scrape::{Between, Page};
-use crate::seed::{Seed, SeedOptions, harvest_codes, plant};
+use crate::results::{self, Repeat, Run};
+use crate::scenario::Scenario;
+use crate::scrape::Page;
+use crate::seed::{Family, Seed, SeedOptions, plant};
+use crate::watch::Watch;
 use crate::{LoadtestError, clock};
-
-/// The longest that a code may live (RFC 6749 4.1.2), in seconds.
-const CODE_SECONDS: u64 = 600;
 
 /// Where a seed comes from.
 pub(crate) enum Seeding<'a> {
@@ -32,6 +31,8 @@ pub(crate) enum Seeding<'a> {
     Plant(SeedOptions),
     /// It was planted before.
     File(&'a Path),
+    /// There is none: nothing of it is asked for.
+    Nothing,
 }
 
 /// A provider that can be loaded.
@@ -40,56 +41,103 @@ pub(crate) struct Ready {
     /// What is to be put back at the end.
     before: Option<Before>,
     seed: Arc<Seed>,
-    /// Whether a run went on with the families, so that their first tokens are used.
-    rotated: bool,
+    /// Where the seed stands, if in a file.
+    seed_file: Option<PathBuf>,
+    /// How many refresh-token families it had.
+    families: usize,
+    /// Whether somebody else may have used them: k6, which writes nothing back to the file.
+    doubtful: bool,
+    /// How long planting it took, where it was planted here.
+    seeding: Option<Duration>,
+    /// Who sends the requests, where it is not this process.
+    agents: Option<Agents>,
     stop: Stop,
     interrupted: Signal,
     terminated: Signal,
+    watch: Watch,
 }
 
 impl Ready {
     /// Takes or starts the provider, and plants or reads its seed. Signals are heard from here on: the first ends the
-    /// preparing, later ones a load. Nothing is planted where the provider does not offer what the scenarios ask for.
+    /// preparing, later ones a load. Nothing is planted where the provider does not offer what the plans ask for.
     ///
     /// # Errors
-    /// [`LoadtestError::Interrupted`] by a signal, [`LoadtestError::NotOffered`], and what kept the provider or its seed from being ready.
+    /// [`LoadtestError::Interrupted`] by a signal, [`LoadtestError::NotOffered`], and what kept the provider or its seed from
+    /// being ready.
     pub(crate) async fn prepare(
         options: &ProviderOptions,
         shards: Option<u32>,
-        (seeding, scenarios): (Seeding<'_>, &[Scenario]),
+        (seeding, works): (Seeding<'_>, &[&dyn Work]),
         progress: &mut (dyn Write + Send),
     ) -> Result<Self, LoadtestError> {
         let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        let from_file = matches!(seeding, Seeding::File(_));
+        let seed_file = match &seeding {
+            Seeding::File(path) => Some(path.to_path_buf()),
+            Seeding::Plant(_) | Seeding::Nothing => None,
+        };
         let reaching = async {
             let provider = Provider::get(options, shards).await?;
             let target = provider.discover().await?;
-            scenarios.iter().try_for_each(|scenario| scenario.check_offer(&target))?;
-            let before = Before::read(&provider, &target).await;
+            works.iter().try_for_each(|work| work.check_offer(&target))?;
+            let before = Before::read(&provider, &target, progress).await?;
             Ok::<_, LoadtestError>((provider, target, before))
         };
+        let is_planted = matches!(seeding, Seeding::Plant(_));
         let (provider, target, before) = unless_signalled(&mut signals, reaching).await?;
+        let began = clock::now();
         let planting = async {
             match seeding {
                 Seeding::Plant(options) => plant(target, &options, progress).await,
                 Seeding::File(path) => Seed::load(path, target, clock::unix_seconds()),
+                Seeding::Nothing => Ok(Seed::empty(target)),
             }
         };
-        let seed = match (unless_signalled(&mut signals, planting).await, &before) {
-            (Err(error), Some(before)) => {
-                before.put_back(&provider, progress).await;
+        let seed = match unless_signalled(&mut signals, planting).await {
+            Ok(seed) => Arc::new(seed),
+            Err(error) => {
+                if let Some(before) = before {
+                    before.put_back(&provider, progress).await;
+                }
                 return Err(error);
             }
-            (seed, _) => Arc::new(seed?),
         };
-        // Whether what stands in a file was used before, nobody knows. Where families cannot be had anew, it must do.
-        let rotated = from_file && seed.target.admin_secret.is_some();
+        let families = seed.families.len();
+        let doubtful = seed_file.is_some();
+        let seeding = is_planted.then(|| clock::now().saturating_duration_since(began));
         let (interrupted, terminated) = signals;
-        Ok(Self { provider, before, seed, rotated, stop: Stop::default(), interrupted, terminated })
+        Ok(Self {
+            provider,
+            before,
+            seed,
+            seed_file,
+            families,
+            doubtful,
+            seeding,
+            agents: None,
+            stop: Stop::default(),
+            interrupted,
+            terminated,
+            watch: Watch::default(),
+        })
+    }
+
+    /// Lets agents send the requests.
+    pub(crate) fn by(self, agents: Option<Agents>) -> Self {
+        Self { agents, ..self }
+    }
+
+    /// Tells them of each run.
+    pub(crate) fn watched_by(self, watch: Watch) -> Self {
+        Self { watch, ..self }
     }
 
     pub(crate) fn seed(&self) -> &Seed {
         &self.seed
+    }
+
+    /// Whether there is one: planted here, or in a file.
+    fn has_seed(&self) -> bool {
+        self.seeding.is_some() || self.seed_file.is_some()
     }
 
     /// Where the provider is, in words.
@@ -118,39 +166,126 @@ impl Ready {
         Ok(results::Provider {
             issuer: self.seed.target.issuer.clone(),
             software: self.scrape().await?.and_then(|page| page.software()),
-            algorithm: Some(self.seed.algorithm.to_string()),
+            // Without a seed nobody looked.
+            algorithm: self.has_seed().then(|| self.seed.algorithm.to_string()),
         })
+    }
+
+    /// What the provider ran with, by name.
+    pub(crate) async fn environment(&self) -> BTreeMap<String, String> {
+        let mut told: BTreeMap<_, _> = self.provider.environment().into_iter().collect();
+        let seed = &self.seed;
+        let (users, tokens, families) = (seed.users.len(), seed.tokens.len(), self.families);
+        let planted = format!(
+            "{users} users, {} sessions, {tokens} access tokens, {families} refresh families",
+            seed.sessions.len()
+        );
+        told.insert(
+            "Seed".into(),
+            match self.seeding {
+                Some(took) => format!("{planted}, planted in {:.1} s", took.as_secs_f64()),
+                None if self.has_seed() => format!("{planted}, from a file"),
+                None => "none".into(),
+            },
+        );
+        if let Ok(mut admin) = Admin::connect(&seed.target).await
+            && let Ok(settings) = admin.show(admin::SETTINGS).await
+        {
+            let settings = settings.get("settings").cloned().unwrap_or(settings);
+            let mut listed = Vec::new();
+            list(&settings, "", &mut listed);
+            told.insert("Settings".into(), listed.join(", "));
+        }
+        told
     }
 
     /// Loads, between two readings of the provider's figures. A signal ends the load early.
     pub(crate) async fn run(&mut self, plan: &Plan, progress: Progress<'_>) -> Result<Run, LoadtestError> {
+        self.run_repeat(plan, (1, 1), progress).await
+    }
+
+    /// The same for the first, second and so on of several runs of a plan, whose names end with that.
+    pub(crate) async fn run_repeat(
+        &mut self,
+        plan: &Plan,
+        number_of: (usize, usize),
+        progress: Progress<'_>,
+    ) -> Result<Run, LoadtestError> {
         plan.check()?;
-        if plan.scenario == Scenario::Refresh && std::mem::replace(&mut self.rotated, true) {
-            // A run goes on with its families; a used token would end its family (RFC 9700 4.14.2).
-            let seed = Arc::get_mut(&mut self.seed);
-            let seed = seed.ok_or_else(|| LoadtestError::Options("the seed is still in use".into()))?;
-            seed.renew_families().await?;
+        let rotates = plan.work.rotates_families();
+        if rotates {
+            self.take_families().await?;
         }
-        let (seed, provider, stop) = (&self.seed, &self.provider, &self.stop);
-        let running = run_plan(plan, (provider, seed, stop), progress);
+        let repeat = repeat(number_of);
+        let (mut run, families) = self.run_unless_signalled((plan, repeat), progress).await?;
+        run.repeat = repeat;
+        self.watch.ended(&run);
+        if rotates {
+            self.give_families_back(families)?;
+        }
+        Ok(run)
+    }
+
+    /// Loads; a signal ends the load early.
+    async fn run_unless_signalled(
+        &mut self,
+        (plan, repeat): (&Plan, Option<Repeat>),
+        progress: Progress<'_>,
+    ) -> Result<(Run, Vec<Family>), LoadtestError> {
+        let (seed, provider, stop, watch) = (&self.seed, &self.provider, &self.stop, &self.watch);
+        watch.doing(&format!("{} is made ready", plan.work.name()));
+        let generators = match &mut self.agents {
+            None => Generators::Own,
+            Some(agents) => Generators::Agents(agents, Whereto::of(provider)),
+        };
+        let running = run_plan((plan, repeat), (provider, seed, stop, watch), generators, progress);
         tokio::pin!(running);
         loop {
             tokio::select! {
-                run = &mut running => return run,
+                ran = &mut running => return ran,
                 _ = self.interrupted.recv() => stop.stop(),
                 _ = self.terminated.recv() => stop.stop(),
             }
         }
     }
 
+    /// Families that no run before left in doubt; the seed's file is told that they are in use.
+    async fn take_families(&mut self) -> Result<(), LoadtestError> {
+        let seed = own(&mut self.seed)?;
+        let doubtful = std::mem::replace(&mut self.doubtful, false);
+        let lost = doubtful || seed.families_in_use || seed.families.len() < self.families;
+        if lost && seed.target.admin_secret.is_some() {
+            seed.renew_families(self.families).await?;
+        }
+        seed.check(Scenario::Refresh, 0)?;
+        seed.families_in_use = true;
+        self.save()
+    }
+
+    /// A later run goes on with the newest tokens: a used one would end its family (RFC 9700 4.14.2).
+    fn give_families_back(&mut self, families: Vec<Family>) -> Result<(), LoadtestError> {
+        let seed = own(&mut self.seed)?;
+        (seed.families, seed.families_in_use) = (families, false);
+        self.save()
+    }
+
+    fn save(&self) -> Result<(), LoadtestError> {
+        self.seed_file.as_ref().map_or(Ok(()), |path| self.seed.save(path))
+    }
+
     /// Leaves the provider as its seed needs it: the seed is for later runs.
     pub(crate) fn keep_settings(&mut self) {
-        self.before = None;
+        if let Some(before) = self.before.take() {
+            before.leave();
+        }
     }
 
     /// Puts the settings of a running provider back, and ends one that was started here.
     pub(crate) async fn end(self, progress: &mut (dyn Write + Send)) {
-        if let Some(before) = &self.before {
+        if let Some(agents) = self.agents {
+            agents.end().await;
+        }
+        if let Some(before) = self.before {
             before.put_back(&self.provider, progress).await;
         }
         self.provider.end().await;
@@ -158,6 +293,22 @@ impl Ready {
 
     async fn scrape(&self) -> Result<Option<Page>, LoadtestError> {
         scrape(&self.provider).await
+    }
+}
+
+/// The values of a JSON document with their names, those of inner objects behind a dot.
+fn list(value: &Value, name: &str, listed: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            let dot = if name.is_empty() { "" } else { "." };
+            members.iter().for_each(|(member, value)| list(value, &format!("{name}{dot}{member}"), listed));
+        }
+        Value::Array(values) => {
+            let values: Vec<_> = values.iter().map(|value| value.as_str().unwrap_or("…")).collect();
+            listed.push(format!("{name} {}", values.join(" ")));
+        }
+        Value::String(text) => listed.push(format!("{name} {text}")),
+        other => listed.push(format!("{name} {other}")),
     }
 }
 
@@ -173,116 +324,7 @@ async fn unless_signalled<T>(
     }
 }
 
-async fn run_plan(
-    plan: &Plan,
-    (provider, seed, stop): (&Provider, &Arc<Seed>, &Stop),
-    (progress, terminal): Progress<'_>,
-) -> Result<Run, LoadtestError> {
-    if let (Scenario::Code, Some(rate)) = (plan.scenario, plan.traffic.rate()) {
-        obtain_codes((plan.whole().as_secs_f64() * rate).ceil() as usize, seed, progress).await?;
-    }
-    let shards = match plan.shards() {
-        Some(path) if seed.target.admin_secret.is_some() => shards(seed, path).await,
-        _ => None,
-    };
-    let mix = plan.scenario.mix(seed);
-    let mut name = plan.name(shards);
-    if mix == Some(Mix::Pure) {
-        name.push_str(", valid tokens only");
-    }
-    let visitors = plan.scenario.visitors(seed, plan.connections, mix.unwrap_or_default())?;
-    let before = scrape(provider).await?;
-    let load = Load {
-        threads: plan.threads,
-        warm_up: plan.warm_up,
-        pid: provider.pid,
-        stop: stop.clone(),
-        timeouts: Timeouts { request: plan.timeout, ..Timeouts::default() },
-        ..seed.target.load()
-    };
-    let connections = load.connections(plan.connections);
-    let idle_since = Busy::now();
-    let mut live = Live::new(&name, plan.whole(), (progress, terminal), provider.pid);
-    let loading = load_on_a_thread(load, plan.traffic.clone(), visitors, &mut live);
-    let resharding = reshard(plan, seed, stop);
-    let (outcome, resharded) = tokio::join!(loading, resharding);
-    let (outcome, timeline) = (outcome?, live.end());
-    let busy = idle_since.zip(Busy::now()).and_then(|(before, now)| now.cores_since(&before));
-    let after = scrape(provider).await?;
-    let server = before.zip(after).map(|(before, after)| Between(&before, &after).figures());
-    let mut run = figures::run(plan, &outcome, timeline, server);
-    (run.name, run.mix, run.shards, run.reshard) = (name, mix, shards, resharded?);
-    run.machine_busy_cores = busy;
-    figures::carried(&mut run, &seed.target.peer, connections);
-    run.thresholds = plan.thresholds.iter().map(|rule| rule.judge(&run)).collect();
-    Ok(run)
-}
-
-/// Codes for a whole plan, obtained before it.
-async fn obtain_codes(
-    count: usize,
-    seed: &Arc<Seed>,
-    progress: &mut (dyn Write + Send),
-) -> Result<(), LoadtestError> {
-    if seed.target.admin_secret.is_some() {
-        let lifetime = json!({ "lifetimes": { "code": CODE_SECONDS } });
-        Admin::connect(&seed.target).await?.change(admin::SETTINGS, &lifetime).await?;
-    }
-    writeln!(progress, "obtaining {count} codes")?;
-    harvest_codes(seed, count).await
-}
-
-/// A number of shards; nothing if the provider does not say.
-async fn shards(seed: &Seed, path: &'static str) -> Option<u32> {
-    let answer = Admin::connect(&seed.target).await.ok()?.show(path).await.ok()?;
-    u32::try_from(answer.get("shards")?.as_u64()?).ok()
-}
-
-/// Changes the number of shards when the plan says so.
-async fn reshard(plan: &Plan, seed: &Seed, stop: &Stop) -> Result<Option<results::Reshard>, LoadtestError> {
-    let (Some(Reshard { after, to }), Some(path)) = (plan.reshard, plan.shards()) else { return Ok(None) };
-    let began = clock::now();
-    tokio::time::sleep(after).await;
-    if stop.is_stopped() {
-        return Ok(None);
-    }
-    let changed = async {
-        Admin::connect(&seed.target).await?.replace(path, &json!({ "shards": to })).await?;
-        Ok(Some(results::Reshard { at: clock::now().duration_since(began).as_secs_f64(), to }))
-    };
-    // Without the change the rest of the load would show nothing.
-    changed.await.inspect_err(|_: &LoadtestError| stop.stop())
-}
-
-async fn scrape(provider: &Provider) -> Result<Option<Page>, LoadtestError> {
-    match &provider.metrics {
-        Some(url) => Page::fetch(url, &provider.way).await.map(Some),
-        None => Ok(None),
-    }
-}
-
-/// Runs the executor on a thread of its own, so that signals are heard meanwhile.
-async fn load_on_a_thread(
-    load: Load,
-    traffic: Traffic,
-    visitors: Vec<Box<dyn Visitor>>,
-    live: &mut Live<'_>,
-) -> Result<OpenOutcome, LoadtestError> {
-    let (told, mut seconds) = tokio::sync::mpsc::unbounded_channel();
-    let loading = tokio::task::spawn_blocking(move || {
-        // Nobody listens any more only when the run is being given up.
-        let on_second =
-            &mut |now: Duration, lately: &crate::tally::Lately| drop(told.send((now, lately.clone())));
-        match traffic {
-            Traffic::Open(schedule) => open(&Open { load, schedule }, visitors, on_second),
-            Traffic::Closed(duration) => {
-                saturate(&Closed { load, until: Until::Elapsed(duration) }, visitors, on_second)
-                    .map(OpenOutcome::closed)
-            }
-        }
-    });
-    while let Some((now, lately)) = seconds.recv().await {
-        live.second(now, &lately);
-    }
-    loading.await.map_err(|_| LoadtestError::Interrupted)?
+/// The seed, of which nobody else holds a part between two loads.
+fn own(seed: &mut Arc<Seed>) -> Result<&mut Seed, LoadtestError> {
+    Arc::get_mut(seed).ok_or_else(|| LoadtestError::Options("the seed is still in use".into()))
 }

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::figure::{self, ACHIEVED_SHARE, FAILURE_SHARE, Figure, P99_MS, SERVER_CPU};
 use crate::LoadtestError;
 use crate::results::{Run, Threshold};
 
@@ -22,38 +23,6 @@ enum Comparison {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
-}
-
-/// The figures that can be limited, by name.
-#[derive(Clone, Copy, Debug)]
-struct Figure {
-    name: &'static str,
-    of: fn(&Run) -> f64,
-}
-
-const P99_MS: Figure = Figure { name: "p99_ms", of: |run| run.p99_ms };
-const FAILURE_SHARE: Figure = Figure { name: "failure_share", of: failure_share };
-const ACHIEVED_SHARE: Figure =
-    Figure { name: "achieved_share", of: |run| run.achieved_rate / run.rate.max(f64::MIN_POSITIVE) };
-const FIGURES: [Figure; 12] = [
-    Figure { name: "mean_ms", of: |run| run.mean_ms },
-    Figure { name: "p50_ms", of: |run| run.p50_ms },
-    Figure { name: "p75_ms", of: |run| run.p75_ms },
-    Figure { name: "p90_ms", of: |run| run.p90_ms },
-    Figure { name: "p95_ms", of: |run| run.p95_ms },
-    P99_MS,
-    Figure { name: "p999_ms", of: |run| run.p999_ms },
-    Figure { name: "max_ms", of: |run| run.max_ms },
-    FAILURE_SHARE,
-    Figure { name: "success_share", of: |run| 1.0 - failure_share(run) },
-    ACHIEVED_SHARE,
-    Figure { name: "server_cpu_us_per_request", of: |run| run.server_cpu_us_per_request.unwrap_or(0.0) },
-];
-
-/// What was not answered as it must be, or never sent, of all arrivals.
-fn failure_share(run: &Run) -> f64 {
-    let bad = run.failures + run.wrong + run.missed;
-    bad as f64 / (run.requests + run.missed).max(1) as f64
 }
 
 impl Rule {
@@ -81,19 +50,45 @@ impl Rule {
         Self { figure: P99_MS, comparison: Comparison::Less, limit: ms }
     }
 
-    /// Looks at a run.
+    /// Looks at a run. What was not measured holds no limit.
     pub fn judge(&self, run: &Run) -> Threshold {
         let value = (self.figure.of)(run);
-        let held = match self.comparison {
-            Comparison::Less => value < self.limit,
-            Comparison::LessOrEqual => value <= self.limit,
+        // A latency that is a lower bound says nothing of how much lower than another figure it is not.
+        let bound = value.is_some_and(|value| self.figure.is_latency() && run.latency.is_at_least(value));
+        let held = value.is_some_and(|value| match self.comparison {
+            Comparison::Less => value < self.limit && !bound,
+            Comparison::LessOrEqual => value <= self.limit && !bound,
             Comparison::Greater => value > self.limit,
             Comparison::GreaterOrEqual => value >= self.limit,
-        };
+        });
         let sign = self.comparison.sign();
-        // Without an answer there is no latency to praise.
-        let held = held && run.requests > 0;
-        Threshold { name: self.figure.name.into(), limit: format!("{sign} {}", self.limit), value, held }
+        let (name, limit) = (self.figure.name.into(), format!("{sign} {}", self.limit));
+        Threshold { scenario: None, name, limit, value, held }
+    }
+
+    /// What must hold of each scenario of several where nothing else is said: one arrival in a thousand may fail.
+    pub fn usual_of_a_scenario() -> Vec<Self> {
+        vec![Self { figure: FAILURE_SHARE, comparison: Comparison::LessOrEqual, limit: 0.001 }]
+    }
+
+    /// The figure that it limits, as it is written.
+    pub fn figure(&self) -> &'static str {
+        self.figure.name
+    }
+
+    /// Whether that is known of one scenario of several too, and not of the run as a whole alone.
+    pub fn is_of_a_scenario(&self) -> bool {
+        self.figure.name != SERVER_CPU
+    }
+
+    /// Whether it limits a latency.
+    pub fn is_of_latency(&self) -> bool {
+        self.figure.is_latency()
+    }
+
+    /// The usual rules together with these, which add to them and replace none.
+    pub fn with_usual(rules: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        Self::usual().into_iter().chain(rules).collect()
     }
 }
 
@@ -127,8 +122,7 @@ impl FromStr for Rule {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let invalid = || {
-            let names: Vec<_> = FIGURES.iter().map(|figure| figure.name).collect();
-            let names = names.join(", ");
+            let names = figure::names().join(", ");
             LoadtestError::Options(format!(
                 "threshold {text}: write FIGURE<NUMBER, with <, <=, > or >= and one of {names}"
             ))
@@ -141,7 +135,7 @@ impl FromStr for Rule {
             _ if rest.starts_with('<') => (Comparison::Less, rest.trim_start_matches('<')),
             _ => (Comparison::Greater, rest.trim_start_matches('>')),
         };
-        let figure = FIGURES.into_iter().find(|figure| figure.name == name.trim()).ok_or_else(invalid)?;
+        let figure = figure::named(name.trim()).ok_or_else(invalid)?;
         let limit = limit.trim().parse().ok().filter(|limit: &f64| limit.is_finite()).ok_or_else(invalid)?;
         Ok(Self { figure, comparison, limit })
     }
@@ -150,6 +144,7 @@ impl FromStr for Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Latency;
 
     fn run() -> Run {
         Run {
@@ -157,7 +152,7 @@ mod tests {
             failures: 1,
             rate: 100.0,
             achieved_rate: 99.0,
-            p95_ms: 300.0,
+            latency: Latency { p95_ms: Some(300.0), ..Latency::default() },
             ..Run::default()
         }
     }
@@ -178,6 +173,32 @@ mod tests {
         }
         assert!(Rule::usual().iter().all(|rule| rule.judge(&run()).held));
         assert!(Rule::usual().iter().all(|rule| !rule.judge(&Run::default()).held), "nothing was asked");
+    }
+
+    #[test]
+    fn what_was_not_measured_holds_no_limit() {
+        for text in ["p99_ms<100", "p99_ms>0", "server_cpu_us_per_request<100"] {
+            let threshold = text.parse::<Rule>().unwrap().judge(&run());
+            assert_eq!((threshold.value, threshold.held), (None, false), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wait_that_was_given_up_is_below_no_limit() {
+        let mut run = run();
+        run.latency.at_least_from_ms = Some(200.0);
+        let held = |text: &str| text.parse::<Rule>().unwrap().judge(&run).held;
+        assert!(!held("p95_ms<1000") && !held("p95_ms<=1000"), "it would have taken longer");
+        assert!(held("p95_ms>100"));
+    }
+
+    #[test]
+    fn rules_add_to_the_usual_ones() {
+        let rules = Rule::with_usual(["p95_ms<1000".parse().unwrap()]);
+        let mut run = run();
+        run.failures = 100;
+        let held: Vec<_> = rules.iter().map(|rule| rule.judge(&run).held).collect();
+        assert_eq!(held, [false, true, true]);
     }
 
     #[test]

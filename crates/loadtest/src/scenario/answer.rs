@@ -6,6 +6,7 @@ use symbolon_crypto::jws::Compact;
 
 use super::Wrong;
 use crate::client::Response;
+use crate::seed::Seed;
 
 /// The members of a token answer (RFC 6749 5.1, RFC 8693 2.2.1, OpenID Connect Core 1.0, 3.1.3.3).
 #[derive(Deserialize)]
@@ -126,6 +127,12 @@ pub(crate) fn expect_status(response: &Response<'_>, status: u16) -> Result<(), 
 /// The value must be this one. The detail names both, so neither may be a secret.
 pub(crate) fn expect_eq(kind: &'static str, got: &str, expected: &str) -> Result<(), Wrong> {
     if got == expected { Ok(()) } else { Err(Wrong::new(kind, format!("{got} instead of {expected}"))) }
+}
+
+/// The provider must not have handed it out before: a code serves once (RFC 6749 10.5), and so does a refresh token that is
+/// rotated (RFC 9700 4.14.2). Of access tokens nothing says so.
+pub(crate) fn expect_new(seed: &Seed, kind: &'static str, value: &str) -> Result<(), Wrong> {
+    if seed.seen.is_new(value) { Ok(()) } else { Err(Wrong::new(kind, "it was handed out before")) }
 }
 
 /// The scope must hold exactly these values, in any order (RFC 6749 3.3).

@@ -1,30 +1,23 @@
 //! `POST /token` by authorization code (RFC 6749 4.1.3), with codes that silent requests obtained just before.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::issued::{self, Expected};
+use super::issued::{self, Expected, Keep};
 use super::{Claims, Next, Right, TokenAnswer, Visitor, Wrong};
 use crate::client::{Response, request};
-use crate::seed::{AccessToken, Code, FORM, Family, SCOPE, Seed};
-
-/// Tokens that redeemed codes gave, for the seed.
-#[derive(Default)]
-pub(crate) struct IssuedTokens {
-    pub(crate) tokens: Vec<AccessToken>,
-    pub(crate) families: Vec<Family>,
-}
+use crate::seed::{Code, FORM, SCOPE, Seed};
 
 pub(crate) struct CodeVisitor {
     seed: Arc<Seed>,
     basic: String,
     body: Vec<u8>,
     asked: Option<Code>,
-    keep: Option<Arc<Mutex<IssuedTokens>>>,
+    keep: Option<Keep>,
 }
 
 impl CodeVisitor {
     /// `keep` receives the tokens.
-    pub(crate) fn new(seed: &Arc<Seed>, keep: Option<Arc<Mutex<IssuedTokens>>>) -> Self {
+    pub(crate) fn new(seed: &Arc<Seed>, keep: Option<Keep>) -> Self {
         Self { seed: Arc::clone(seed), basic: seed.client.basic(), body: Vec::new(), asked: None, keep }
     }
 }
@@ -54,14 +47,7 @@ impl Visitor for CodeVisitor {
         let Some(asked) = &self.asked else { return Ok(Right::default()) };
         check_tokens(&self.seed, &answer, &asked.user_id)?;
         if let Some(keep) = &self.keep {
-            let claims = Claims::of(answer.access_token)?;
-            let mut keep = keep.lock().unwrap_or_else(PoisonError::into_inner);
-            let user_id = Arc::clone(&asked.user_id);
-            let (token, user_id, expires_at) = (answer.access_token.into(), Arc::clone(&user_id), claims.exp);
-            keep.tokens.push(AccessToken { token, user_id: Arc::clone(&user_id), expires_at });
-            if let Some(refresh_token) = answer.refresh_token {
-                keep.families.push(Family { refresh_token: refresh_token.into(), user_id });
-            }
+            issued::keep(&self.seed, keep, &answer, &asked.user_id)?;
         }
         Ok(issued::right(&self.seed, &answer))
     }

@@ -11,7 +11,7 @@ use super::{Next, Right, Visitor, Wrong};
 use crate::client::{Response, request};
 use crate::seed::Seed;
 
-pub(super) struct DiscoveryVisitor {
+pub(crate) struct DiscoveryVisitor {
     seed: Arc<Seed>,
     discovery: Vec<u8>,
     jwks: Vec<u8>,
@@ -19,6 +19,8 @@ pub(super) struct DiscoveryVisitor {
     kid: Option<String>,
     /// Whether the key set was asked for last.
     keys: bool,
+    /// Whether both are asked for in turn, and not always the same.
+    in_turn: bool,
 }
 
 #[derive(Deserialize)]
@@ -56,8 +58,14 @@ impl DiscoveryVisitor {
             kid: token.and_then(|token| token.header().kid.as_ref().map(ToString::to_string)),
             // Half of the connections begin with the one, half with the other.
             keys: !index.is_multiple_of(2),
+            in_turn: true,
             seed: Arc::clone(seed),
         })
+    }
+
+    /// One who asks for the key set alone, or for the metadata alone.
+    pub(crate) fn of_one(seed: &Arc<Seed>, keys: bool) -> Result<Self, &'static str> {
+        Ok(Self { keys, in_turn: false, ..Self::new(seed, 0)? })
     }
 
     fn check_keys(&self, response: &Response<'_>) -> Result<(), Wrong> {
@@ -85,9 +93,13 @@ impl DiscoveryVisitor {
 
 impl Visitor for DiscoveryVisitor {
     fn next_request(&mut self, out: &mut Vec<u8>) -> Next {
-        self.keys = !self.keys;
+        self.keys ^= self.in_turn;
         out.extend_from_slice(if self.keys { &self.jwks } else { &self.discovery });
         Next::Send
+    }
+
+    fn kind(&self) -> &'static str {
+        if self.keys { "key set" } else { "metadata" }
     }
 
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong> {

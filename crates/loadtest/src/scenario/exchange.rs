@@ -43,6 +43,16 @@ enum Kind {
 }
 
 impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "plain",
+            Self::Actor => "with an actor",
+            Self::Expired => "expired",
+            Self::BadSignature => "badly signed",
+            Self::Revoked => "revoked",
+        }
+    }
+
     /// The subject tokens that must be refused, and what it is called when they are not.
     fn refused(self, special: Option<&Special>) -> Option<(&[Arc<str>], &'static str)> {
         let special = special?;
@@ -226,6 +236,10 @@ impl Visitor for ExchangeVisitor {
         let fields = [FORM, ("authorization", &*self.basic)];
         request::with_body(out, ("POST", &target.endpoints.token), &target.authority, &fields, &self.body);
         Next::Send
+    }
+
+    fn kind(&self) -> &'static str {
+        self.asked.kind.name()
     }
 
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong> {

@@ -34,6 +34,17 @@ enum Kind {
 }
 
 impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Exchanged => "exchanged",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+            Self::WrongAudience => "other audience",
+            Self::WrongClient => "client that is gone",
+        }
+    }
+
     /// The tokens that must be called inactive, and what it is called when they are not.
     fn refused(self, special: &Special) -> Option<(&[Arc<str>], &'static str)> {
         match self {
@@ -152,6 +163,10 @@ impl Visitor for IntrospectVisitor {
         let fields = [FORM, ("authorization", &*self.basic)];
         request::with_body(out, ("POST", &self.path), &self.seed.target.authority, &fields, &self.body);
         Next::Send
+    }
+
+    fn kind(&self) -> &'static str {
+        self.kind.name()
     }
 
     fn check(&mut self, response: &Response<'_>) -> Result<Right, Wrong> {

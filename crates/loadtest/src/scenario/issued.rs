@@ -1,9 +1,46 @@
 //! What must be said of the tokens of an answer: of an access token by itself where it is a JWT, by the answer alone
 //! where it is opaque; of an ID token always by itself.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use super::answer::{Claims, TokenAnswer, expect_eq, expect_scope};
 use super::{Right, Wrong};
-use crate::seed::{Seed, TokenFormat};
+use crate::clock;
+use crate::seed::{AccessToken, Family, Seed, Session, TokenFormat};
+
+/// What answers handed out, for whoever goes on with it.
+#[derive(Default)]
+pub(crate) struct Issued {
+    /// Access tokens of users.
+    pub(crate) tokens: Vec<AccessToken>,
+    /// Refresh tokens, each of a family that began with it, or that it continues.
+    pub(crate) families: Vec<Family>,
+    /// Sessions that logins began.
+    pub(crate) sessions: Vec<Session>,
+}
+
+/// Where a visitor puts it.
+pub(crate) type Keep = Arc<Mutex<Issued>>;
+
+/// Puts the tokens of an answer about this user there.
+pub(super) fn keep(
+    seed: &Seed,
+    keep: &Keep,
+    answer: &TokenAnswer<'_>,
+    user_id: &Arc<str>,
+) -> Result<(), Wrong> {
+    let expires_at = match seed.access_tokens {
+        TokenFormat::Jwt => Claims::of(answer.access_token)?.exp,
+        TokenFormat::Opaque => clock::unix_seconds() + answer.expires_in.unwrap_or(0),
+    };
+    let mut keep = keep.lock().unwrap_or_else(PoisonError::into_inner);
+    let (token, user_id) = (answer.access_token.into(), Arc::clone(user_id));
+    keep.tokens.push(AccessToken { token, user_id: Arc::clone(&user_id), expires_at });
+    if let Some(refresh_token) = answer.refresh_token {
+        keep.families.push(Family { refresh_token: refresh_token.into(), user_id });
+    }
+    Ok(())
+}
 
 /// What an access token must be about.
 #[derive(Clone, Copy)]

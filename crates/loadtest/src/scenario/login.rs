@@ -2,20 +2,21 @@
 //! with the CSRF token, back to the authorization endpoint, the code, `POST /token`. The whole of it counts as one
 //! request, and its latency is that of the whole.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use percent_encoding::percent_decode_str;
 use symbolon_crypto::{SystemRandom, digest, encoding, random};
-use url::Url;
 
-use super::answer::{expect_eq, expect_status};
+use super::answer::{expect_eq, expect_new, expect_status};
 use super::code::check_tokens;
-use super::issued;
+use super::cookies::Jar;
+use super::issued::{self, Keep};
 use super::page::LoginForm;
+use super::redirect::Reference;
 use super::silent::read_location;
 use super::{Next, Picker, Right, TokenAnswer, Visitor, Wrong};
 use crate::client::{Response, request};
-use crate::seed::{FORM, SCOPE, Seed, User};
+use crate::seed::{FORM, SCOPE, Seed, Session, User};
 
 /// More answers than this before the code are a circle.
 const MAX_STEPS: usize = 12;
@@ -30,6 +31,16 @@ enum Step {
     Redeem(String),
 }
 
+impl Step {
+    /// The path that cookies and references of its answer are relative to.
+    fn path(&self) -> &str {
+        match self {
+            Self::Get(path) | Self::Submit(path, _) => path,
+            Self::Redeem(_) => "/",
+        }
+    }
+}
+
 pub(super) struct LoginVisitor {
     seed: Arc<Seed>,
     basic: String,
@@ -37,7 +48,7 @@ pub(super) struct LoginVisitor {
     user: usize,
     state: String,
     verifier: String,
-    cookies: Vec<(String, String)>,
+    cookies: Jar,
     /// How many steps were taken.
     steps: usize,
     submitted: bool,
@@ -45,10 +56,13 @@ pub(super) struct LoginVisitor {
     asked: Step,
     /// How the login goes on; none begins another one.
     next: Option<Step>,
+    /// Where tokens and session go that somebody wants to use.
+    keep: Option<Keep>,
 }
 
 impl LoginVisitor {
-    pub(super) fn new(seed: &Arc<Seed>, index: usize) -> Result<Self, &'static str> {
+    /// `keep` receives what the login gives.
+    pub(super) fn new(seed: &Arc<Seed>, index: usize, keep: Option<Keep>) -> Result<Self, &'static str> {
         if seed.users.is_empty() {
             return Err("users with a password");
         }
@@ -59,11 +73,12 @@ impl LoginVisitor {
             user: 0,
             state: String::new(),
             verifier: String::new(),
-            cookies: Vec::new(),
+            cookies: Jar::default(),
             steps: 0,
             submitted: false,
             asked: Step::Get(String::new()),
             next: None,
+            keep,
         })
     }
 
@@ -97,7 +112,7 @@ impl LoginVisitor {
     }
 
     fn write(&self, step: &Step, out: &mut Vec<u8>) {
-        let (target, cookies) = (&self.seed.target, self.cookie_field());
+        let (target, cookies) = (&self.seed.target, self.cookies.field(step.path()));
         let cookies = (!cookies.is_empty()).then_some(("cookie", &*cookies));
         match step {
             Step::Get(path) => request::get(out, path, &target.authority, cookies.as_slice()),
@@ -122,41 +137,15 @@ impl LoginVisitor {
         }
     }
 
-    /// RFC 6265 5.4: every cookie goes back, as it came.
-    fn cookie_field(&self) -> String {
-        let pairs: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        pairs.join("; ")
-    }
-
-    /// RFC 6265 5.3, as far as a login needs it: a later cookie of a name replaces the earlier one, and an empty or
-    /// ended one removes it.
-    fn keep_cookies(&mut self, response: &Response<'_>) {
-        for line in response.headers("set-cookie") {
-            let (pair, attributes) = line.split_once(';').unwrap_or((line, ""));
-            let Some((name, value)) = pair.split_once('=') else { continue };
-            let (name, value) = (name.trim(), value.trim());
-            self.cookies.retain(|(own, _)| own != name);
-            if !value.is_empty() && !attributes.to_ascii_lowercase().contains("max-age=0") {
-                self.cookies.push((name.to_owned(), value.to_owned()));
-            }
-        }
-    }
-
     /// Where a reference in the last answer leads: its path and query.
     fn resolve(&self, reference: &str) -> Result<String, Wrong> {
-        let at = match &self.asked {
-            Step::Get(path) | Step::Submit(path, _) => path,
-            Step::Redeem(_) => "/",
-        };
-        let base = Url::parse(&format!("http://{}{at}", self.seed.target.authority));
-        let url = base.and_then(|base| base.join(reference));
-        let url = url.map_err(|error| Wrong::new("location", error.to_string()))?;
-        Ok(url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path())))
+        let reference = Reference::resolve(reference, (&self.seed.target.authority, self.asked.path()))?;
+        Ok(reference.path_and_query())
     }
 
     /// An answer of the browser's part of the way; what follows.
     fn follow(&mut self, response: &Response<'_>) -> Result<Step, Wrong> {
-        self.keep_cookies(response);
+        self.cookies.keep(response, self.asked.path());
         match response.status {
             302 | 303 => {
                 let location =
@@ -169,6 +158,7 @@ impl LoginVisitor {
                 let issuer = percent_decode_str(answer.iss).decode_utf8_lossy();
                 // RFC 9207 2: the issuer in the authorization response.
                 expect_eq("iss", &issuer, &self.seed.target.issuer)?;
+                expect_new(&self.seed, "code_twice", answer.code)?;
                 if !self.submitted {
                     return Err(Wrong::new("no_login", "a code without a login"));
                 }
@@ -204,6 +194,12 @@ impl LoginVisitor {
         let id_token = check_tokens(&self.seed, &answer, self.user().map_or("", |user| &*user.id))?;
         // OpenID Connect Core 1.0, 2: the request's nonce, unmodified.
         expect_eq("nonce", id_token.nonce.as_deref().unwrap_or(""), &self.state)?;
+        if let (Some(keep), Some(user)) = (&self.keep, self.user()) {
+            issued::keep(&self.seed, keep, &answer, &user.id)?;
+            let session = self.cookies.value(&self.seed.cookie);
+            let session = session.map(|id| Session { id: id.into(), user_id: Arc::clone(&user.id) });
+            keep.lock().unwrap_or_else(PoisonError::into_inner).sessions.extend(session);
+        }
         Ok(issued::right(&self.seed, &answer))
     }
 }

@@ -18,7 +18,7 @@ pub enum Mix {
 
 /// Deals kinds out in fixed shares: each round through the deck has exactly as many of each as its share says,
 /// in an order that is random and repeatable.
-pub(super) struct Deck<K> {
+pub(crate) struct Deck<K> {
     cards: Vec<K>,
     next: usize,
     picker: Picker,
@@ -26,13 +26,13 @@ pub(super) struct Deck<K> {
 
 impl<K: Copy> Deck<K> {
     /// A deck with so many cards of each kind.
-    pub(super) fn new(shares: &[(K, usize)], seed: usize) -> Self {
+    pub(crate) fn new(shares: &[(K, usize)], seed: usize) -> Self {
         let cards = shares.iter().flat_map(|&(kind, share)| std::iter::repeat_n(kind, share)).collect();
         Self { cards, next: 0, picker: Picker::new(seed) }
     }
 
     /// The next card; none of an empty deck.
-    pub(super) fn draw(&mut self) -> Option<K> {
+    pub(crate) fn draw(&mut self) -> Option<K> {
         if self.next == 0 {
             self.shuffle();
         }

@@ -1,7 +1,96 @@
-//! The login form in a page, as a browser would find it. Only what such pages are made of is understood: forms,
-//! and inputs with quoted attributes.
+//! The forms of a page, as a browser without scripts would find them.
 
-/// A form that asks for a password.
+use html5gum::{DefaultEmitter, HtmlString, StartTag, Token, Tokenizer};
+
+/// A form of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Form {
+    /// Its `id`; empty without one.
+    pub(crate) id: String,
+    /// Its `name`; empty without one.
+    pub(crate) name: String,
+    /// Where it goes; the page's own address where it does not say.
+    pub(crate) action: Option<String>,
+    /// Whether it is sent by POST; otherwise its fields go into the query.
+    pub(crate) is_post: bool,
+    /// Its inputs with a name that would be sent, in their order. Buttons are none.
+    pub(crate) fields: Vec<FormField>,
+}
+
+/// An input of a form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FormField {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its value as the page has it.
+    pub(crate) value: String,
+    /// Its `type` in small letters; `text` where it does not say.
+    pub(crate) kind: String,
+}
+
+impl FormField {
+    fn read(tag: &StartTag<()>) -> Option<Self> {
+        let name = attribute(tag, "name").filter(|name| !name.is_empty())?;
+        if attribute(tag, "disabled").is_some() {
+            return None;
+        }
+        let kind = attribute(tag, "type").map_or_else(|| "text".to_owned(), |kind| kind.to_ascii_lowercase());
+        let value = attribute(tag, "value");
+        match &*kind {
+            "submit" | "button" | "image" | "reset" | "file" => None,
+            // Only what is ticked is sent, as `on` unless it says otherwise (HTML 4.10.5.1.15).
+            "checkbox" | "radio" => {
+                attribute(tag, "checked")?;
+                Some(Self { name, value: value.unwrap_or_else(|| "on".into()), kind })
+            }
+            _ => Some(Self { name, value: value.unwrap_or_default(), kind }),
+        }
+    }
+}
+
+/// The forms of a page, in their order. What scripts would make of the page is not seen.
+pub(crate) fn forms(page: &str) -> Vec<Form> {
+    let mut emitter = DefaultEmitter::default();
+    // What stands inside of scripts and text areas is no tag.
+    emitter.naively_switch_states(true);
+    let (mut forms, mut is_open) = (Vec::<Form>::new(), false);
+    for token in Tokenizer::new_with_emitter(page, emitter) {
+        let Ok(token) = token;
+        match token {
+            // A form inside of another one is none (HTML 13.2.6.4.7).
+            Token::StartTag(tag) if is(&tag.name, "form") && !is_open => {
+                is_open = true;
+                forms.push(Form {
+                    id: attribute(&tag, "id").unwrap_or_default(),
+                    name: attribute(&tag, "name").unwrap_or_default(),
+                    action: attribute(&tag, "action"),
+                    is_post: attribute(&tag, "method")
+                        .is_some_and(|method| method.eq_ignore_ascii_case("post")),
+                    fields: Vec::new(),
+                });
+            }
+            Token::EndTag(tag) if is(&tag.name, "form") => is_open = false,
+            Token::StartTag(tag) if is(&tag.name, "input") && is_open => {
+                if let Some(form) = forms.last_mut() {
+                    form.fields.extend(FormField::read(&tag));
+                }
+            }
+            _ => {}
+        }
+    }
+    forms
+}
+
+fn is(name: &HtmlString, expected: &str) -> bool {
+    name.as_slice() == expected.as_bytes()
+}
+
+fn attribute(tag: &StartTag<()>, name: &str) -> Option<String> {
+    let value = tag.attributes.get(name.as_bytes())?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// A form that asks for a user's name and a password.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LoginForm {
     /// Where it goes; the page's own address where it does not say.
@@ -17,53 +106,21 @@ pub(super) struct LoginForm {
 impl LoginForm {
     /// The first one of the page.
     pub(super) fn find(page: &str) -> Option<Self> {
-        let forms = page.split("<form").skip(1).filter_map(|rest| rest.split_once("</form"));
-        forms.map(|(form, _)| form).find_map(Self::read)
+        forms(page).into_iter().find_map(Self::of)
     }
 
-    fn read(form: &str) -> Option<Self> {
-        let mut inputs = form.split("<input");
-        let action = attribute(inputs.next()?, "action");
+    fn of(form: Form) -> Option<Self> {
         let (mut hidden, mut username, mut password) = (Vec::new(), None, None);
-        for input in inputs {
-            let Some(name) = attribute(input, "name") else { continue };
-            match attribute(input, "type").as_deref() {
-                Some("hidden") => hidden.push((name, attribute(input, "value").unwrap_or_default())),
-                Some("password") => password = Some(name),
-                None | Some("text" | "email") => username = username.or(Some(name)),
-                Some(_) => {}
+        for FormField { name, value, kind } in form.fields {
+            match &*kind {
+                "hidden" => hidden.push((name, value)),
+                "password" => password = Some(name),
+                "text" | "email" => username = username.or(Some(name)),
+                _ => {}
             }
         }
-        Some(Self { action, hidden, username: username?, password: password? })
+        Some(Self { action: form.action, hidden, username: username?, password: password? })
     }
-}
-
-/// The value of an attribute of the tag that `rest` begins in.
-fn attribute(rest: &str, name: &str) -> Option<String> {
-    let (tag, _) = rest.split_once('>')?;
-    let (_, value) = tag.split_once(&format!(" {name}=\""))?;
-    let (value, _) = value.split_once('"')?;
-    Some(unescaped(value))
-}
-
-/// What stands for the five characters that are escaped in attributes (HTML 13.1.4).
-fn unescaped(value: &str) -> String {
-    const ENTITIES: [(&str, &str); 9] = [
-        ("&lt;", "<"),
-        ("&#60;", "<"),
-        ("&gt;", ">"),
-        ("&#62;", ">"),
-        ("&quot;", "\""),
-        ("&#34;", "\""),
-        ("&#39;", "'"),
-        // The last ones, or what they leave would be unescaped again.
-        ("&amp;", "&"),
-        ("&#38;", "&"),
-    ];
-    if !value.contains('&') {
-        return value.to_owned();
-    }
-    ENTITIES.iter().fold(value.to_owned(), |text, (entity, character)| text.replace(entity, character))
 }
 
 #[cfg(test)]
@@ -89,5 +146,25 @@ mod tests {
         for page in ["", "<form>", r#"<form><input name="password" type="password"></form>"#, "<form</form"] {
             assert_eq!(LoginForm::find(page), None, "{page}");
         }
+    }
+
+    #[test]
+    fn forms_are_read_as_a_browser_does() {
+        let page = r#"<script>document.write("<form id=no>")</script>
+            <!-- <form id="commented"> -->
+            <FORM ID=first METHOD=Post action='/a'>
+              <input name=plain value=bare><input type=HIDDEN name=h value='a"b'>
+              <input name=ticked type=checkbox checked><input name=not type=checkbox>
+              <input type=radio name=pick value=1><input type=radio name=pick value=2 checked>
+              <input type=submit name=go value=Go><input value=nameless><input name=off disabled>
+            </FORM>
+            <input name="outside">
+            <form name="second"></form>"#;
+        let [first, second] = &forms(page)[..] else { panic!("two forms: {:?}", forms(page)) };
+        let fields: Vec<_> = first.fields.iter().map(|field| (&*field.name, &*field.value)).collect();
+        assert_eq!(fields, [("plain", "bare"), ("h", "a\"b"), ("ticked", "on"), ("pick", "2")]);
+        assert_eq!((&*first.id, first.action.as_deref(), first.is_post), ("first", Some("/a"), true));
+        assert_eq!((&*second.name, &second.action, second.is_post), ("second", &None, false));
+        assert_eq!(first.fields[1].kind, "hidden");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use percent_encoding::percent_decode_str;
 use symbolon_crypto::{SystemRandom, digest, encoding, random};
 
-use super::answer::{expect_eq, expect_status};
+use super::answer::{expect_eq, expect_new, expect_status};
 use super::{Next, Picker, Right, Visitor, Wrong};
 use crate::client::{Response, request};
 use crate::seed::{Code, CodePool, SCOPE, Seed};
@@ -101,6 +101,7 @@ impl Visitor for SilentVisitor {
         let issuer = percent_decode_str(answer.iss).decode_utf8_lossy();
         // RFC 9207 2: the issuer in the authorization response.
         expect_eq("iss", &issuer, &self.seed.target.issuer)?;
+        expect_new(&self.seed, "code_twice", answer.code)?;
         if let Some(pool) = &self.keep {
             let user_id =
                 self.seed.sessions.get(self.asked.session).map(|session| Arc::clone(&session.user_id));

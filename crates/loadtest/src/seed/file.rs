@@ -5,6 +5,7 @@
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::{Algorithm, SecretBytes, SecretString};
@@ -12,6 +13,7 @@ use symbolon_crypto::{Algorithm, SecretBytes, SecretString};
 use super::plant::bulk_families;
 use super::{AccessToken, Client, CodePool, Family, Seed, Session, Special, Steps, TokenFormat, User};
 use crate::admin::Admin;
+use crate::scenario::Scenario;
 use crate::{LoadtestError, Target};
 
 /// The form of the file.
@@ -29,6 +31,8 @@ struct Saving<'a> {
     sessions: &'a [Session],
     tokens: &'a [AccessToken],
     families: &'a [Family],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    families_in_use: bool,
     special: Option<&'a Special>,
     algorithm: Algorithm,
     access_tokens: TokenFormat,
@@ -58,6 +62,8 @@ struct Saved {
     sessions: Vec<Session>,
     tokens: Vec<AccessToken>,
     families: Vec<Family>,
+    #[serde(default)]
+    families_in_use: bool,
     special: Option<Special>,
     algorithm: Algorithm,
     #[serde(default)]
@@ -72,16 +78,30 @@ struct SavedClient {
 }
 
 impl Seed {
-    /// Writes everything but the codes and what belongs to the target, as JSON, in place of what the file held. Only
-    /// its owner may read it (mode 0600).
-    ///
-    /// Runs use refresh-token families up: what was saved before a refresh run needs [`Self::renew_families`] after.
+    /// The part of it that goes to one of `of` generators, number `turn` from 0, in the form of a seed file. No family is in
+    /// two parts. Nor is anything else, but for what is fewer than the parts: that is in all of them, as it is only read.
+    pub(crate) fn part(&self, turn: usize, of: usize) -> Result<String, serde_json::Error> {
+        let families: Vec<_> = self.families.iter().skip(turn).step_by(of.max(1)).cloned().collect();
+        serde_json::to_string(&Saving {
+            families: &families,
+            users: &dealt(&self.users, turn, of),
+            sessions: &dealt(&self.sessions, turn, of),
+            tokens: &dealt(&self.tokens, turn, of),
+            ..self.saving()
+        })
+    }
+
+    /// What [`part`](Self::part) gave to another generator, for the same provider.
     ///
     /// # Errors
-    /// [`LoadtestError::SeedFile`] where it cannot be written; the file is then what it was.
-    pub fn save(&self, path: &Path) -> Result<(), LoadtestError> {
-        let failed = |error: std::io::Error| unusable(path, format!("it cannot be written: {error}"));
-        let saving = Saving {
+    /// [`LoadtestError::Options`] where it is none.
+    pub(crate) fn of_parts(bytes: &[u8], target: Target) -> Result<Self, LoadtestError> {
+        let saved = read(bytes).map_err(|reason| LoadtestError::Options(format!("the seed: {reason}")))?;
+        Ok(Self::of_saved(saved, target))
+    }
+
+    fn saving(&self) -> Saving<'_> {
+        Saving {
             version: VERSION,
             issuer: &self.target.issuer,
             client: SavingClient {
@@ -95,10 +115,44 @@ impl Seed {
             sessions: &self.sessions,
             tokens: &self.tokens,
             families: &self.families,
+            families_in_use: self.families_in_use,
             special: self.special.as_ref(),
             algorithm: self.algorithm,
             access_tokens: self.access_tokens,
-        };
+        }
+    }
+
+    fn of_saved(saved: Saved, target: Target) -> Self {
+        let SavedClient { id, secret, redirect_uri } = saved.client;
+        Self {
+            target,
+            client: Client { id, secret, redirect_uri },
+            cookie: saved.cookie,
+            users: saved.users,
+            password: saved.password,
+            sessions: saved.sessions,
+            tokens: saved.tokens,
+            families: saved.families,
+            families_in_use: saved.families_in_use,
+            codes: CodePool::default(),
+            algorithm: saved.algorithm,
+            access_tokens: saved.access_tokens,
+            special: saved.special,
+            seen: Arc::default(),
+        }
+    }
+
+    /// Writes everything but the codes and what belongs to the target, as JSON, in place of what the file held. Only
+    /// its owner may read it (mode 0600).
+    ///
+    /// A run that rotates the families writes the file twice: before it with [`Self::families_in_use`], after it with the
+    /// newest tokens.
+    ///
+    /// # Errors
+    /// [`LoadtestError::SeedFile`] where it cannot be written; the file is then what it was.
+    pub fn save(&self, path: &Path) -> Result<(), LoadtestError> {
+        let failed = |error: std::io::Error| unusable(path, format!("it cannot be written: {error}"));
+        let saving = self.saving();
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         // Such files are their owner's alone from the first byte on.
         let file = tempfile::NamedTempFile::new_in(directory.unwrap_or(Path::new("."))).map_err(failed)?;
@@ -129,42 +183,53 @@ impl Seed {
             let reason = format!("its tokens ended {} s ago; seed again", now - ends);
             return Err(unusable(path, reason));
         }
-        let SavedClient { id, secret, redirect_uri } = saved.client;
-        Ok(Self {
-            target,
-            client: Client { id, secret, redirect_uri },
-            cookie: saved.cookie,
-            users: saved.users,
-            password: saved.password,
-            sessions: saved.sessions,
-            tokens: saved.tokens,
-            families: saved.families,
-            codes: CodePool::default(),
-            algorithm: saved.algorithm,
-            access_tokens: saved.access_tokens,
-            special: saved.special,
-        })
+        Ok(Self::of_saved(saved, target))
     }
 
-    /// Begins as many refresh-token families anew: every run of the refresh scenario uses them up, and a token that
-    /// was used before ends its family (RFC 9700 4.14.2).
+    /// Whether its tokens live until then, in seconds since 1970, and its families were not used by a run that did not end.
+    /// Otherwise the provider would be blamed for what is the seed's fault.
+    ///
+    /// # Errors
+    /// [`LoadtestError::SeedUnfit`]
+    pub fn check(&self, scenario: Scenario, until: u64) -> Result<(), LoadtestError> {
+        let unfit = |reason: String| Err(LoadtestError::SeedUnfit { scenario: scenario.name(), reason });
+        let uses_tokens = matches!(scenario, Scenario::Userinfo | Scenario::Introspect | Scenario::Exchange);
+        let ends = self.tokens.iter().map(|token| token.expires_at).min();
+        match ends.filter(|ends| uses_tokens && *ends < until) {
+            Some(ends) => unfit(format!("its first token ends {} s before the load does", until - ends)),
+            None if scenario == Scenario::Refresh && self.families_in_use => {
+                unfit("its refresh tokens were used by a run that did not end".into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Begins so many refresh-token families anew: a token that was used before ends its family (RFC 9700 4.14.2).
     ///
     /// # Errors
     /// What the admin API refuses; [`LoadtestError::Options`] where it has no bulk call for families.
-    pub async fn renew_families(&mut self) -> Result<(), LoadtestError> {
+    pub async fn renew_families(&mut self, count: usize) -> Result<(), LoadtestError> {
         let users: Vec<_> = self.users.iter().map(|user| user.id.clone()).collect();
         let mut admin = Admin::connect(&self.target).await?;
         let mut unseen = std::io::sink();
         let mut steps = Steps::new(&mut unseen);
-        let families =
-            bulk_families((&mut admin, &mut steps), &users, &self.client, self.families.len()).await?;
+        let families = bulk_families((&mut admin, &mut steps), &users, &self.client, count).await?;
         drop(admin);
+        self.families_in_use = false;
         self.families = families.ok_or_else(|| {
             LoadtestError::Options(
                 "the target has no bulk call for refresh-token families; seed again".into(),
             )
         })?;
         Ok(())
+    }
+}
+
+/// Every one of `of` in turn; all where there are fewer.
+fn dealt<T: Clone>(all: &[T], turn: usize, of: usize) -> Vec<T> {
+    match all.len() < of {
+        true => all.to_vec(),
+        false => all.iter().skip(turn).step_by(of.max(1)).cloned().collect(),
     }
 }
 

@@ -11,7 +11,7 @@ use symbolon_crypto::{Algorithm, SecretString, SystemRandom, random};
 use super::{AccessToken, Client, CodePool, Family, SCOPE, Seed, Session, Steps, TokenFormat, User, special};
 use crate::admin::{self, Admin};
 use crate::executor::{Closed, Until, closed};
-use crate::scenario::{Claims, CodeVisitor, IssuedTokens, Mix, SilentVisitor, Visitor};
+use crate::scenario::{Claims, CodeVisitor, Issued, Mix, SilentVisitor, Visitor};
 use crate::{LoadtestError, Target, clock};
 
 /// Connections for the flows that seeding goes through.
@@ -80,6 +80,14 @@ struct CreatedSession {
     cookie_value: Option<String>,
 }
 
+impl CreatedSession {
+    /// The name in `name=value; attributes`, where there is such a member.
+    fn cookie_name(&self) -> Option<String> {
+        let (name, _) = self.cookie_value.as_ref()?.split_once('=')?;
+        Some(name.trim().to_owned())
+    }
+}
+
 #[derive(Serialize)]
 struct NewToken<'a> {
     user_id: &'a str,
@@ -118,7 +126,11 @@ pub async fn plant(
     let users: Vec<_> = people.iter().map(|user| Arc::clone(&user.id)).collect();
     let (sessions, cookie) =
         create_sessions((&mut admin, &mut steps), &users, options.session_seconds).await?;
-    let cookie = cookie.unwrap_or_else(|| default_cookie(&target.issuer));
+    let cookie = match (cookie, users.first()) {
+        (None, Some(user_id)) => told_cookie(&mut admin, user_id).await,
+        (cookie, _) => cookie,
+    };
+    let cookie = cookie.unwrap_or_else(|| default_cookie(&target));
     let wanted = (options.tokens, options.session_seconds);
     let tokens = bulk_tokens((&mut admin, &mut steps), &users, &client, wanted).await?;
     let families = bulk_families((&mut admin, &mut steps), &users, &client, options.families).await?;
@@ -135,7 +147,9 @@ pub async fn plant(
         codes: CodePool::default(),
         algorithm: Algorithm::Rs256,
         access_tokens: TokenFormat::Jwt,
+        families_in_use: false,
         special: None,
+        seen: Arc::default(),
     };
     let missing_tokens = if tokens.is_none() { options.tokens } else { 0 };
     let missing_families = if families.is_none() { options.families } else { 0 };
@@ -242,8 +256,7 @@ async fn create_sessions(
     let paths = (admin::SESSIONS_BULK, admin::TEST_SESSIONS);
     let created = admin.bulk_or_each::<_, CreatedSession>(paths, &new, (steps, "sessions")).await?;
     steps.done("sessions", new.len());
-    let cookie = created.first().and_then(|session| session.cookie_value.as_deref());
-    let cookie = cookie.and_then(|value| value.split_once('=')).map(|(name, _)| name.trim().to_owned());
+    let cookie = created.first().and_then(CreatedSession::cookie_name);
     let session = |(created, user_id): (CreatedSession, &Arc<str>)| Session {
         id: created.session_id,
         user_id: Arc::clone(user_id),
@@ -251,9 +264,19 @@ async fn create_sessions(
     Ok((created.into_iter().zip(users).map(session).collect(), cookie))
 }
 
-/// The cookie's name where the target does not tell it: prefixed on https.
-fn default_cookie(issuer: &str) -> String {
-    if issuer.starts_with("https://") { "__Host-symbolon_session" } else { "symbolon_session" }.to_owned()
+/// The cookie's name as the test endpoints tell it with a session of its own; none where they are off.
+async fn told_cookie(admin: &mut Admin<'_>, user_id: &str) -> Option<String> {
+    let session = json!({ "user_id": user_id, "ttl_seconds": 60 });
+    let created = admin.create(admin::TEST_SESSIONS, &session).await.ok()?;
+    serde_json::from_value::<CreatedSession>(created).ok()?.cookie_name()
+}
+
+/// The cookie's name where the target does not tell it, as Symbolon's is where nobody changed it: prefixed on https, and with
+/// the id of an issuer that is not the default one.
+fn default_cookie(target: &Target) -> String {
+    let prefix = if target.issuer.starts_with("https://") { "__Host-" } else { "" };
+    let suffix = target.admin.issuer_id().map(|id| format!("_{id}")).unwrap_or_default();
+    format!("{prefix}symbolon_session{suffix}")
 }
 
 /// `count` requests, dealt out over the users.
@@ -318,9 +341,9 @@ pub(super) async fn log_in(
     seed: Seed,
     count: usize,
     steps: &mut Steps<'_>,
-) -> Result<(Seed, IssuedTokens), LoadtestError> {
+) -> Result<(Seed, Issued), LoadtestError> {
     const PART: usize = 2_000;
-    let keep = Arc::new(Mutex::new(IssuedTokens::default()));
+    let keep = Arc::new(Mutex::new(Issued::default()));
     let shared = Arc::new(seed);
     let mut left = count;
     while left > 0 {
@@ -374,7 +397,7 @@ pub(super) async fn run_flow(
     }
     let tally = outcome.tally;
     let failures = format!("{} requests failed {:?}", tally.failures_total(), tally.failures);
-    Err(LoadtestError::Refused { what, status: 0, detail: tally.first_wrong.unwrap_or(failures) })
+    Err(LoadtestError::Refused { what, status: 0, detail: tally.first_wrong().unwrap_or(failures) })
 }
 
 /// The algorithm that the tokens are really signed with.

@@ -1,20 +1,25 @@
 //! One load of a suite as it is written in a file.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::LoadtestError;
 use crate::executor::{Schedule, Stage};
-use crate::run::{Plan, Reshard, Rule, Traffic};
-use crate::scenario::Scenario;
+use crate::run::{AbortRule, Plan, Reshard, Rule, Traffic};
+use crate::scenario::{OwnScenarios, Scenario};
 
 /// A load: a scenario, when it is asked, and what must hold. It has either a rate, or stages, or is closed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
     /// What is asked.
-    pub scenario: Scenario,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<Scenario>,
+    /// A file with scenarios of one's own instead; relative to the suite's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario_file: Option<PathBuf>,
     /// Shards of every kind of state, of a provider that is started for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<u32>,
@@ -42,12 +47,18 @@ pub struct Load {
     /// Threads of the generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
-    /// What must hold; the usual rules without.
+    /// What must hold besides the usual rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<Rule>,
+    /// Whether the usual rules need not hold.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_thresholds: bool,
     /// A change of the number of shards while the load goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reshard: Option<ReshardForm>,
+    /// What ends the load at once, and the suite with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abort_on: Vec<AbortRule>,
 }
 
 /// A part of a schedule.
@@ -91,6 +102,12 @@ impl<'de> Deserialize<'de> for Time {
 }
 
 impl Load {
+    /// What is asked, for messages.
+    pub fn asks(&self) -> String {
+        let file = || self.scenario_file.as_ref().map(|file| file.display().to_string());
+        self.scenario.map(|scenario| scenario.to_string()).or_else(file).unwrap_or_default()
+    }
+
     /// A load with a rate.
     pub fn at(scenario: Scenario, rate: f64, duration: Duration) -> Self {
         Self { rate: Some(rate), duration: Some(Time(duration)), ..Self::of(scenario) }
@@ -98,7 +115,8 @@ impl Load {
 
     fn of(scenario: Scenario) -> Self {
         Self {
-            scenario,
+            scenario: Some(scenario),
+            scenario_file: None,
             shards: None,
             rate: None,
             duration: None,
@@ -109,7 +127,9 @@ impl Load {
             connections: None,
             threads: None,
             thresholds: Vec::new(),
+            only_thresholds: false,
             reshard: None,
+            abort_on: Vec::new(),
         }
     }
 
@@ -118,16 +138,24 @@ impl Load {
     /// # Errors
     /// [`LoadtestError::Options`]: what contradicts itself or is missing.
     pub fn plan(&self) -> Result<Plan, LoadtestError> {
-        let mut plan = Plan::new(self.scenario, self.traffic()?);
+        let traffic = self.traffic()?;
+        let mut plan = match (self.scenario, &self.scenario_file) {
+            (Some(scenario), None) => Plan::new(scenario, traffic),
+            (None, Some(file)) => Plan::new(OwnScenarios::read(file)?, traffic),
+            _ => return Err(LoadtestError::Options("give one of scenario and scenario_file".into())),
+        };
         if let Some(Time(warm_up)) = self.warm_up {
             plan.warm_up = warm_up;
         }
         plan.connections = self.connections.unwrap_or(plan.connections);
         plan.threads = self.threads.unwrap_or(plan.threads);
-        if !self.thresholds.is_empty() {
+        if self.only_thresholds {
             plan.thresholds.clone_from(&self.thresholds);
+        } else if !self.thresholds.is_empty() {
+            plan.thresholds = Rule::with_usual(self.thresholds.iter().cloned());
         }
         plan.reshard = self.reshard.map(|form| Reshard { after: form.after.0, to: form.to });
+        plan.abort_on.clone_from(&self.abort_on);
         Ok(plan)
     }
 
@@ -149,18 +177,19 @@ impl Load {
     }
 
     fn staged(&self) -> Result<Traffic, LoadtestError> {
-        let mut before = 0.0;
-        let stages: Vec<Stage> = self
-            .stages
-            .iter()
-            .map(|stage| {
-                let from = stage.from.unwrap_or(before);
-                before = stage.to;
-                Stage { from, to: stage.to, duration: stage.duration.0 }
-            })
-            .collect();
-        Ok(Traffic::Open(Schedule::new(&stages)?))
+        Ok(Traffic::Open(Schedule::new(&stages(&self.stages))?))
     }
+}
+
+/// The stages that are meant: each begins where the one before ends, unless it says otherwise.
+pub(crate) fn stages(forms: &[StageForm]) -> Vec<Stage> {
+    let mut before = 0.0;
+    let stage = |form: &StageForm| {
+        let from = form.from.unwrap_or(before);
+        before = form.to;
+        Stage { from, to: form.to, duration: form.duration.0 }
+    };
+    forms.iter().map(stage).collect()
 }
 
 /// A rate for a time, with ramps: from half the rate before it, to nothing after it.

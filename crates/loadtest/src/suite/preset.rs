@@ -60,7 +60,7 @@ pub fn preset(wanted: &str, length: Length) -> Result<Option<Suite>, LoadtestErr
 /// `december-2025/silent-64`: one scenario at one number of shards.
 fn name(load: &Load) -> String {
     let shards = load.shards.map(|shards| format!("-{shards}")).unwrap_or_default();
-    format!("{DECEMBER_2025}/{}{shards}", load.scenario)
+    format!("{DECEMBER_2025}/{}{shards}", load.asks())
 }
 
 /// Every rate of the reports at its number of shards, scenario by scenario.
@@ -116,7 +116,7 @@ pub fn shard_sweep(load: &Load, counts: &[u32]) -> Result<Suite, LoadtestError> 
         thresholds: vec![Rule::no_failure()],
         ..load.clone()
     });
-    Ok(Suite { title: format!("{} by shards", load.scenario), algorithm: None, loads })
+    Ok(Suite { title: format!("{} by shards", load.asks()), algorithm: None, loads })
 }
 
 #[cfg(test)]
@@ -129,7 +129,7 @@ mod tests {
         let groups = preset(DECEMBER_2025, Length::Short).unwrap().unwrap().groups().unwrap();
         let rates = |scenario: Scenario, shards: Option<u32>| -> Vec<u32> {
             let of = groups.iter().filter(|group| group.shards == shards).flat_map(|group| &group.plans);
-            of.filter(|plan| plan.scenario == scenario)
+            of.filter(|plan| plan.work.name() == scenario.name())
                 .filter_map(|plan| plan.traffic.rate().map(|rate| rate as u32))
                 .collect()
         };
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(rates(Scenario::Code, Some(128)), [50, 100, 200, 300]);
         for scenario in Scenario::ALL {
             assert!(
-                groups.iter().flat_map(|group| &group.plans).any(|plan| plan.scenario == scenario),
+                groups.iter().flat_map(|group| &group.plans).any(|plan| plan.work.name() == scenario.name()),
                 "{scenario}"
             );
         }

@@ -10,8 +10,9 @@ use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::client::{ClientError, Response, Timeouts, request};
 use symbolon_loadtest::clock;
 use symbolon_loadtest::executor::{Closed, Load, Open, Schedule, Stage, Until, closed, open};
+use symbolon_loadtest::latency::LatenciesOfASecond;
 use symbolon_loadtest::scenario::{Next, Right, Visitor, Wrong};
-use symbolon_loadtest::tally::Lately;
+use symbolon_loadtest::tally::{End, Lately, Tally};
 
 /// Answers each request with what `answer` says, a thread per connection.
 fn server(
@@ -88,7 +89,12 @@ fn the_open_model_shows_a_stall_that_the_closed_one_hides() {
     let run = Open { load: Load::to(stalling_server()), schedule: Schedule::constant(500.0, STALL).unwrap() };
     let open = open(&run, askers(16), &mut |_, _| ()).unwrap();
     let tally = &open.outcome.tally;
-    assert!(tally.is_clean() && open.missed == 0, "{:?}, {} missed", tally.failures, open.missed);
+    assert!(
+        tally.is_clean() && open.outcome.tally.missed == 0,
+        "{:?}, {} missed",
+        tally.failures,
+        open.outcome.tally.missed
+    );
     // Every arrival falls into the stall and waits for its end, the first for a second, the last hardly at all; on a
     // slow machine each waits longer. The histogram keeps three digits.
     for (percentile, least) in [(100.0, 990), (75.0, 740), (50.0, 490), (25.0, 240)] {
@@ -113,7 +119,7 @@ fn a_rate_that_the_server_does_not_reach_is_not_said_to_be_reached() {
     let schedule = Schedule::constant(200.0, Duration::from_secs(2)).unwrap();
     let run = open(&Open { load: Load::to(address), schedule }, askers(1), &mut |_, _| ()).unwrap();
     // All are answered in the end, after twice the time.
-    assert_eq!((run.arrivals, run.missed, run.outcome.tally.right), (400, 0, 400));
+    assert_eq!((run.arrivals, run.outcome.tally.missed, run.outcome.tally.right), (400, 0, 400));
     assert!(run.achieved_rate <= 105.0, "{}", run.achieved_rate);
     assert!(run.outcome.tally.latency(99.0) >= Duration::from_millis(1_900));
 }
@@ -141,7 +147,12 @@ fn connections_that_the_server_closes_while_they_are_idle_are_no_failures() {
     let (address, connections) = impatient_server(Duration::from_millis(100));
     let schedule = Schedule::constant(20.0, Duration::from_secs(2)).unwrap();
     let run = open(&Open { load: Load::to(address), schedule }, askers(20), &mut |_, _| ()).unwrap();
-    assert_eq!((run.outcome.tally.right, run.missed), (40, 0), "{:?}", run.outcome.tally.failures);
+    assert_eq!(
+        (run.outcome.tally.right, run.outcome.tally.missed),
+        (40, 0),
+        "{:?}",
+        run.outcome.tally.failures
+    );
     assert!(connections.load(Ordering::Relaxed) > 40, "they were opened anew");
 }
 
@@ -174,7 +185,12 @@ fn what_ends_while_the_thread_is_held_up_is_no_failure() {
     let schedule = Schedule::constant(10.0, Duration::from_millis(400)).unwrap();
     let load = Load { threads: 1, ..Load::to(address) };
     let run = open(&Open { load, schedule }, visitors, &mut |_, _| ()).unwrap();
-    assert_eq!((run.outcome.tally.right, run.missed), (4, 0), "{:?}", run.outcome.tally.failures);
+    assert_eq!(
+        (run.outcome.tally.right, run.outcome.tally.missed),
+        (4, 0),
+        "{:?}",
+        run.outcome.tally.failures
+    );
 }
 
 #[test]
@@ -186,7 +202,7 @@ fn one_wrong_answer_in_ten_thousand_is_counted_exactly() {
         assert_eq!(outcome.tally.wrong.get("body"), Some(&2));
         assert_eq!(outcome.tally.right, 19_998);
         assert_eq!(count.load(Ordering::Relaxed), 20_000);
-        assert_eq!(outcome.tally.first_wrong.as_deref(), Some("body: wrong"));
+        assert_eq!(outcome.tally.first_wrong().as_deref(), Some("body: wrong"));
         assert!(!outcome.tally.is_clean());
         assert_eq!(outcome.visitors.len(), 8);
     }
@@ -205,7 +221,7 @@ fn every_arrival_is_sent_and_none_before_its_time() {
     let schedule = Schedule::constant(2_000.0, Duration::from_secs(2)).unwrap();
     let before = clock::now();
     let open = open(&Open { load, schedule }, askers(16), &mut |_, _| ()).unwrap();
-    assert_eq!((open.arrivals, open.missed), (4_000, 0));
+    assert_eq!((open.arrivals, open.outcome.tally.missed), (4_000, 0));
     assert_eq!(open.outcome.tally.right, 4_000, "the warm-up is not counted");
     assert_eq!(open.achieved_rate, 2_000.0);
     assert!(open.outcome.server_cpu.unwrap() > Duration::ZERO);
@@ -226,11 +242,15 @@ fn what_a_silent_server_lets_fall_is_missed_or_failed_never_forgotten() {
     let schedule = Schedule::constant(400.0, Duration::from_secs(1)).unwrap();
     let open = open(&Open { load, schedule }, askers(4), &mut |_, _| ()).unwrap();
     let tally = &open.outcome.tally;
-    assert_eq!(tally.requests() + open.missed, 400);
+    assert_eq!(tally.requests() + open.outcome.tally.missed, 400);
     let timed_out = tally.failures.get("timeout").copied().unwrap_or(0);
     assert_eq!((tally.right + timed_out, tally.wrong_total()), (tally.requests(), 0), "{:?}", tally.failures);
     // Each of the four connections waits 200 ms in silence, and the last arrival is sent after 1.2 s at most.
-    assert!(tally.right <= 100 && timed_out <= 128 && open.missed >= 272, "{:?}", tally.failures);
+    assert!(
+        tally.right <= 100 && timed_out <= 128 && open.outcome.tally.missed >= 272,
+        "{:?}",
+        tally.failures
+    );
 }
 
 #[test]
@@ -287,7 +307,7 @@ fn ramps_are_sent_and_checked_but_only_the_plateau_is_counted_and_every_second_i
     let load = Load { pid: Some(std::process::id()), ..Load::to(address) };
     let mut on_second = |at: Duration, lately: &Lately| told.push((at, lately.clone()));
     let run = open(&Open { load, schedule }, askers(8), &mut on_second).unwrap();
-    assert_eq!((run.arrivals, run.missed, run.outcome.tally.right), (800, 0, 800));
+    assert_eq!((run.arrivals, run.outcome.tally.missed, run.outcome.tally.right), (800, 0, 800));
     assert_eq!((run.outcome.warm_up_errors, run.achieved_rate), (3, 400.0));
     assert_eq!(count.load(Ordering::Relaxed), 300 + 800 + 200);
     assert!(run.outcome.server_cpu.unwrap() > Duration::ZERO);
@@ -295,5 +315,44 @@ fn ramps_are_sent_and_checked_but_only_the_plateau_is_counted_and_every_second_i
     let answered: u64 = told.iter().map(|(_, lately)| lately.answered).sum();
     assert!((1..=1_300).contains(&answered), "{answered}");
     assert_eq!(told.iter().map(|(_, lately)| lately.errors).sum::<u64>(), 3);
-    assert!(told.iter().all(|(_, lately)| lately.latency(50.0) <= lately.latency(100.0)));
+    assert!(told.iter().all(|(_, lately)| {
+        let of = |percentile| lately.latencies.percentile(percentile);
+        of(50.0) <= of(100.0)
+    }));
+}
+
+/// What is told while a run goes on ends with what came out of it, whatever went wrong: also what nobody took up.
+#[test]
+fn what_is_told_last_is_what_came_out() {
+    let (address, _) = server(|number| match number % 8 {
+        0 => None,
+        1 => Some("wrong"),
+        _ => Some("right"),
+    });
+    let timeouts = Timeouts { request: Duration::from_millis(150), ..Timeouts::default() };
+    let warm_up = Duration::from_millis(300);
+    let load = Load { timeouts, threads: 2, warm_up, ..Load::to(address) };
+    let schedule = Schedule::constant(300.0, Duration::from_millis(1_300)).unwrap();
+    let mut told = Vec::new();
+    let mut on_second = |_: Duration, lately: &Lately| told.push(lately.clone());
+    let run = open(&Open { load, schedule }, askers(3), &mut on_second).unwrap();
+    let tally = &run.outcome.tally;
+    assert!(tally.missed > 0 && tally.wrong_total() > 0 && tally.failures_total() > 0);
+    let last = told.last().unwrap();
+    let plateau = &last.plateau_so_far;
+    assert_eq!(plateau.wrong, tally.wrong);
+    assert_eq!(plateau.failures, tally.failures);
+    let ends = [tally.right, tally.wrong_total(), tally.failures_total(), tally.missed];
+    assert_eq!(End::ALL.map(|end| plateau.of(end)), ends);
+    let besides = End::ALL.map(|end| last.besides_so_far.of(end));
+    let tallies = [&run.warm_up, &run.ramps];
+    let sum = |count: fn(&Tally) -> u64| tallies.iter().map(|tally| count(tally)).sum::<u64>();
+    let wanted =
+        [sum(|of| of.right), sum(Tally::wrong_total), sum(Tally::failures_total), sum(|of| of.missed)];
+    assert_eq!(besides, wanted);
+    // Every arrival has its latency, once.
+    for (end, count) in End::ALL.into_iter().zip(ends) {
+        let told = told.iter().filter_map(|lately| lately.plateau.of(end)).map(LatenciesOfASecond::count);
+        assert_eq!(told.sum::<u64>(), count, "{end:?}");
+    }
 }

@@ -1,7 +1,9 @@
 //! A provider that keeps everything in memory, signs nothing, and can be told to answer wrongly.
 
+pub(crate) mod front;
 mod login;
 mod opaque;
+pub(crate) mod visits;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -16,15 +18,18 @@ use axum::http::header::{AUTHORIZATION, COOKIE, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post, put};
+use axum::routing::{get, post};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use symbolon_crypto::jws::Compact;
 use symbolon_crypto::key::SigningKey;
-use symbolon_crypto::{Algorithm, digest, encoding};
+use symbolon_crypto::{Algorithm, SecretString, digest, encoding};
+use symbolon_loadtest::RunningTarget;
 use symbolon_loadtest::clock;
 use url::form_urlencoded;
+
+use front::{Fates, Front};
 
 pub(crate) const SECRET: &str = "admin-secret";
 
@@ -76,6 +81,8 @@ pub(crate) enum Fault {
     Told(&'static str),
     /// Tokens have ended when they are issued.
     Ended,
+    /// One of so many codes is that of the request before.
+    CodeOnceIn(u64),
     /// Announces these grants.
     Grants(&'static [&'static str]),
 }
@@ -103,6 +110,10 @@ struct Data {
     opaque: bool,
     /// Tokens by their handle.
     handles: HashMap<String, String>,
+    /// How long codes live.
+    code_lifetime: u64,
+    /// How often the settings are still not to be had.
+    busy: u64,
 }
 
 struct Code {
@@ -114,11 +125,14 @@ struct Code {
 
 pub(crate) struct Fake {
     pub(crate) address: SocketAddr,
+    /// What stands before it, where something does: its URLs are of there.
+    front: Option<SocketAddr>,
     bulk: bool,
     data: Mutex<Data>,
     fault: Mutex<Fault>,
     requests: Arc<AtomicU64>,
     started: Instant,
+    pub(crate) visits: visits::Visits,
 }
 
 /// How long [`Fault::Stall`] is, each second.
@@ -127,16 +141,30 @@ pub(crate) const STALL: Duration = Duration::from_millis(200);
 impl Fake {
     /// Starts one on a thread of its own.
     pub(crate) fn start(bulk: bool) -> Arc<Self> {
+        Self::start_behind(bulk, None)
+    }
+
+    /// One behind a front that does to the answers to paths that begin so what the plan says.
+    pub(crate) fn behind(path: &'static str, fates: Fates) -> (Arc<Self>, Arc<Front>) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let fake = Self::start_behind(true, Some(listener.local_addr().unwrap()));
+        let front = Front::start(listener, fake.address, path, fates);
+        (fake, front)
+    }
+
+    fn start_behind(bulk: bool, front: Option<SocketAddr>) -> Arc<Self> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let fake = Arc::new(Self {
             address,
+            front,
             bulk,
             data: Mutex::default(),
             fault: Mutex::new(Fault::None),
             requests: Arc::default(),
             started: clock::now(),
+            visits: visits::Visits::default(),
         });
         let router = router(Arc::clone(&fake));
         std::thread::spawn(move || {
@@ -150,7 +178,36 @@ impl Fake {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.front.unwrap_or(self.address))
+    }
+
+    /// How long codes live, and whether introspection is strict: what load tests change.
+    pub(crate) fn changed_settings(&self) -> (u64, bool) {
+        let data = self.data.lock().unwrap();
+        (data.code_lifetime, data.strict)
+    }
+
+    /// As somebody else has changed it, or a load test that was killed.
+    pub(crate) fn change_settings(&self, code_lifetime: u64, strict: bool) {
+        let mut data = self.data.lock().unwrap();
+        (data.code_lifetime, data.strict) = (code_lifetime, strict);
+    }
+
+    /// The settings are not to be had, so often.
+    pub(crate) fn be_busy(&self, times: u64) {
+        self.data.lock().unwrap().busy = times;
+    }
+
+    /// It, as a running provider.
+    pub(crate) fn target(&self, pid: Option<u32>) -> RunningTarget {
+        RunningTarget {
+            url: self.url(),
+            others: Vec::new(),
+            admin_url: None,
+            admin_secret: Some(SecretString::new(SECRET.into())),
+            pid,
+            metrics: None,
+        }
     }
 
     /// How many requests came so far.
@@ -255,7 +312,8 @@ fn router(fake: Arc<Fake>) -> Router {
         .route("/userinfo", get(userinfo))
         .route("/introspect", post(introspect))
         .route("/revoke", post(revoke))
-        .route("/api/admin/settings/introspection-validation", put(strict))
+        .route("/api/admin/settings/introspection-validation", get(strictness).put(strict))
+        .route("/api/admin/settings", get(settings).patch(change_settings))
         .route("/api/admin/test/signing-key", get(signing_key))
         .route("/api/admin/{*call}", post(admin))
         .layer(map_request(count))
@@ -306,6 +364,7 @@ async fn authorize(State(fake): State<Arc<Fake>>, RawQuery(query): RawQuery, hea
     if !headers.contains_key(COOKIE) && !query.contains_key("prompt") {
         return login::ask(&fake, &query);
     }
+    fake.visits.note("silent", "");
     answer(&fake, &query, &headers)
 }
 
@@ -375,6 +434,7 @@ async fn token(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) 
         }
     }
     fake.hide_answer(&mut answer);
+    fake.visits.note(&form["grant_type"], answer["access_token"].as_str().unwrap());
     if fake.has(Fault::Ended) {
         answer["expires_in"] = 0.into();
     }
@@ -383,6 +443,7 @@ async fn token(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) 
 
 async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Response {
     let token = headers[AUTHORIZATION].to_str().unwrap().strip_prefix("Bearer ").unwrap();
+    fake.visits.note("userinfo", token);
     let claims = claims(&fake.told(token));
     let wrong = match *fake.fault.lock().unwrap() {
         Fault::Subject => true,
@@ -406,6 +467,7 @@ fn client_of(headers: &HeaderMap) -> String {
 
 async fn introspect(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String) -> Response {
     let caller = client_of(&headers);
+    fake.visits.note("introspect", "");
     let told = fake.verified(&form(&body)["token"]).filter(|claims| {
         let strict = fake.data.lock().unwrap().strict;
         let aud = claims["aud"].to_string().contains(&format!("\"{}\"", fake.url()));
@@ -433,6 +495,25 @@ async fn revoke(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: String)
     assert_eq!(claims(&token)["client_id"], client_of(&headers));
     fake.data.lock().unwrap().revoked.insert(token);
     StatusCode::OK.into_response()
+}
+
+async fn strictness(State(fake): State<Arc<Fake>>) -> Response {
+    reply(&json!({ "strictValidation": fake.data.lock().unwrap().strict }))
+}
+
+async fn settings(State(fake): State<Arc<Fake>>) -> Response {
+    let mut data = fake.data.lock().unwrap();
+    if data.busy > 0 {
+        data.busy -= 1;
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    reply(&json!({ "settings": { "lifetimes": { "code": data.code_lifetime } } }))
+}
+
+async fn change_settings(State(fake): State<Arc<Fake>>, body: String) -> Response {
+    let settings: Value = serde_json::from_str(&body).unwrap();
+    fake.data.lock().unwrap().code_lifetime = settings["lifetimes"]["code"].as_u64().unwrap();
+    reply(&settings)
 }
 
 async fn strict(State(fake): State<Arc<Fake>>, body: String) -> Response {

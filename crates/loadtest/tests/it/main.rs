@@ -7,13 +7,23 @@
     reason = "a test's servers and set-up fail by panicking, as its tests do"
 )]
 
+mod agents;
 mod client;
+mod day;
 mod executor;
 mod fake;
+mod faults;
 mod honesty;
+mod keycloak;
 mod measure;
 mod opaque;
+mod own;
+mod replay;
+mod restore;
 mod scenario;
 mod seed;
+mod soak;
 mod tls;
 mod transport;
+mod verdicts;
+mod watch;

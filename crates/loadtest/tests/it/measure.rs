@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use symbolon_crypto::{Algorithm, SecretString};
-use symbolon_loadtest::RunningTarget;
+use symbolon_crypto::Algorithm;
 use symbolon_loadtest::hello::{self, Runtimes};
 use symbolon_loadtest::scenario::Scenario;
 use symbolon_loadtest::{LoadtestError, MeasureOptions, measure};
 
-use crate::fake::{Fake, Fault, SECRET};
+use crate::fake::{Fake, Fault};
 
 /// Not a test of its own: the measurement runs this binary again, with this name, as its hello server. What
 /// follows `--` are further names to the test harness.
@@ -31,14 +30,8 @@ fn options(fake: &Fake) -> MeasureOptions {
     options.seed.users = 10;
     options.seed.tokens = 20;
     options.seed.families = 4;
-    let admin_secret = Some(SecretString::new(SECRET.into()));
-    options.provider.target = Some(RunningTarget {
-        url: fake.url(),
-        others: Vec::new(),
-        admin_secret,
-        pid: Some(std::process::id()),
-        metrics: None,
-    });
+    options.provider.notes = std::env::temp_dir().join("symbolon-loadtest-notes-of-tests");
+    options.provider.target = Some(fake.target(Some(std::process::id())));
     options
 }
 

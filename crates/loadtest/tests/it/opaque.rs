@@ -53,7 +53,7 @@ fn a_right_provider_passes_and_only_what_it_signed_is_counted() {
     let seed = Arc::new(seeded(&fake));
     for scenario in SCENARIOS {
         let tally = run(&seed, scenario);
-        assert!(tally.is_clean(), "{scenario}: {:?}", tally.first_wrong);
+        assert!(tally.is_clean(), "{scenario}: {:?}", tally.first_wrong());
         // The ID token of a login.
         let signed = if scenario == Scenario::Login { 40 } else { 0 };
         assert_eq!((tally.right, tally.signatures), (40, signed), "{scenario}");

@@ -50,7 +50,7 @@ fn a_right_provider_passes_with_and_without_bulk_calls() {
         // Codes are obtained by the measurement, just before they are redeemed.
         for scenario in Scenario::ALL.into_iter().filter(|scenario| *scenario != Scenario::Code) {
             let tally = run(&seed, scenario, 200);
-            assert!(tally.is_clean(), "{scenario}: {:?} {:?}", tally.first_wrong, tally.failures);
+            assert!(tally.is_clean(), "{scenario}: {:?} {:?}", tally.first_wrong(), tally.failures);
             assert_eq!(tally.right, 200, "{scenario}");
             let signed =
                 matches!(scenario, Scenario::Exchange | Scenario::ClientCredentials | Scenario::Refresh);
@@ -126,7 +126,7 @@ fn a_login_counts_once_with_the_time_of_all_its_answers() {
     let seed = seeded(&fake, SECRET, None).unwrap();
     let before = fake.requests();
     let tally = run(&seed, Scenario::Login, 30);
-    assert!(tally.is_clean(), "{:?}", tally.first_wrong);
+    assert!(tally.is_clean(), "{:?}", tally.first_wrong());
     assert_eq!(tally.requests(), 30);
     // The request, the page, the form, the way back, the code.
     assert_eq!(fake.requests() - before, 30 * 5);
@@ -151,9 +151,9 @@ fn the_reports_mix_meets_what_must_be_refused() {
         assert_eq!((special.services.len(), special.expired.len(), special.revoked.len()), (5, 10, 10));
         // Four connections: a whole hundred for each, so that every share is exact.
         let tally = run_mix(&seed, Scenario::Introspect, Mix::Report, 400);
-        assert!(tally.is_clean(), "{:?}", tally.first_wrong);
+        assert!(tally.is_clean(), "{:?}", tally.first_wrong());
         let tally = run_mix(&seed, Scenario::Exchange, Mix::Report, 400);
-        assert!(tally.is_clean(), "{:?}", tally.first_wrong);
+        assert!(tally.is_clean(), "{:?}", tally.first_wrong());
         assert!(tally.signatures > 200, "tokens are issued: {}", tally.signatures);
         // The other scenarios have one kind of request whatever the mix.
         assert!(run_mix(&seed, Scenario::Userinfo, Mix::Report, 40).is_clean());

@@ -62,7 +62,8 @@ fn a_seed_is_read_back_whole_and_is_its_owners_alone() {
     // Whatever has been done with the families since, new ones can be had.
     let planted = Arc::new(planted);
     assert!(is_clean(&planted, Scenario::Refresh));
-    block_on(seed.renew_families()).unwrap();
+    let count = seed.families.len();
+    block_on(seed.renew_families(count)).unwrap();
     let seed = Arc::new(seed);
     for scenario in Scenario::ALL.into_iter().filter(|scenario| *scenario != Scenario::Code) {
         assert!(is_clean(&seed, scenario), "{scenario}");

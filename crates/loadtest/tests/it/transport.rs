@@ -42,7 +42,7 @@ fn ask_for_everything(way: &Way, url: &str) {
         let visitors = scenario.visitors(&seed, 6, Mix::Pure).unwrap();
         let load = Load { threads: 2, ..Load::to(seed.target.peer.clone()) };
         let tally = closed(&Closed { load, until: Until::Requests(60) }, visitors).unwrap().tally;
-        assert!(tally.is_clean(), "{scenario}: {:?} {:?}", tally.first_wrong, tally.failures);
+        assert!(tally.is_clean(), "{scenario}: {:?} {:?}", tally.first_wrong(), tally.failures);
         assert_eq!(tally.right, 60, "{scenario}");
     }
 }
@@ -266,7 +266,7 @@ fn so_many_visitors_share_a_connection() {
 fn a_server_that_says_that_it_goes_loses_nothing() {
     let server = Server::start(End::Gracefully(50));
     let tally = run(&server, 1, 8);
-    assert!(tally.is_clean(), "{:?} {:?}", tally.failures, tally.first_wrong);
+    assert!(tally.is_clean(), "{:?} {:?}", tally.failures, tally.first_wrong());
     assert_eq!(tally.right, 1_000);
     assert!(server.connections() > 2, "{}", server.connections());
 }

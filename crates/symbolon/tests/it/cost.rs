@@ -96,6 +96,28 @@ fn a_plan_is_made_of_costs_and_of_what_users_do() {
 }
 
 #[test]
+fn a_plan_says_what_it_costs_where_prices_are_given() {
+    let place = crate::place::Place::new();
+    let arguments = ["loadtest", "plan", "--users", "1M", "--prices", "prices.toml"];
+    let prices = |more: &str| {
+        let text = format!("currency = \"EUR\"\ncore_hour = 0.04\n{more}\n");
+        std::fs::write(place.path("prices.toml"), text).unwrap();
+    };
+    prices("traffic_gb = 0.08");
+    let told = place.run(&arguments).good();
+    assert!(told.contains("A month costs ") && told.contains(" EUR for a million users"), "{told}");
+    let bill = place.run(&[&arguments[..], &["--json"]].concat()).json()["bill"].take();
+    let parts: f64 =
+        bill["parts"].as_array().unwrap().iter().map(|part| part["month"].as_f64().unwrap()).sum();
+    assert!((bill["month"].as_f64().unwrap() - parts).abs() < 1e-6, "{bill}");
+    prices("traffic_gb = -1");
+    assert!(place.run(&arguments).bad(2).contains("traffic_gb = -1"));
+    prices("speed = 1");
+    assert!(place.run(&arguments).bad(2).contains("unknown field `speed`"));
+    assert!(!place.run(&arguments[..4]).good().contains("A month costs"), "no prices are built in");
+}
+
+#[test]
 fn all_that_a_plan_needs_is_measured() {
     let mut options = options("cost_of_all");
     (options.rounds, options.connections) = (1, 2);

@@ -1,4 +1,5 @@
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
@@ -12,7 +13,7 @@ use crate::tls::{certificate, public};
 fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let length: &[&str] = if more.contains(&"--duration") { &[] } else { &["--duration", "2s"] };
     let short = ["loadtest", "run", "userinfo", "--rate", "50", "--warm-up", "0s"];
-    let lenient = ["--out", "report", "--threshold", "failure_share<=1"];
+    let lenient = ["--out", "report", "--only-thresholds", "--threshold", "failure_share<=1"];
     short.iter().chain(length).chain(&lenient).chain(more).copied().collect()
 }
 
@@ -27,7 +28,7 @@ fn a_run_starts_a_provider_of_its_own_and_leaves_its_results() {
     let told = place.run(&run(&["--ramp", "1s", "--shards", "8", "--data-parent", &parent])).good();
     assert!(told.contains("userinfo 50/s, 8 shards: passed"), "{told}");
     let results = results(&place);
-    assert_eq!((&results["version"], &results["title"]), (&1.into(), &"userinfo".into()));
+    assert_eq!((&results["version"], &results["title"]), (&2.into(), &"userinfo".into()));
     let run = &results["runs"][0];
     // The plateau alone: the ramps sent 37 and 25 more.
     assert_eq!((&run["requests"], &run["wrong"], &run["rate"]), (&100.into(), &0.into(), &50.0.into()));
@@ -118,7 +119,10 @@ fn a_threshold_that_does_not_hold_is_status_1() {
     let ran = place.run(&run(&["p50_ms<0"]));
     assert!(ran.out.contains("FAILED") && ran.out.contains("p50_ms < 0 did not hold"), "{}", ran.out);
     ran.bad(1);
-    assert_eq!(results(&place)["runs"][0]["thresholds"][1]["held"], false);
+    let results = results(&place);
+    let thresholds = results["runs"][0]["thresholds"].as_array().unwrap();
+    let held: Vec<_> = thresholds.iter().map(|of| (of["name"].as_str().unwrap(), &of["held"])).collect();
+    assert_eq!(held, [("failure_share", &true.into()), ("p50_ms", &false.into())]);
 }
 
 #[test]
@@ -231,6 +235,84 @@ fn a_file_of_loads_is_run_and_a_preset_is_printed_as_one() {
 }
 
 #[test]
+fn a_day_starts_a_provider_of_its_own_and_has_a_verdict_for_each_scenario() {
+    let place = Place::new();
+    let parent = place.path("").display().to_string();
+    let short = ["loadtest", "day", "--preset", "shop", "--duration", "6s", "--scale", "0.5"];
+    let result = place.run(&[&short[..], &["--out", "report", "--data-parent", &parent]].concat());
+    let results = results(&place);
+    let run = &results["runs"][0];
+    assert_eq!((&run["executor"], &run["wrong"], &run["missed"]), (&"mixture".into(), &0.into(), &0.into()));
+    let kinds = run["kinds"].as_array().unwrap();
+    let names: Vec<_> = kinds.iter().map(|kind| kind["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["exchange", "login", "refresh", "silent", "userinfo"]);
+    let right: u64 = kinds.iter().map(|kind| kind["right"].as_u64().unwrap()).sum();
+    assert_eq!(run["requests"], right);
+    // Rates stay as they are in a day that is shorter: of the storm's logins one is left.
+    assert_eq!(run["day"]["storms"][0]["requests"], 1);
+    // So short a run holds no P99; each limit that broke is named with its scenario, and then the run has failed.
+    result.bad(1);
+    let report = std::fs::read_to_string(place.path("report/report.md")).unwrap();
+    let limits = run["thresholds"].as_array().unwrap();
+    let broken: Vec<&Value> = limits.iter().filter(|limit| limit["held"] == false).collect();
+    assert!(broken.iter().any(|limit| limit["scenario"] == "userinfo"), "{broken:?}");
+    for limit in broken {
+        let scenario = limit["scenario"].as_str().map(|scenario| format!("{scenario} ")).unwrap_or_default();
+        assert!(report.contains(&format!(": {scenario}{} ", limit["name"].as_str().unwrap())), "{report}");
+    }
+    let report = std::fs::read_to_string(place.path("report/report.html")).unwrap();
+    for part in ["Scenarios of the day, and their limits", "Storms", "purchase", "dashed: what was asked for"]
+    {
+        assert!(report.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_days_mix_is_taken_from_a_providers_metrics() {
+    let place = Place::new();
+    let _server = place.serve(&[("SYMBOLON_ADMIN_ON_PUBLIC", "true"), ("SYMBOLON_RATE_LIMITS", "off")]);
+    let url = format!("http://{}", place.listen());
+    let target = ["--target", &*url, "--admin-secret", SECRET, "--warm-up", "0s", "--out", "report"];
+    let short = ["--duration", "1s", "--only-thresholds", "--threshold", "failure_share<=0"];
+    for (scenario, rate) in
+        [("login", "3"), ("client-credentials", "40"), ("userinfo", "20"), ("silent", "30")]
+    {
+        let run = ["loadtest", "run", scenario, "--rate", rate];
+        place.run(&[&run[..], &short, &target].concat()).good();
+    }
+    let metrics = format!("http://{}/metrics", place.management());
+    let told = place.run(&["loadtest", "day", "--mix-from", &metrics]).good();
+    let count = |scenario: &str| -> u64 {
+        let line = told.lines().find(|line| line.starts_with(&format!("{scenario} = ")));
+        line.and_then(|line| line.rsplit_once("# ")?.1.parse().ok())
+            .unwrap_or_else(|| panic!("{scenario}: {told}"))
+    };
+    assert_eq!([count("login"), count("client-credentials"), count("userinfo")], [3, 40, 20], "{told}");
+    // Planting looks at a few tokens of its own by silent requests and their codes.
+    let planted = count("code");
+    assert_eq!(count("silent"), 30 + planted, "{told}");
+    assert!((1..=20).contains(&planted) && told.contains("#   admin: "), "{told}");
+}
+
+#[test]
+fn a_day_is_printed_and_mistakes_in_it_are_told_with_their_mend() {
+    let place = Place::new();
+    let printed = place.run(&["loadtest", "day", "--preset", "company", "--print"]).good();
+    assert!(printed.contains("[[journey]]") && printed.contains("# Nine o'clock"), "{printed}");
+    for (from, to, told) in [
+        ("peak = 40", "peak = -1", "peak = -1: write how many arrive per second"),
+        ("silent = 45", "silnt = 45", "silnt"),
+        ("think_times = \"compressed\"\n", "", "think_times is missing"),
+        ("peak = 40", "peek = 40", "unknown field `peek`"),
+    ] {
+        std::fs::write(place.path("mine.toml"), printed.replacen(from, to, 1)).unwrap();
+        let words = place.run(&["loadtest", "day", "mine.toml"]).bad(2);
+        assert!(words.contains("mine.toml: ") && words.contains(told), "{words}");
+    }
+    assert!(place.run(&["loadtest", "day", "--preset", "bank"]).bad(2).contains("api-platform"));
+}
+
+#[test]
 fn shards_change_in_mid_run_and_nothing_fails() {
     let place = Place::new();
     let sweep = ["loadtest", "shards", "silent", "--rate", "50", "--duration", "2s", "--warm-up", "0s"];
@@ -331,6 +413,135 @@ fn an_interrupted_run_leaves_partial_results_and_no_process() {
 }
 
 #[test]
+fn a_load_test_that_is_killed_leaves_no_provider_and_no_data() {
+    let place = Place::new();
+    let parent = place.path("parent").display().to_string();
+    std::fs::create_dir(&parent).unwrap();
+    let forever =
+        ["loadtest", "run", "userinfo", "--rate", "50", "--duration", "1h", "--data-parent", &parent];
+    let mut command = place.command(&forever, &[]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains(" s left")), "it runs");
+    let pid = child.id();
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    let there = || std::fs::read_dir(&parent).unwrap().count();
+    assert_eq!((children.split_whitespace().count(), there()), (2, 1), "the provider, and who watches");
+    rustix::process::kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    // Who watches has the same standard error, which ends with it.
+    lines.for_each(drop);
+    assert_eq!(there(), 0);
+    for process in children.split_whitespace() {
+        assert!(!is_running(process), "process {process} is still there");
+    }
+}
+
+/// A process that ended, and whose end nobody has asked for, has no command line any more.
+fn is_running(process: &str) -> bool {
+    std::fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|line| !line.is_empty())
+}
+
+#[test]
+fn an_admin_api_elsewhere_and_an_issuer_with_a_path_are_reached() {
+    let place = Place::new();
+    let _server = place.serve(&[("SYMBOLON_RATE_LIMITS", "off"), ("SYMBOLON_LISTEN", "127.0.0.1:0")]);
+    let url = format!("http://{}", place.listen());
+    let at = |target: &str, more: &[&str]| {
+        let target = ["--target", target, "--admin-secret", SECRET];
+        place.run(&run(&[&target[..], more].concat()))
+    };
+    // Its mend is told where it is not there, and for an address without a scheme.
+    assert!(at(&url, &[]).bad(2).contains("--admin-url"));
+    let bare = url.trim_start_matches("http://");
+    assert!(at(bare, &[]).bad(2).contains(&format!("it needs a scheme: {url} or https://{bare}")));
+    let admin = format!("http://{}/api/admin", place.management());
+    assert!(at(&url, &["--admin-url", &admin]).good().contains("0 failed, 0 wrong, 0 missed"));
+    let issuer = r#"{ "id": "t", "url": "http://issuer.test/t" }"#;
+    assert_eq!(place.admin("POST", "/issuers", issuer).0, 201);
+    let (url, admin) = (format!("{url}/t"), format!("{admin}/issuers/t"));
+    assert!(at(&url, &["--admin-url", &admin]).good().contains("0 failed, 0 wrong, 0 missed"));
+}
+
+#[test]
+fn an_issuer_with_a_path_is_found_in_the_admin_api_by_its_url() {
+    let place = Place::new();
+    // The public listener tells issuers apart by their host, so that they must name it as it is.
+    let address = symbolon_loadtest::free_address().unwrap().to_string();
+    let url = format!("http://{address}");
+    let _server = place.serve(&[
+        ("SYMBOLON_RATE_LIMITS", "off"),
+        ("SYMBOLON_ADMIN_ON_PUBLIC", "true"),
+        ("SYMBOLON_ISSUER", &url),
+        ("SYMBOLON_LISTEN", &address),
+    ]);
+    let url = format!("{url}/t");
+    let issuer = format!(r#"{{ "id": "t", "url": "{url}" }}"#);
+    assert_eq!(place.admin("POST", "/issuers", &issuer).0, 201);
+    let told = place.run(&run(&["--target", &url, "--admin-secret", SECRET])).good();
+    assert!(told.contains("0 failed, 0 wrong, 0 missed"), "{told}");
+    assert_eq!(results(&place)["provider"]["issuer"], url);
+}
+
+#[test]
+fn repeats_beside_an_earlier_build_pass_a_gate_or_not() {
+    let place = Place::new();
+    let own = env!("CARGO_BIN_EXE_symbolon");
+    let turns = |tolerance: &str| {
+        let more = ["--beside", own, "--repeat", "3", "--tolerance", tolerance, "--junit", "junit.xml"];
+        place.run_with(
+            &run(&[&["--duration", "1s", "--job-summary", "summary.md"], &more[..]].concat()),
+            &[],
+            "",
+        )
+    };
+    // Three pairs can never be so improbable that they show anything: the medians are compared.
+    let told = turns("server_cpu_us_per_request=1000%").good();
+    assert!(
+        told.contains("server_cpu_us_per_request held") && told.contains("3 of each: nothing is known"),
+        "{told}"
+    );
+    let (now, before) = (results(&place), std::fs::read(place.path("report/earlier.json")).unwrap());
+    let before: Value = serde_json::from_slice(&before).unwrap();
+    for results in [&now, &before] {
+        let names: Vec<_> =
+            results["runs"].as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap()).collect();
+        assert_eq!(names.len(), 3);
+        assert!(names[2].ends_with(" (3 of 3)"), "{names:?}");
+    }
+    let junit = std::fs::read_to_string(place.path("junit.xml")).unwrap();
+    assert!(junit.contains("tests=\"4\" failures=\"0\""), "{junit}");
+    let summary = std::fs::read_to_string(place.path("summary.md")).unwrap();
+    assert!(summary.contains("- ✓ userinfo 50/s"), "{summary}");
+
+    // A report is compared by the same rules: half of it is more than is tolerated.
+    let mut halved = now.clone();
+    for run in halved["runs"].as_array_mut().unwrap() {
+        run["p50_ms"] = (run["p50_ms"].as_f64().unwrap() / 100.0).into();
+    }
+    std::fs::write(place.path("halved.json"), halved.to_string()).unwrap();
+    let compare = |tolerance: &str| {
+        let files = ["report/results.json", "--compare", "halved.json", "--out", "again"];
+        place.run(&[&["loadtest", "report"], &files[..], &["--tolerance", tolerance]].concat())
+    };
+    compare("p50_ms=10%").bad(1);
+    compare("p95_ms=10%,p50_ms=100000%").good();
+    let drawn = [
+        "loadtest",
+        "report",
+        "report/results.json",
+        "--history",
+        "halved.json,report/earlier.json",
+        "--out",
+        "again",
+    ];
+    place.run(&drawn).good();
+    assert!(std::fs::read_to_string(place.path("again/report.html")).unwrap().contains("<h2>History</h2>"));
+    let told = place.run(&["loadtest", "report", "report/results.json", "--tolerance", "p50_ms=1%"]).bad(2);
+    assert!(told.contains("--tolerance needs --compare"), "{told}");
+}
+
+#[test]
 fn runs_by_k6_are_reported() {
     let place = Place::new();
     let summaries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../loadtest/data/k6");
@@ -352,4 +563,56 @@ fn runs_by_k6_are_reported() {
     assert!(report(&["../december-2025.json"]).bad(2).contains("is no summary"));
     assert!(report(&["none.json"]).bad(2).contains("none.json"));
     assert!(place.run(&["loadtest", "report"]).bad(2).contains("--from-k6"));
+}
+
+#[test]
+fn a_run_is_watched_on_its_page_until_it_ends() {
+    let place = Place::new();
+    let parent = place.path("").display().to_string();
+    let watched = run(&["--live", "127.0.0.1:0", "--data-parent", &parent]);
+    let mut command = place.command(&watched, &[]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let address =
+        lines.find_map(|line| Some(line.strip_prefix("live: http://")?.trim_end_matches('/').to_owned()));
+    let mut stream = TcpStream::connect(address.unwrap()).unwrap();
+    let drained = std::thread::spawn(move || lines.for_each(drop));
+    write!(stream, "GET /events HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).unwrap();
+    let (course, end) = told.split_once("event: end").unwrap();
+    assert!(course.contains("event: course"), "{course}");
+    assert!(end.contains("The report is report/report.html.") && end.contains("userinfo 50/s"), "{end}");
+    // The stream was read to its end, and the command ends too.
+    assert!(child.wait().unwrap().success());
+    drained.join().unwrap();
+}
+
+#[test]
+fn who_cannot_watch_is_told_before_the_load() {
+    let place = Place::new();
+    std::fs::write(place.path("fields"), "no field\n").unwrap();
+    for (more, why) in [
+        (&["--live", "8123"][..], "127.0.0.1:8123"),
+        (&["--live", "192.0.2.1:1"], "cannot listen on 192.0.2.1:1"),
+        (&["--otlp", "collector:4318"], "no http or https URL"),
+        (&["--remote-write", "http://u:p@127.0.0.1/"], "file of header fields"),
+        (&["--otlp-header-file", "fields"], "--otlp"),
+        (&["--otlp", "http://127.0.0.1:1", "--otlp-header-file", "fields"], "line 1 is no header field"),
+    ] {
+        let told = place.run(&run(more)).bad(2);
+        assert!(told.contains(why), "{more:?}: {told}");
+    }
+    // Every command that loads takes them.
+    for command in [
+        &["soak", "userinfo", "--rate", "10"][..],
+        &["suite", "december-2025"],
+        &["day", "--preset", "shop"],
+        &["shards", "silent", "--rate", "10"],
+        &["capacity", "userinfo"],
+    ] {
+        let line = [&["loadtest"][..], command, &["--out", "out", "--live", "192.0.2.1:1"]].concat();
+        let told = place.run(&line).bad(2);
+        assert!(told.contains("cannot listen on 192.0.2.1:1"), "{command:?}: {told}");
+    }
 }

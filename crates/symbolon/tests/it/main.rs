@@ -7,6 +7,7 @@
     reason = "in tests a panic is the report"
 )]
 
+mod agents;
 mod audit_kill;
 mod backup;
 mod cluster;
@@ -15,6 +16,7 @@ mod cost;
 mod grants;
 mod keys;
 mod loadtest;
+mod loadtest_own;
 mod migrate;
 mod passwords;
 mod place;

@@ -77,6 +77,7 @@ impl Place {
             .env("SYMBOLON_ADMIN_SECRET", SECRET)
             .env("SYMBOLON_DATA_DIR", "data")
             .env("SYMBOLON_TEST_ENDPOINTS", "true")
+            .env("XDG_STATE_HOME", self.directory.path().join("state"))
             .envs(with.iter().copied());
         command
     }
@@ -194,6 +195,13 @@ impl Server {
     /// Waits until the server has ended; its exit code.
     pub(crate) fn ended(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
+    }
+
+    /// Stops it; all that it logged.
+    pub(crate) fn into_log(mut self) -> Vec<String> {
+        self.terminate();
+        self.ended();
+        self.log.iter().collect()
     }
 
     /// Returns when the server has logged a line with this text.

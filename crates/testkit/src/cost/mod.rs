@@ -15,6 +15,7 @@ mod reading;
 mod report;
 mod rotation;
 mod round;
+mod served;
 mod traffic;
 
 use std::io::Write;
@@ -32,6 +33,7 @@ pub use figures::Figures;
 pub use planning::{PlanningOptions, measure_costs};
 pub use report::{Cell, CostReport, LIMIT_US};
 pub use rotation::{LIMIT_RATIO, RotationOptions, RotationReport, Rotations, measure_rotation};
+pub use served::ServedCluster;
 
 /// What to measure.
 pub struct CostOptions {

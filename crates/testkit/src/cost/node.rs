@@ -99,6 +99,11 @@ impl Provider {
         Ok(())
     }
 
+    /// The secret of the admin API.
+    pub(super) fn admin_secret(&self) -> &str {
+        &self.secret
+    }
+
     /// The target that discovery describes, with all its nodes.
     pub(super) async fn target(&self) -> Result<Target, LoadtestError> {
         let mut urls = self.nodes.iter().map(|node| node.server.url.clone());

@@ -38,7 +38,7 @@ impl Track {
         let tally = slice.outcome.tally;
         self.errors += tally.wrong_total() + tally.failures_total();
         let failure = tally.failures.keys().next().map(|kind| (*kind).to_owned());
-        self.first_error = self.first_error.take().or(tally.first_wrong).or(failure);
+        self.first_error = self.first_error.take().or(tally.first_wrong()).or(failure);
         if counts && tally.right > 0 {
             *self.requests.entry(nodes).or_default() += tally.right;
             self.slices.entry(nodes).or_default().push(slice.figures);

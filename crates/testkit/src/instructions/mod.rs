@@ -153,7 +153,7 @@ impl Operation<'_> {
         if outcome.tally.is_clean() && outcome.tally.right == requests {
             return Ok(outcome.visitors);
         }
-        let (wrong, failed) = (&outcome.tally.first_wrong, &outcome.tally.failures);
+        let (wrong, failed) = (outcome.tally.first_wrong(), &outcome.tally.failures);
         let detail = format!("{} right answers of {requests}: {wrong:?} {failed:?}", outcome.tally.right);
         Err(LoadtestError::Refused { what: self.scenario.name(), status: 0, detail })
     }

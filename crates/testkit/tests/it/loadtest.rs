@@ -38,7 +38,7 @@ fn every_scenario_is_right_with_either_mix() {
             }
             let run = Closed { load: Load::to(seed.target.peer.clone()), until: Until::Requests(requests) };
             let tally = closed(&run, visitors).unwrap().tally;
-            assert!(tally.is_clean(), "{scenario}, {mix:?}: {:?} {:?}", tally.first_wrong, tally.failures);
+            assert!(tally.is_clean(), "{scenario}, {mix:?}: {:?} {:?}", tally.first_wrong(), tally.failures);
             assert_eq!(tally.right, requests, "{scenario}, {mix:?}");
         }
     }

@@ -87,7 +87,13 @@ impl Fake {
 
     /// A code for the user whose session a request names.
     pub(super) fn code(&self, user: String, query: &HashMap<String, String>) -> String {
-        let code = self.id("code-");
+        let mut code = self.id("code-");
+        let number: u64 = code.trim_start_matches("code-").parse().unwrap();
+        if let Fault::CodeOnceIn(one) = *self.fault.lock().unwrap()
+            && number.is_multiple_of(one)
+        {
+            code = format!("code-{}", number - 1);
+        }
         let (challenge, client) = (query["code_challenge"].clone(), query["client_id"].clone());
         let nonce = query["nonce"].clone();
         self.data.lock().unwrap().codes.insert(code.clone(), Code { user, challenge, client, nonce });

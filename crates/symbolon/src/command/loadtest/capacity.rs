@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use symbolon_loadtest::capacity::{CapacityOptions, Pattern, capacity};
-use symbolon_loadtest::run::Rule;
+use symbolon_loadtest::run::{Plan, Rule};
 use symbolon_loadtest::scenario::Scenario;
 
 use super::output::{self, Output};
-use super::run::{generator_arguments, number, scenario_argument, time};
+use super::run::{connections, generator_arguments, number, scenario_argument, time};
 use super::target;
+use super::watch::{self, Watchers};
 use crate::command::CommandError;
 
 pub(super) fn command() -> Command {
@@ -35,6 +36,7 @@ pub(super) fn command() -> Command {
         .args(target::arguments("ES256"))
         .arg(target::seed_argument())
         .args(output::arguments())
+        .args(watch::arguments())
 }
 
 fn figure(name: &'static str, help: &'static str) -> Arg {
@@ -52,18 +54,21 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         daily_share: figure("daily-share"),
         busiest_hour: figure("busiest-hour"),
     };
-    let options = CapacityOptions {
+    let mut options = CapacityOptions {
         run: target::options(matches, &title, Vec::new(), &output)?,
         scenarios,
         shards: matches.get_one::<u32>("shards").copied(),
         from: figure("from"),
         probe: matches.get_one::<Duration>("probe").copied().unwrap_or_default(),
         precision: figure("precision"),
-        thresholds: matches.get_many::<Rule>("threshold").map(|rules| rules.cloned().collect()),
-        connections: number(matches, "connections"),
+        thresholds: matches.get_many::<Rule>("threshold").into_iter().flatten().cloned().collect(),
+        only_thresholds: matches.get_flag("only-thresholds"),
+        connections: connections(matches).unwrap_or(Plan::CONNECTIONS),
         threads: number(matches, "threads"),
         timeout: matches.get_one::<Duration>("timeout").copied().unwrap_or_default(),
         pattern,
     };
-    output.finish(&capacity(&options, &mut std::io::stderr())?)
+    let watchers = Watchers::start(matches, &mut options.run)?;
+    let results = capacity(&options, &mut std::io::stderr())?;
+    watchers.end(&results, &output, output.finish(&results))
 }

@@ -1,15 +1,21 @@
 //! `symbolon loadtest`.
 
+mod agent;
 mod capacity;
+mod day;
 mod generator;
 mod output;
 mod plan;
 mod report;
+mod restore;
 mod run;
 mod seed;
 mod shards;
+mod soak;
 mod suite;
 mod target;
+mod watch;
+mod work;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -29,12 +35,17 @@ pub(super) fn command() -> Command {
         .about("Load a provider and say what it holds, and what requests cost")
         .subcommand_required(true)
         .subcommand(run::command())
+        .subcommand(soak::command())
         .subcommand(suite::command())
+        .subcommand(day::command())
+        .subcommand(agent::command())
         .subcommand(capacity::command())
         .subcommand(plan::command())
         .subcommand(shards::command())
         .subcommand(seed::command())
         .subcommand(report::command())
+        .subcommand(restore::command())
+        .subcommand(restore::guard_command())
         .subcommand(measure_command())
         .subcommand(generator::command())
         .subcommand(
@@ -96,12 +107,17 @@ fn measure_command() -> Command {
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches),
+        Some(("soak", matches)) => soak::run(matches),
         Some(("suite", matches)) => suite::run(matches),
+        Some(("day", matches)) => day::run(matches),
+        Some(("agent", matches)) => agent::run(matches),
         Some(("capacity", matches)) => capacity::run(matches),
         Some(("plan", matches)) => plan::run(matches),
         Some(("shards", matches)) => shards::run(matches),
         Some(("seed", matches)) => seed::run(matches),
         Some(("report", matches)) => report::run(matches),
+        Some(("restore", matches)) => restore::run(matches),
+        Some(("guard", matches)) => restore::run_guard(matches),
         Some(("measure", matches)) => run_measure(matches),
         Some(("generator", matches)) => generator::run(matches),
         Some(("hello", matches)) => {

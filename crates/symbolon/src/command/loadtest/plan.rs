@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::json;
 use symbolon_loadtest::plan::{
-    Costs, Deployment, Hardware, Loss, Outlook, Preset, SimulationOptions, Workload, simulate,
+    Bill, Costs, Deployment, Hardware, Loss, Outlook, Preset, Prices, SimulationOptions, Workload, simulate,
 };
 
 use crate::command::CommandError;
@@ -98,6 +98,13 @@ pub(super) fn command() -> Command {
                 .help("Costs that `measure_costs` wrote; the documented ones without"),
         )
         .arg(
+            Arg::new("prices")
+                .long("prices")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("A TOML file with prices: says what a month costs, too"),
+        )
+        .arg(
             Arg::new("simulate")
                 .long("simulate")
                 .action(ArgAction::SetTrue)
@@ -131,12 +138,19 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         true => outlooks(&deployment, &costs, matches)?,
         false => Vec::new(),
     };
+    let prices = matches.get_one::<PathBuf>("prices").map(|path| Prices::read(path)).transpose()?;
+    let bill = prices.map(|prices| Bill::of(&deployment, &prices));
     let mut out = std::io::stdout().lock();
     if matches.get_flag("json") {
-        let all = json!({ "deployment": deployment, "notes": deployment.notes(), "simulated": outlooks });
+        let mut all = json!({ "deployment": deployment, "notes": deployment.notes(), "simulated": outlooks });
+        if let (Some(bill), Some(members)) = (&bill, all.as_object_mut()) {
+            members.insert("bill".into(), json!(bill));
+            members.insert("bill_notes".into(), json!(bill.notes()));
+        }
         writeln!(out, "{}", serde_json::to_string_pretty(&all).map_err(std::io::Error::from)?)?;
     } else {
         write!(out, "{deployment}")?;
+        bill.iter().try_for_each(|bill| write!(out, "\n{bill}"))?;
         outlooks.iter().try_for_each(|outlook| write!(out, "\n{outlook}"))?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use symbolon_loadtest::suite::{Load, Time, shard_sweep};
 
 use super::output;
 use super::run::{scenario_argument, time};
-use super::{suite, target};
+use super::{suite, target, watch};
 use crate::command::CommandError;
 
 pub(super) fn command() -> Command {
@@ -40,6 +40,7 @@ pub(super) fn command() -> Command {
         )
         .args(target::own_arguments("ES256"))
         .args(output::arguments())
+        .args(watch::arguments())
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {

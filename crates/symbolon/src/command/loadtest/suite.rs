@@ -8,8 +8,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use symbolon_loadtest::LoadtestError;
 use symbolon_loadtest::suite::{Length, Suite, preset, presets};
 
+use super::agent;
 use super::output::{self, Output};
-use super::target;
+use super::run::{repeat_arguments, run_and_finish};
+use super::{soak, target, watch};
 use crate::command::CommandError;
 
 pub(super) fn command() -> Command {
@@ -46,9 +48,13 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(u32).range(1..=1_024))
                 .help("Threads of the generator, for every load"),
         )
+        .arg(soak::abort_argument())
         .args(target::arguments("ES256"))
         .arg(target::seed_argument())
+        .args(repeat_arguments())
+        .args(agent::arguments())
         .args(output::arguments())
+        .args(watch::arguments())
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
@@ -61,6 +67,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         let threads = usize::try_from(*threads).unwrap_or(1);
         suite.loads.iter_mut().for_each(|load| load.threads = Some(threads));
     }
+    let rules = soak::abort_rules(matches);
+    suite.loads.iter_mut().for_each(|load| load.abort_on.extend(rules.iter().cloned()));
     if matches.get_flag("print") {
         return Ok(write!(std::io::stdout().lock(), "{}", suite.to_toml()?)?);
     }
@@ -76,7 +84,7 @@ pub(super) fn finish(matches: &ArgMatches, suite: &Suite) -> Result<(), CommandE
     {
         options.algorithm = algorithm;
     }
-    output.finish(&symbolon_loadtest::run(&options, &mut std::io::stderr())?)
+    run_and_finish(matches, options, &output)
 }
 
 fn find(matches: &ArgMatches) -> Result<Suite, CommandError> {

@@ -53,7 +53,8 @@ pub(super) fn own_arguments(algorithm: &'static str) -> [Arg; 4] {
     ]
 }
 
-fn target_arguments() -> [Arg; 6] {
+/// A provider that runs already, and how it is reached.
+pub(super) fn target_arguments() -> [Arg; 7] {
     [
         Arg::new("target")
             .long("target")
@@ -67,7 +68,15 @@ fn target_arguments() -> [Arg; 6] {
             .requires("target")
             .env("SYMBOLON_LOADTEST_ADMIN_SECRET")
             .hide_env_values(true)
-            .help("The secret of its admin API, which must be on the same listener"),
+            .help("The secret of its admin API"),
+        Arg::new("admin-url")
+            .long("admin-url")
+            .value_name("URL")
+            .requires("target")
+            .help(
+                "Where that API is, if not on the same listener: http://127.0.0.1:9090/api/admin; for one of several issuers \
+                 .../api/admin/issuers/ID",
+            ),
         Arg::new("admin-secret-file")
             .long("admin-secret-file")
             .value_name("FILE")
@@ -114,7 +123,9 @@ pub(super) fn options(
 ) -> Result<RunOptions, CommandError> {
     let seed = given::<PathBuf>(matches, "seed").cloned();
     let mut provider = provider(matches)?;
-    if provider.target.as_ref().is_some_and(|target| target.admin_secret.is_none()) && seed.is_none() {
+    let needs_seed = groups.iter().any(Group::needs_seed);
+    let has_secret = |target: &RunningTarget| target.admin_secret.is_some();
+    if needs_seed && seed.is_none() && !provider.target.as_ref().is_none_or(has_secret) {
         return Err(CommandError::Usage(
             "--target needs --admin-secret, because users, sessions and tokens are made through the admin API, or \
              --seed with a file that has them"
@@ -139,8 +150,9 @@ pub(super) fn options(
 pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandError> {
     let program = std::env::current_exe();
     let program = program.map_err(|source| CommandError::File { path: "this program".into(), source })?;
-    let mut options = ProviderOptions::new(program);
-    if let Some(parent) = matches.get_one::<PathBuf>("data-parent") {
+    let mut options = ProviderOptions::new(program.clone());
+    options.guard = Some(program);
+    if let Some(parent) = given::<PathBuf>(matches, "data-parent") {
         options.data_parent.clone_from(parent);
     }
     let mut urls = targets(matches);
@@ -154,6 +166,7 @@ pub(super) fn provider(matches: &ArgMatches) -> Result<ProviderOptions, CommandE
         options.target = Some(RunningTarget {
             url: url.clone(),
             others,
+            admin_url: given::<String>(matches, "admin-url").cloned(),
             admin_secret: admin_secret(matches)?,
             pid: matches.get_one::<u32>("pid").copied(),
             metrics: matches.get_one::<String>("metrics").cloned(),
@@ -184,13 +197,16 @@ fn given<'m, T: Clone + Send + Sync + 'static>(matches: &'m ArgMatches, name: &s
 
 /// The protocol and the trusted certificates.
 fn way(matches: &ArgMatches) -> Result<Way, CommandError> {
-    let streams = matches.get_one::<u32>("streams").copied().unwrap_or(1);
-    let protocol = match matches.get_flag("http2") {
+    let streams = given::<u32>(matches, "streams").copied().unwrap_or(1);
+    let http2 = given::<bool>(matches, "http2").copied().unwrap_or(false);
+    let protocol = match http2 {
         true => Protocol::Http2 { streams: usize::try_from(streams).unwrap_or(usize::MAX) },
         false => Protocol::Http1,
     };
     // The machine's authorities are read only if a URL is https, so that a machine without any can use http.
-    let mut urls = targets(matches).chain(given::<String>(matches, "metrics"));
+    let besides =
+        ["metrics", "admin-url", "mix-from"].into_iter().filter_map(|name| given::<String>(matches, name));
+    let mut urls = targets(matches).chain(besides);
     let https = urls.any(|url| url.starts_with("https:"));
     let trust = match given::<PathBuf>(matches, "ca") {
         Some(path) => Some(trust::of_file(path)?),

@@ -1,0 +1,107 @@
+//! A target is left as it was: at the end of a run, after a moment of 503, and after a load test that was killed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use symbolon_loadtest::executor::Schedule;
+use symbolon_loadtest::restore;
+use symbolon_loadtest::run::{Plan, Traffic};
+use symbolon_loadtest::scenario::Scenario;
+use symbolon_loadtest::{RunOptions, run};
+
+use crate::fake::Fake;
+use crate::verdicts::options;
+
+/// A run that wants strict introspection, with its notes in a directory.
+fn introspect(fake: &Arc<Fake>, notes: &Path) -> RunOptions {
+    let schedule = Schedule::constant(20.0, Duration::from_secs(1)).unwrap();
+    let plan = Plan { warm_up: Duration::ZERO, ..Plan::new(Scenario::Introspect, Traffic::Open(schedule)) };
+    let mut options = options(fake, vec![plan]);
+    options.provider.notes = notes.to_owned();
+    options
+}
+
+fn notes_in(directory: &Path) -> usize {
+    std::fs::read_dir(directory).unwrap().count()
+}
+
+#[test]
+fn settings_are_put_back_through_a_moment_of_503() {
+    let (fake, notes) = (Fake::start(true), tempfile::tempdir().unwrap());
+    fake.change_settings(60, false);
+    let options = introspect(&fake, notes.path());
+    let (busy, mut said) = (Arc::clone(&fake), Vec::new());
+    // The last thing that a run says before it puts them back is of the load.
+    let mut progress = Watched { line: Vec::new(), heard: move || busy.be_busy(2) };
+    let results = run(&options, &mut progress).unwrap();
+    std::io::Write::write_all(&mut said, &progress.line).unwrap();
+    assert!(results.passed(), "{results:?}");
+    assert_eq!(fake.changed_settings(), (60, false), "{}", String::from_utf8_lossy(&said));
+    assert_eq!(notes_in(notes.path()), 0);
+}
+
+/// Does something when the load is told of.
+struct Watched<F> {
+    line: Vec<u8>,
+    heard: F,
+}
+
+impl<F: FnMut() + Send> std::io::Write for Watched<F> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        if String::from_utf8_lossy(bytes).contains("/s, P50") {
+            (self.heard)();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Leaves what a load test leaves that was killed: its note, and the settings as it changed them.
+fn killed(fake: &Arc<Fake>, notes: &Path) {
+    fake.change_settings(60, false);
+    let during = tempfile::tempdir().unwrap();
+    let options = introspect(fake, during.path());
+    let (from, to) = (during.path().to_owned(), notes.to_owned());
+    let mut progress = Watched {
+        line: Vec::new(),
+        heard: move || {
+            for note in std::fs::read_dir(&from).unwrap().map(|entry| entry.unwrap()) {
+                let text = std::fs::read_to_string(note.path()).unwrap();
+                // A process of that number there never is.
+                let text =
+                    text.replace(&format!("\"process\":{}", std::process::id()), "\"process\":4194305");
+                std::fs::write(to.join(note.file_name()), text).unwrap();
+            }
+        },
+    };
+    run(&options, &mut progress).unwrap();
+    assert_eq!(notes_in(notes), 1);
+    fake.change_settings(600, true);
+}
+
+#[test]
+fn what_a_killed_load_test_changed_is_put_back_by_the_next() {
+    let (fake, notes) = (Fake::start(true), tempfile::tempdir().unwrap());
+    killed(&fake, notes.path());
+    let mut said = Vec::new();
+    run(&introspect(&fake, notes.path()), &mut said).unwrap();
+    assert_eq!(fake.changed_settings(), (60, false));
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(said.contains("a load test before this one was cut off"), "{said}");
+    assert_eq!(notes_in(notes.path()), 0);
+}
+
+#[test]
+fn what_a_killed_load_test_changed_is_put_back_on_command() {
+    let (fake, notes) = (Fake::start(true), tempfile::tempdir().unwrap());
+    killed(&fake, notes.path());
+    let options = introspect(&fake, notes.path()).provider;
+    assert!(restore(&options).unwrap());
+    assert_eq!(fake.changed_settings(), (60, false));
+    assert!(!restore(&options).unwrap(), "there is nothing left");
+}

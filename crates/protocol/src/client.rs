@@ -79,6 +79,15 @@ impl TokenEndpointAuthMethod {
     }
 }
 
+/// Whether a client can keep a secret (RFC 6749 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClientType {
+    /// It can, and authenticates.
+    Confidential,
+    /// It cannot: a single-page or native application.
+    Public,
+}
+
 /// A stored client secret: its SHA-256. Secrets have at least 32 characters, so no slow hash is needed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -191,6 +200,11 @@ impl Client {
     /// Whether it is a public client, which cannot keep a secret (RFC 6749 2.1).
     pub fn is_public(&self) -> bool {
         self.token_endpoint_auth_method == TokenEndpointAuthMethod::None
+    }
+
+    /// Its client type (RFC 6749 2.1).
+    pub fn client_type(&self) -> ClientType {
+        if self.is_public() { ClientType::Public } else { ClientType::Confidential }
     }
 
     /// Its name for people.

@@ -4,6 +4,8 @@
 //! then reads it with one set of checks. Unknown members are ignored (RFC 7591 2); members that request unsupported
 //! features are refused.
 
+mod settings;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use symbolon_crypto::jwk::JwkSet;
@@ -19,6 +21,8 @@ use crate::redirect_uri;
 use crate::scope::Scope;
 use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
+
+pub use settings::is_below_default;
 
 /// A JSON object of metadata.
 pub type Metadata = Map<String, Value>;
@@ -100,11 +104,12 @@ pub fn replace(
 /// `invalid_request`, naming the member.
 pub fn patch(
     client: &Client,
-    patch: Metadata,
+    mut patch: Metadata,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
-    let mut document = view(client);
+    let mut document = document(client);
+    settings::gather(&mut patch)?;
     merge_patch(&mut document, patch);
     build(document, Some(client), now, random)
 }
@@ -130,6 +135,13 @@ pub fn regenerate_secret(
 
 /// The client as JSON, without a secret.
 pub fn view(client: &Client) -> Metadata {
+    let mut shown = document(client);
+    settings::show_earlier_names(&mut shown);
+    shown
+}
+
+/// The client as JSON, by the present names alone.
+fn document(client: &Client) -> Metadata {
     let mut out = client.display.clone();
     let codes = client.may_use(GrantType::AuthorizationCode);
     let members = json!({
@@ -193,6 +205,7 @@ fn build(
 ) -> Result<Registration, OAuthError> {
     let doc = &mut document;
     refuse_unsupported(doc)?;
+    settings::gather(doc)?;
     let client_id = client_id(doc, current, random)?;
     let method = take(doc, "token_endpoint_auth_method")?.unwrap_or_default();
     let grant_types = grant_types(doc, method)?;

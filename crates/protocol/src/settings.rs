@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 
+use crate::pkce::PkcePolicy;
 use crate::time::Timestamp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 
@@ -62,8 +63,10 @@ pub struct IssuerSettings {
     /// How long a refresh can be repeated because its answer was lost. In JSON: seconds.
     #[serde(with = "seconds")]
     pub refresh_retry_window: Duration,
-    /// Whether confidential clients must use PKCE; public clients always must.
-    pub require_pkce: bool,
+    /// Whether confidential clients must use PKCE; public clients always must. Records of earlier versions have
+    /// `require_pkce`.
+    #[serde(alias = "require_pkce")]
+    pub pkce: PkcePolicy,
     /// Whether the `aud` of a client assertion must be the issuer; otherwise the token endpoint is accepted too.
     pub audience_is_issuer: bool,
     /// Algorithm of tokens for clients that name none.
@@ -160,7 +163,7 @@ impl Default for IssuerSettings {
             lifetimes: Lifetimes::default(),
             refresh_token_rotation: true,
             refresh_retry_window: Duration::from_secs(10),
-            require_pkce: true,
+            pkce: PkcePolicy::default(),
             audience_is_issuer: false,
             signing_algorithm: Algorithm::Rs256,
             signing_algorithm_before: None,
@@ -201,9 +204,10 @@ pub struct ClientOverrides {
     /// How long, in seconds, a refresh can be repeated because its answer was lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_retry_window: Option<u64>,
-    /// Whether it must use PKCE; ignored for public clients, which always must (RFC 9700 2.1.1).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub require_pkce: Option<bool>,
+    /// Whether it must use PKCE; ignored for public clients, which always must (RFC 9700 2.1.1). Records of earlier
+    /// versions have `require_pkce`.
+    #[serde(alias = "require_pkce", skip_serializing_if = "Option::is_none")]
+    pub pkce: Option<PkcePolicy>,
     /// Whether the `aud` of its assertions must be the issuer; otherwise the token endpoint is accepted too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience_is_issuer: Option<bool>,
@@ -221,6 +225,11 @@ impl IssuerSettings {
     /// The longest lifetime of tokens that were issued under earlier settings and may still be alive.
     pub fn outlived_life(&self) -> Duration {
         self.outlived.map_or(Duration::ZERO, |outlived| outlived.life)
+    }
+
+    /// What a client must send against injected codes, if it is confidential.
+    pub fn pkce_for(&self, client: &ClientOverrides) -> PkcePolicy {
+        client.pkce.unwrap_or(self.pkce)
     }
 
     /// The lifetimes for a client.
@@ -251,5 +260,42 @@ mod seconds {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         u64::deserialize(deserializer).map(Duration::from_secs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Records of earlier versions keep their meaning; where nothing was stored, the default is today's.
+    #[test]
+    fn stored_settings_of_earlier_versions_are_read() {
+        for (stored, issuer, client) in [
+            (json!({}), PkcePolicy::OrNonce, None),
+            (json!({ "require_pkce": true }), PkcePolicy::Required, Some(PkcePolicy::Required)),
+            (json!({ "require_pkce": false }), PkcePolicy::Optional, Some(PkcePolicy::Optional)),
+            (json!({ "pkce": "or_nonce" }), PkcePolicy::OrNonce, Some(PkcePolicy::OrNonce)),
+        ] {
+            let read: IssuerSettings = serde_json::from_value(stored.clone()).unwrap();
+            assert_eq!(read, IssuerSettings { pkce: issuer, ..IssuerSettings::default() }, "{stored}");
+            let own: ClientOverrides = serde_json::from_value(stored.clone()).unwrap();
+            assert_eq!(own, ClientOverrides { pkce: client, ..ClientOverrides::default() }, "{stored}");
+            for written in [json!(read), json!(own)] {
+                assert_eq!(written.get("require_pkce"), None, "{stored}");
+            }
+            assert_eq!(json!(own).get("pkce").cloned(), client.map(|policy| Value::from(policy.as_str())));
+        }
+    }
+
+    #[test]
+    fn a_client_overrides_the_policy_of_its_issuer() {
+        let issuer = IssuerSettings { pkce: PkcePolicy::Required, ..IssuerSettings::default() };
+        assert_eq!(issuer.pkce_for(&ClientOverrides::default()), PkcePolicy::Required);
+        for policy in PkcePolicy::ALL {
+            let client = ClientOverrides { pkce: Some(policy), ..ClientOverrides::default() };
+            assert_eq!(issuer.pkce_for(&client), policy);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The document's schemas, by name. Tests compare them with what handlers read and return.
 
 use serde_json::{Map, Value, json};
+use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::userinfo::PROFILE_CLAIMS;
 
@@ -63,6 +64,19 @@ fn secret() -> Value {
 
 fn list(item: Value) -> Value {
     json!({ "type": "array", "items": item })
+}
+
+fn pkce() -> Value {
+    json!({ "type": "string", "enum": PkcePolicy::ALL })
+}
+
+/// The name of `pkce` in earlier versions.
+fn require_pkce() -> Value {
+    json!({
+        "type": "boolean",
+        "deprecated": true,
+        "description": "`true` means `pkce: required`, `false` means `pkce: optional`; absent where it is `or_nonce`.",
+    })
 }
 
 fn algorithm() -> Value {
@@ -132,7 +146,8 @@ fn clients() -> Schemas {
             ("refresh_token_absolute_lifetime", seconds()),
             ("refresh_token_rotation", flag()),
             ("refresh_retry_window", seconds()),
-            ("require_pkce", flag()),
+            ("pkce", pkce()),
+            ("require_pkce", require_pkce()),
             ("audience_is_issuer", flag()),
         ],
     );
@@ -180,11 +195,13 @@ fn clients() -> Schemas {
         ],
     );
     let shown = extended(&shared, &["client_id"], &[("created_at", time()), ("updated_at", time())]);
+    // The policy may stand beside `settings` too; shown it is inside alone.
+    let sent = [("client_secret", secret()), ("pkce", pkce()), ("require_pkce", require_pkce())];
     let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
     let with_secret = extended(&shown, &[], &secrets);
     vec![
         ("BulkClient", bulk("client", &with_secret)),
-        ("ClientMetadata", extended(&shared, &[], &[("client_secret", secret())])),
+        ("ClientMetadata", extended(&shared, &[], &sent)),
         ("ClientWithSecret", with_secret),
         ("Client", shown),
     ]
@@ -272,7 +289,8 @@ fn settings() -> Schemas {
             ("lifetimes", object(&[], &lifetimes.map(|name| (name, seconds())))),
             ("refresh_token_rotation", flag()),
             ("refresh_retry_window", seconds()),
-            ("require_pkce", flag()),
+            ("pkce", pkce()),
+            ("require_pkce", require_pkce()),
             ("audience_is_issuer", flag()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),

@@ -16,7 +16,7 @@ use crate::call::{Call, Concerns, Payload, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, reference};
 use crate::signing_keys;
-use symbolon_app::issuer::longest_life;
+use symbolon_app::issuer::{longest_life, warn_of_weak_settings};
 
 pub(super) fn operations() -> Vec<Operation> {
     let settings = || reference("IssuerSettingsInEffect");
@@ -45,7 +45,7 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn view(call: &Call, settings: &IssuerSettings) -> Value {
     let signs_from = call.issuer.keys.load().signs_from(settings.signing_algorithm, call.now());
-    json!({ "settings": rule::document(settings), "signs_from": signs_from })
+    json!({ "settings": rule::shown(settings), "signs_from": signs_from })
 }
 
 async fn show(call: Call) -> Answer {
@@ -102,6 +102,9 @@ async fn change(
         match call.app.store.put_settings(call.id(), &seen, settings.clone()).await {
             Ok(()) => {
                 call.app.follow(&Changed::Settings(call.id().clone())).await?;
+                if settings.pkce.is_below_default() && settings.pkce != seen.pkce {
+                    warn_of_weak_settings(&call.issuer.url, &settings);
+                }
                 let detail = json!({ "changed": difference(&seen, &settings) });
                 call.audit(Event::SettingsUpdated, Concerns { detail, ..Concerns::default() });
                 return Ok(settings);

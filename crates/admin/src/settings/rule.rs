@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE};
 
@@ -28,13 +29,20 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     }
 }
 
+/// The settings as they are shown: also by the names of earlier versions.
+pub(crate) fn shown(settings: &IssuerSettings) -> Map<String, Value> {
+    let mut shown = document(settings);
+    policy::show_earlier_name(&mut shown);
+    shown
+}
+
 /// Replaces the settings named in `named` within `onto`; `null` restores a default.
 ///
 /// # Errors
 /// 400 that names the setting.
 pub(crate) fn read(
     mut onto: Map<String, Value>,
-    named: Map<String, Value>,
+    mut named: Map<String, Value>,
 ) -> Result<IssuerSettings, AdminError> {
     let defaults = document(&IssuerSettings::default());
     if let Some(name) =
@@ -42,6 +50,7 @@ pub(crate) fn read(
     {
         return Err(AdminError::invalid(format!("{name} is not valid: it follows from changes")));
     }
+    policy::read_earlier_name(&mut named).map_err(AdminError::invalid)?;
     for (name, value) in named {
         let value = match (onto.get(&name), value) {
             (_, Value::Null) => defaults.get(&name).cloned().unwrap_or_default(),
@@ -115,6 +124,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+    use symbolon_protocol::pkce::PkcePolicy;
 
     fn object(value: Value) -> Map<String, Value> {
         let Value::Object(object) = value else { panic!("an object") };
@@ -150,6 +160,9 @@ mod tests {
     #[test]
     fn errors_name_the_setting() {
         assert!(told(json!({ "require_pkce": "yes" })).starts_with("require_pkce is not valid"));
+        assert!(told(json!({ "pkce": "sometimes" })).starts_with("pkce is not valid"));
+        assert!(told(json!({ "pkce": false })).starts_with("pkce is not valid"));
+        assert!(told(json!({ "pkce": "or_nonce", "require_pkce": true })).contains("contradict"));
         assert!(told(json!({ "no_such": 1 })).starts_with("no_such is not valid"));
         assert!(told(json!({ "lifetimes": { "no_such": 1 } })).starts_with("lifetimes is not valid"));
         assert_eq!(told(json!({ "lifetimes": { "code": 0 } })), "lifetimes.code must be 1 to 600");
@@ -158,6 +171,27 @@ mod tests {
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")
         );
+    }
+
+    #[test]
+    fn the_pkce_policy_goes_by_both_names_and_what_is_shown_can_be_sent_back() {
+        for (sent, policy, earlier) in [
+            (json!({}), PkcePolicy::OrNonce, None),
+            (json!({ "pkce": "required" }), PkcePolicy::Required, Some(true)),
+            (json!({ "require_pkce": true }), PkcePolicy::Required, Some(true)),
+            (json!({ "require_pkce": false }), PkcePolicy::Optional, Some(false)),
+            (json!({ "pkce": "or_nonce" }), PkcePolicy::OrNonce, None),
+        ] {
+            let settings = patched(sent.clone()).expect("valid");
+            assert_eq!(settings.pkce, policy, "{sent}");
+            let shown = shown(&settings);
+            assert_eq!(shown["pkce"], policy.as_str(), "{sent}");
+            assert_eq!(shown.get("require_pkce").and_then(Value::as_bool), earlier, "{sent}");
+            let again = read(document(&IssuerSettings::default()), shown).expect("valid");
+            assert_eq!(again, settings, "{sent}");
+            let back = read(document(&settings), object(json!({ "require_pkce": null }))).expect("valid");
+            assert_eq!(back.pkce, PkcePolicy::OrNonce, "{sent}");
+        }
     }
 
     proptest! {

@@ -26,6 +26,7 @@ use symbolon_crypto::secret::SecretArray;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::settings::IssuerSettings;
 
 /// The state of one issuer.
@@ -94,6 +95,13 @@ impl IssuerState {
     /// Whether it is the issuer `default` without a path prefix.
     pub(super) fn is_default_at_root(&self) -> bool {
         self.prefix.is_empty() && self.id == IssuerId::default_issuer()
+    }
+}
+
+/// Warns of an issuer's settings that leave its clients less protected than the defaults do.
+pub fn warn_of_weak_settings(url: &str, settings: &IssuerSettings) {
+    if settings.pkce.is_below_default() {
+        tracing::warn!(issuer = url, "the issuer has pkce=optional. {}", PkcePolicy::WEAKENS);
     }
 }
 

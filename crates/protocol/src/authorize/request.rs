@@ -7,7 +7,7 @@ use crate::id::ClientId;
 use crate::params::{self, Params};
 use crate::pkce::{self, CodeChallenge};
 use crate::redirect_uri;
-use crate::scope::Scope;
+use crate::scope::{OPENID, Scope};
 use crate::settings::IssuerSettings;
 use crate::token::resource;
 
@@ -199,12 +199,12 @@ impl<'p> AuthorizationRequest<'p> {
         let max_age = max_age(sent, client)?;
         let nonce = nonce(sent)?;
         let scope = scope(sent, client)?;
-        let code_challenge = pkce::challenge(
-            sent.code_challenge.value(),
-            sent.code_challenge_method.value(),
-            // RFC 9700 2.1.1: public clients MUST use PKCE.
-            client.is_public() || client.settings.require_pkce.unwrap_or(settings.require_pkce),
-        )?;
+        let code_challenge =
+            pkce::challenge(sent.code_challenge.value(), sent.code_challenge_method.value())?;
+        // OpenID Connect Core 3.1.2.1: only a request with the scope `openid` gets an ID token, and so the nonce back.
+        let compared = nonce.filter(|_| scope.contains(OPENID));
+        let policy = settings.pkce_for(&client.settings);
+        pkce::check_protected(policy, client.client_type(), code_challenge.as_ref(), compared)?;
         Ok(Self {
             return_to,
             scope,

@@ -5,7 +5,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwk::JwkSet;
 
 use crate::id::ClientId;
-use crate::scope::Scope;
+use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::settings::ClientOverrides;
 use crate::time::Timestamp;
 
@@ -215,6 +215,15 @@ impl Client {
     /// A displayed member of its metadata, such as `client_uri`.
     pub fn displayed(&self, member: &str) -> Option<String> {
         self.display.get(member)?.as_str().map(str::to_owned)
+    }
+
+    /// The scope of its authorization requests without `scope`: the pre-defined default of RFC 6749 3.3. Access that
+    /// outlives the session must be asked for (OpenID Connect Core 11), so `offline_access` is not in it.
+    pub fn default_scope(&self) -> Scope {
+        if !self.scope.contains(OFFLINE_ACCESS) {
+            return self.scope.clone();
+        }
+        self.scope.filtered(|token| token != OFFLINE_ACCESS)
     }
 
     /// Whether it has registered a grant type.

@@ -112,7 +112,8 @@ fn scope(fields: &mut Fields, client: &Client) -> Result<Scope, AdminError> {
     if client.scope.covers(&scope) {
         return Ok(scope);
     }
-    Err(AdminError::invalid("scope goes beyond what the client registered"))
+    let registered = &client.scope;
+    Err(AdminError::invalid(format!("scope goes beyond what the client registered: {registered}")))
 }
 
 /// A JSON object as the only member of another.

@@ -156,7 +156,8 @@ fn requests_and_where_their_errors_go() {
             &[("scope", "openid"), ("scope", "email"), ("response_mode", "form_post")],
             Redirect(InvalidRequest, FormPost),
         ),
-        (&[("scope", "")], Redirect(InvalidScope, Query)),
+        (&[("scope", "")], Good),
+        (&[("scope", " ")], Redirect(InvalidScope, Query)),
         (&[("scope", "unknown")], Redirect(InvalidScope, Query)),
         (&[("scope", "a\"b")], Redirect(InvalidScope, Query)),
         (&[("prompt", "none login")], Redirect(InvalidRequest, Query)),
@@ -479,6 +480,36 @@ fn offline_access_needs_refresh_tokens_and_consent() {
         .with(|case| case.client.grant_types = vec![GrantType::AuthorizationCode])
         .issues("openid");
     Case::new(&[("scope", "offline_access"), NONE]).with(never_asked).fails(ErrorCode::InvalidScope);
+}
+
+/// RFC 6749 3.3: a pre-defined default.
+#[test]
+fn without_scope_the_registered_ones_are_asked_for_but_no_offline_access() {
+    let whole = |case: &mut Case| case.client.skip_consent = true;
+    Case::new(&[("scope", "")]).with(whole).issues("openid profile email");
+    Case::new(&[("scope", "")]).asks_consent("openid profile email");
+    let narrow = |case: &mut Case| case.client.scope = scope("profile");
+    Case::new(&[("scope", "")]).with(whole).with(narrow).issues("profile");
+}
+
+#[test]
+fn a_scope_that_leads_to_nothing_is_refused_by_what_may_be_asked_for() {
+    for (asked, registered, told) in [
+        ("admin", "openid email", "; the client may ask for: openid email"),
+        ("", "offline_access", "scope is missing, and no registered scope can stand in for it"),
+        ("", "", "; there is no scope that the client may ask for here"),
+    ] {
+        let client = Client { scope: scope(registered), ..client() };
+        let text = query(&[("scope", asked)]);
+        let params = Params::parse(text.as_bytes()).unwrap();
+        match AuthorizationRequest::check(&params, &client, (ISSUER, &IssuerSettings::default())) {
+            Err(Rejection::Redirect(_, error)) => {
+                assert_eq!(error.code, ErrorCode::InvalidScope, "{asked}");
+                assert!(error.description.contains(told), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[test]

@@ -36,6 +36,14 @@ fn scopes_that_need_a_user_are_dropped_and_others_must_be_registered() {
 }
 
 #[test]
+fn a_scope_that_is_not_registered_is_refused_by_what_may_be_asked_for() {
+    let mut world = World::new();
+    world.client.scope = scope("openid api read");
+    let error = issue(&world.context(), Some("read write"), &[], &[]).unwrap_err();
+    assert!(error.description.ends_with("the client may ask for: api read"), "{error}");
+}
+
+#[test]
 fn audiences_are_those_registered() {
     let mut world = World::new();
     world.client.access_token_audiences = vec![API.to_owned()];

@@ -131,6 +131,41 @@ fn methods_and_what_they_need() {
 }
 
 #[test]
+fn a_grant_type_that_can_do_nothing_alone_is_refused_with_the_mend() {
+    const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+    for (metadata, told) in [
+        (json!({ "grant_types": ["refresh_token"] }), "add authorization_code"),
+        (json!({ "grant_types": ["refresh_token", "refresh_token"] }), "add authorization_code"),
+        (json!({ "redirect_uris": [] }), "name one, or leave that grant type out"),
+        (
+            json!({ "grant_types": ["client_credentials"], "token_endpoint_auth_method": "none" }),
+            "client_credentials, which public clients may not use",
+        ),
+        (json!({ "grant_types": [EXCHANGE], "token_endpoint_auth_method": "none" }), "token-exchange, which public"),
+        (json!({ "grant_types": [EXCHANGE] }), "token_exchange_allowed must be true"),
+        (
+            json!({ "grant_types": [EXCHANGE], "token_exchange_allowed": true, "delegation_mode": "none" }),
+            "delegation_mode must not be none",
+        ),
+    ] {
+        let mut whole = object(json!({ "client_name": "x", "redirect_uris": ["https://rp.example/"] }));
+        whole.extend(object(metadata.clone()));
+        let error = create(whole, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{metadata}");
+        assert!(error.description.contains(told), "{metadata}: {error}");
+    }
+    // An API that only introspects has no grant type, and what has a permission may lose it for a time.
+    assert!(made(with("grant_types", json!([]))).client.grant_types.is_empty());
+    let exchanging = json!({ "client_name": "x", "grant_types": [EXCHANGE], "token_exchange_allowed": true });
+    let exchanging = made(object(exchanging)).client;
+    let paused = object(json!({ "token_exchange_allowed": false }));
+    assert!(patch(&exchanging, paused, NOW, &SeededRandom::new(2)).is_ok());
+    let alone = object(json!({ "grant_types": ["refresh_token"] }));
+    assert!(patch(&exchanging, alone.clone(), NOW, &SeededRandom::new(2)).is_err());
+    assert!(replace(&exchanging, alone, NOW, &SeededRandom::new(2)).is_err());
+}
+
+#[test]
 fn a_given_secret_is_kept() {
     let secret = "a-secret+that=is/long%enough-to-keep";
     let made = made(with("client_secret", secret.into()));

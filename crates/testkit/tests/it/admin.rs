@@ -71,6 +71,7 @@ fn bodies_must_be_what_they_say() {
             "grant_types",
         ),
         (json!({ "client_name": 5, "redirect_uris": ["https://x.example/"] }), "client_name"),
+        (json!({ "client_name": "x", "grant_types": ["refresh_token"] }), "add authorization_code"),
     ] {
         let answer = server.admin("POST", "/clients", Some(body.clone()));
         assert_eq!((answer.status, answer.error()), (400, "invalid_request".to_owned()), "{body}");
@@ -135,9 +136,12 @@ fn clients_are_changed_in_part_or_whole() {
         400,
         "the old redirect URI is gone at once"
     );
-    for bad in
-        [json!({ "client_id": "other" }), json!({ "redirect_uris": [] }), json!({ "grant_types": ["x"] })]
-    {
+    for bad in [
+        json!({ "client_id": "other" }),
+        json!({ "redirect_uris": [] }),
+        json!({ "grant_types": ["x"] }),
+        json!({ "grant_types": ["refresh_token"] }),
+    ] {
         assert_eq!(server.admin("PATCH", &path, Some(bad.clone())).status, 400, "{bad}");
     }
     assert_eq!(server.admin("DELETE", &path, None).status, 204);

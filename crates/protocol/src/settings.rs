@@ -7,6 +7,7 @@ use symbolon_crypto::algorithm::Algorithm;
 
 use crate::pkce::PkcePolicy;
 use crate::time::Timestamp;
+use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 
 /// The longest lifetime of a session or refresh-token family that anybody may set: stores keep generations of shards
@@ -208,6 +209,9 @@ pub struct ClientOverrides {
     /// versions have `require_pkce`.
     #[serde(alias = "require_pkce", skip_serializing_if = "Option::is_none")]
     pub pkce: Option<PkcePolicy>,
+    /// `typ` of its access tokens; `at+jwt` if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access_token_typ: Option<AccessTokenTyp>,
     /// Whether the `aud` of its assertions must be the issuer; otherwise the token endpoint is accepted too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience_is_issuer: Option<bool>,

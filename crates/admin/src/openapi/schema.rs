@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use symbolon_protocol::pkce::PkcePolicy;
+use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::userinfo::PROFILE_CLAIMS;
 
@@ -79,6 +80,10 @@ fn require_pkce() -> Value {
     })
 }
 
+fn access_token_typ() -> Value {
+    json!({ "type": "string", "enum": [AccessTokenTyp::AtJwt, AccessTokenTyp::Jwt] })
+}
+
 fn algorithm() -> Value {
     json!({ "type": "string", "enum": ["RS256", "PS256", "ES256", "EdDSA"] })
 }
@@ -148,6 +153,7 @@ fn clients() -> Schemas {
             ("refresh_retry_window", seconds()),
             ("pkce", pkce()),
             ("require_pkce", require_pkce()),
+            ("access_token_typ", access_token_typ()),
             ("audience_is_issuer", flag()),
         ],
     );
@@ -195,8 +201,13 @@ fn clients() -> Schemas {
         ],
     );
     let shown = extended(&shared, &["client_id"], &[("created_at", time()), ("updated_at", time())]);
-    // The policy may stand beside `settings` too; shown it is inside alone.
-    let sent = [("client_secret", secret()), ("pkce", pkce()), ("require_pkce", require_pkce())];
+    // These settings may stand beside `settings` too; they are shown in it alone.
+    let sent = [
+        ("client_secret", secret()),
+        ("pkce", pkce()),
+        ("require_pkce", require_pkce()),
+        ("access_token_typ", access_token_typ()),
+    ];
     let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
     let with_secret = extended(&shown, &[], &secrets);
     vec![

@@ -89,14 +89,14 @@ fn schemas_name_every_member_that_is_shown() {
         "contacts": ["a@rp.example"], "default_max_age": 5,
         "token_endpoint_auth_signing_alg": "ES256", "id_token_signed_response_alg": "ES256",
         "access_token_signed_response_alg": "ES256", "allowed_token_exchange_resources": ["https://api.example"],
-        "allowed_subject_token_clients": ["a"], "settings": { "code_lifetime": 5, "pkce": "required" },
+        "allowed_subject_token_clients": ["a"], "settings": { "code_lifetime": 5, "pkce": "required", "access_token_typ": "JWT" },
     }) else {
         panic!("an object")
     };
     let made = client_metadata::create(metadata, Timestamp::from_millis(1), &SeededRandom::new(1));
     let view = Value::Object(made.expect("valid").view());
     assert_described("ClientWithSecret", &view);
-    assert_described("ClientMetadata", &json!({ "pkce": "required", "require_pkce": true }));
+    assert_described("ClientMetadata", &json!({ "pkce": "required", "require_pkce": true, "access_token_typ": "JWT" }));
     let settings = json!(IssuerSettings::default());
     assert_described("IssuerSettings", &settings);
     assert_described("IssuerSettings", &json!({ "require_pkce": true }));

@@ -9,7 +9,7 @@ use crate::pkce::policy;
 
 /// Settings that are also read beside the members of RFC 7591, where administrators write them too. If they were
 /// ignored there, a client would be protected less, or more, than its administrator believes.
-const BESIDE: [&str; 2] = ["pkce", "require_pkce"];
+const BESIDE: [&str; 3] = ["pkce", "require_pkce", "access_token_typ"];
 
 /// Brings what was sent into one form: every setting stands in `settings`, under its present name.
 ///

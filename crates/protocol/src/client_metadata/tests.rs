@@ -4,6 +4,7 @@ use symbolon_crypto::random::SeededRandom;
 use super::*;
 use crate::client::DelegationMode;
 use crate::pkce::PkcePolicy;
+use crate::token::access_token::AccessTokenTyp;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_123);
 
@@ -290,6 +291,23 @@ fn a_confidential_client_without_pkce_and_nonce_is_below_the_default() {
     assert!(!saved(json!({ "pkce": "or_nonce" }), "client_secret_basic"));
     assert!(!saved(json!({}), "client_secret_basic"));
     assert!(!saved(json!({ "pkce": "optional" }), "none"), "no effect");
+}
+
+#[test]
+fn the_type_of_access_tokens_is_a_setting() {
+    for (value, typ) in [("at+jwt", AccessTokenTyp::AtJwt), ("JWT", AccessTokenTyp::Jwt)] {
+        for metadata in
+            [with("settings", json!({ "access_token_typ": value })), with("access_token_typ", value.into())]
+        {
+            let client = made(metadata).client;
+            assert_eq!(client.settings.access_token_typ, Some(typ));
+            assert_eq!(view(&client)["settings"]["access_token_typ"], value);
+        }
+    }
+    for bad in [json!("jwt"), json!("at+JWT"), json!("logout+jwt"), json!(1)] {
+        let error = create(with("access_token_typ", bad), NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert!(error.description.starts_with("settings is not valid"), "{error}");
+    }
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -1,6 +1,6 @@
 //! Access tokens: JWTs by RFC 9068, with the lineage by which they can be revoked.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use smol_str::{SmolStr, format_smolstr};
 use symbolon_crypto::jws::Header;
 use symbolon_crypto::random::Random;
@@ -15,8 +15,21 @@ use crate::scope::Scope;
 use crate::session::Amr;
 use crate::time::Timestamp;
 
-/// `typ` of the access tokens that are issued (RFC 9068 2.1).
+/// `typ` of the access tokens that are issued (RFC 9068 2.1), unless the client has the other [`AccessTokenTyp`].
 pub const TYP: &str = "at+jwt";
+
+/// `typ` of a client's access tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum AccessTokenTyp {
+    /// RFC 9068 2.1.
+    #[default]
+    #[serde(rename = "at+jwt")]
+    AtJwt,
+    /// For resource servers whose libraries refuse `at+jwt`. Its claims show that it is no ID token
+    /// ([`AccessToken::parse`]).
+    #[serde(rename = "JWT")]
+    Jwt,
+}
 
 /// The prefix of the client id in the `sub` of a client that acts for itself.
 pub const CLIENT_SUBJECT: &str = "client:";
@@ -186,9 +199,9 @@ impl AccessToken {
     /// # Errors
     /// [`NotAnAccessToken`] if it is another kind of token, or its claims are malformed.
     pub fn parse(header: &Header, payload: &[u8]) -> Result<Self, NotAnAccessToken> {
-        // RFC 9068 4: the type MUST be at+jwt or application/at+jwt. Tokens that a script signed with the issuer's
-        // key may have the type JWT, as ID tokens do. Their claims must then show that they are no other kind of
-        // token (RFC 8725 3.12).
+        // RFC 9068 4: the type MUST be at+jwt or application/at+jwt. Tokens of a client whose setting says so, and
+        // tokens that a script signed with the issuer's key, may have the type JWT, as ID tokens do. Their claims must
+        // then show that they are no other kind of token (RFC 8725 3.12).
         let typed = header.is_type(TYP);
         if !typed && !header.is_type("JWT") {
             return Err(NotAnAccessToken::Kind);

@@ -9,6 +9,7 @@
 )]
 
 mod abandoned;
+mod access_token_typ;
 mod admin;
 mod admin_query;
 mod authorize;

@@ -72,10 +72,15 @@ pub struct ProviderMetadata {
     pub require_request_uri_registration: bool,
 }
 
+/// An issuer's URL as the paths of its endpoints are appended to it: a terminating slash is removed before (OpenID
+/// Connect Discovery 4.1, RFC 8414 3.1).
+pub fn base(issuer_url: &str) -> &str {
+    issuer_url.strip_suffix('/').unwrap_or(issuer_url)
+}
+
 /// The URL of an endpoint of an issuer.
 pub fn endpoint(issuer_url: &str, path: &str) -> String {
-    // Discovery 4.1: a terminating / is removed before the path is appended.
-    format!("{}{path}", issuer_url.strip_suffix('/').unwrap_or(issuer_url))
+    format!("{}{path}", base(issuer_url))
 }
 
 /// The metadata of an issuer.
@@ -185,5 +190,13 @@ mod tests {
     #[test]
     fn a_trailing_slash_is_not_doubled() {
         assert_eq!(endpoint("https://op.example/", path::TOKEN), "https://op.example/token");
+        for issuer in ["https://op.example/", "https://op.example/acme/"] {
+            let document = document(issuer, &IssuerSettings::default());
+            assert_eq!(document["issuer"], issuer, "as it is");
+            for (name, value) in document.as_object().unwrap() {
+                let Some((_, rest)) = value.as_str().and_then(|url| url.split_once("://")) else { continue };
+                assert!(!rest.contains("//"), "{name}: {value}");
+            }
+        }
     }
 }

@@ -328,7 +328,10 @@ fn redirect_uris(doc: &mut Metadata, grants: &[GrantType]) -> Result<Vec<String>
     // RFC 6749 3.1.2.2: a client that receives codes must register redirect URIs.
     if uris.is_empty() && grants.contains(&GrantType::AuthorizationCode) {
         let mend = "name one, or leave that grant type out of grant_types";
-        return Err(invalid("redirect_uris", format!("is required for the grant type authorization_code: {mend}")));
+        return Err(invalid(
+            "redirect_uris",
+            format!("is required for the grant type authorization_code: {mend}"),
+        ));
     }
     Ok(uris)
 }

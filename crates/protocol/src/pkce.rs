@@ -42,7 +42,9 @@ pub fn challenge(challenge: Option<&str>, method: Option<&str>) -> Result<Option
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unprotected {
     /// The client is public.
-    #[error("code_challenge is missing: a public client must send it, with code_challenge_method=S256 (PKCE)")]
+    #[error(
+        "code_challenge is missing: a public client must send it, with code_challenge_method=S256 (PKCE)"
+    )]
     PublicClient,
     /// The policy demands PKCE.
     #[error("code_challenge is missing: this client must send it, with code_challenge_method=S256 (PKCE)")]

@@ -96,7 +96,10 @@ fn schemas_name_every_member_that_is_shown() {
     let made = client_metadata::create(metadata, Timestamp::from_millis(1), &SeededRandom::new(1));
     let view = Value::Object(made.expect("valid").view());
     assert_described("ClientWithSecret", &view);
-    assert_described("ClientMetadata", &json!({ "pkce": "required", "require_pkce": true, "access_token_typ": "JWT" }));
+    assert_described(
+        "ClientMetadata",
+        &json!({ "pkce": "required", "require_pkce": true, "access_token_typ": "JWT" }),
+    );
     let settings = json!(IssuerSettings::default());
     assert_described("IssuerSettings", &settings);
     assert_described("IssuerSettings", &json!({ "require_pkce": true }));

@@ -126,7 +126,8 @@ fn below<'a>(issuer: &'a Arc<IssuerState>, path: &str) -> Option<Located<'a>> {
         let path = after_the_slash(issuer, inside).unwrap_or_else(|| inside.to_owned());
         return Some(Located { issuer, path: Some(path) });
     }
-    let is_prefix = |rest: &str| rest == prefix || (issuer.url.ends_with('/') && discovery::base(rest) == prefix);
+    let is_prefix =
+        |rest: &str| rest == prefix || (issuer.url.ends_with('/') && discovery::base(rest) == prefix);
     let inserted = WELL_KNOWN.into_iter().find(|known| path.strip_prefix(known).is_some_and(is_prefix));
     inserted.map(|known| Located { issuer, path: Some(known.to_owned()) })
 }
@@ -180,8 +181,16 @@ mod tests {
             ("https://a.example/", "/.well-known/openid-configuration", Some(DOCUMENT)),
             ("https://a.example/", "//.well-known/openid-configuration", Some(DOCUMENT)),
             ("https://a.example/", "//token", Some("//token")),
-            ("https://a.example/", "///.well-known/openid-configuration", Some("///.well-known/openid-configuration")),
-            ("https://a.example", "//.well-known/openid-configuration", Some("//.well-known/openid-configuration")),
+            (
+                "https://a.example/",
+                "///.well-known/openid-configuration",
+                Some("///.well-known/openid-configuration"),
+            ),
+            (
+                "https://a.example",
+                "//.well-known/openid-configuration",
+                Some("//.well-known/openid-configuration"),
+            ),
             ("https://a.example/x/", "/x/.well-known/openid-configuration", Some(DOCUMENT)),
             ("https://a.example/x/", "/x//.well-known/openid-configuration", Some(DOCUMENT)),
             ("https://a.example/x/", "/.well-known/openid-configuration/x", Some(DOCUMENT)),

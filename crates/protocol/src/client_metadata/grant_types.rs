@@ -6,7 +6,10 @@ use crate::error::OAuthError;
 
 /// Reads the member `grant_types`. A grant type that can do nothing for the client is refused, with the mend: whoever
 /// registers the client would else find out only when its first token request fails.
-pub(super) fn read(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Result<Vec<GrantType>, OAuthError> {
+pub(super) fn read(
+    doc: &mut Metadata,
+    method: TokenEndpointAuthMethod,
+) -> Result<Vec<GrantType>, OAuthError> {
     let asked: Option<Vec<GrantType>> = take(doc, "grant_types")?;
     let mut grants = Vec::new();
     for grant in asked.unwrap_or_else(|| vec![GrantType::AuthorizationCode]) {
@@ -20,7 +23,8 @@ pub(super) fn read(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Resul
     let refused = grants.iter().find(|grant| confidential.contains(grant));
     if let (TokenEndpointAuthMethod::None, Some(grant)) = (method, refused) {
         let grant = grant.as_str();
-        let mend = "leave it out, or let the client authenticate by another token_endpoint_auth_method than none";
+        let mend =
+            "leave it out, or let the client authenticate by another token_endpoint_auth_method than none";
         return Err(invalid("grant_types", format!("has {grant}, which public clients may not use: {mend}")));
     }
     // RFC 6749 6: a refresh token is issued with the tokens of another grant, here of an authorization code. Without
@@ -46,5 +50,8 @@ pub(super) fn check_exchange(client: &Client) -> Result<(), OAuthError> {
     } else {
         ("token_exchange_allowed", "must be true")
     };
-    Err(invalid(name, format!("{value} where token exchange is the only grant type: the client could do nothing")))
+    Err(invalid(
+        name,
+        format!("{value} where token exchange is the only grant type: the client could do nothing"),
+    ))
 }

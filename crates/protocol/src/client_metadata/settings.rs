@@ -26,7 +26,10 @@ pub(super) fn gather(doc: &mut Metadata) -> Result<(), OAuthError> {
             return Err(invalid("settings", "is not valid: it is an object"));
         };
         if settings.get(name).is_some_and(|own| *own != value) {
-            return Err(invalid(name, format!("and settings.{name} contradict each other: send one of them")));
+            return Err(invalid(
+                name,
+                format!("and settings.{name} contradict each other: send one of them"),
+            ));
         }
         settings.insert(name.to_owned(), value);
     }

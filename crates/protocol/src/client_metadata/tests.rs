@@ -142,7 +142,10 @@ fn a_grant_type_that_can_do_nothing_alone_is_refused_with_the_mend() {
             json!({ "grant_types": ["client_credentials"], "token_endpoint_auth_method": "none" }),
             "client_credentials, which public clients may not use",
         ),
-        (json!({ "grant_types": [EXCHANGE], "token_endpoint_auth_method": "none" }), "token-exchange, which public"),
+        (
+            json!({ "grant_types": [EXCHANGE], "token_endpoint_auth_method": "none" }),
+            "token-exchange, which public",
+        ),
         (json!({ "grant_types": [EXCHANGE] }), "token_exchange_allowed must be true"),
         (
             json!({ "grant_types": [EXCHANGE], "token_exchange_allowed": true, "delegation_mode": "none" }),
@@ -265,7 +268,10 @@ fn a_patch_by_either_name_changes_the_pkce_policy() {
 #[test]
 fn two_pkce_policies_that_differ_are_refused() {
     for (metadata, named) in [
-        (with("settings", json!({ "pkce": "or_nonce", "require_pkce": false })), "settings.pkce and require_pkce"),
+        (
+            with("settings", json!({ "pkce": "or_nonce", "require_pkce": false })),
+            "settings.pkce and require_pkce",
+        ),
         (with("settings", json!({ "require_pkce": "yes" })), "settings.require_pkce is not valid"),
         (with("settings", json!({ "pkce": "sometimes" })), "settings is not valid"),
         (with("pkce", json!(true)), "settings.pkce is not valid"),
@@ -305,7 +311,8 @@ fn the_type_of_access_tokens_is_a_setting() {
         }
     }
     for bad in [json!("jwt"), json!("at+JWT"), json!("logout+jwt"), json!(1)] {
-        let error = create(with("access_token_typ", bad), NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        let error =
+            create(with("access_token_typ", bad), NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
         assert!(error.description.starts_with("settings is not valid"), "{error}");
     }
 }

@@ -36,8 +36,7 @@ fn a_confidential_client_signs_in_with_a_nonce_and_without_pkce() {
     let (_, browser) = server.signed_in("a@example.com");
     let request = without_pkce(&rp).with("nonce", "n-1");
     let code = browser.get(&request.path()).redirected("code").expect("a code");
-    let form =
-        [("grant_type", "authorization_code"), ("code", &*code), ("redirect_uri", &*rp.redirect_uri)];
+    let form = [("grant_type", "authorization_code"), ("code", &*code), ("redirect_uri", &*rp.redirect_uri)];
     let tokens = TokenSet::of(&rp.token(&form));
     assert_eq!(decode_jwt(tokens.id_token.as_deref().unwrap()).1["nonce"], "n-1");
     // RFC 9700 4.8.2: a verifier for a code without a challenge is refused.
@@ -111,7 +110,9 @@ fn require_pkce_is_another_name_of_the_strictest_and_the_laxest_policy() {
         assert_eq!((again.status, &again.json()["settings"]), (200, &shown["settings"]));
         // A client's settings go by both names too.
         set(&server, "/settings", json!({ "pkce": null }));
-        for change in [json!({ "settings": { "require_pkce": required } }), json!({ "require_pkce": required })] {
+        for change in
+            [json!({ "settings": { "require_pkce": required } }), json!({ "require_pkce": required })]
+        {
             let shown = set(&server, &path, change);
             let settings = &shown["client"]["settings"];
             assert_eq!((&settings["pkce"], &settings["require_pkce"]), (&json!(policy), &json!(required)));

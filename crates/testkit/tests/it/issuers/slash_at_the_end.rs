@@ -102,8 +102,7 @@ fn an_assertion_is_for_the_issuer_with_its_slash_or_the_token_endpoint() {
         let client = RelyingParty::register(&server, metadata).client_id;
         let (token_endpoint, without) =
             (format!("https://login.example{prefix}/token"), issuer.strip_suffix('/').unwrap());
-        for (audience, id, status) in
-            [(issuer, "1", 200), (&*token_endpoint, "2", 200), (without, "3", 401)]
+        for (audience, id, status) in [(issuer, "1", 200), (&*token_endpoint, "2", 200), (without, "3", 401)]
         {
             let assertion = key.assertion(&client, audience, id, server.now().seconds());
             let form = [

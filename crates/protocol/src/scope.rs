@@ -7,8 +7,9 @@ use smol_str::SmolStr;
 
 use crate::error::{ErrorCode, OAuthError};
 
-/// How many characters of scope tokens an error names.
-const LONGEST_LIST: usize = 200;
+/// How many characters of scope tokens an error names: with the longest text before them fewer than the 300 that an
+/// error has.
+const LONGEST_LIST: usize = 160;
 
 /// A scope that violates the grammar of RFC 6749 appendix A.4.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -273,7 +273,7 @@ fn two_pkce_policies_that_differ_are_refused() {
             "settings.pkce and require_pkce",
         ),
         (with("settings", json!({ "require_pkce": "yes" })), "settings.require_pkce is not valid"),
-        (with("settings", json!({ "pkce": "sometimes" })), "settings is not valid"),
+        (with("settings", json!({ "pkce": "sometimes" })), "settings.pkce is not valid"),
         (with("pkce", json!(true)), "settings.pkce is not valid"),
     ] {
         let error = create(metadata, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();

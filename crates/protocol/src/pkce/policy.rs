@@ -107,8 +107,10 @@ pub fn show_earlier_name(settings: &mut Map<String, Value>) {
 /// # Errors
 /// A sentence that begins with the setting's name: a value that is not valid, or two values that differ.
 pub fn read_earlier_name(settings: &mut Map<String, Value>) -> Result<(), &'static str> {
-    // Stored records have `true` and `false` under the earlier name only.
-    if settings.get(NAME).is_some_and(Value::is_boolean) {
+    // Checked here, because the error must name the setting, and because `true` and `false`, which stored records may
+    // have, are values of the earlier name only.
+    let is_valid = |policy: &Value| policy.is_null() || policy.as_str().and_then(PkcePolicy::parse).is_some();
+    if !settings.get(NAME).is_none_or(is_valid) {
         return Err("pkce is not valid: it is required, or_nonce or optional");
     }
     let meant = match settings.remove(EARLIER_NAME) {
@@ -175,6 +177,8 @@ mod tests {
             (json!({ "require_pkce": "yes" }), "require_pkce is not valid"),
             (json!({ "require_pkce": "required" }), "require_pkce is not valid"),
             (json!({ "pkce": false }), "pkce is not valid"),
+            (json!({ "pkce": "never" }), "pkce is not valid"),
+            (json!({ "pkce": ["required"] }), "pkce is not valid"),
             (json!({ "require_pkce": true, "pkce": "or_nonce" }), "pkce and require_pkce contradict"),
             (json!({ "require_pkce": false, "pkce": "or_nonce" }), "pkce and require_pkce contradict"),
             (json!({ "require_pkce": false, "pkce": null }), "pkce and require_pkce contradict"),

@@ -286,9 +286,12 @@ impl App {
                 None => Ok(()),
             },
             Changed::Issuers | Changed::Everything => self.load_all().await,
-            Changed::Client(..) | Changed::ClientDeleted(..) | Changed::User(..) | Changed::Consents(..) => {
-                Ok(())
-            }
+            Changed::Client(..)
+            | Changed::ClientDeleted(..)
+            | Changed::User(..)
+            | Changed::Consents(..)
+            | Changed::Entitlements(..)
+            | Changed::Groups(_) => Ok(()),
         }
     }
 

@@ -253,6 +253,8 @@ impl Users for EmbeddedStore {
             let key = [issuer.as_str(), id.as_str()];
             delete_password(&issuer, id.as_str(), statements)?;
             statements.change("DELETE FROM consents WHERE issuer = ?1 AND user = ?2", key)?;
+            statements.change("DELETE FROM memberships WHERE issuer = ?1 AND user_id = ?2", key)?;
+            statements.change("DELETE FROM user_roles WHERE issuer = ?1 AND user_id = ?2", key)?;
             Ok(statements.change("DELETE FROM users WHERE issuer = ?1 AND id = ?2", key)? == 1)
         };
         self.records.change(StoreKind::User, changed, delete).await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_protocol::entitlement::{Entitlements, EntitlementName};
-use symbolon_protocol::group::{Group, Membership};
+use symbolon_protocol::group::{Group, Membership, Misplaced};
 use symbolon_protocol::id::{GroupId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
@@ -27,6 +27,17 @@ pub enum GroupCreation {
     TooMany,
 }
 
+impl From<Misplaced> for GroupCreation {
+    fn from(misplaced: Misplaced) -> Self {
+        match misplaced {
+            Misplaced::NoSuchParent => Self::NoSuchParent,
+            // There is a group of this id already, above its own new place.
+            Misplaced::Cycle => Self::Exists,
+            Misplaced::TooDeep => Self::TooDeep,
+        }
+    }
+}
+
 /// Whether a group was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupUpdate {
@@ -43,6 +54,16 @@ pub enum GroupUpdate {
     /// The group, or one below it, would be nested deeper than
     /// [`MOST_DEPTH`](symbolon_protocol::group::MOST_DEPTH).
     TooDeep,
+}
+
+impl From<Misplaced> for GroupUpdate {
+    fn from(misplaced: Misplaced) -> Self {
+        match misplaced {
+            Misplaced::NoSuchParent => Self::NoSuchParent,
+            Misplaced::Cycle => Self::Cycle,
+            Misplaced::TooDeep => Self::TooDeep,
+        }
+    }
 }
 
 /// Whether a group was deleted.
@@ -82,6 +103,13 @@ pub enum MemberRemoval {
     Removed,
     /// The user was not a member, or there is no such user or group.
     WasNotMember,
+}
+
+impl MemberRemoval {
+    /// The result of a removal that did, or did not, find a membership.
+    pub const fn of(was_there: bool) -> Self {
+        if was_there { Self::Removed } else { Self::WasNotMember }
+    }
 }
 
 /// Which groups to list.

@@ -67,6 +67,13 @@ pub enum RoleRemoval {
     WasNotGiven,
 }
 
+impl RoleRemoval {
+    /// The result of a removal that did, or did not, find the role given.
+    pub const fn of(was_there: bool) -> Self {
+        if was_there { Self::Taken } else { Self::WasNotGiven }
+    }
+}
+
 /// How many had a role that was deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoleHolders {

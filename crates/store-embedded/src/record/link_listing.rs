@@ -1,0 +1,87 @@
+//! Pages of the records at one end of links: a group's members, a user's roles.
+
+use std::sync::Arc;
+
+use rusqlite::params_from_iter;
+use rusqlite::types::Value;
+use serde::de::DeserializeOwned;
+use symbolon_protocol::id::IssuerId;
+use symbolon_store::StoreError;
+use symbolon_store::link::Links;
+use symbolon_store::port::{Page, PageRequest};
+
+use super::Records;
+use super::listing::{Documents, page_of};
+use super::statement::{Statements, document};
+
+/// Which end of the links is listed.
+#[derive(Clone, Copy)]
+pub(super) enum End {
+    /// Those who have it, in the order of their ids: there may be many, and the index has this order.
+    Holders,
+    /// What is had, in the order of the names: there are few.
+    Held,
+}
+
+/// A listing of the records at one end of the links of one record at the other end.
+struct LinkListing {
+    links: Links,
+    end: End,
+    issuer: String,
+    /// The record at the other end.
+    of: String,
+}
+
+impl LinkListing {
+    /// The links `l`, each with its record `r`, as far as they match.
+    fn matching(&self, searched: bool) -> String {
+        let Self { links, end, .. } = self;
+        let (table, holder, held) = (links.table(), links.holder(), links.held());
+        let (records, id, of) = match end {
+            End::Holders => (links.holders(), holder, held),
+            End::Held => (links.things(), held, holder),
+        };
+        let search = if searched { "AND instr(r.search, ?3) > 0" } else { "" };
+        // The cross join makes SQLite begin with the links.
+        format!(
+            "FROM {table} l CROSS JOIN {records} r ON r.issuer = l.issuer AND r.id = l.{id}
+             WHERE l.issuer = ?1 AND l.{of} = ?2 {search}"
+        )
+    }
+
+    fn order(&self) -> String {
+        match self.end {
+            End::Holders => format!("l.{}", self.links.holder()),
+            End::Held => "r.name_key, r.id".to_owned(),
+        }
+    }
+
+    fn read(&self, page: &PageRequest, statements: &Statements<'_>) -> rusqlite::Result<Documents> {
+        let mut values = vec![Value::Text(self.issuer.clone()), Value::Text(self.of.clone())];
+        values.extend(page.text().map(|text| Value::Text(text.to_lowercase())));
+        let (from, order) = (self.matching(page.text().is_some()), self.order());
+        let count = format!("SELECT count(*) {from}");
+        let total: Option<i64> = statements.first(&count, params_from_iter(&values), |row| row.get(0))?;
+        let (limit, skipped) = (page.limit(), page.skipped());
+        let select = format!("SELECT r.document {from} ORDER BY {order} LIMIT {limit} OFFSET {skipped}");
+        let documents = statements.all(&select, params_from_iter(&values), document)?;
+        Ok((documents, total.unwrap_or(0).unsigned_abs()))
+    }
+}
+
+impl Records {
+    /// A page of the records at one `end` of the links, whose other end is the record `of`.
+    pub(super) async fn list_linked<T: DeserializeOwned, U>(
+        self: &Arc<Self>,
+        (links, end): (Links, End),
+        issuer: &IssuerId,
+        of: &str,
+        page: &PageRequest,
+        wrap: impl Fn(T) -> U,
+    ) -> Result<Page<U>, StoreError> {
+        let listing = LinkListing { links, end, issuer: issuer.as_str().to_owned(), of: of.to_owned() };
+        let page = page.clone();
+        let read = self.scan(links.kind(), move |statements| listing.read(&page, statements));
+        page_of(read.await?, wrap)
+    }
+}

@@ -33,37 +33,37 @@ struct LinkListing {
 }
 
 impl LinkListing {
-    /// The links `l`, each with its record `r`, as far as they match.
-    fn matching(&self, searched: bool) -> String {
+    /// The queries for how many there are and for the records of a page, without its bounds.
+    fn queries(&self, searched: bool) -> (String, String) {
         let Self { links, end, .. } = self;
         let (table, holder, held) = (links.table(), links.holder(), links.held());
         let (records, id, of) = match end {
             End::Holders => (links.holders(), holder, held),
             End::Held => (links.things(), held, holder),
         };
-        let search = if searched { "AND instr(r.search, ?3) > 0" } else { "" };
-        // The cross join makes SQLite begin with the links.
-        format!(
-            "FROM {table} l CROSS JOIN {records} r ON r.issuer = l.issuer AND r.id = l.{id}
-             WHERE l.issuer = ?1 AND l.{of} = ?2 {search}"
-        )
-    }
-
-    fn order(&self) -> String {
-        match self.end {
-            End::Holders => format!("l.{}", self.links.holder()),
+        let order = match end {
+            End::Holders => format!("l.{holder}"),
             End::Held => "r.name_key, r.id".to_owned(),
-        }
+        };
+        // The cross join makes SQLite begin with the links.
+        let joined = format!("{table} l CROSS JOIN {records} r ON r.issuer = l.issuer AND r.id = l.{id}");
+        let of_record = format!("WHERE l.issuer = ?1 AND l.{of} = ?2");
+        let search = if searched { "AND instr(r.search, ?3) > 0" } else { "" };
+        // No link is without its record, so the links alone are counted where nothing is searched for.
+        let counted = if searched { joined.clone() } else { format!("{table} l") };
+        (
+            format!("SELECT count(*) FROM {counted} {of_record} {search}"),
+            format!("SELECT r.document FROM {joined} {of_record} {search} ORDER BY {order}"),
+        )
     }
 
     fn read(&self, page: &PageRequest, statements: &Statements<'_>) -> rusqlite::Result<Documents> {
         let mut values = vec![Value::Text(self.issuer.clone()), Value::Text(self.of.clone())];
         values.extend(page.text().map(|text| Value::Text(text.to_lowercase())));
-        let (from, order) = (self.matching(page.text().is_some()), self.order());
-        let count = format!("SELECT count(*) {from}");
+        let (count, select) = self.queries(page.text().is_some());
         let total: Option<i64> = statements.first(&count, params_from_iter(&values), |row| row.get(0))?;
         let (limit, skipped) = (page.limit(), page.skipped());
-        let select = format!("SELECT r.document {from} ORDER BY {order} LIMIT {limit} OFFSET {skipped}");
+        let select = format!("{select} LIMIT {limit} OFFSET {skipped}");
         let documents = statements.all(&select, params_from_iter(&values), document)?;
         Ok((documents, total.unwrap_or(0).unsigned_abs()))
     }

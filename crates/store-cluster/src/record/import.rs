@@ -1,6 +1,5 @@
 //! Imports records unchanged, when a store moves from another back-end.
 
-use symbolon_figures::StoreKind;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
@@ -65,10 +64,10 @@ impl Records {
         }
         self.import_consents(&consents).await?;
         for (issuer, rows) in by_issuer(groups) {
-            self.import_named(StoreKind::Group, &issuer, &rows).await?;
+            self.import_groups(&issuer, &rows).await?;
         }
         for (issuer, rows) in by_issuer(roles) {
-            self.import_named(StoreKind::Role, &issuer, &rows).await?;
+            self.import_roles(&issuer, &rows).await?;
         }
         self.import_links(&links).await?;
         self.write_audit(&audit).await
@@ -111,21 +110,19 @@ impl Records {
         connection.change(CONSENTS, &[&issuers, &users, &clients, &documents]).await.map(drop)
     }
 
-    /// Writes groups or roles of an issuer.
-    async fn import_named(
-        &self,
-        kind: StoreKind,
-        issuer: &IssuerId,
-        rows: &[NamedColumns],
-    ) -> Result<(), StoreError> {
-        let (issuer, rows) = (issuer.as_str(), each(rows, |row| row));
+    async fn import_groups(&self, issuer: &IssuerId, rows: &[NamedColumns]) -> Result<(), StoreError> {
         let mut connection = self.postgres.connection().await?;
         let transaction = connection.transaction().await?;
-        lock(issuer, &transaction).await?;
-        match kind {
-            StoreKind::Group => group_creation::insert(issuer, &rows, &transaction).await?,
-            _ => role_creation::insert(issuer, &rows, &transaction).await?,
-        }
+        lock(issuer.as_str(), &transaction).await?;
+        group_creation::insert(issuer.as_str(), &each(rows, |row| row), &transaction).await?;
+        transaction.commit().await
+    }
+
+    async fn import_roles(&self, issuer: &IssuerId, rows: &[NamedColumns]) -> Result<(), StoreError> {
+        let mut connection = self.postgres.connection().await?;
+        let transaction = connection.transaction().await?;
+        lock(issuer.as_str(), &transaction).await?;
+        role_creation::insert(issuer.as_str(), &each(rows, |row| row), &transaction).await?;
         transaction.commit().await
     }
 

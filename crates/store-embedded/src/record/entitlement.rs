@@ -14,7 +14,7 @@ use crate::EmbeddedStore;
 /// The groups that a user is in with all above them, and the roles that were given to the user or to one of these. Each
 /// group and role comes once: so the climbing ends, and nothing comes twice. The cross joins make SQLite begin with
 /// what the user has.
-const HELD: &str = "
+pub(super) const HELD: &str = "
     WITH RECURSIVE held (id) AS (
         SELECT group_id FROM memberships WHERE issuer = ?1 AND user_id = ?2
         UNION

@@ -1,5 +1,8 @@
 //! Groups and their members. There is one writer, so that what a closure checks stays true until it has written.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

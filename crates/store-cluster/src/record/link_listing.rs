@@ -32,7 +32,10 @@ fn queries(links: Links, end: End, is_search: bool) -> (String, String) {
         End::Holders => format!("l.{holder}"),
         End::Held => "r.name_key, r.id".to_owned(),
     };
-    let joined = format!("{table} l JOIN {records} r ON r.issuer = l.issuer AND r.id = l.{id}");
+    // `OFFSET 0` makes the planner begin with the links: else it may read all users until a page of a group's is full.
+    let joined = format!(
+        "{table} l, LATERAL (SELECT * FROM {records} WHERE issuer = $1 AND id = l.{id} OFFSET 0) AS r"
+    );
     let of_record = format!("WHERE l.issuer = $1 AND l.{of} = $2");
     let search = if is_search { "AND position($3 in r.search) > 0" } else { "" };
     let (limit, offset) = if is_search { ("$4", "$5") } else { ("$3", "$4") };

@@ -362,7 +362,8 @@ mod tests {
             ids.iter().filter(|id| cache.get(&issuer, id).is_ok()).count()
         };
         assert!((5_000..=10_000).contains(&kept(1)));
-        assert!((50..=100).contains(&kept(100)));
+        // The cache is divided, and each part may be a little too large or too small.
+        assert!((500..=1_100).contains(&kept(10)));
     }
 
     #[test]

@@ -228,6 +228,11 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
 }
 
 fn give_groups_and_roles(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
+    // A backup that a server of an earlier release made has none.
+    let has_groups = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'user_groups')";
+    if !connection.query_row(has_groups, (), |row| row.get::<_, bool>(0)).map_err(failed)? {
+        return Ok(());
+    }
     each_row(connection, "SELECT issuer, document FROM user_groups ORDER BY rowid", (), |row| {
         let group = from_document(&text(row, 1)?)?;
         out.give(Record::Group(IssuerId::trusted(text(row, 0)?), Box::new(group)))

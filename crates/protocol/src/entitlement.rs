@@ -31,7 +31,9 @@ pub struct InvalidName;
 
 /// A text that is not a description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a description must have at most 2,000 characters, and no control characters but line breaks and tabs")]
+#[error(
+    "a description must have at most 2,000 characters, and no control characters but line breaks and tabs"
+)]
 pub struct InvalidDescription;
 
 /// The name of a group or role. Applications authorize by it, so two names that are read as the same one must not both
@@ -230,7 +232,9 @@ mod tests {
 
     #[test]
     fn a_name_is_short_and_everything_in_it_is_seen() {
-        for good in ["a", "Domain Users", "org/team", "system:masters", "Gr\u{fc}ne", &"\u{1f980}".repeat(200)] {
+        for good in
+            ["a", "Domain Users", "org/team", "system:masters", "Gr\u{fc}ne", &"\u{1f980}".repeat(200)]
+        {
             assert_eq!(name(good).as_str(), good);
             let json = serde_json::to_string(good).unwrap();
             assert_eq!(serde_json::from_str::<EntitlementName>(&json).unwrap(), name(good));
@@ -238,9 +242,10 @@ mod tests {
         let long = "x".repeat(201);
         // Each of these characters is composed of 18.
         let expands = "\u{fdfa}".repeat(200);
-        for bad in ["", " ", " a", "a ", "a\u{a0}", "a\0b", "a\nb", "a\u{7f}", "admin\u{200b}", "\u{202e}nimda"]
-            .into_iter()
-            .chain(["a\u{2028}b", "a\u{feff}", "a\u{ad}b", &long, &expands])
+        for bad in
+            ["", " ", " a", "a ", "a\u{a0}", "a\0b", "a\nb", "a\u{7f}", "admin\u{200b}", "\u{202e}nimda"]
+                .into_iter()
+                .chain(["a\u{2028}b", "a\u{feff}", "a\u{ad}b", &long, &expands])
         {
             assert_eq!(EntitlementName::parse(bad), Err(InvalidName), "{bad:?}");
             let json = serde_json::to_string(bad).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use symbolon_protocol::entitlement::{Entitlements, EntitlementName, HeldGroup, HeldRole, path};
+use symbolon_protocol::entitlement::{EntitlementName, Entitlements, HeldGroup, HeldRole, path};
 use symbolon_protocol::group::MOST_DEPTH;
 use symbolon_protocol::id::{ClientId, GroupId, RoleId};
 

@@ -115,11 +115,7 @@ impl Links {
     }
 
     /// What changes when links of these holders do.
-    pub fn changed<'a>(
-        self,
-        issuer: &IssuerId,
-        holders: impl IntoIterator<Item = &'a Link>,
-    ) -> Vec<Changed> {
+    pub fn changed<'a>(self, issuer: &IssuerId, holders: impl IntoIterator<Item = &'a Link>) -> Vec<Changed> {
         let users: BTreeSet<&str> = holders.into_iter().map(|link| link.holder.as_str()).collect();
         if self == Self::GroupRoles || users.len() > MOST_ANNOUNCED {
             return vec![Changed::Groups(issuer.clone())];

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use symbolon_figures::StoreKind;
-use symbolon_protocol::entitlement::{Entitlements, EntitlementName};
+use symbolon_protocol::entitlement::{EntitlementName, Entitlements};
 use symbolon_protocol::group::{Group, MOST_DEPTH, Membership, Misplaced, check_place};
 use symbolon_protocol::id::{GroupId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
@@ -91,16 +91,7 @@ async fn update(
     transaction
         .change(
             UPDATE,
-            &[
-                &issuer,
-                &row.id,
-                &row.name,
-                &row.key,
-                &row.owner,
-                &row.search,
-                &row.updated_at,
-                &row.document,
-            ],
+            &[&issuer, &row.id, &row.name, &row.key, &row.owner, &row.search, &row.updated_at, &row.document],
         )
         .await?;
     transaction.commit().await?;

@@ -13,8 +13,7 @@ use super::entitlement_count::{add, lock, number};
 use super::{Written, each};
 use crate::postgres::{Connection, Transaction, column};
 
-const CLIENTS: &str =
-    "SELECT id FROM clients WHERE issuer = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE";
+const CLIENTS: &str = "SELECT id FROM clients WHERE issuer = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE";
 const IDS_TAKEN: &str = "SELECT id FROM roles WHERE issuer = $1 AND id = ANY($2)";
 const NAMES_TAKEN: &str = "SELECT r.client_id, r.name_key
     FROM unnest($2::text[], $3::text[]) AS new(client_id, name_key)

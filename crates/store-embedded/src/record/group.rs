@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use rusqlite::params;
 use symbolon_figures::StoreKind;
-use symbolon_protocol::entitlement::{Entitlements, EntitlementName};
+use symbolon_protocol::entitlement::{EntitlementName, Entitlements};
 use symbolon_protocol::group::{Group, MOST_DEPTH, MOST_GROUPS, Membership, Misplaced, check_place};
 use symbolon_protocol::id::{GroupId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
@@ -48,7 +48,8 @@ const HEIGHT: &str = "
     SELECT max(depth) FROM down";
 
 const COUNT: &str = "SELECT group_count FROM entitlement_counts WHERE issuer = ?1";
-const COUNT_ONE_MORE: &str = "INSERT INTO entitlement_counts (issuer, group_count, role_count) VALUES (?1, 1, 0)
+const COUNT_ONE_MORE: &str =
+    "INSERT INTO entitlement_counts (issuer, group_count, role_count) VALUES (?1, 1, 0)
     ON CONFLICT (issuer) DO UPDATE SET group_count = group_count + 1";
 const COUNT_ONE_LESS: &str = "UPDATE entitlement_counts SET group_count = group_count - 1 WHERE issuer = ?1";
 
@@ -95,11 +96,7 @@ fn place(
     Ok(check_place(&row.id, height, &above))
 }
 
-fn create(
-    row: &NamedColumns,
-    issuer: &str,
-    statements: &Statements<'_>,
-) -> rusqlite::Result<GroupCreation> {
+fn create(row: &NamedColumns, issuer: &str, statements: &Statements<'_>) -> rusqlite::Result<GroupCreation> {
     if let Err(misplaced) = place(row, 1, issuer, statements)? {
         return Ok(misplaced.into());
     }
@@ -113,16 +110,10 @@ fn create(
     })
 }
 
-fn update(
-    row: &NamedColumns,
-    issuer: &str,
-    seen: i64,
-    statements: &Statements<'_>,
-) -> Written<GroupUpdate> {
+fn update(row: &NamedColumns, issuer: &str, seen: i64, statements: &Statements<'_>) -> Written<GroupUpdate> {
     let sql = "SELECT updated_at, parent FROM user_groups WHERE issuer = ?1 AND id = ?2";
-    let found = statements.first(sql, [issuer, &row.id], |found| {
-        Ok((found.get::<_, i64>(0)?, found.get::<_, String>(1)?))
-    })?;
+    let found = statements
+        .first(sql, [issuer, &row.id], |found| Ok((found.get::<_, i64>(0)?, found.get::<_, String>(1)?)))?;
     let Some((updated_at, parent)) = found else { return Ok(GroupUpdate::NoSuchGroup) };
     if updated_at != seen {
         return refuse(StoreError::Conflict);
@@ -139,16 +130,7 @@ fn update(
         "UPDATE OR IGNORE user_groups
          SET name = ?3, name_key = ?4, parent = ?5, search = ?6, updated_at = ?7, document = ?8
          WHERE issuer = ?1 AND id = ?2",
-        params![
-            issuer,
-            row.id,
-            row.name,
-            row.key,
-            row.owner,
-            row.search,
-            row.updated_at,
-            row.document
-        ],
+        params![issuer, row.id, row.name, row.key, row.owner, row.search, row.updated_at, row.document],
     )?;
     Ok(if written == 1 { GroupUpdate::Updated } else { GroupUpdate::NameTaken })
 }

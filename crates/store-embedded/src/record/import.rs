@@ -95,9 +95,7 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
                 new(role::insert(&row, issuer.as_str(), statements)?, "a role", &issuer)
             })
         }
-        Record::Membership(issuer, membership) => {
-            linked(issuer, Links::Memberships, Link::from(membership))
-        }
+        Record::Membership(issuer, membership) => linked(issuer, Links::Memberships, Link::from(membership)),
         Record::GivenRole(issuer, given) => {
             let (links, row) = of_given(&given);
             linked(issuer, links, row)

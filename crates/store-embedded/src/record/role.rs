@@ -28,7 +28,8 @@ use super::{ROWS_PER_WRITE, TEXT_FORM, Written, from_document, millis, refuse};
 use crate::EmbeddedStore;
 
 const COUNT: &str = "SELECT role_count FROM entitlement_counts WHERE issuer = ?1";
-const COUNT_ONE_MORE: &str = "INSERT INTO entitlement_counts (issuer, group_count, role_count) VALUES (?1, 0, 1)
+const COUNT_ONE_MORE: &str =
+    "INSERT INTO entitlement_counts (issuer, group_count, role_count) VALUES (?1, 0, 1)
     ON CONFLICT (issuer) DO UPDATE SET role_count = role_count + 1";
 const COUNT_ONE_LESS: &str = "UPDATE entitlement_counts SET role_count = role_count - 1 WHERE issuer = ?1";
 
@@ -77,9 +78,8 @@ fn create(row: &NamedColumns, issuer: &str, statements: &Statements<'_>) -> rusq
 
 fn update(row: &NamedColumns, issuer: &str, seen: i64, statements: &Statements<'_>) -> Written<RoleUpdate> {
     let sql = "SELECT updated_at, client_id FROM roles WHERE issuer = ?1 AND id = ?2";
-    let found = statements.first(sql, [issuer, &row.id], |found| {
-        Ok((found.get::<_, i64>(0)?, found.get::<_, String>(1)?))
-    })?;
+    let found = statements
+        .first(sql, [issuer, &row.id], |found| Ok((found.get::<_, i64>(0)?, found.get::<_, String>(1)?)))?;
     let Some((updated_at, owner)) = found else { return Ok(RoleUpdate::NoSuchRole) };
     if updated_at != seen {
         return refuse(StoreError::Conflict);
@@ -202,9 +202,8 @@ impl Roles for EmbeddedStore {
                 return Ok(Some(None));
             }
             let deleted = delete_some(issuer.as_str(), id.as_str(), statements)?;
-            let count = |all: &AtomicU64, some: usize| {
-                all.fetch_add(some as u64, Ordering::Relaxed) + some as u64
-            };
+            let count =
+                |all: &AtomicU64, some: usize| all.fetch_add(some as u64, Ordering::Relaxed) + some as u64;
             let holders =
                 RoleHolders { users: count(&users, deleted.users), groups: count(&groups, deleted.groups) };
             Ok(deleted.whole.then_some(Some(holders)))

@@ -229,7 +229,8 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
 
 fn give_groups_and_roles(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
     // A backup that a server of an earlier release made has none.
-    let has_groups = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'user_groups')";
+    let has_groups =
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'user_groups')";
     if !connection.query_row(has_groups, (), |row| row.get::<_, bool>(0)).map_err(failed)? {
         return Ok(());
     }

@@ -113,7 +113,10 @@ mod tests {
             let name: &'static str = name;
             let consents = caches.consents.get(issuer, "ann").is_ok().then_some("consents");
             let entitlements = caches.entitlements.get(issuer, "ann").is_ok().then_some("entitlements");
-            [consents, entitlements].into_iter().flatten().map(move |of| if name == "mine" { of } else { name })
+            [consents, entitlements]
+                .into_iter()
+                .flatten()
+                .map(move |of| if name == "mine" { of } else { name })
         };
         let mut left: Vec<_> = issuers.iter().flat_map(left).collect();
         left.dedup();
@@ -124,10 +127,8 @@ mod tests {
     fn a_change_drops_what_it_makes_old_and_nothing_else() {
         let (issuer, ann) = (IssuerId::default_issuer(), UserId::parse("ann").unwrap());
         let (bob, app) = (UserId::parse("bob").unwrap(), ClientId::parse("app").unwrap());
-        let of_ann = [
-            Changed::User(issuer.clone(), ann.clone()),
-            Changed::ClientDeleted(issuer.clone(), app.clone()),
-        ];
+        let of_ann =
+            [Changed::User(issuer.clone(), ann.clone()), Changed::ClientDeleted(issuer.clone(), app.clone())];
         let consents = [Changed::Consents(issuer.clone(), ann.clone())];
         let entitlements = [Changed::Entitlements(issuer.clone(), ann), Changed::Groups(issuer.clone())];
         let of_others = [

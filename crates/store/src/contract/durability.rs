@@ -11,8 +11,8 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::user::PasswordHash;
 
 use super::sample::{
-    HOUR, assertion_use, bare_lineage, client, code_grant, draw_session, family, given_to_group, group, issuer,
-    key, lineage_of, membership, redeem, role, rotation, session, user, with_tokens,
+    HOUR, assertion_use, bare_lineage, client, code_grant, draw_session, family, given_to_group, group,
+    issuer, key, lineage_of, membership, redeem, role, rotation, session, user, with_tokens,
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{Redemption, Use};

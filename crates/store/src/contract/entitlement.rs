@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use symbolon_protocol::entitlement::{Entitlements, EntitlementName, MOST_HELD};
+use symbolon_protocol::entitlement::{EntitlementName, Entitlements, MOST_HELD};
 use symbolon_protocol::group::Group;
 use symbolon_protocol::id::{ClientId, GroupId, IssuerId, RoleId, UserId};
 use symbolon_protocol::role::Role;
@@ -65,7 +65,11 @@ async fn come_by_groups_and_those_above(back_end: &dyn BackEnd) {
     }
     let all = ["low", "side", "mid"].map(|group| membership(group, "ann"));
     store.add_members(issuer, all.into()).await.unwrap();
-    let given = vec![given_to_group("r-user", "top"), given_to_user("r-boss", "ann"), given_to_group("r-boss", "mid")];
+    let given = vec![
+        given_to_group("r-user", "top"),
+        given_to_user("r-boss", "ann"),
+        given_to_group("r-boss", "mid"),
+    ];
     store.give_roles(issuer, given).await.unwrap();
     assert_eq!(
         told(&scene, "ann").await,
@@ -205,8 +209,7 @@ async fn are_never_read_stale(back_end: &dyn BackEnd) {
     let done = Arc::new(AtomicBool::new(false));
     let mut readers = JoinSet::new();
     for _ in 0..8 {
-        let (store, issuer, done, ann) =
-            (Arc::clone(store), issuer.clone(), Arc::clone(&done), ann.clone());
+        let (store, issuer, done, ann) = (Arc::clone(store), issuer.clone(), Arc::clone(&done), ann.clone());
         readers.spawn(async move {
             while !done.load(Ordering::Relaxed) {
                 store.entitlements(&issuer, &ann).await.unwrap();

@@ -39,11 +39,7 @@ fn name(text: &str) -> EntitlementName {
 
 /// The group below another parent, changed a moment later.
 fn moved(group: &Group, parent: Option<&str>) -> Group {
-    Group {
-        parent: parent.map(id),
-        updated_at: group.updated_at + Duration::from_millis(1),
-        ..group.clone()
-    }
+    Group { parent: parent.map(id), updated_at: group.updated_at + Duration::from_millis(1), ..group.clone() }
 }
 
 /// The ids of a group and of those above it.
@@ -76,10 +72,7 @@ async fn is_created_changed_and_deleted(back_end: &dyn BackEnd) {
     assert_eq!(nobody, GroupUpdate::NoSuchGroup);
     assert_eq!(store.group(issuer, &id("a")).await.unwrap(), Some(second));
 
-    assert_eq!(
-        store.create_group(issuer, group("below", "a", *now)).await.unwrap(),
-        GroupCreation::Created
-    );
+    assert_eq!(store.create_group(issuer, group("below", "a", *now)).await.unwrap(), GroupCreation::Created);
     assert_eq!(store.delete_group(issuer, &id("a")).await.unwrap(), GroupDeletion::HasChildren);
     for gone in ["below", "a"] {
         let deleted = store.delete_group(issuer, &id(gone)).await.unwrap();
@@ -167,10 +160,7 @@ async fn is_nested_so_deep_and_no_deeper(back_end: &dyn BackEnd) {
     // Where it is already, it stays without being judged anew.
     let before = store.group(issuer, &id("x")).await.unwrap().unwrap();
     let renamed = Group { name: name("X"), ..moved(&before, Some("g5")) };
-    assert_eq!(
-        store.update_group(issuer, renamed, before.updated_at).await.unwrap(),
-        GroupUpdate::Updated
-    );
+    assert_eq!(store.update_group(issuer, renamed, before.updated_at).await.unwrap(), GroupUpdate::Updated);
 }
 
 async fn is_never_below_itself(back_end: &dyn BackEnd) {
@@ -198,7 +188,8 @@ async fn is_listed_and_found(back_end: &dyn BackEnd) {
     for n in 0..25_u32 {
         let parent = if n < 20 { "top" } else { "" };
         let at = *now + (n + 1) * Duration::from_secs(1);
-        groups.push(Group { name: name(&format!("Team {n:02}")), ..group(&format!("Id-{n:02}"), parent, at) });
+        groups
+            .push(Group { name: name(&format!("Team {n:02}")), ..group(&format!("Id-{n:02}"), parent, at) });
     }
     store.create_groups(issuer, groups).await.unwrap();
     let list = async |filter: &GroupFilter, page: &_| store.list_groups(issuer, filter, page).await.unwrap();

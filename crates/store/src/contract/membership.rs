@@ -230,10 +230,7 @@ async fn stays_within_its_bound_in_a_race(back_end: &dyn BackEnd) {
     let ids: Vec<String> = (0..before + RACERS).map(|n| format!("g-{n:04}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     create(&scene, issuer, &["ann"], &ids).await;
-    store
-        .add_members(issuer, ids[..before].iter().map(|id| membership(id, "ann")).collect())
-        .await
-        .unwrap();
+    store.add_members(issuer, ids[..before].iter().map(|id| membership(id, "ann")).collect()).await.unwrap();
     let mut racers = JoinSet::new();
     for id in &ids[before..] {
         let (store, issuer, one) = (Arc::clone(store), issuer.clone(), membership(id, "ann"));

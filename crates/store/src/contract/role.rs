@@ -78,8 +78,7 @@ async fn is_created_changed_and_deleted(back_end: &dyn BackEnd) {
     assert_eq!(store.role(issuer, &id("a")).await.unwrap(), Some(first.clone()));
     let of_nobody = store.create_role(issuer, role("b", "admin", "nobody", *now)).await.unwrap();
     assert_eq!(of_nobody, RoleCreation::NoSuchClient);
-    let second =
-        Role { name: name("Boss"), updated_at: *now + Duration::from_millis(1), ..first.clone() };
+    let second = Role { name: name("Boss"), updated_at: *now + Duration::from_millis(1), ..first.clone() };
     assert_eq!(store.update_role(issuer, second.clone(), *now).await.unwrap(), RoleUpdate::Updated);
     assert_eq!(store.role(issuer, &id("a")).await.unwrap(), Some(second.clone()));
     let stale = store.update_role(issuer, first, *now).await;
@@ -199,20 +198,14 @@ async fn is_given_and_taken(back_end: &dyn BackEnd) {
     ];
     use RoleGrant::{Given, NoSuchGroup, NoSuchRole, NoSuchUser, WasGiven};
     let granted = store.give_roles(issuer, given.clone()).await.unwrap();
-    assert_eq!(
-        granted,
-        [Given, Given, NoSuchRole, NoSuchUser, NoSuchGroup, WasGiven, Given, NoSuchRole]
-    );
+    assert_eq!(granted, [Given, Given, NoSuchRole, NoSuchUser, NoSuchGroup, WasGiven, Given, NoSuchRole]);
     assert_eq!(store.give_role(issuer, given_to_group("r", "g")).await.unwrap(), WasGiven);
     assert_eq!(roles_of(&scene, issuer, &of_user("ann")).await, ["r"]);
     assert_eq!(roles_of(&scene, issuer, &of_group("g")).await, ["r", "s"]);
     assert!(roles_of(&scene, issuer, &of_user("bob")).await.is_empty());
     use RoleRemoval::{Taken, WasNotGiven};
     let taken = store.take_roles(issuer, given).await.unwrap();
-    assert_eq!(
-        taken,
-        [Taken, Taken, WasNotGiven, WasNotGiven, WasNotGiven, WasNotGiven, Taken, WasNotGiven]
-    );
+    assert_eq!(taken, [Taken, Taken, WasNotGiven, WasNotGiven, WasNotGiven, WasNotGiven, Taken, WasNotGiven]);
     assert!(roles_of(&scene, issuer, &of_user("ann")).await.is_empty());
     assert!(roles_of(&scene, issuer, &of_group("g")).await.is_empty());
     assert_eq!(store.take_role(issuer, given_to_user("r", "ann")).await.unwrap(), WasNotGiven);
@@ -275,7 +268,8 @@ async fn goes_with_its_client(back_end: &dyn BackEnd) {
         let own = [role("own", "admin", "", *now)];
         let many = (0..1_200).map(|n| role(&format!("r-{n}"), &format!("n-{n}"), "app", *now));
         store.create_roles(issuer, own.into_iter().chain(many).collect()).await.unwrap();
-        let given = ["own", "r-0", "r-1199"].map(|role| [given_to_user(role, "ann"), given_to_group(role, "g")]);
+        let given =
+            ["own", "r-0", "r-1199"].map(|role| [given_to_user(role, "ann"), given_to_group(role, "g")]);
         store.give_roles(issuer, given.concat()).await.unwrap();
     }
     let app = ClientId::parse("app").unwrap();

@@ -119,10 +119,7 @@ pub fn membership(group: &str, user: &str) -> Membership {
 }
 
 pub fn given_to_user(role: &str, user: &str) -> GivenRole {
-    GivenRole {
-        role: RoleId::parse(role).unwrap(),
-        holder: RoleHolder::User(UserId::parse(user).unwrap()),
-    }
+    GivenRole { role: RoleId::parse(role).unwrap(), holder: RoleHolder::User(UserId::parse(user).unwrap()) }
 }
 
 pub fn given_to_group(role: &str, group: &str) -> GivenRole {

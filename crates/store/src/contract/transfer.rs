@@ -183,7 +183,20 @@ impl Seeded {
         let code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         let used_code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         assert_eq!(redeem(&**store, one, &used_code, *now).await.unwrap(), Redemption::Redeemed);
-        Self { settings, client, users, consent, groups, live, ended, families, gone, revoked, code, used_code }
+        Self {
+            settings,
+            client,
+            users,
+            consent,
+            groups,
+            live,
+            ended,
+            families,
+            gone,
+            revoked,
+            code,
+            used_code,
+        }
     }
 
     /// Checks that everything is there, and nothing that ended.

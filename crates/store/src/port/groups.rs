@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use symbolon_protocol::entitlement::{Entitlements, EntitlementName};
+use symbolon_protocol::entitlement::{EntitlementName, Entitlements};
 use symbolon_protocol::group::{Group, Membership, Misplaced};
 use symbolon_protocol::id::{GroupId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;

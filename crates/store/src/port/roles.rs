@@ -150,8 +150,11 @@ pub trait Roles: Send + Sync {
     }
     /// Gives many roles; each is given or not, independently of the others. The results have the order of `given`. A
     /// given role never outlives the role, or its user or group.
-    async fn give_roles(&self, issuer: &IssuerId, given: Vec<GivenRole>)
-    -> Result<Vec<RoleGrant>, StoreError>;
+    async fn give_roles(
+        &self,
+        issuer: &IssuerId,
+        given: Vec<GivenRole>,
+    ) -> Result<Vec<RoleGrant>, StoreError>;
     /// Takes a role from a user or group.
     async fn take_role(&self, issuer: &IssuerId, given: GivenRole) -> Result<RoleRemoval, StoreError> {
         let taken = self.take_roles(issuer, vec![given]).await?;

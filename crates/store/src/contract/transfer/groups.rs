@@ -37,7 +37,8 @@ pub(super) async fn plant(scene: &Scene) -> Planted {
     let roles = vec![role("y", "admin", "app", *now), role("b", "admin", "", *now)];
     store.create_groups(issuer, groups.clone()).await.unwrap();
     store.create_roles(issuer, roles.clone()).await.unwrap();
-    let added = store.add_members(issuer, vec![membership("m", "ann"), membership("z", "zoe")]).await.unwrap();
+    let added =
+        store.add_members(issuer, vec![membership("m", "ann"), membership("z", "zoe")]).await.unwrap();
     assert_eq!(added, [MemberAddition::Added; 2]);
     let given = vec![given_to_user("b", "ann"), given_to_group("y", "z"), given_to_group("b", "a")];
     let granted = store.give_roles(issuer, given).await.unwrap();

@@ -135,15 +135,22 @@ impl Links {
         }
     }
 
+    /// The given role that a link stands for; `None` for a membership.
+    pub fn given(self, link: Link) -> Option<GivenRole> {
+        let holder = match self {
+            Self::Memberships => return None,
+            Self::UserRoles => RoleHolder::User(UserId::trusted(link.holder)),
+            Self::GroupRoles => RoleHolder::Group(GroupId::trusted(link.holder)),
+        };
+        Some(GivenRole { role: RoleId::trusted(link.held), holder })
+    }
+
     /// A link as a record that is moved to another store.
     pub fn record(self, issuer: IssuerId, link: Link) -> Record {
-        let Link { holder, held } = link;
-        let holder = match self {
-            Self::Memberships => return Record::Membership(issuer, Link { holder, held }.into()),
-            Self::UserRoles => RoleHolder::User(UserId::trusted(holder)),
-            Self::GroupRoles => RoleHolder::Group(GroupId::trusted(holder)),
-        };
-        Record::GivenRole(issuer, GivenRole { role: RoleId::trusted(held), holder })
+        match self.given(link.clone()) {
+            Some(given) => Record::GivenRole(issuer, given),
+            None => Record::Membership(issuer, link.into()),
+        }
     }
 }
 
@@ -183,6 +190,16 @@ pub fn of_holder(holder: &RoleHolder) -> (Links, &str) {
 pub fn of_given(given: &GivenRole) -> (Links, Link) {
     let (links, holder) = of_holder(&given.holder);
     (links, Link { holder: holder.to_owned(), held: given.role.as_str().to_owned() })
+}
+
+/// The kinds of links in which the given roles after this one are, in the order of a listing, each with the link to
+/// begin after.
+pub fn rest_of_given(after: Option<&GivenRole>) -> Vec<(Links, Option<Link>)> {
+    match after.map(of_given) {
+        None => vec![(Links::UserRoles, None), (Links::GroupRoles, None)],
+        Some((Links::GroupRoles, link)) => vec![(Links::GroupRoles, Some(link))],
+        Some((links, link)) => vec![(links, Some(link)), (Links::GroupRoles, None)],
+    }
 }
 
 /// Given roles of one kind of links, and the places that they had among all.
@@ -247,6 +264,17 @@ mod tests {
             }
         }
         assert!(super::sorted(&[]).is_empty());
+    }
+
+    #[test]
+    fn given_roles_of_users_come_before_those_of_groups() {
+        let given = |holder| GivenRole { role: RoleId::trusted("x"), holder };
+        let of_user = given(RoleHolder::User(UserId::trusted("u")));
+        let of_group = given(RoleHolder::Group(GroupId::trusted("g")));
+        assert_eq!(rest_of_given(None), [(Links::UserRoles, None), (Links::GroupRoles, None)]);
+        let rest = rest_of_given(Some(&of_user));
+        assert_eq!(rest, [(Links::UserRoles, Some(link("u"))), (Links::GroupRoles, None)]);
+        assert_eq!(rest_of_given(Some(&of_group)), [(Links::GroupRoles, Some(link("g")))]);
     }
 
     #[test]

@@ -253,6 +253,17 @@ impl Groups for ClusterStore {
         self.records.list_linked(listed, issuer, group.as_str(), page, Arc::new).await
     }
 
+    async fn next_memberships(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&Membership>,
+        limit: u32,
+    ) -> Result<Vec<Membership>, StoreError> {
+        let after = after.cloned().map(Link::from);
+        let next = self.records.next_links(Links::Memberships, issuer, after, limit).await?;
+        Ok(next.into_iter().map(Membership::from).collect())
+    }
+
     async fn groups_of(
         &self,
         issuer: &IssuerId,

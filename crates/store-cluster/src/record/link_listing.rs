@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
-use symbolon_store::link::Links;
+use symbolon_store::link::{Link, Links};
 use symbolon_store::port::{Page, PageRequest};
 
 use super::Records;
@@ -73,5 +73,25 @@ impl Records {
             .await?;
         let total: i64 = total.map(|row| column(&row, 0)).transpose()?.unwrap_or(0);
         Ok(Page { items: records_of(&rows, wrap)?, total: total.unsigned_abs() })
+    }
+
+    /// The next links in the order of their holders, then of what these have, at most `limit`.
+    pub(super) async fn next_links(
+        &self,
+        links: Links,
+        issuer: &IssuerId,
+        after: Option<Link>,
+        limit: u32,
+    ) -> Result<Vec<Link>, StoreError> {
+        let (table, holder, held) = (links.table(), links.holder(), links.held());
+        let sql = format!(
+            "SELECT {holder}, {held} FROM {table} WHERE issuer = $1 AND ({holder}, {held}) > ($2, $3)
+             ORDER BY {holder}, {held} LIMIT $4"
+        );
+        // No id is empty, so every link comes after a pair of empty texts.
+        let after = after.unwrap_or_else(|| Link { holder: String::new(), held: String::new() });
+        let (issuer, limit) = (issuer.as_str(), i64::from(limit.clamp(1, 1_000)));
+        let rows = self.all(links.kind(), &sql, &[&issuer, &after.holder, &after.held, &limit]).await?;
+        rows.iter().map(|row| Ok(Link { holder: column(row, 0)?, held: column(row, 1)? })).collect()
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use rusqlite::params_from_iter;
 use rusqlite::types::Value;
+use rusqlite::{Row, params_from_iter};
 use serde::de::DeserializeOwned;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
-use symbolon_store::link::Links;
+use symbolon_store::link::{Link, Links};
 use symbolon_store::port::{Page, PageRequest};
 
 use super::Records;
@@ -83,5 +83,29 @@ impl Records {
         let page = page.clone();
         let read = self.scan(links.kind(), move |statements| listing.read(&page, statements));
         page_of(read.await?, wrap)
+    }
+
+    /// The next links in the order of their holders, then of what these have, at most `limit`.
+    pub(super) async fn next_links(
+        self: &Arc<Self>,
+        links: Links,
+        issuer: &IssuerId,
+        after: Option<Link>,
+        limit: u32,
+    ) -> Result<Vec<Link>, StoreError> {
+        let (table, holder, held) = (links.table(), links.holder(), links.held());
+        let sql = format!(
+            "SELECT {holder}, {held} FROM {table} WHERE issuer = ?1 AND ({holder}, {held}) > (?2, ?3)
+             ORDER BY {holder}, {held} LIMIT {}",
+            limit.clamp(1, 1_000)
+        );
+        // No id is empty, so every link comes after a pair of empty texts.
+        let after = after.unwrap_or_else(|| Link { holder: String::new(), held: String::new() });
+        let values = [issuer.as_str().to_owned(), after.holder, after.held];
+        let read = self.scan(links.kind(), move |statements| {
+            let link = |row: &Row<'_>| Ok(Link { holder: row.get(0)?, held: row.get(1)? });
+            statements.all(&sql, params_from_iter(&values), link)
+        });
+        read.await
     }
 }

@@ -14,7 +14,7 @@ use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::columns::NamedColumns;
-use symbolon_store::link::{Links, of_holder, sorted};
+use symbolon_store::link::{Links, of_holder, rest_of_given, sorted};
 use symbolon_store::port::{
     Changed, Created, Page, PageRequest, RoleCreation, RoleFilter, RoleGrant, RoleHolders, RoleRemoval,
     RoleUpdate, Roles,
@@ -284,6 +284,23 @@ impl Roles for EmbeddedStore {
     ) -> Result<Page<Role>, StoreError> {
         let (links, of) = of_holder(holder);
         self.records.list_linked((links, End::Held), issuer, of, page, |role| role).await
+    }
+
+    async fn next_given_roles(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&GivenRole>,
+        limit: u32,
+    ) -> Result<Vec<GivenRole>, StoreError> {
+        let mut given = Vec::new();
+        for (links, after) in rest_of_given(after) {
+            let wanted = limit.saturating_sub(u32::try_from(given.len()).unwrap_or(u32::MAX));
+            if wanted > 0 {
+                let next = self.records.next_links(links, issuer, after, wanted).await?;
+                given.extend(next.into_iter().filter_map(|link| links.given(link)));
+            }
+        }
+        Ok(given)
     }
 
     async fn list_users_with_role(

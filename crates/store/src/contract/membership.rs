@@ -25,6 +25,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     is_between_those_who_exist(back_end).await;
     is_one_of_so_many(back_end).await;
     is_listed_from_both_ends(back_end).await;
+    is_read_once_whatever_changes(back_end).await;
     goes_with_its_user_and_its_group(back_end).await;
     goes_with_a_group_of_many(back_end).await;
     outlives_nobody_in_a_race(back_end).await;
@@ -146,6 +147,31 @@ async fn is_listed_from_both_ends(back_end: &dyn BackEnd) {
     assert_eq!(store.groups_of(issuer, &one, &search("zO")).await.unwrap().total, 1);
     assert!(groups_of(&scene, issuer, "nobody").await.is_empty());
     assert!(groups_of(&scene, other, "u-07").await.is_empty());
+}
+
+async fn is_read_once_whatever_changes(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "membership-next").await;
+    let Scene { store, issuer, other, .. } = &scene;
+    for issuer in [issuer, other] {
+        create(&scene, issuer, &["ann", "bob", "cid"], &["g", "h", "i"]).await;
+    }
+    let all = [of("g", &["bob", "ann", "cid"]), of("h", &["bob", "ann"])].concat();
+    store.add_members(issuer, all).await.unwrap();
+    store.add_members(other, of("i", &["ann"])).await.unwrap();
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let some = store.next_memberships(issuer, after.as_ref(), 2).await.unwrap();
+        seen.extend(some.iter().map(|one| format!("{} {}", one.user, one.group)));
+        if some.len() < 2 {
+            break;
+        }
+        after = some.into_iter().next_back();
+        // In front of, at and behind the position of the listing.
+        store.remove_members(issuer, of("h", &["ann", "cid"])).await.unwrap();
+        store.add_members(issuer, of("i", &["ann", "cid"])).await.unwrap();
+    }
+    assert_eq!(seen, ["ann g", "ann h", "ann i", "bob g", "bob h", "cid g", "cid i"]);
+    assert_eq!(store.next_memberships(other, None, 1_000).await.unwrap(), of("i", &["ann"]));
 }
 
 async fn goes_with_its_user_and_its_group(back_end: &dyn BackEnd) {

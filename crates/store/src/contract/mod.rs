@@ -23,6 +23,7 @@ pub mod code;
 pub mod consent;
 pub mod durability;
 pub mod entitlement;
+pub mod given_role;
 pub mod group;
 pub mod issuer;
 pub mod membership;
@@ -86,8 +87,8 @@ macro_rules! contract_tests {
     (@each_kind $($then:tt)*) => {
         $crate::contract_tests! {
             $($then)*;
-            assertion audit challenge client code consent durability entitlement group issuer membership refresh_token
-            revocation role session shards user
+            assertion audit challenge client code consent durability entitlement given_role group issuer membership
+            refresh_token revocation role session shards user
         }
     };
     (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {

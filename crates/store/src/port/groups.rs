@@ -213,6 +213,15 @@ pub trait Groups: Send + Sync {
         group: &GroupId,
         page: &PageRequest,
     ) -> Result<Page<Arc<User>>, StoreError>;
+    /// The next memberships in the order of the users' ids, then of the groups', at most `limit` (1 to 1,000); fewer at
+    /// the end only. A membership that exists during the whole listing comes exactly once, whatever is added or removed
+    /// meanwhile.
+    async fn next_memberships(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&Membership>,
+        limit: u32,
+    ) -> Result<Vec<Membership>, StoreError>;
     /// The groups that a user is a direct member of, in the order of their names' normal forms; none if there is no
     /// such user. Searches ids and names.
     async fn groups_of(

@@ -174,6 +174,15 @@ pub trait Roles: Send + Sync {
         holder: &RoleHolder,
         page: &PageRequest,
     ) -> Result<Page<Role>, StoreError>;
+    /// The next given roles, those of users first, then those of groups, each in the order of the holders' ids, then of
+    /// the roles'; at most `limit` (1 to 1,000), fewer at the end only. One that exists during the whole listing comes
+    /// exactly once, whatever is given or taken meanwhile.
+    async fn next_given_roles(
+        &self,
+        issuer: &IssuerId,
+        after: Option<&GivenRole>,
+        limit: u32,
+    ) -> Result<Vec<GivenRole>, StoreError>;
     /// The users that a role was given to, not those who have it by groups, in the order of their ids; none if there is
     /// no such role. Searches as [`list_users`](super::Users::list_users) does.
     async fn list_users_with_role(

@@ -16,16 +16,19 @@ mod call;
 mod clients;
 mod consents;
 mod ending;
+mod entitlement;
 mod error;
 mod fields;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod grants;
+mod groups;
 mod installation;
 mod issuers;
 mod openapi;
 mod operation;
 mod paging;
+mod roles;
 mod sessions;
 mod settings;
 mod shards;
@@ -90,6 +93,9 @@ fn operations() -> Vec<Operation> {
         consents::operations(),
         grants::operations(),
         sessions::operations(),
+        groups::operations(),
+        roles::operations(),
+        entitlement::operations(),
         bulk::operations(),
         settings::operations(),
         shards::operations(),

@@ -18,7 +18,7 @@ use super::stream::{self, Batch, Done, Pace};
 use super::wrapped;
 
 /// One chunk at a time, so that of two lines with the same address the first one wins.
-const fn pace(event: Event) -> Pace {
+pub(super) const fn pace(event: Event) -> Pace {
     Pace { chunk: 500, in_flight: 1, event }
 }
 

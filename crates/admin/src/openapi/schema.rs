@@ -1,5 +1,7 @@
 //! The document's schemas, by name. Tests compare them with what handlers read and return.
 
+mod groups;
+
 use serde_json::{Map, Value, json};
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::userinfo::PROFILE_CLAIMS;
@@ -76,9 +78,19 @@ fn subject_token_types() -> Value {
 /// All schemas.
 pub(super) fn all() -> Value {
     let mut schemas = Map::new();
-    for part in
-        [shared(), clients(), users(), sessions(), settings(), shards(), keys(), installation(), load_tests()]
-    {
+    for part in [
+        shared(),
+        clients(),
+        users(),
+        sessions(),
+        groups::groups(),
+        groups::roles(),
+        settings(),
+        shards(),
+        keys(),
+        installation(),
+        load_tests(),
+    ] {
         for (name, schema) in part {
             schemas.insert(name.to_owned(), schema);
         }

@@ -106,6 +106,27 @@ fn schemas_name_every_member_that_is_shown() {
 }
 
 #[test]
+fn groups_and_roles_are_shown_as_their_schemas_say_and_can_be_sent_back() {
+    let fields = |document: Value| {
+        let Value::Object(object) = document else { panic!("an object") };
+        crate::fields::Fields::new(object)
+    };
+    let (random, now) = (SeededRandom::new(1), Timestamp::from_millis(1));
+    let group = json!({ "name": "IT", "description": "x", "parent_id": "staff" });
+    let group = crate::groups::new(fields(group), &random, now).expect("valid");
+    let role = json!({ "name": "Ops", "description": "x", "client_id": "app" });
+    let role = crate::roles::new(fields(role), &random, now).expect("valid");
+    for (schemas, view) in [
+        (["Group", "NewGroup", "GroupRecord"], crate::groups::view(&group)),
+        (["Role", "NewRole", "RoleRecord"], crate::roles::view(&role)),
+    ] {
+        for schema in schemas {
+            assert_described(schema, &Value::Object(view.clone()));
+        }
+    }
+}
+
+#[test]
 fn a_missing_body_is_not_documented_and_a_stream_is() {
     let document = document();
     assert!(document["paths"]["/users"]["get"]["requestBody"].is_null());

@@ -14,8 +14,8 @@ Made of the command line itself: `UPDATE_GENERATED=1 cargo test -p symbolon --bi
 they find the server or the data directory, is in [operations](../setup/operations.md#commands). The flags of `serve`
 and `config` are the keys of the [configuration](configuration.md), which every command of administration takes too.
 
-A USER is an id, an e-mail address or a user name, a CLIENT an id or a name. An id is looked for first. A name that
-several have is refused with a list of their ids.
+A USER is an id, an e-mail address or a user name; a CLIENT, a GROUP or a ROLE an id or a name. An id is looked for first.
+A name that several have is refused with a list of their ids.
 
 | exit code | |
 |---|---|

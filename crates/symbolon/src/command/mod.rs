@@ -11,6 +11,7 @@ mod completion;
 mod configuration;
 mod confirm;
 mod grant;
+mod group;
 mod issuer;
 mod key;
 mod loadtest;
@@ -19,6 +20,7 @@ mod moment;
 mod named;
 mod output;
 mod restore;
+mod role;
 mod secret_input;
 mod session;
 mod store;
@@ -110,6 +112,8 @@ pub(crate) fn commands() -> Vec<Command> {
         issuer::command(),
         client::command(),
         user::command(),
+        group::command(),
+        role::command(),
         session::command(),
         grant::command(),
         audit::command(),
@@ -131,6 +135,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("issuer", matches)) => issuer::run(matches),
         Some(("client", matches)) => client::run(matches),
         Some(("user", matches)) => user::run(matches),
+        Some(("group", matches)) => group::run(matches),
+        Some(("role", matches)) => role::run(matches),
         Some(("session", matches)) => session::run(matches),
         Some(("grant", matches)) => grant::run(matches),
         Some(("audit", matches)) => audit::run(matches),

@@ -1,8 +1,9 @@
-//! Finds the user or client that a command line names: a user by id, e-mail address or user name, a client by id or
-//! name.
+//! Finds what a command line names: a user by id, e-mail address or user name; a client, group or role by id or name.
 //!
 //! An id is looked for first, so that everyone and everything can be named without doubt: an id belongs to one, whereas
 //! user names and names of clients may be given twice.
+
+mod entitlement;
 
 use http::{Method, StatusCode};
 use serde_json::Value;
@@ -10,6 +11,8 @@ use serde_json::Value;
 use super::CommandError;
 use super::api::{Api, ApiError, segment};
 use super::output::line;
+
+pub(super) use entitlement::{group, group_id, role};
 
 /// The most records that may have a name, or a part of it: with more, the id must be given.
 const MOST: usize = 500;

@@ -1,5 +1,6 @@
 //! `symbolon user`.
 
+mod entitlement;
 mod record;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -32,6 +33,7 @@ pub(super) fn command() -> Command {
         .about("Manage users, their passwords, and what clients have of them")
         .subcommand_required(true)
         .subcommands(record::commands())
+        .subcommands(entitlement::commands())
         .subcommand(about_an_issuer(set_password))
         .subcommand(about_an_issuer(sign_out))
         .subcommand(about_an_issuer(grant::list_arguments(Command::new("grants"))))
@@ -47,6 +49,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("set-password", matches)) => set_password(matches),
         Some(("sign-out", matches)) => sign_out(matches),
+        Some(("groups", matches)) => entitlement::groups(matches),
+        Some(("roles", matches)) => entitlement::roles(matches),
         Some(("grants", matches)) => grant::list(matches),
         Some(("end-grant", matches)) => grant::end(matches),
         Some((name, matches)) => record::run(name, matches),

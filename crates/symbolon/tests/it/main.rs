@@ -17,6 +17,7 @@ mod completion;
 mod confirm;
 mod cost;
 mod grants;
+mod groups_and_roles;
 mod keys;
 mod loadtest;
 mod loadtest_own;

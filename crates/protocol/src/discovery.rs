@@ -6,7 +6,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use crate::authorize::{Prompt, ResponseMode};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
 use crate::settings::IssuerSettings;
-use crate::userinfo::PROFILE_CLAIMS;
+use crate::user_claims::PROFILE_CLAIMS;
 
 /// Paths of the endpoints under an issuer's URL.
 #[allow(missing_docs, reason = "each is the path of the endpoint of the same name")]

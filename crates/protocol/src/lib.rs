@@ -39,4 +39,5 @@ mod sid;
 pub mod time;
 pub mod token;
 pub mod user;
+pub mod user_claims;
 pub mod userinfo;

@@ -66,6 +66,8 @@ pub struct IssuerSettings {
     pub require_pkce: bool,
     /// Whether the `aud` of a client assertion must be the issuer; otherwise the token endpoint is accepted too.
     pub audience_is_issuer: bool,
+    /// Which claims about the user ID tokens carry.
+    pub id_token_claims: IdTokenClaims,
     /// Algorithm of tokens for clients that name none.
     pub signing_algorithm: Algorithm,
     /// The algorithm that is used until relying parties know a key of `signing_algorithm`. Set by the server when
@@ -91,6 +93,17 @@ pub struct IssuerSettings {
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlived: Option<EarlierLifetime>,
+}
+
+/// Which claims about the user ID tokens carry besides those about the sign-in (OpenID Connect Core 2, 5.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdTokenClaims {
+    /// Those that the granted scopes request, as UserInfo returns them.
+    #[default]
+    Scopes,
+    /// None: the client asks UserInfo.
+    Minimal,
 }
 
 /// The token types as which a subject token may be presented (RFC 8693 3): at least one. In JSON: a list of URNs.
@@ -162,6 +175,7 @@ impl Default for IssuerSettings {
             refresh_retry_window: Duration::from_secs(10),
             require_pkce: true,
             audience_is_issuer: false,
+            id_token_claims: IdTokenClaims::default(),
             signing_algorithm: Algorithm::Rs256,
             signing_algorithm_before: None,
             key_rotation_days: 90,
@@ -207,6 +221,9 @@ pub struct ClientOverrides {
     /// Whether the `aud` of its assertions must be the issuer; otherwise the token endpoint is accepted too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience_is_issuer: Option<bool>,
+    /// Which claims about the user its ID tokens carry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token_claims: Option<IdTokenClaims>,
 }
 
 impl IssuerSettings {
@@ -221,6 +238,11 @@ impl IssuerSettings {
     /// The longest lifetime of tokens that were issued under earlier settings and may still be alive.
     pub fn outlived_life(&self) -> Duration {
         self.outlived.map_or(Duration::ZERO, |outlived| outlived.life)
+    }
+
+    /// Which claims about the user a client's ID tokens carry.
+    pub fn id_token_claims_for(&self, client: &ClientOverrides) -> IdTokenClaims {
+        client.id_token_claims.unwrap_or(self.id_token_claims)
     }
 
     /// The lifetimes for a client.

@@ -1,12 +1,12 @@
 //! UserInfo (OpenID Connect Core 5.3): the claims about a user that a token's scope allows.
 
-use serde::Serialize;
-
 use crate::error::{ErrorCode, OAuthError};
-use crate::scope::{OPENID, Scope};
+use crate::json::Object;
+use crate::scope::OPENID;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
-use crate::user::{Address, User};
+use crate::user::User;
+use crate::user_claims::{self, RequestedClaims};
 
 /// The error for a token that is not accepted (RFC 6750 3.1).
 pub const fn invalid_token() -> OAuthError {
@@ -41,98 +41,24 @@ pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<()
 pub fn claims<'a>(token: &AccessToken, user: Option<&'a User>) -> Result<UserInfo<'a>, OAuthError> {
     let user =
         user.filter(|user| user.may_sign_in() && user.id.as_str() == token.sub).ok_or(invalid_token())?;
-    Ok(UserInfo::of(user, &token.scope))
+    Ok(UserInfo { user, requested: RequestedClaims::by(&token.scope) })
 }
 
-/// The answer (OpenID Connect Core 5.3.2); written in this order.
-#[derive(Clone, Debug, Serialize)]
+/// The answer (OpenID Connect Core 5.3.2).
+#[derive(Clone, Debug)]
 pub struct UserInfo<'a> {
-    /// Always present.
-    sub: &'a str,
-    #[serde(flatten)]
-    profile: Option<ProfileClaims<'a>>,
-    #[serde(flatten)]
-    email: Option<EmailClaims<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    address: Option<&'a Address>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    phone_number: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    phone_number_verified: Option<bool>,
+    user: &'a User,
+    requested: RequestedClaims,
 }
 
-#[derive(Clone, Debug, Serialize)]
-struct EmailClaims<'a> {
-    email: &'a str,
-    email_verified: bool,
-}
-
-macro_rules! profile_claims {
-    ($($claim:ident)*) => {
-        /// The names of the string claims of the scope `profile` (OpenID Connect Core 5.1, 5.4): all its claims
-        /// except `updated_at`.
-        pub const PROFILE_CLAIMS: &[&str] = &[$(stringify!($claim)),*];
-
-        /// The claims of the scope `profile` (OpenID Connect Core 5.4).
-        #[derive(Clone, Debug, Serialize)]
-        struct ProfileClaims<'a> {
-            $(#[serde(skip_serializing_if = "Option::is_none")] $claim: Option<&'a str>,)*
-            /// Seconds (OpenID Connect Core 5.1).
-            updated_at: u64,
-        }
-
-        impl<'a> ProfileClaims<'a> {
-            fn of(user: &'a User) -> Self {
-                Self {
-                    $($claim: user.profile.$claim.as_deref(),)*
-                    updated_at: user.updated_at.seconds(),
-                }
-            }
-        }
-    };
-}
-
-profile_claims! {
-    name given_name family_name middle_name nickname preferred_username profile picture website gender birthdate
-    zoneinfo locale
-}
-
-impl<'a> UserInfo<'a> {
-    /// The claims of a user that a scope requests.
-    pub fn of(user: &'a User, scope: &Scope) -> Self {
-        let mut info = Self {
-            sub: user.id.as_str(),
-            profile: None,
-            email: None,
-            address: None,
-            phone_number: None,
-            phone_number_verified: None,
-        };
-        for token in scope.iter() {
-            match token {
-                "profile" => info.profile = Some(ProfileClaims::of(user)),
-                "email" => {
-                    let verified = |email| EmailClaims { email, email_verified: user.email_verified };
-                    info.email = user.email.as_deref().map(verified);
-                }
-                "address" => info.address = user.profile.address.as_deref(),
-                "phone" => {
-                    info.phone_number = user.profile.phone_number.as_deref();
-                    let verified = user.profile.phone_number_verified.unwrap_or(false);
-                    info.phone_number_verified = info.phone_number.map(|_| verified);
-                }
-                _ => {}
-            }
-        }
-        info
-    }
-
+impl UserInfo<'_> {
     /// The response body.
     pub fn to_json(&self) -> Vec<u8> {
-        let mut json = Vec::with_capacity(384);
-        // Writing text and numbers into memory cannot fail.
-        let _ = serde_json::to_writer(&mut json, self);
-        json
+        let mut json = Object::with_capacity(384);
+        // OpenID Connect Core 5.3.2: `sub` MUST always be returned.
+        json.text("sub", self.user.id.as_str());
+        user_claims::write(self.user, self.requested, &mut json);
+        json.end()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
-use symbolon_protocol::userinfo::PROFILE_CLAIMS;
+use symbolon_protocol::user_claims::PROFILE_CLAIMS;
 
 use super::super::operation::reference;
 
@@ -67,6 +67,10 @@ fn list(item: Value) -> Value {
 
 fn algorithm() -> Value {
     json!({ "type": "string", "enum": ["RS256", "PS256", "ES256", "EdDSA"] })
+}
+
+fn id_token_claims() -> Value {
+    json!({ "type": "string", "enum": ["scopes", "minimal"] })
 }
 
 fn subject_token_types() -> Value {
@@ -134,6 +138,7 @@ fn clients() -> Schemas {
             ("refresh_retry_window", seconds()),
             ("require_pkce", flag()),
             ("audience_is_issuer", flag()),
+            ("id_token_claims", id_token_claims()),
         ],
     );
     let method = json!({
@@ -274,6 +279,7 @@ fn settings() -> Schemas {
             ("refresh_retry_window", seconds()),
             ("require_pkce", flag()),
             ("audience_is_issuer", flag()),
+            ("id_token_claims", id_token_claims()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),
             ("token_exchange", flag()),

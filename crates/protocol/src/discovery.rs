@@ -5,6 +5,7 @@ use symbolon_crypto::algorithm::Algorithm;
 
 use crate::authorize::{Prompt, ResponseMode};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
+use crate::scope::{GROUPS, ROLES};
 use crate::settings::IssuerSettings;
 use crate::user_claims::PROFILE_CLAIMS;
 
@@ -22,15 +23,25 @@ pub mod path {
     pub const OAUTH_AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
 }
 
-/// The scopes that have a predefined meaning (OpenID Connect Core 3.1.2.1, 5.4, 11).
-pub const SCOPES: [&str; 6] = ["openid", "profile", "email", "address", "phone", "offline_access"];
+/// The scopes that have a predefined meaning (OpenID Connect Core 3.1.2.1, 5.4, 11); `groups` and `roles` are this
+/// server's own.
+pub const SCOPES: [&str; 8] =
+    ["openid", "profile", "email", "address", "phone", GROUPS, ROLES, "offline_access"];
 
 /// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
 fn claims() -> Vec<&'static str> {
     const OF_TOKENS: [&str; 10] =
         ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "at_hash", "sid"];
-    const OTHERS: [&str; 6] =
-        ["updated_at", "email", "email_verified", "phone_number", "phone_number_verified", "address"];
+    const OTHERS: [&str; 8] = [
+        "updated_at",
+        "email",
+        "email_verified",
+        "phone_number",
+        "phone_number_verified",
+        "address",
+        "groups",
+        "roles",
+    ];
     [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat()
 }
 
@@ -173,6 +184,15 @@ mod tests {
             assert_eq!(document[name], value, "{name}");
         }
         assert_eq!(document["grant_types_supported"].as_array().map(Vec::len), Some(4));
+    }
+
+    #[test]
+    fn groups_and_roles_are_listed_as_scopes_and_as_claims() {
+        let document = document("https://op.example", &IssuerSettings::default());
+        for list in ["scopes_supported", "claims_supported"] {
+            let names = document[list].as_array().unwrap();
+            assert!(names.contains(&json!("groups")) && names.contains(&json!("roles")), "{list}");
+        }
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub struct Scope(SmolStr);
 pub const OPENID: &str = "openid";
 /// `offline_access`: a refresh token that outlives the session (OpenID Connect Core 11).
 pub const OFFLINE_ACCESS: &str = "offline_access";
+/// `groups`: requests the claim `groups`, the names of the groups that the user is in. A scope of this server.
+pub const GROUPS: &str = "groups";
+/// `roles`: requests the claim `roles`, the names of the roles that the user has. A scope of this server.
+pub const ROLES: &str = "roles";
 
 /// RFC 6749 appendix A.4: scope-token = 1*( %x21 / %x23-5B / %x5D-7E ), separated by a space.
 fn is_scope_text(text: &str) -> bool {

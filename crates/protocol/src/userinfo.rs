@@ -6,7 +6,7 @@ use crate::scope::OPENID;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
 use crate::user::User;
-use crate::user_claims::{self, RequestedClaims};
+use crate::user_claims::{RequestedClaims, UserClaims, UserRecords};
 
 /// The error for a token that is not accepted (RFC 6750 3.1).
 pub const fn invalid_token() -> OAuthError {
@@ -34,21 +34,29 @@ pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<()
     Ok(())
 }
 
+/// Whether the claims about a token's user are made from the user's groups and roles too. The user's record is needed in
+/// any case.
+pub fn needs_entitlements(token: &AccessToken) -> bool {
+    RequestedClaims::by(&token.scope).need_entitlements()
+}
+
 /// The claims about a token's user that its scope requests (OpenID Connect Core 5.4).
 ///
 /// # Errors
 /// `invalid_token` if there is no such user, or they may no longer sign in.
-pub fn claims<'a>(token: &AccessToken, user: Option<&'a User>) -> Result<UserInfo<'a>, OAuthError> {
-    let user =
-        user.filter(|user| user.may_sign_in() && user.id.as_str() == token.sub).ok_or(invalid_token())?;
-    Ok(UserInfo { user, requested: RequestedClaims::by(&token.scope) })
+pub fn claims(token: &AccessToken, records: UserRecords) -> Result<UserInfo<'_>, OAuthError> {
+    let is_good = |user: &User| user.may_sign_in() && user.id.as_str() == token.sub;
+    if !records.user.as_deref().is_some_and(is_good) {
+        return Err(invalid_token());
+    }
+    Ok(UserInfo { token, claims: UserClaims::of(records, RequestedClaims::by(&token.scope)) })
 }
 
 /// The answer (OpenID Connect Core 5.3.2).
 #[derive(Clone, Debug)]
 pub struct UserInfo<'a> {
-    user: &'a User,
-    requested: RequestedClaims,
+    token: &'a AccessToken,
+    claims: UserClaims,
 }
 
 impl UserInfo<'_> {
@@ -56,8 +64,8 @@ impl UserInfo<'_> {
     pub fn to_json(&self) -> Vec<u8> {
         let mut json = Object::with_capacity(384);
         // OpenID Connect Core 5.3.2: `sub` MUST always be returned.
-        json.text("sub", self.user.id.as_str());
-        user_claims::write(self.user, self.requested, &mut json);
+        json.text("sub", &self.token.sub);
+        self.claims.write(&self.token.client_id, &mut json);
         json.end()
     }
 }

@@ -70,6 +70,10 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
         token.exp = token.iat.saturating_add(ttl);
     }
     drop(settings);
+    if let Some(user) = token.needs_roles_of() {
+        let entitlements = call.app.store.entitlements(call.id(), &user).await?;
+        token.release_roles(&entitlements);
+    }
     signing_keys::ensure(call, std::iter::once(algorithm)).await?;
     Ok((*token, algorithm))
 }

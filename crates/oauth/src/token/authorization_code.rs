@@ -7,8 +7,8 @@ use symbolon_protocol::revocation;
 use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::authorization_code::{self as rule, PresentedCode};
 use symbolon_protocol::token::refresh_token::mint;
-use symbolon_protocol::token::release::UserRecords;
 use symbolon_protocol::token::resource;
+use symbolon_protocol::user_claims::UserRecords;
 use symbolon_store::Durable;
 use symbolon_store::port::{KeptCode, Redemption};
 use symbolon_store::shard::ShardKind;
@@ -36,7 +36,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let records = claims::records(call, &found.user, &found.scope).await?;
     match app.store.redeem_code(&at, call.now).await? {
         Redemption::Redeemed if ended => Err(UNKNOWN.into()),
-        Redemption::Redeemed => redeemed(call, (&found, &targets), &records, durable).await,
+        Redemption::Redeemed => redeemed(call, (&found, &targets), records, durable).await,
         Redemption::Replayed => {
             replayed(call, &found, durable).await?;
             Err(UNKNOWN.into())
@@ -48,7 +48,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
 async fn redeemed(
     call: &GrantCall<'_>,
     (code, targets): (&CodeGrant, &[&str]),
-    records: &UserRecords,
+    records: UserRecords,
     durable: &mut Durable,
 ) -> Result<GrantResult, Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);

@@ -6,11 +6,12 @@ use symbolon_protocol::family::{Family, FamilyId};
 use symbolon_protocol::token::refresh_token::{
     self as rule, PresentedRefreshToken, RefreshPlan, RefreshRecords, Refreshed, Refused, RegisteredToken,
 };
-use symbolon_protocol::token::release::UserRecords;
+use symbolon_protocol::token::release::RecordsNeeded;
 use symbolon_protocol::token::{IssuePlan, resource};
+use symbolon_protocol::user_claims::UserRecords;
 use symbolon_store::Durable;
 
-use super::{GrantCall, GrantResult};
+use super::{GrantCall, GrantResult, claims};
 use symbolon_app::audit::Actor;
 use symbolon_app::http::{Context, Failure};
 
@@ -27,7 +28,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     match plan.finish(&call.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
         Ok(Refreshed { mut tokens, refresh_token, event }) => {
             tokens.access.limit_to(&targets);
-            tokens.release(&call.rules(), &records);
+            tokens.release(&call.rules(), records);
             app.audit.count(event);
             let IssuePlan { access, id, .. } = tokens;
             Ok(GrantResult { access, id, refresh_token: Some(refresh_token), issued_token_type: None })
@@ -60,7 +61,12 @@ async fn plan(
     let session = session.as_ref().map(|found| &*found.session);
     let records = RefreshRecords { family, version, has_ended, user: user.as_deref(), session };
     let plan = rule::plan(&call.rules(), &records, presented)?;
-    Ok((plan, UserRecords { user }))
+    let needed = RecordsNeeded::by(&call.rules(), plan.scope());
+    let entitlements = match needed.entitlements {
+        true => Some(claims::entitlements(call, &family.user).await?),
+        false => None,
+    };
+    Ok((plan, UserRecords { user, entitlements }))
 }
 
 /// The family and version of an authentic refresh token: one that this server made, or a JWT that was registered

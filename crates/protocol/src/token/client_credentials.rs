@@ -8,10 +8,12 @@ use super::token_exchange::check_resources;
 use crate::client::GrantType;
 use crate::error::{ErrorCode, OAuthError};
 use crate::grant::GrantId;
-use crate::scope::Scope;
+use crate::scope::{GROUPS, ROLES, Scope};
 
-/// Scopes that concern a user, and have no meaning without one (OpenID Connect Core 5.4, 11).
-const NEED_A_USER: [&str; 6] = ["openid", "profile", "email", "address", "phone", "offline_access"];
+/// Scopes that concern a user, and have no meaning without one (OpenID Connect Core 5.4, 11). Groups and roles are those
+/// of users.
+const NEED_A_USER: [&str; 8] =
+    ["openid", "profile", "email", "address", "phone", GROUPS, ROLES, "offline_access"];
 
 /// The access token of a client that acts for itself, in a grant of its own. No refresh token (RFC 6749 4.4.3) and no
 /// ID token is issued.

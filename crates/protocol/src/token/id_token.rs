@@ -98,7 +98,7 @@ impl IdToken {
         amr::write(self.amr, &mut json);
         // The names of these claims are fixed, and none of them is a name from above.
         if let Some(claims) = &self.about_user {
-            claims.write(&mut json);
+            claims.write(&self.aud, &mut json);
         }
         json.end()
     }

@@ -1,13 +1,18 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::token::fixture::{scope, user};
+use crate::token::fixture::{entitlements, scope, user};
 use crate::user::{Address, UserProfile};
 
-fn written(user: &User, text: &str) -> Value {
+fn written_from(records: UserRecords, text: &str) -> Value {
     let mut json = Object::with_capacity(0);
-    write(user, RequestedClaims::by(&scope(text)), &mut json);
+    let claims = UserClaims::of(records, RequestedClaims::by(&scope(text)));
+    claims.write(&ClientId::trusted("app"), &mut json);
     serde_json::from_slice(&json.end()).unwrap()
+}
+
+fn written(user: &User, text: &str) -> Value {
+    written_from(UserRecords { user: Some(Arc::new(user.clone())), entitlements: None }, text)
 }
 
 #[test]
@@ -73,4 +78,33 @@ fn every_text_of_a_profile_is_written_by_its_own_name() {
     }
     assert_eq!(PROFILE_CLAIMS.len(), 13);
     assert_eq!(all["address"], json!({"locality": "\u{1}"}));
+}
+
+#[test]
+fn groups_and_roles_are_lists_of_names_and_each_has_its_scope() {
+    let known = |entitlements| UserRecords { user: None, entitlements: Some(Arc::new(entitlements)) };
+    let roles = json!(["admin", "editor", "viewer"]);
+    for (scope, expected) in [
+        ("openid", json!({})),
+        ("groups", json!({"groups": ["dev", "staff"]})),
+        ("roles", json!({"roles": roles})),
+        ("roles groups", json!({"groups": ["dev", "staff"], "roles": roles})),
+    ] {
+        assert_eq!(written_from(known(entitlements()), scope), expected, "{scope}");
+        let requested = RequestedClaims::by(&Scope::parse(scope).unwrap());
+        assert_eq!((requested.need_entitlements(), requested.need_user()), (expected != json!({}), false));
+    }
+    let none = known(Entitlements::default());
+    assert_eq!(written_from(none, "groups roles"), json!({"groups": [], "roles": []}));
+    assert_eq!(written_from(UserRecords::default(), "groups roles"), json!({}), "nothing is known");
+}
+
+#[test]
+fn a_role_of_another_client_is_never_told_and_a_name_comes_once() {
+    let all = entitlements();
+    let names = |client| role_names(&all, client).collect::<Vec<_>>();
+    assert_eq!(names(Some("app")), ["admin", "editor", "viewer"]);
+    assert_eq!(names(Some("other")), ["admin", "owner", "viewer"]);
+    assert_eq!(names(Some("third")), ["admin", "viewer"]);
+    assert_eq!(names(None), ["admin", "viewer"]);
 }

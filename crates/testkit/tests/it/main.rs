@@ -14,6 +14,7 @@ mod admin_query;
 mod authorize;
 mod bad_input;
 mod bodies;
+mod claims;
 mod client_authentication;
 mod client_credentials;
 mod connections;

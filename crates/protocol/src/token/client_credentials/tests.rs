@@ -25,7 +25,7 @@ fn scopes_that_need_a_user_are_dropped_and_others_must_be_registered() {
         (Some(""), Ok("api read")),
         (Some("read"), Ok("read")),
         (Some("openid read"), Ok("read")),
-        (Some("openid profile email address phone offline_access"), Ok("")),
+        (Some("openid profile email address phone groups roles offline_access"), Ok("")),
         (Some("read write"), Err(ErrorCode::InvalidScope)),
         (Some("\\"), Err(ErrorCode::InvalidScope)),
     ] {

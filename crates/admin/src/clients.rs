@@ -62,7 +62,8 @@ async fn list(call: Call) -> Answer {
     Ok(ok(&json!({ "clients": clients, "pagination": paging::pagination(&page, found.total) })))
 }
 
-async fn load(call: &Call) -> Result<Arc<Client>, AdminError> {
+/// The client named in the path.
+pub(super) async fn load(call: &Call) -> Result<Arc<Client>, AdminError> {
     let id: ClientId = call.path("client_id")?;
     call.app.store.client(call.id(), &id).await?.ok_or_else(unknown)
 }

@@ -26,6 +26,7 @@ mod issuers;
 mod openapi;
 mod operation;
 mod paging;
+mod preview_tokens;
 mod sessions;
 mod settings;
 mod shards;
@@ -86,6 +87,7 @@ pub fn router(app: Arc<App>) -> Router {
 fn operations() -> Vec<Operation> {
     [
         clients::operations(),
+        preview_tokens::operations(),
         users::operations(),
         consents::operations(),
         grants::operations(),

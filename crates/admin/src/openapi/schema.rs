@@ -187,10 +187,21 @@ fn clients() -> Schemas {
     let shown = extended(&shared, &["client_id"], &[("created_at", time()), ("updated_at", time())]);
     let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
     let with_secret = extended(&shown, &[], &secrets);
+    let claims = json!({ "type": "object" });
+    let preview = object(
+        &["scope", "id_token", "access_token", "userinfo"],
+        &[
+            ("scope", text()),
+            ("id_token", optional(&claims)),
+            ("access_token", claims.clone()),
+            ("userinfo", optional(&claims)),
+        ],
+    );
     vec![
         ("BulkClient", bulk("client", &with_secret)),
         ("ClientMetadata", extended(&shared, &[], &[("client_secret", secret())])),
         ("ClientWithSecret", with_secret),
+        ("TokenPreview", preview),
         ("Client", shown),
     ]
 }

@@ -1,6 +1,7 @@
 //! Claims about the user in ID tokens and at UserInfo, by scope.
 
 mod entitlements;
+mod preview;
 
 use serde_json::{Value, json};
 use symbolon_testkit::{Browser, RelyingParty, TestServer, TokenSet, decode_jwt, is_clustered};

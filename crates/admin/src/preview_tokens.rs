@@ -72,7 +72,8 @@ async fn user(call: &Call) -> Result<Arc<User>, AdminError> {
 /// The scope that the client would be granted: what it asks for, as far as it has registered it (RFC 6749 3.3).
 fn scope(call: &Call, client: &Client) -> Result<Scope, AdminError> {
     let Some(text) = call.query::<String>("scope")? else { return Ok(client.scope.clone()) };
-    let asked = Scope::parse(&text).map_err(|why| AdminError::invalid(format!("scope is not valid: {why}")))?;
+    let asked =
+        Scope::parse(&text).map_err(|why| AdminError::invalid(format!("scope is not valid: {why}")))?;
     let granted = asked.intersection(&client.scope);
     if granted.is_empty() {
         return Err(AdminError::invalid("the client has registered nothing of this scope"));

@@ -97,7 +97,8 @@ fn minimal_id_tokens_say_who_signed_in_when_and_how() {
     let server = TestServer::start();
     let browser = alice(&server);
     let rp = RelyingParty::register(&server, json!({}));
-    let own = |claims: &str| RelyingParty::register(&server, json!({ "settings": { "id_token_claims": claims } }));
+    let own =
+        |claims: &str| RelyingParty::register(&server, json!({ "settings": { "id_token_claims": claims } }));
     let (thin, full) = (own("minimal"), own("scopes"));
     let tells = |rp: &RelyingParty| {
         let first = sign_in(rp, &browser, "openid profile email");
@@ -198,7 +199,8 @@ fn long_claims_are_whole_and_the_id_token_is_a_hint_in_a_form() {
     let server = TestServer::start();
     let rp = RelyingParty::register(&server, json!({ "scope": ALL }));
     let browser = alice(&server);
-    let names = ["name", "given_name", "family_name", "nickname", "profile", "picture", "website", "middle_name"];
+    let names =
+        ["name", "given_name", "family_name", "nickname", "profile", "picture", "website", "middle_name"];
     let mut long = json!({ "address": { "formatted": "x".repeat(2048), "locality": "y".repeat(2048) } });
     for name in names {
         long[name] = json!(name.repeat(2048 / name.len()));

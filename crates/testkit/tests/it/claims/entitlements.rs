@@ -5,7 +5,9 @@ use symbolon_protocol::entitlement::EntitlementName;
 use symbolon_protocol::group::{Group, Membership};
 use symbolon_protocol::id::{ClientId, GroupId, IssuerId, RoleId, UserId};
 use symbolon_protocol::role::{GivenRole, Role, RoleHolder};
-use symbolon_store::port::{GroupCreation, MemberAddition, MemberRemoval, RoleCreation, RoleGrant, RoleRemoval};
+use symbolon_store::port::{
+    GroupCreation, MemberAddition, MemberRemoval, RoleCreation, RoleGrant, RoleRemoval,
+};
 use symbolon_testkit::{Browser, RelyingParty, TestServer, TokenSet, decode_jwt};
 
 use super::{ALL, alice, id_token, refreshed, sign_in, userinfo};
@@ -141,7 +143,10 @@ fn groups_are_told_through_nesting_and_roles_of_the_issuer_and_of_the_client_alo
         assert!(id_token(&tokens).get("roles").is_none() && access_token(&tokens).get("roles").is_none());
         assert!(introspected(rp, &tokens.access_token).get("roles").is_none());
         let tokens = scene.sign_in(rp, "openid roles");
-        assert!(id_token(&tokens).get("groups").is_none() && userinfo(&scene.server, &tokens).get("groups").is_none());
+        assert!(
+            id_token(&tokens).get("groups").is_none()
+                && userinfo(&scene.server, &tokens).get("groups").is_none()
+        );
         let tokens = scene.sign_in(rp, "openid profile");
         for claims in [id_token(&tokens), access_token(&tokens), userinfo(&scene.server, &tokens)] {
             assert!(claims.get("groups").is_none() && claims.get("roles").is_none(), "{claims}");
@@ -230,7 +235,11 @@ fn an_access_token_for_an_api_carries_the_roles_of_that_api() {
         ];
         form.extend(resources.iter().map(|resource| ("resource", *resource)));
         let tokens = TokenSet::of(&app.token(&form));
-        assert_eq!(id_token(&tokens)["roles"], json!(["admin", "employee"]), "the ID token is for the client");
+        assert_eq!(
+            id_token(&tokens)["roles"],
+            json!(["admin", "employee"]),
+            "the ID token is for the client"
+        );
         access_token(&tokens)["roles"].clone()
     };
     // RFC 8707 2.2: the token is for this resource alone.

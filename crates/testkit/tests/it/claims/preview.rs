@@ -98,7 +98,10 @@ fn what_no_token_would_be_issued_for_is_refused_or_null() {
     // So it does with one that is for an API alone.
     let narrowed = preview(&[("user", "alice"), ("resource", "https://api.example")]);
     assert_eq!(narrowed["access_token"]["aud"], "https://api.example");
-    assert_eq!((&narrowed["id_token"]["email"], &narrowed["userinfo"]), (&json!("alice@example.com"), &Value::Null));
+    assert_eq!(
+        (&narrowed["id_token"]["email"], &narrowed["userinfo"]),
+        (&json!("alice@example.com"), &Value::Null)
+    );
     change(&server, "PATCH", "/users/alice", json!({ "active": false }));
     assert_eq!(previewed(&server, &rp, &[("user", "alice")]).status, 400);
 }

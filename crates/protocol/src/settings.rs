@@ -87,6 +87,11 @@ pub struct IssuerSettings {
     pub introspection_audience: Option<String>,
     /// Days for which audit records are kept.
     pub audit_days: u32,
+    /// The work of the costliest password hash that was imported, in KiB of Argon2's memory times its passes. Every
+    /// attempt at a password is answered as late as if it had met that hash. Raised by the server before it saves a
+    /// costlier one; whoever knows that none is left may lower it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_work_kib: Option<u64>,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -171,6 +176,7 @@ impl Default for IssuerSettings {
             introspection_strict: false,
             introspection_audience: None,
             audit_days: 90,
+            password_work_kib: None,
             outlived: None,
         }
     }

@@ -215,7 +215,10 @@ fn users() -> Schemas {
         ],
     );
     let record = extended(&base, &[], &claims);
-    let password = [("password", secret()), ("password_hash", secret())];
+    let hash = "A hash that this or another system made: a PHC string, or one of the forms in \
+                docs/reference/password-hashes.md.";
+    let hash = json!({ "type": "string", "format": "password", "description": hash });
+    let password = [("password", secret()), ("password_hash", hash)];
     let new = extended(&record, &[], &[("id", text())]);
     let shown = extended(&record, &["id"], &[("id", text()), ("created_at", time()), ("updated_at", time())]);
     let named = object(&["id"], &[("id", text()), ("email", optional(&text()))]);
@@ -282,6 +285,7 @@ fn settings() -> Schemas {
             ("introspection_strict", flag()),
             ("introspection_audience", optional(&text())),
             ("audit_days", number()),
+            ("password_work_kib", optional(&number())),
         ],
     );
     let introspection = [("strictValidation", flag()), ("expectedAudience", optional(&text()))];

@@ -54,8 +54,15 @@ async fn show(call: Call) -> Answer {
 
 async fn replace(call: Call, payload: Payload) -> Answer {
     let document = payload.object().await?;
-    let settings =
-        change(&call, |_| rule::read(rule::document(&IssuerSettings::default()), document.clone())).await?;
+    let settings = change(&call, |seen| {
+        let settings = rule::read(rule::document(&IssuerSettings::default()), document.clone())?;
+        // It follows from the users, and a document that is put again must not make imported hashes tell themselves by
+        // the time. Only who names it lowers it.
+        let named = document.contains_key("password_work_kib");
+        let password_work_kib = if named { settings.password_work_kib } else { seen.password_work_kib };
+        Ok(IssuerSettings { password_work_kib, ..settings })
+    })
+    .await?;
     Ok(ok(&view(&call, &settings)))
 }
 
@@ -130,6 +137,24 @@ pub(super) async fn outlive(call: &Call, life: Duration) -> Result<(), AdminErro
         }
     }
     Err(StoreError::Conflict.into())
+}
+
+/// Makes the issuer answer every attempt at a password as late as a hash of this work takes, before such a hash is saved:
+/// otherwise the time would tell that it was imported, and whose it is.
+///
+/// # Errors
+/// [`AdminError`]: the store failed.
+pub(super) async fn cover_password_work(call: &Call, work_kib: u64) -> Result<(), AdminError> {
+    let is_covered = |settings: &IssuerSettings| settings.password_work_kib.is_some_and(|it| it >= work_kib);
+    if work_kib <= call.app.passwords.answer_work_kib() || is_covered(&call.issuer.settings.load()) {
+        return Ok(());
+    }
+    change(call, |seen| {
+        let password_work_kib = if is_covered(seen) { seen.password_work_kib } else { Some(work_kib) };
+        Ok(IssuerSettings { password_work_kib, ..seen.clone() })
+    })
+    .await
+    .map(|_| ())
 }
 
 /// The settings that differ, with their new values. Settings contain no secrets.

@@ -8,6 +8,10 @@ use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE};
 
 use super::super::error::AdminError;
 
+/// The most work of a password hash, in KiB: what `argon2.import_work` may be at most. An attempt is answered after some
+/// twelve seconds then.
+const MOST_PASSWORD_WORK_KIB: u64 = 16 << 20;
+
 const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
 
@@ -91,6 +95,11 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     if !(1..=100).contains(&settings.token_exchange_max_targets) {
         return Err(AdminError::invalid("token_exchange_max_targets must be 1 to 100"));
     }
+    if settings.password_work_kib.is_some_and(|work| work > MOST_PASSWORD_WORK_KIB) {
+        return Err(AdminError::invalid(format!(
+            "password_work_kib must be at most {MOST_PASSWORD_WORK_KIB}"
+        )));
+    }
     // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {
         return Err(AdminError::invalid(
@@ -154,6 +163,9 @@ mod tests {
         assert!(told(json!({ "lifetimes": { "no_such": 1 } })).starts_with("lifetimes is not valid"));
         assert_eq!(told(json!({ "lifetimes": { "code": 0 } })), "lifetimes.code must be 1 to 600");
         assert_eq!(told(json!({ "audit_days": 0 })), "audit_days must be 1 to 3650");
+        assert!(told(json!({ "password_work_kib": 16_777_217 })).contains("at most 16777216"));
+        let back = patched(json!({ "password_work_kib": null })).expect("valid");
+        assert_eq!(back, IssuerSettings::default());
         assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")

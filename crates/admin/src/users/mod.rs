@@ -18,7 +18,7 @@ use crate::call::{Call, Concerns, Payload, created, done, ok};
 use crate::error::{AdminError, Answer};
 use crate::fields::Fields;
 use crate::operation::{Operation, PAGE, Parameter, page_of, wrapped};
-use crate::{ending, grants, paging, sessions};
+use crate::{ending, grants, paging, sessions, settings};
 use symbolon_app::http::Failure;
 
 pub(super) use record::{Described, GivenPassword, id, password, view};
@@ -112,7 +112,8 @@ pub(super) async fn hashed(call: &Call, given: GivenPassword) -> Result<Option<P
         }
         GivenPassword::Hash(hash) => {
             call.app.passwords.check_import(&hash).map_err(|error| AdminError::invalid(error.to_string()))?;
-            Ok(Some(PasswordHash::new(hash.to_phc())))
+            settings::cover_password_work(call, hash.work_kib()).await?;
+            Ok(Some(PasswordHash::new(hash.to_text())))
         }
         GivenPassword::Absent => Ok(None),
     }

@@ -338,6 +338,19 @@ fn parts_of_seconds_and_days_are_refused_where_the_store_keeps_none() {
 }
 
 #[test]
+fn what_may_be_imported_and_when_attempts_are_answered() {
+    let works = |env: &[(&str, &str)]| {
+        let argon2 = production(env).unwrap().security.argon2;
+        (argon2.import_work_kib, argon2.import_memory_kib, argon2.answer_work_kib)
+    };
+    let own = PasswordPolicy::default().work_kib();
+    assert_eq!(works(&[]), (1 << 20, 256 << 10, 6 * own));
+    assert_eq!(works(&[("SYMBOLON_ARGON2_MEMORY", "1GiB")]), (12 << 20, 1 << 20, 12 << 20));
+    assert_eq!(works(&[("SYMBOLON_ARGON2_IMPORT_WORK", "300MiB")]), (300 << 10, 300 << 10, 300 << 10));
+    assert_eq!(works(&[("SYMBOLON_ARGON2_IMPORT_WORK", "64KiB")]), (own, own, own));
+}
+
+#[test]
 fn argon2_needs_8_kib_per_lane() {
     let env = [("SYMBOLON_ARGON2_MEMORY", "64KiB"), ("SYMBOLON_ARGON2_PARALLELISM", "9")];
     assert_refused(&env, &["argon2.memory = \"64KiB\"", "give 72KiB or more"]);

@@ -32,6 +32,7 @@ mod login;
 mod logout;
 mod migration;
 mod pages;
+mod password_hashes;
 mod rate_limits;
 mod refresh_token;
 mod revocation;

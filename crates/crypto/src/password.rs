@@ -22,13 +22,13 @@ use std::fmt;
 
 use self::argon2::Argon2Hash;
 use self::bcrypt::Bcrypt;
-pub use error::PasswordError;
 use self::firebase::Firebase;
 use self::pbkdf2::Pbkdf2;
-pub use policy::PasswordPolicy;
 use self::salted_sha::SaltedSha;
 use self::scrypt::Scrypt;
 use self::sha_crypt::ShaCrypt;
+pub use error::PasswordError;
+pub use policy::PasswordPolicy;
 pub use work::{HashFunction, Work};
 
 use crate::secret::SecretString;

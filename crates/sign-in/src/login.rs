@@ -150,7 +150,8 @@ impl PasswordAttempt<'_> {
         };
         let found = app.store.user_by_login(&issuer.id, self.username).await?;
         let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
-        let Ok(right) = app.passwords.verify(place, self.password(), hash, self.imported_work_kib()).await else {
+        let Ok(right) = app.passwords.verify(place, self.password(), hash, self.imported_work_kib()).await
+        else {
             return Ok(Err(LoginError::Busy));
         };
         match found {
@@ -179,7 +180,8 @@ impl PasswordAttempt<'_> {
                 }
                 // The hash may have been replaced by one of the same password with newer costs.
                 let Ok(place) = app.passwords.reserve(self.fairness_key()) else { return Ok(false) };
-                let verified = app.passwords.verify(place, self.password(), Some(hash), self.imported_work_kib());
+                let verified =
+                    app.passwords.verify(place, self.password(), Some(hash), self.imported_work_kib());
                 Ok(verified.await == Ok(true))
             }
             _ => Ok(false),

@@ -70,7 +70,8 @@ mod tests {
         "AQAAAAIAAYagAAAAEAABAgMEBQYHCAkKCwwNDg/Q8A0WMKbtHQJQ2DHCdoEeeFBrgNlldq6vH4qX/CGqGQ==",
     ];
     /// SHA-1 in version 3.
-    const SHA_1: &str = "AQAAAAAAAAPoAAAAEAABAgMEBQYHCAkKCwwNDg/Kv5tkqQSdO0Z/d/XxWNczkIjFP2C3aR/Oyg84EdRL9A==";
+    const SHA_1: &str =
+        "AQAAAAAAAAPoAAAAEAABAgMEBQYHCAkKCwwNDg/Kv5tkqQSdO0Z/d/XxWNczkIjFP2C3aR/Oyg84EdRL9A==";
 
     #[test]
     fn its_own_vectors_are_verified() {
@@ -107,7 +108,8 @@ mod tests {
             let refused = PasswordHash::parse(text).err();
             let unknown = refused == Some(PasswordError::UnsupportedHash) && text.contains(' ');
             assert!(
-                unknown || matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("ASP.NET")),
+                unknown
+                    || matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("ASP.NET")),
                 "{text}: {refused:?}"
             );
         }

@@ -49,7 +49,8 @@ impl Bcrypt {
             return Err(limits::BCRYPT);
         }
         let (salt, hash) = salt_and_hash.split_at_checked(22).ok_or(MALFORMED)?;
-        let recoded = |part: &str| BASE64.decode(part).map(|bytes| BASE64.encode(bytes)).map_err(|_| MALFORMED);
+        let recoded =
+            |part: &str| BASE64.decode(part).map(|bytes| BASE64.encode(bytes)).map_err(|_| MALFORMED);
         let canonical = format!("$2b${cost:02}${}{}", recoded(salt)?, recoded(hash)?);
         Ok(Self { cost, canonical, of_digest: false })
     }
@@ -98,7 +99,10 @@ mod tests {
         OF_OTHERS.iter().for_each(|text| assert_whole(text, PASSWORD));
         assert_whole("$2b$04$bzG6tD40IKd8HmV9nXsNYuX.4RtfkKHAYCQMgT2mTdzmJmblRNpB6", "paßwörter sind lang");
         let beyond_72 = "lètmein".repeat(20);
-        assert_whole("bcrypt_sha256$$2b$04$8C9jKI/IN9PvANnXZGnf8ONHNZ3hxpIhvoVQzmbFLHFkC/7DmY24.", &beyond_72);
+        assert_whole(
+            "bcrypt_sha256$$2b$04$8C9jKI/IN9PvANnXZGnf8ONHNZ3hxpIhvoVQzmbFLHFkC/7DmY24.",
+            &beyond_72,
+        );
     }
 
     /// What the person typed is the password everywhere else too, so it must be right here.

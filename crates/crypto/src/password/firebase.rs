@@ -95,7 +95,8 @@ mod tests {
         )
     }
 
-    const OWN: &str = "ibs9huSHr0fFYD4PLTsikxBnkIXlLRQynAeI/geb0SmdMbEgVIiHq3qlwOEwuyW14MMdJfh2DzU9WUV1oOmHqA==";
+    const OWN: &str =
+        "ibs9huSHr0fFYD4PLTsikxBnkIXlLRQynAeI/geb0SmdMbEgVIiHq3qlwOEwuyW14MMdJfh2DzU9WUV1oOmHqA==";
 
     /// From the documentation of Firebase's own program, and made by Python's hashlib and cryptography.
     #[test]
@@ -114,7 +115,10 @@ mod tests {
         let good = hash("10", OWN);
         let assert_malformed = |text: &str| {
             let refused = PasswordHash::parse(text).err();
-            assert!(matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("Firebase")), "{text}");
+            assert!(
+                matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("Firebase")),
+                "{text}"
+            );
         };
         (17..good.len() - 2).step_by(3).for_each(|length| assert_malformed(&good[..length]));
         for (from, to) in [
@@ -129,7 +133,9 @@ mod tests {
         ] {
             assert_malformed(&good.replace(from, to));
         }
-        for (from, to) in [("mem_cost=10", "mem_cost=31"), ("rounds=8", "rounds=4294967295"), ("rounds=8", "rounds=0")] {
+        for (from, to) in
+            [("mem_cost=10", "mem_cost=31"), ("rounds=8", "rounds=4294967295"), ("rounds=8", "rounds=0")]
+        {
             assert_eq!(PasswordHash::parse(&good.replace(from, to)).err(), Some(limits::SCRYPT), "{to}");
         }
     }

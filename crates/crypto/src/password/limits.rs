@@ -31,7 +31,8 @@ pub(super) const ARGON2: PasswordError =
 /// Below 4 the function is not defined.
 pub(super) const BCRYPT_COST: RangeInclusive<u32> = 4..=14;
 /// What an error says of it.
-pub(super) const BCRYPT: PasswordError = PasswordError::Costs("bcrypt is taken with a cost of at least 4 and at most 14");
+pub(super) const BCRYPT: PasswordError =
+    PasswordError::Costs("bcrypt is taken with a cost of at least 4 and at most 14");
 
 /// The rounds of PBKDF2: the iterations (RFC 8018 5.2, c), times the blocks of the output. Django's default grows by a
 /// quarter a year and is 1.2 million now.
@@ -46,8 +47,9 @@ pub(super) const SCRYPT_MEMORY_KIB: u64 = 256 * 1024;
 /// The blocks that scrypt mixes: N times r times p. Four times what OWASP recommends.
 pub(super) const SCRYPT_BLOCKS: u64 = 1 << 22;
 /// What an error says of them.
-pub(super) const SCRYPT: PasswordError =
-    PasswordError::Costs("scrypt is taken with at most 256 MiB of memory, and N times r times p of at most 4,194,304");
+pub(super) const SCRYPT: PasswordError = PasswordError::Costs(
+    "scrypt is taken with at most 256 MiB of memory, and N times r times p of at most 4,194,304",
+);
 
 /// The rounds of sha-crypt. The specification's least, and three times passlib's default, which is the highest known;
 /// the specification's most is 999,999,999.

@@ -13,8 +13,10 @@ use super::work::{HashFunction, Work};
 const PHC: PasswordError = PasswordError::MalformedHash(
     "PBKDF2 hash ($pbkdf2-sha256$i=...,l=...$salt$hash, or passlib's $pbkdf2-sha256$iterations$salt$hash)",
 );
-const DJANGO: PasswordError = PasswordError::MalformedHash("PBKDF2 hash (pbkdf2_sha256$iterations$salt$hash)");
-const WERKZEUG: PasswordError = PasswordError::MalformedHash("PBKDF2 hash (pbkdf2:sha256:iterations$salt$hash)");
+const DJANGO: PasswordError =
+    PasswordError::MalformedHash("PBKDF2 hash (pbkdf2_sha256$iterations$salt$hash)");
+const WERKZEUG: PasswordError =
+    PasswordError::MalformedHash("PBKDF2 hash (pbkdf2:sha256:iterations$salt$hash)");
 
 /// The digest under PBKDF2's HMAC.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -182,7 +184,10 @@ mod tests {
     fn cut_or_malformed_hashes_are_refused() {
         let assert_malformed = |text: &str| {
             let refused = PasswordHash::parse(text).err();
-            assert!(matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("PBKDF2")), "{text}");
+            assert!(
+                matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("PBKDF2")),
+                "{text}"
+            );
         };
         for text in OF_OTHERS {
             // Every cut leaves fewer bytes than the digest or `l` has.
@@ -207,7 +212,8 @@ mod tests {
 
     #[test]
     fn ruinous_costs_are_refused_and_counted_by_the_block() {
-        let with = |text: &str, iterations: &str| PasswordHash::parse(&text.replace("1000", iterations)).err();
+        let with =
+            |text: &str, iterations: &str| PasswordHash::parse(&text.replace("1000", iterations)).err();
         for text in OF_OTHERS {
             assert_eq!(with(text, "5000001"), Some(limits::PBKDF2), "{text}");
             assert_eq!(with(text, "4294967295"), Some(limits::PBKDF2), "{text}");

@@ -8,8 +8,9 @@ use super::text;
 use super::work::{HashFunction, Work};
 use crate::digest::constant_time_eq;
 
-const MALFORMED: PasswordError =
-    PasswordError::MalformedHash("salted SHA hash ({SSHA}, {SSHA256} or {SSHA512} and base64 of digest and salt)");
+const MALFORMED: PasswordError = PasswordError::MalformedHash(
+    "salted SHA hash ({SSHA}, {SSHA256} or {SSHA512} and base64 of digest and salt)",
+);
 
 /// The bytes of a salt: OpenLDAP's first version had 4; none has more than 64.
 const SALT: std::ops::RangeInclusive<usize> = 4..=64;
@@ -99,10 +100,14 @@ mod tests {
             };
             assert_eq!(of(&bytes[..digest + 4]), None);
             for bad in [&bytes[..digest + 3], &bytes[..digest], &[&bytes[..], &[0; 61]].concat(), &[]] {
-                assert!(matches!(of(bad), Some(PasswordError::MalformedHash(form)) if form.contains("SSHA")), "{text}");
+                assert!(
+                    matches!(of(bad), Some(PasswordError::MalformedHash(form)) if form.contains("SSHA")),
+                    "{text}"
+                );
             }
         }
-        for text in ["{", "{}", "{SSHA", "{SMD5}AAAA", "{CRYPT}", "{CRYPT}ab1234567890.", "{CRYPT}{SSHA}AAAA"] {
+        for text in ["{", "{}", "{SSHA", "{SMD5}AAAA", "{CRYPT}", "{CRYPT}ab1234567890.", "{CRYPT}{SSHA}AAAA"]
+        {
             assert_eq!(PasswordHash::parse(text).err(), Some(PasswordError::UnsupportedHash), "{text}");
         }
     }

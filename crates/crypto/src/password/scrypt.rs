@@ -104,7 +104,8 @@ impl Scrypt {
     pub(super) fn read_werkzeug(text: &str) -> Result<Self, PasswordError> {
         let [method, salt, derived] = text::fields(text).ok_or(WERKZEUG)?;
         let mut parts = method.split(':').skip(1);
-        let (Some(n), Some(r), Some(p), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+        let (Some(n), Some(r), Some(p), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
             return Err(WERKZEUG);
         };
         let costs = costs_of([n, r, p]).ok_or(WERKZEUG)??;
@@ -165,13 +166,18 @@ mod tests {
     fn cut_or_malformed_hashes_are_refused() {
         let assert_malformed = |text: &str| {
             let refused = PasswordHash::parse(text).err();
-            assert!(matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("scrypt")), "{text}");
+            assert!(
+                matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("scrypt")),
+                "{text}"
+            );
         };
         for text in OF_OTHERS {
             (8..text.len() - 2).step_by(3).for_each(|length| assert_malformed(&text[..length]));
             assert_malformed(&format!("{text}$"));
         }
-        for (from, to) in [("1024", "1023"), ("1024", "0"), ("1024", "x"), ("$8$5$", "$8$$"), (":8:1", ":8:1:1")] {
+        for (from, to) in
+            [("1024", "1023"), ("1024", "0"), ("1024", "x"), ("$8$5$", "$8$$"), (":8:1", ":8:1:1")]
+        {
             OF_OTHERS[2..].iter().filter(|text| text.contains(from)).for_each(|text| {
                 assert_malformed(&text.replace(from, to));
             });

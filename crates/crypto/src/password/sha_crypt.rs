@@ -9,8 +9,9 @@ use super::limits;
 use super::text;
 use super::work::{HashFunction, Work};
 
-const MALFORMED: PasswordError =
-    PasswordError::MalformedHash("sha-crypt hash ($5$ or $6$, perhaps rounds=...$, a salt, $ and 43 or 86 characters)");
+const MALFORMED: PasswordError = PasswordError::MalformedHash(
+    "sha-crypt hash ($5$ or $6$, perhaps rounds=...$, a salt, $ and 43 or 86 characters)",
+);
 
 /// The rounds where the text names none.
 const DEFAULT_ROUNDS: u32 = 5_000;
@@ -143,7 +144,9 @@ mod tests {
             assert_malformed(&format!("{text}."));
             assert_malformed(&format!("{text}$"));
             assert_malformed(&format!("{}z", &text[..text.len() - 1]));
-            assert_malformed(&text.replace("rounds=1234", "rounds=").replace("$5$j", "$5$_").replace("$6$e", "$6$_"));
+            assert_malformed(
+                &text.replace("rounds=1234", "rounds=").replace("$5$j", "$5$_").replace("$6$e", "$6$_"),
+            );
         }
         for text in ["$5$$3Ov/qhOCnYU7ektxqVKCeOmjbH3bEb6H8SVyUzsBZr6", "$6$rounds=1e9$C4x0i7aB3CdXLvaf$"] {
             assert_malformed(text);

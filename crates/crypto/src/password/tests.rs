@@ -44,8 +44,7 @@ fn round_trip() {
 #[test]
 fn salts_differ() {
     let random = SeededRandom::new(1);
-    let (a, b) =
-        (cheap().hash(&"x".into(), &random).unwrap(), cheap().hash(&"x".into(), &random).unwrap());
+    let (a, b) = (cheap().hash(&"x".into(), &random).unwrap(), cheap().hash(&"x".into(), &random).unwrap());
     assert_ne!(a.to_text(), b.to_text());
 }
 
@@ -91,11 +90,22 @@ fn argon2_of_others_is_verified() {
 
 #[test]
 fn what_is_no_known_form_is_refused_with_the_forms_that_are() {
-    for text in ["plain", "", "$1$abcdefgh$", "$7$C6..../....", "$y$j9T$", "md5$a$b", "$2b$12$ abc", "\u{e9}", "{X}a"] {
+    for text in
+        ["plain", "", "$1$abcdefgh$", "$7$C6..../....", "$y$j9T$", "md5$a$b", "$2b$12$ abc", "\u{e9}", "{X}a"]
+    {
         assert_eq!(PasswordHash::parse(text).err(), Some(PasswordError::UnsupportedHash), "{text}");
     }
     let told = PasswordError::UnsupportedHash.to_string();
-    for form in ["$argon2id$", "$2b$", "$pbkdf2-sha256$", "pbkdf2_sha256$", "$scrypt$", "$firebase-scrypt$", "$5$", "{SSHA}"] {
+    for form in [
+        "$argon2id$",
+        "$2b$",
+        "$pbkdf2-sha256$",
+        "pbkdf2_sha256$",
+        "$scrypt$",
+        "$firebase-scrypt$",
+        "$5$",
+        "{SSHA}",
+    ] {
         assert!(told.contains(form), "{told}");
     }
     for beginning in ["$argon2id$", "$2b$04$", "$pbkdf2-sha256$", "{SSHA}", "$6$", "A"] {
@@ -107,10 +117,12 @@ fn what_is_no_known_form_is_refused_with_the_forms_that_are() {
 
 #[test]
 fn malformed_or_ruinous_hashes_are_refused() {
-    for text in ["$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ", "$argon2id$", "$argon2id$v=19$m=8,t=1,p=1$%$%"]
-    {
+    for text in ["$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ", "$argon2id$", "$argon2id$v=19$m=8,t=1,p=1$%$%"] {
         let refused = PasswordHash::parse(text).err();
-        assert!(matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("Argon2")), "{text}");
+        assert!(
+            matches!(refused, Some(PasswordError::MalformedHash(form)) if form.contains("Argon2")),
+            "{text}"
+        );
     }
     let ruinous = REFERENCE.replace("m=65536", "m=4194304");
     assert_eq!(PasswordHash::parse(&ruinous).err(), Some(limits::ARGON2));
@@ -133,10 +145,40 @@ fn the_dummy_hash_costs_what_a_real_one_does() {
 /// Bytes that lead far into the readers: pieces of every form, in any order.
 fn hashlike() -> impl Strategy<Value = String> {
     let pieces = [
-        "$", "argon2id", "argon2", "v=19", "m=64,t=2,p=1", "2b", "2y", "04", "31", "pbkdf2-sha256", "pbkdf2_sha1", "pbkdf2:sha1:",
-        "i=1000,l=32", "1000", "4294967295", "scrypt", "scrypt:16:8:1", "ln=10,r=8,p=1", "r=4294967295", "firebase-scrypt",
-        "mem_cost=14,rounds=8,salt_separator=Bw==,signer_key=AAAAAAAAAAAAAAAAAAAAAA==", "5", "6", "rounds=5000", "{SSHA}", "{CRYPT}",
-        "{", "}", "AQAAAAEAACcQAAAAEAABAgMEBQYHCAkKCwwNDg", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "c29tZXNhbHQ", ".", "=", ",",
+        "$",
+        "argon2id",
+        "argon2",
+        "v=19",
+        "m=64,t=2,p=1",
+        "2b",
+        "2y",
+        "04",
+        "31",
+        "pbkdf2-sha256",
+        "pbkdf2_sha1",
+        "pbkdf2:sha1:",
+        "i=1000,l=32",
+        "1000",
+        "4294967295",
+        "scrypt",
+        "scrypt:16:8:1",
+        "ln=10,r=8,p=1",
+        "r=4294967295",
+        "firebase-scrypt",
+        "mem_cost=14,rounds=8,salt_separator=Bw==,signer_key=AAAAAAAAAAAAAAAAAAAAAA==",
+        "5",
+        "6",
+        "rounds=5000",
+        "{SSHA}",
+        "{CRYPT}",
+        "{",
+        "}",
+        "AQAAAAEAACcQAAAAEAABAgMEBQYHCAkKCwwNDg",
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "c29tZXNhbHQ",
+        ".",
+        "=",
+        ",",
     ];
     let piece = proptest::sample::select(pieces.to_vec()).prop_map(str::to_owned);
     proptest::collection::vec(prop_oneof![8 => piece, 1 => ".{0,8}"], 1..12).prop_map(|parts| parts.concat())

@@ -10,19 +10,34 @@ use crate::login::{PASSWORD, Scene};
 
 /// Hashes of [`PASSWORD`], made by the programs whose forms they are, and by passlib and Python's hashlib.
 const OF_OTHERS: [(&str, &str); 24] = [
-    ("argon2id", "$argon2id$v=19$m=64,t=2,p=1$jFGqVep9T+ldK2XMOaeUMg$sgqvG9e1meEjPt7U6pOk2MeiA9OdLmBat/uqc0+5aAs"),
-    ("argon2i", "$argon2i$v=19$m=64,t=2,p=1$ltI6Z6xVitEaI+Q8Z4wxhg$GwVUN6C+/6TUYgXrKB1GVCdmiXFfbB+Vv81PWg2JG08"),
-    ("argon2d", "$argon2d$v=19$m=64,t=2,p=1$KGWM0Xrv3ZszRsg5Z0xJyQ$obSpo5eliNo4Pv6Kae45ElqMYdy6fDCAhTMUqm+7iCk"),
+    (
+        "argon2id",
+        "$argon2id$v=19$m=64,t=2,p=1$jFGqVep9T+ldK2XMOaeUMg$sgqvG9e1meEjPt7U6pOk2MeiA9OdLmBat/uqc0+5aAs",
+    ),
+    (
+        "argon2i",
+        "$argon2i$v=19$m=64,t=2,p=1$ltI6Z6xVitEaI+Q8Z4wxhg$GwVUN6C+/6TUYgXrKB1GVCdmiXFfbB+Vv81PWg2JG08",
+    ),
+    (
+        "argon2d",
+        "$argon2d$v=19$m=64,t=2,p=1$KGWM0Xrv3ZszRsg5Z0xJyQ$obSpo5eliNo4Pv6Kae45ElqMYdy6fDCAhTMUqm+7iCk",
+    ),
     ("bcrypt-2a", "$2a$04$HQAeOAUsyB/mh8DNhjPDSeQeZas52vIh6X712k.Jo0jQW1QG6kekC"),
     ("bcrypt-2b", "$2b$04$GNYcPjgmT/EMJGiKncV6Vu6YoG5lfrbtsV1.YJsLTB1xr2YyeGr8S"),
     ("bcrypt-2y", "$2y$04$7m8h7Rep5/YkiMPfhKyldeHpXK3dA7sedIN5ruLci5HfmLF3UEJh2"),
     ("passlib-sha1", "$pbkdf2$1000$O.dcq9U6h1AKwXhvTUmpNQ$P3Qu57tT2hwtsWOtdK.DBqrUtYU"),
-    ("passlib-sha256", "$pbkdf2-sha256$1000$HeOcEwKAMMZ4D6F0TslZSw$izf17AajGgPnltFxUHim5fkwYhwz2U0wEsK12GUbXTo"),
+    (
+        "passlib-sha256",
+        "$pbkdf2-sha256$1000$HeOcEwKAMMZ4D6F0TslZSw$izf17AajGgPnltFxUHim5fkwYhwz2U0wEsK12GUbXTo",
+    ),
     (
         "phc-sha512",
         "$pbkdf2-sha512$i=1000,l=64$AAECAwQFBgcICQoLDA0ODw$ToxFUi5y3fprZRW/V6CupR2uIDYfuy5rlsF9Z4E648lE68lw5lzmucru/HdPvmBJDSLroVh1Q2xCvjqd8NI/6Q",
     ),
-    ("django-sha256", "pbkdf2_sha256$1000$seasalt0123456789abcd$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2kdE="),
+    (
+        "django-sha256",
+        "pbkdf2_sha256$1000$seasalt0123456789abcd$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2kdE=",
+    ),
     ("django-sha1", "pbkdf2_sha1$1000$seasalt0123456789abcd$zqu22f9VWoLstie/8kBpTRDBmPQ="),
     ("django-bcrypt", "bcrypt_sha256$$2b$04$WO2fuDC3K0chONq2/9CHmuQa8LrmDJl5OrtNiGYupZZpfC3nS2rEW"),
     (
@@ -60,12 +75,21 @@ const REFUSED: [(&str, &str); 14] = [
     ("$1$abcdefgh$irWbblnpmw.5z7wgBnprh0", "{SSHA}..."),
     ("$2b$04$GNYcPjgmT/EMJGiKncV6Vu6YoG5lfrbtsV1", "not a whole bcrypt hash"),
     ("$2b$31$GNYcPjgmT/EMJGiKncV6Vu6YoG5lfrbtsV1.YJsLTB1xr2YyeGr8S", "at most 14"),
-    ("$argon2id$v=19$m=4194304,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc", "at most 1 GiB"),
+    (
+        "$argon2id$v=19$m=4194304,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
+        "at most 1 GiB",
+    ),
     ("pbkdf2_sha256$1000$seasalt$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2", "not a whole PBKDF2 hash"),
     ("pbkdf2_sha256$4294967295$seasalt$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2kdE=", "at most 5,000,000"),
-    ("$scrypt$ln=30,r=8,p=1$/j/H2Ns7Z+xdK6XUuhciZA$qCe7z9EtjUyaqmbSMBSJZCGLwNK8RcMEkoYKLOXxn5M", "at most 256 MiB"),
+    (
+        "$scrypt$ln=30,r=8,p=1$/j/H2Ns7Z+xdK6XUuhciZA$qCe7z9EtjUyaqmbSMBSJZCGLwNK8RcMEkoYKLOXxn5M",
+        "at most 256 MiB",
+    ),
     ("$firebase-scrypt$mem_cost=14,rounds=8$42xEC+ixf3L2lw==$ibs9", "not a whole Firebase hash"),
-    ("$6$rounds=999999999$edfPTo.kU.7ME4AQ$iHowCc1bSC4aLB8iyolJeb4X.4sVGY0yxf.7uHW7H.2o3FIFdLVnxEE5zZ.xJvG6d1mxqOoU9H/T9olM74myR.", "at most 2,000,000"),
+    (
+        "$6$rounds=999999999$edfPTo.kU.7ME4AQ$iHowCc1bSC4aLB8iyolJeb4X.4sVGY0yxf.7uHW7H.2o3FIFdLVnxEE5zZ.xJvG6d1mxqOoU9H/T9olM74myR.",
+        "at most 2,000,000",
+    ),
     ("$5$jRU34hQvVuy4R9.K$3Ov/qhOCnYU7", "not a whole sha-crypt hash"),
     ("{SHA}mN7MYuzjmaIu0w1JDvMzvn/ec4U=", "without a salt"),
     ("{SSHA}mN7MYuzjmaIu0w1JDvMzvn/ec4U=", "not a whole salted SHA hash"),
@@ -97,8 +121,7 @@ fn every_form_signs_in_with_the_old_password_and_becomes_one_of_ours() {
     let scene = Scene::new();
     let server = &scene.server;
     // One by one, in bulk, and set for a user who is there, in turn.
-    let lines: Vec<_> =
-        OF_OTHERS.iter().skip(1).step_by(3).map(|(name, hash)| user(name, hash)).collect();
+    let lines: Vec<_> = OF_OTHERS.iter().skip(1).step_by(3).map(|(name, hash)| user(name, hash)).collect();
     for (line, made) in lines.iter().zip(bulk(server, "/users/bulk", &lines)) {
         assert_eq!(made["user"]["id"], line["id"], "{made}");
     }
@@ -197,7 +220,8 @@ fn a_costly_hash_makes_every_answer_of_its_issuer_later() {
     assert!(first > 384, "more than six times the server's own 64 KiB");
     create("cheaper", 50_000);
     assert_eq!(work(&server), Some(first));
-    let lines = bulk(&server, "/users/bulk", &[user("dearest", &costs(200_000)), user("again", &costs(150_000))]);
+    let lines =
+        bulk(&server, "/users/bulk", &[user("dearest", &costs(200_000)), user("again", &costs(150_000))]);
     assert!(lines.iter().all(|line| line["user"].is_object()), "{lines:?}");
     let most = work(&server).unwrap();
     assert!((2 * first..=2 * first + 1).contains(&most), "{first} {most}");
@@ -222,7 +246,10 @@ fn a_bound_that_is_set_holds_for_every_function() {
     let dear = OF_OTHERS[9].1.replace("1000", "100000");
     let refused = server.admin("POST", "/users", Some(user("dear", &dear)));
     assert_eq!(refused.status, 400, "{refused:?}");
-    assert!(refused.body.contains("at most 1024 KiB") && refused.body.contains("argon2.import_work"), "{refused:?}");
+    assert!(
+        refused.body.contains("at most 1024 KiB") && refused.body.contains("argon2.import_work"),
+        "{refused:?}"
+    );
     assert_eq!(server.admin("POST", "/users", Some(user("quick", OF_OTHERS[9].1))).status, 201);
     let settings = server.admin("GET", "/settings", None).json();
     assert!(settings["settings"]["password_work_kib"].is_null(), "{settings}");

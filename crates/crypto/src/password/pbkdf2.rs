@@ -196,7 +196,12 @@ mod tests {
             assert_malformed(&text.replace("1000", "0"));
             assert_malformed(&text.replace("1000", "+1000"));
             assert_malformed(&text.replace("1000", "4294967296"));
-            assert_malformed(&text.replacen("pbkdf2", "pbkdf2-md5", 1));
+            let other_digest = if text.starts_with('$') {
+                text.replacen("pbkdf2", "pbkdf2-md5", 1)
+            } else {
+                text.replacen("sha", "md", 1)
+            };
+            assert_malformed(&other_digest);
         }
         for text in [
             "$pbkdf2-sha256$l=32,i=1000$AAECAwQFBgcICQoLDA0ODw$AhaeZ02AwPxykuhhDI8XvhQN8GKvmqM+qF6qvs/98I0",

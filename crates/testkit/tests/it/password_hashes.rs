@@ -112,7 +112,7 @@ fn opens(scene: &Scene, name: &str, password: &str) -> bool {
     let browser = scene.server.browser();
     let page = scene.at_login(&browser, &scene.rp.authorization_request());
     let answer = Scene::sign_in(&browser, &page, name, password);
-    assert!(matches!(answer.status, 200 | 303), "{answer:?}");
+    assert!(matches!(answer.status, 303 | 403), "{name}: {}", answer.status);
     answer.status == 303
 }
 
@@ -158,7 +158,7 @@ fn what_is_cut_unknown_or_ruinous_is_refused_line_by_line() {
         assert!(answer.body.contains("password_hash: ") && answer.body.contains(words), "{hash}: {answer:?}");
     };
     assert_eq!(server.admin("POST", "/users", Some(user("ann", OF_OTHERS[0].1))).status, 201);
-    let huge = ["$6$", &"a".repeat(1 << 20)].concat();
+    let huge = ["$6$", &"a".repeat(20_000)].concat();
     let refused: Vec<_> = REFUSED.into_iter().chain([(&*huge, "longer than 1024 bytes")]).collect();
     for (hash, words) in &refused {
         assert_refused(&server.admin("POST", "/users", Some(user("bad", hash))), hash, words);

@@ -98,7 +98,7 @@ pub(crate) const SECTION: Section = Section {
             ValueKind::Size { min: 64 << 10, max: 16 << 30 },
         )
         .unset(
-            "1GiB, of at most 256MiB of memory; attempts are answered after six times what the server's own hashes take, \
+            "1536MiB, of at most 256MiB of memory; attempts are answered after six times what the server's own hashes take, \
              and later in an issuer with a costlier one",
         )
         .doc(
@@ -150,9 +150,9 @@ pub struct Argon2 {
     pub answer_work_kib: u64,
 }
 
-/// The most work of an imported hash where the setting says nothing: some three quarters of a second. What other systems
-/// make by their defaults takes less.
-const DEFAULT_IMPORT_WORK_KIB: u64 = 1024 * 1024;
+/// The most work of an imported hash where the setting says nothing: about a second. What other systems make by their
+/// defaults takes less.
+const DEFAULT_IMPORT_WORK_KIB: u64 = 1536 * 1024;
 /// The most memory of an imported hash where the setting says nothing. Each thread that hashes may need as much.
 const DEFAULT_IMPORT_MEMORY_KIB: u64 = 256 * 1024;
 

@@ -344,7 +344,7 @@ fn what_may_be_imported_and_when_attempts_are_answered() {
         (argon2.import_work_kib, argon2.import_memory_kib, argon2.answer_work_kib)
     };
     let own = PasswordPolicy::default().work_kib();
-    assert_eq!(works(&[]), (1 << 20, 256 << 10, 6 * own));
+    assert_eq!(works(&[]), (1536 << 10, 256 << 10, 6 * own));
     assert_eq!(works(&[("SYMBOLON_ARGON2_MEMORY", "1GiB")]), (12 << 20, 1 << 20, 12 << 20));
     assert_eq!(works(&[("SYMBOLON_ARGON2_IMPORT_WORK", "300MiB")]), (300 << 10, 300 << 10, 300 << 10));
     assert_eq!(works(&[("SYMBOLON_ARGON2_IMPORT_WORK", "64KiB")]), (own, own, own));

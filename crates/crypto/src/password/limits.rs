@@ -1,6 +1,7 @@
 //! The most that a stored hash may cost, whatever the settings. A hash beyond it is neither saved nor ever computed, so
 //! that one hostile or careless line of an import cannot stall a thread or exhaust the memory. At these bounds a hash
-//! takes one to three seconds; `argon2.import_work` bounds what is saved more tightly.
+//! takes one to five seconds, but for Argon2, whose bounds are those of the server's own settings; `argon2.import_work`
+//! bounds what is saved more tightly.
 //!
 //! `docs/reference/password-hashes.md` has them as a table.
 
@@ -16,7 +17,7 @@ pub(super) const TEXT: usize = 1024;
 pub(super) const SALT: RangeInclusive<usize> = 1..=512;
 
 /// The bytes of the output of PBKDF2. Less than 16 could be guessed without the password, and 64 is the most that any
-/// known system writes (Keycloak). Beyond the digest's own length each block costs all iterations anew.
+/// known system writes (Keycloak).
 pub(super) const PBKDF2_OUTPUT: RangeInclusive<usize> = 16..=64;
 
 /// Argon2 (RFC 9106 3.1): memory in KiB, passes, lanes. 1 GiB, because each thread of the pool may need as much at once.
@@ -27,19 +28,18 @@ pub(super) const ARGON2_LANES: u32 = 64;
 pub(super) const ARGON2: PasswordError =
     PasswordError::Costs("Argon2 is taken with at most 1 GiB of memory, 64 passes and 64 lanes");
 
-/// The cost of bcrypt: each step doubles the time. 14 takes about a second, 31, the most of the format, a day and a half.
+/// The cost of bcrypt: each step doubles the time. 14 takes a second and a half, 31, the most of the format, two days.
 /// Below 4 the function is not defined.
 pub(super) const BCRYPT_COST: RangeInclusive<u32> = 4..=14;
 /// What an error says of it.
 pub(super) const BCRYPT: PasswordError =
     PasswordError::Costs("bcrypt is taken with a cost of at least 4 and at most 14");
 
-/// The rounds of PBKDF2: the iterations (RFC 8018 5.2, c), times the blocks of the output. Django's default grows by a
-/// quarter a year and is 1.2 million now.
-pub(super) const PBKDF2_ROUNDS: u64 = 5_000_000;
+/// The iterations of PBKDF2 (RFC 8018 5.2, c). Django's default grows by a quarter a year and is 1.2 million now.
+pub(super) const PBKDF2_ITERATIONS: u32 = 5_000_000;
 /// What an error says of them.
 pub(super) const PBKDF2: PasswordError =
-    PasswordError::Costs("PBKDF2 is taken with at most 5,000,000 iterations, times the blocks of its output");
+    PasswordError::Costs("PBKDF2 is taken with at most 5,000,000 iterations");
 
 /// The memory of scrypt (RFC 7914 2: 128 times r times N). The crate aborts the process if the memory cannot be had, so
 /// this is less than Argon2 may have; OWASP recommends 128 MiB.

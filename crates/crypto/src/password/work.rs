@@ -37,17 +37,17 @@ impl HashFunction {
         self as usize
     }
 
-    /// Nanoseconds for one unit of its own: a KiB in a pass, a doubling of bcrypt's cost, a round, a block of scrypt.
+    /// Nanoseconds for one unit of its own: a KiB in a pass, a round of bcrypt's (2 to the cost), an iteration, a block of scrypt.
     const fn nanoseconds(self) -> u64 {
         match self {
-            Self::Argon2 => 700,
-            Self::Bcrypt => 61_000,
-            Self::Pbkdf2Sha1 => 250,
-            Self::Pbkdf2Sha256 => 300,
-            Self::Pbkdf2Sha512 => 650,
-            Self::Scrypt => 350,
-            Self::Sha256Crypt => 400,
-            Self::Sha512Crypt => 900,
+            Self::Argon2 => 720,
+            Self::Bcrypt => 90_000,
+            Self::Pbkdf2Sha1 => 270,
+            Self::Pbkdf2Sha256 => 240,
+            Self::Pbkdf2Sha512 => 900,
+            Self::Scrypt => 330,
+            Self::Sha256Crypt => 330,
+            Self::Sha512Crypt => 1_600,
             Self::SaltedSha => 1_000,
         }
     }

@@ -28,6 +28,7 @@ def test_code_with_pkce_and_the_id_token(web):
     assert login.token["token_type"] == "Bearer"
     assert login.claims["sub"] == USER["id"]
     assert login.claims["at_hash"]
+    assert (login.claims["email"], login.claims["name"]) == (USER["email"], USER["name"])
 
 
 def test_a_wrong_nonce_is_noticed(web):
@@ -50,6 +51,7 @@ def test_refresh_rotates_and_the_old_token_is_dead_after_its_successor_was_used(
     second = dict(login.client.refresh_token(endpoint, refresh_token=first["refresh_token"]))
     assert second["refresh_token"] != first["refresh_token"]
     assert web.id_token(second)["sub"] == USER["id"]
+    assert web.id_token(second)["email"] == USER["email"]
     third = dict(login.client.refresh_token(endpoint, refresh_token=second["refresh_token"]))
     for stale in (first, third):
         with pytest.raises(AuthlibBaseError) as refused:

@@ -35,6 +35,13 @@ test("a person signs in and consents, and the ID token holds", async () => {
   assert.equal(claims.aud, web.client_id);
   assert.ok(Math.abs(claims.auth_time - Date.now() / 1000) < 60);
   assert.ok(claims.at_hash);
+  // The claims of the granted scopes, as UserInfo has them.
+  const info = await client.fetchUserInfo(config, tokens.access_token, claims.sub);
+  for (const name of ["email", "email_verified", "name"]) {
+    assert.ok(claims[name] !== undefined && claims[name] === info[name], name);
+  }
+  const { tokens: fewer } = await signIn(config, { parameters: { scope: "openid" } });
+  assert.equal(fewer.claims().email, undefined);
 });
 
 test("UserInfo holds the claims of the scopes", async () => {

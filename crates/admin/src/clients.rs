@@ -10,6 +10,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata::{self, Metadata, Registration};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::ClientId;
+use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::revocation::life_of;
 use symbolon_store::StoreError;
 use symbolon_store::port::Created;
@@ -62,7 +63,8 @@ async fn list(call: Call) -> Answer {
     Ok(ok(&json!({ "clients": clients, "pagination": paging::pagination(&page, found.total) })))
 }
 
-async fn load(call: &Call) -> Result<Arc<Client>, AdminError> {
+/// The client named in the path.
+pub(super) async fn load(call: &Call) -> Result<Arc<Client>, AdminError> {
     let id: ClientId = call.path("client_id")?;
     call.app.store.client(call.id(), &id).await?.ok_or_else(unknown)
 }
@@ -70,6 +72,14 @@ async fn load(call: &Call) -> Result<Arc<Client>, AdminError> {
 async fn show(call: Call) -> Answer {
     let client = load(&call).await?;
     Ok(ok(&json!({ "client": view(&client) })))
+}
+
+/// Warns if a client is saved with a setting that leaves it less protected than the default does.
+pub(super) fn warn_of_weak_settings(call: &Call, client: &Client) {
+    if client_metadata::is_below_default(client) {
+        let (issuer, client_id) = (&*call.issuer.url, client.client_id.as_str());
+        tracing::warn!(issuer, client_id, "the client has pkce=optional. {}", PkcePolicy::WEAKENS);
+    }
 }
 
 /// The algorithms that a client's settings name: its issuer must have a key for each.
@@ -85,6 +95,7 @@ async fn create(call: Call, payload: Payload) -> Answer {
     if call.app.store.create_client(call.id(), registration.client.clone()).await? == Created::Exists {
         return Err(AdminError::conflict("there is a client of this client_id"));
     }
+    warn_of_weak_settings(&call, &registration.client);
     call.audit(Event::ClientCreated, Concerns { client: Some(&client_id), ..Concerns::default() });
     Ok(created(&json!({ "client": registration.view() })))
 }
@@ -148,6 +159,7 @@ async fn changed(
         Err(StoreError::Conflict) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
+    warn_of_weak_settings(call, &registration.client);
     let detail = json!({ "new_secret": registration.client_secret.is_some() });
     call.audit(
         Event::ClientUpdated,

@@ -92,7 +92,7 @@ pub(super) fn read(mut fields: Fields) -> Result<(IssuerId, String), AdminError>
 }
 
 /// OpenID Connect Discovery 3 and RFC 8414 2: the URL has no query and no fragment. Issuer URLs are compared as
-/// strings, so only the normal form is accepted.
+/// strings, so only the normal form is accepted, with or without one slash at its end.
 fn check_url(text: &str) -> Result<(), String> {
     let url = Url::parse(text).map_err(|_| "is not a URL".to_owned())?;
     if !matches!(url.scheme(), "https" | "http") {
@@ -106,8 +106,9 @@ fn check_url(text: &str) -> Result<(), String> {
         return Err("must have no user, query or fragment".to_owned());
     }
     let canonical = url.as_str().trim_end_matches('/');
-    if text != canonical {
-        return Err(format!("must be written as {canonical}"));
+    let (bare, slash) = text.strip_suffix('/').map_or((text, ""), |bare| (bare, "/"));
+    if bare != canonical {
+        return Err(format!("must be written as {canonical}{slash}"));
     }
     // The path is used in cookies and routes.
     let sound = url
@@ -136,15 +137,21 @@ mod tests {
 
     #[test]
     fn only_one_spelling_of_a_url_is_let_in() {
-        for good in
-            ["https://login.example.com", "https://login.example.com/acme", "http://localhost:8080/a/b"]
-        {
+        for good in [
+            "https://login.example.com",
+            "https://login.example.com/acme",
+            "http://localhost:8080/a/b",
+            "https://login.example.com/",
+            "https://login.example.com/acme/",
+        ] {
             assert_eq!(check_url(good), Ok(()), "{good}");
         }
         for bad in [
             "login.example.com",
             "ftp://x.example",
-            "https://x.example/",
+            "https://x.example//",
+            "https://x.example/a//",
+            "https://X.example/",
             "https://x.example?a=b",
             "https://x.example#a",
             "https://u@x.example",

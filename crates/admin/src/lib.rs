@@ -16,16 +16,20 @@ mod call;
 mod clients;
 mod consents;
 mod ending;
+mod entitlement;
 mod error;
 mod fields;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod grants;
+mod groups;
 mod installation;
 mod issuers;
 mod openapi;
 mod operation;
 mod paging;
+mod preview_tokens;
+mod roles;
 mod sessions;
 mod settings;
 mod shards;
@@ -86,10 +90,14 @@ pub fn router(app: Arc<App>) -> Router {
 fn operations() -> Vec<Operation> {
     [
         clients::operations(),
+        preview_tokens::operations(),
         users::operations(),
         consents::operations(),
         grants::operations(),
         sessions::operations(),
+        groups::operations(),
+        roles::operations(),
+        entitlement::operations(),
         bulk::operations(),
         settings::operations(),
         shards::operations(),

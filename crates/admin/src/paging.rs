@@ -1,7 +1,7 @@
 //! Pages of listings: `page` and `limit` in, `pagination` out.
 
 use serde_json::{Value, json};
-use symbolon_store::port::PageRequest;
+use symbolon_store::port::{Page, PageRequest};
 
 use crate::call::Call;
 use crate::error::AdminError;
@@ -47,6 +47,12 @@ fn number(call: &Call, name: &str) -> Result<Option<u32>, AdminError> {
     }
 }
 
+/// The page of a listing that has this one record, or none.
+pub(super) fn only<T>(record: Option<T>, request: &PageRequest) -> Page<T> {
+    let total = u64::from(record.is_some());
+    Page { items: record.into_iter().filter(|_| request.page == 1).collect(), total }
+}
+
 /// The `pagination` member of an answer.
 pub(super) fn pagination(request: &PageRequest, total: u64) -> Value {
     let limit = u64::from(request.limit.max(1));
@@ -80,5 +86,13 @@ mod tests {
         assert_eq!((&last["hasNext"], &last["hasPrev"]), (&json!(false), &json!(true)));
         assert_eq!(page(1, 20, 0)["totalPages"], 0);
         assert_eq!(page(1, 20, 0)["hasNext"], false);
+    }
+
+    #[test]
+    fn one_record_is_on_the_first_page() {
+        let on = |page| only(Some(7), &PageRequest { page, limit: 20, search: None });
+        assert_eq!(on(1), Page { items: vec![7], total: 1 });
+        assert_eq!(on(2), Page { items: vec![], total: 1 });
+        assert_eq!(only::<u8>(None, &PageRequest { page: 1, limit: 20, search: None }).total, 0);
     }
 }

@@ -190,7 +190,7 @@ impl App {
         })
     }
 
-    /// Loads every issuer at startup. Creates `default` on the first start, and gives it the configuration's URL on
+    /// Loads every issuer at startup, and warns of weak settings. Creates `default` on the first start, and gives it the configuration's URL on
     /// later ones.
     ///
     /// # Errors
@@ -203,7 +203,11 @@ impl App {
         // Subscribe before reading, so that no change by another node is missed. Subscribe after writing, because the
         // store may wait until this node has followed the write.
         self.changes();
-        self.load_all().await
+        self.load_all().await?;
+        for issuer in self.issuers.load().iter() {
+            issuer::warn_of_weak_settings(&issuer.url, &issuer.settings.load());
+        }
+        Ok(())
     }
 
     /// An issuer whose record is unchanged keeps its `IssuerState`: requests in flight hold a reference to it, and
@@ -286,9 +290,12 @@ impl App {
                 None => Ok(()),
             },
             Changed::Issuers | Changed::Everything => self.load_all().await,
-            Changed::Client(..) | Changed::ClientDeleted(..) | Changed::User(..) | Changed::Consents(..) => {
-                Ok(())
-            }
+            Changed::Client(..)
+            | Changed::ClientDeleted(..)
+            | Changed::User(..)
+            | Changed::Consents(..)
+            | Changed::Entitlements(..)
+            | Changed::Groups(_) => Ok(()),
         }
     }
 

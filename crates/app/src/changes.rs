@@ -62,9 +62,12 @@ pub fn channel() -> (ChangeListener, Arc<Changes>) {
     let listener = move |changed: &Changed| {
         match changed {
             // There are many of these changes, and nothing above the store keeps copies of such records.
-            Changed::Client(..) | Changed::ClientDeleted(..) | Changed::User(..) | Changed::Consents(..) => {
-                Box::pin(std::future::ready(())) as Following
-            }
+            Changed::Client(..)
+            | Changed::ClientDeleted(..)
+            | Changed::User(..)
+            | Changed::Consents(..)
+            | Changed::Entitlements(..)
+            | Changed::Groups(_) => Box::pin(std::future::ready(())) as Following,
             Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers | Changed::Everything => {
                 filled.put(changed)
             }

@@ -67,7 +67,7 @@ fn of_kind(kind: &ValueKind) -> Map<String, Json> {
         ValueKind::Rate => json!({"type": "string", "pattern": "^(off|[0-9]+/(s|m|h))$"}),
         ValueKind::Choice(words) => json!({"enum": words}),
         ValueKind::Networks | ValueKind::Hosts => json!({"type": "array", "items": {"type": "string"}}),
-        ValueKind::Issuer => json!({"type": "string", "format": "uri", "pattern": "^https?://[^?#]*[^/?#]$"}),
+        ValueKind::Issuer => json!({"type": "string", "format": "uri", "pattern": "^https?://[^/?#][^?#]*$"}),
         ValueKind::Url => json!({"type": "string", "format": "uri"}),
         ValueKind::Secret => json!({"type": "string", "writeOnly": true}),
         ValueKind::Secrets => json!({"type": "array", "items": {"type": "string"}, "writeOnly": true}),

@@ -8,8 +8,8 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use symbolon_crypto::jws::{self, Compact, EncodedHeader};
-use symbolon_crypto::password::PasswordPolicy;
-use symbolon_crypto::{Algorithm, InlineSigner, SigningKey, SystemRandom, digest, random};
+use symbolon_crypto::password::{PasswordHash, PasswordPolicy};
+use symbolon_crypto::{Algorithm, InlineSigner, SecretString, SigningKey, SystemRandom, digest, random};
 
 #[expect(clippy::disallowed_methods, reason = "measuring code reads the clock")]
 fn measure<T>(name: &str, rounds: u32, mut operation: impl FnMut() -> T) {
@@ -22,6 +22,18 @@ fn measure<T>(name: &str, rounds: u32, mut operation: impl FnMut() -> T) {
     }
     println!("{name:<40} {:>10.3} µs", start.elapsed().as_secs_f64() * 1e6 / f64::from(rounds));
 }
+
+/// Hashes of each function at a usual cost. What is measured is a wrong password, which takes as long as a right one.
+const OF_OTHERS: [&str; 8] = [
+    "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
+    "$2b$10$GNYcPjgmT/EMJGiKncV6Vu6YoG5lfrbtsV1.YJsLTB1xr2YyeGr8S",
+    "pbkdf2_sha1$100000$seasalt0123456789abcd$zqu22f9VWoLstie/8kBpTRDBmPQ=",
+    "pbkdf2_sha256$100000$seasalt0123456789abcd$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2kdE=",
+    "$pbkdf2-sha512$100000$h1AKoVTqfY9RitHau7c2Rg$pq.oE.tI1TMIGX0NFgiwupref.LDF.MiOxCoOKWFP6CWxAtmoa2LcmU/WKIDsw0vc2TLwR/WCXLhhBn8zPY30Q",
+    "$scrypt$ln=14,r=8,p=1$/j/H2Ns7Z+xdK6XUuhciZA$qCe7z9EtjUyaqmbSMBSJZCGLwNK8RcMEkoYKLOXxn5M",
+    "$5$rounds=50000$Nf700kNeZKVYBXui$Sq2TbKoS0NnxgULte2UyVTxX1l0zE8jwjScPfZtcWZ8",
+    "$6$rounds=50000$C4x0i7aB3CdXLvaf$T5n44sqXnrpN/4q1FWMUonQ/o0L3PbdN3i95ezylHNawcE4msQ6yUB7Tq/Ichilt/WkJ5AWXMnd8TU1dslAzZ/",
+];
 
 fn ready<T>(future: impl Future<Output = T>) -> Option<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -64,5 +76,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     measure("random token of 128 bits", 100_000, || random::token_128(&SystemRandom));
     let policy = PasswordPolicy::default();
     measure("Argon2id at the default policy", 20, || policy.hash(&"password".into(), &SystemRandom));
+    // The longest password that is tried against all of them; the time of sha-crypt grows with it.
+    let longest = SecretString::new("x".repeat(128));
+    for text in OF_OTHERS {
+        let hash = PasswordHash::parse(text)?;
+        let work = hash.work();
+        measure(&format!("{:?}, told as {} KiB", work.function, work.kib), 20, || hash.verify(&longest));
+    }
     Ok(())
 }

@@ -2,7 +2,8 @@
 //!
 //! Everything here is synchronous except [`signer::Signer`], the asynchronous port through which tokens are signed: it
 //! lets an implementation make several pending signatures together. Nothing reads a clock, a file or the network. All
-//! cryptography is aws-lc-rs; Argon2 is the `argon2` crate.
+//! cryptography is aws-lc-rs, but for what it does not have: Argon2, and bcrypt, scrypt and sha-crypt for the passwords
+//! that were hashed elsewhere, are the crates of these names.
 
 pub mod algorithm;
 pub mod digest;

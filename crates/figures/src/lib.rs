@@ -52,6 +52,10 @@ pub enum StoreKind {
     User,
     /// Consents.
     Consent,
+    /// Groups, their members, and what users have by groups and roles.
+    Group,
+    /// Roles, and who was given them.
+    Role,
     /// Signing keys.
     Key,
     /// Settings.
@@ -62,7 +66,7 @@ pub enum StoreKind {
 
 impl StoreKind {
     /// Every kind, in the order of the exposition.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Code,
         Self::Session,
         Self::Challenge,
@@ -72,6 +76,8 @@ impl StoreKind {
         Self::Client,
         Self::User,
         Self::Consent,
+        Self::Group,
+        Self::Role,
         Self::Key,
         Self::Setting,
         Self::Audit,
@@ -89,6 +95,8 @@ impl StoreKind {
             Self::Client => "client",
             Self::User => "user",
             Self::Consent => "consent",
+            Self::Group => "group",
+            Self::Role => "role",
             Self::Key => "key",
             Self::Setting => "setting",
             Self::Audit => "audit",
@@ -107,6 +115,8 @@ pub struct StoreFigures {
     client: ShardFigures,
     user: ShardFigures,
     consent: ShardFigures,
+    group: ShardFigures,
+    role: ShardFigures,
     key: ShardFigures,
     setting: ShardFigures,
     audit: ShardFigures,
@@ -131,6 +141,8 @@ impl StoreFigures {
             client: ShardFigures::new(StoreKind::Client, 1),
             user: ShardFigures::new(StoreKind::User, 1),
             consent: ShardFigures::new(StoreKind::Consent, 1),
+            group: ShardFigures::new(StoreKind::Group, 1),
+            role: ShardFigures::new(StoreKind::Role, 1),
             key: ShardFigures::new(StoreKind::Key, 1),
             setting: ShardFigures::new(StoreKind::Setting, 1),
             audit: ShardFigures::new(StoreKind::Audit, 1),
@@ -155,6 +167,8 @@ impl StoreFigures {
             StoreKind::Client => &self.client,
             StoreKind::User => &self.user,
             StoreKind::Consent => &self.consent,
+            StoreKind::Group => &self.group,
+            StoreKind::Role => &self.role,
             StoreKind::Key => &self.key,
             StoreKind::Setting => &self.setting,
             StoreKind::Audit => &self.audit,

@@ -6,6 +6,7 @@ use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token::access_token::AccessToken;
+use symbolon_protocol::user_claims::UserRecords;
 use symbolon_protocol::userinfo;
 
 use symbolon_app::http::{Call, Context, Failure, json, no_store};
@@ -34,13 +35,21 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     if received.headers.contains_key(header::ORIGIN) {
         *client = app.store.client(&issuer.id, &claims.client_id).await?;
     }
-    let user = match claims.user() {
-        Some(user) => app.store.user(&issuer.id, &user).await?,
-        None => None,
-    };
-    let info = userinfo::claims(claims, user.as_deref()).map_err(Failure::Bearer)?;
+    let info = userinfo::claims(claims, records(context, claims).await?).map_err(Failure::Bearer)?;
     RequestFacts::new().client_id(claims.client_id.as_str()).note();
     Ok(no_store(json(StatusCode::OK, info.to_json())))
+}
+
+/// The records of the token's user.
+async fn records(context: &Context, token: &AccessToken) -> Result<UserRecords, Failure> {
+    let Context { app, issuer, .. } = context;
+    let Some(user) = token.user() else { return Ok(UserRecords::default()) };
+    let record = app.store.user(&issuer.id, &user).await?;
+    let entitlements = match userinfo::needs_entitlements(token) {
+        true => Some(app.store.entitlements(&issuer.id, &user).await?),
+        false => None,
+    };
+    Ok(UserRecords { user: record, entitlements })
 }
 
 /// Counts the request for the token's user and client. A separate function, because within the handler's future the

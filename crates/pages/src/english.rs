@@ -29,6 +29,8 @@ pub(crate) static ENGLISH: Texts = Texts {
     scope_email: "See your email address",
     scope_address: "See your postal address",
     scope_phone: "See your phone number",
+    scope_groups: "See which groups you are in",
+    scope_roles: "See which roles you have",
     scope_offline_access: "Keep its access while you are away",
 
     logout_title: "Sign out?",

@@ -79,7 +79,7 @@ pub struct ScopeView {
     /// The scope token (RFC 6749 section 3.3).
     pub name: String,
     /// What it allows, in words for the user; if empty, the page describes the standard scopes of OpenID Connect Core
-    /// section 5.4 itself.
+    /// section 5.4, `groups` and `roles` itself.
     pub description: String,
 }
 
@@ -95,6 +95,8 @@ impl ScopeView {
             "email" => texts.scope_email,
             "address" => texts.scope_address,
             "phone" => texts.scope_phone,
+            "groups" => texts.scope_groups,
+            "roles" => texts.scope_roles,
             "offline_access" => texts.scope_offline_access,
             _ => "",
         }

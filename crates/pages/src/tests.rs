@@ -327,6 +327,17 @@ fn a_scope_is_described_by_the_caller_first() {
 }
 
 #[test]
+fn groups_and_roles_are_asked_for_in_words() {
+    let texts = Language::English.texts();
+    for (name, words) in [("groups", texts.scope_groups), ("roles", texts.scope_roles)] {
+        let mut page = consent();
+        page.scopes = vec![ScopeView { name: name.into(), description: String::new() }];
+        let html = page.render().unwrap();
+        assert!(!words.is_empty() && html.contains(words), "{name}");
+    }
+}
+
+#[test]
 fn no_text_is_missing_and_pages_name_their_language() {
     for (name, text) in Language::English.texts().entries() {
         assert!(!text.trim().is_empty(), "{name}");

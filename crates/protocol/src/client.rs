@@ -5,7 +5,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwk::JwkSet;
 
 use crate::id::ClientId;
-use crate::scope::Scope;
+use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::settings::ClientOverrides;
 use crate::time::Timestamp;
 
@@ -77,6 +77,15 @@ impl TokenEndpointAuthMethod {
             Self::None => "none",
         }
     }
+}
+
+/// Whether a client can keep a secret (RFC 6749 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClientType {
+    /// It can, and authenticates.
+    Confidential,
+    /// It cannot: a single-page or native application.
+    Public,
 }
 
 /// A stored client secret: its SHA-256. Secrets have at least 32 characters, so no slow hash is needed.
@@ -193,6 +202,11 @@ impl Client {
         self.token_endpoint_auth_method == TokenEndpointAuthMethod::None
     }
 
+    /// Its client type (RFC 6749 2.1).
+    pub fn client_type(&self) -> ClientType {
+        if self.is_public() { ClientType::Public } else { ClientType::Confidential }
+    }
+
     /// Its name for people.
     pub fn display_name(&self) -> &str {
         if self.client_name.is_empty() { self.client_id.as_str() } else { &self.client_name }
@@ -201,6 +215,15 @@ impl Client {
     /// A displayed member of its metadata, such as `client_uri`.
     pub fn displayed(&self, member: &str) -> Option<String> {
         self.display.get(member)?.as_str().map(str::to_owned)
+    }
+
+    /// The scope of its authorization requests without `scope`: the pre-defined default of RFC 6749 3.3. Access that
+    /// outlives the session must be asked for (OpenID Connect Core 11), so `offline_access` is not in it.
+    pub fn default_scope(&self) -> Scope {
+        if !self.scope.contains(OFFLINE_ACCESS) {
+            return self.scope.clone();
+        }
+        self.scope.filtered(|token| token != OFFLINE_ACCESS)
     }
 
     /// Whether it has registered a grant type.

@@ -4,6 +4,9 @@
 //! then reads it with one set of checks. Unknown members are ignored (RFC 7591 2); members that request unsupported
 //! features are refused.
 
+mod grant_types;
+mod settings;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use symbolon_crypto::jwk::JwkSet;
@@ -19,6 +22,8 @@ use crate::redirect_uri;
 use crate::scope::Scope;
 use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
+
+pub use settings::is_below_default;
 
 /// A JSON object of metadata.
 pub type Metadata = Map<String, Value>;
@@ -100,11 +105,12 @@ pub fn replace(
 /// `invalid_request`, naming the member.
 pub fn patch(
     client: &Client,
-    patch: Metadata,
+    mut patch: Metadata,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
-    let mut document = view(client);
+    let mut document = document(client);
+    settings::gather(&mut patch)?;
     merge_patch(&mut document, patch);
     build(document, Some(client), now, random)
 }
@@ -130,6 +136,13 @@ pub fn regenerate_secret(
 
 /// The client as JSON, without a secret.
 pub fn view(client: &Client) -> Metadata {
+    let mut shown = document(client);
+    settings::show_earlier_names(&mut shown);
+    shown
+}
+
+/// The client as JSON, by the present names alone.
+fn document(client: &Client) -> Metadata {
     let mut out = client.display.clone();
     let codes = client.may_use(GrantType::AuthorizationCode);
     let members = json!({
@@ -193,9 +206,10 @@ fn build(
 ) -> Result<Registration, OAuthError> {
     let doc = &mut document;
     refuse_unsupported(doc)?;
+    settings::gather(doc)?;
     let client_id = client_id(doc, current, random)?;
     let method = take(doc, "token_endpoint_auth_method")?.unwrap_or_default();
-    let grant_types = grant_types(doc, method)?;
+    let grant_types = grant_types::read(doc, method)?;
     let given = take::<SecretString>(doc, "client_secret")?;
     let own = current.map(|client| client.client_secrets.clone()).unwrap_or_default();
     let (client_secrets, client_secret) = secrets(method, given, own, random)?;
@@ -224,6 +238,9 @@ fn build(
         created_at: current.map_or(now, |client| client.created_at),
         updated_at: current.map_or(now, |client| later(client.updated_at, now)),
     };
+    if current.is_none() {
+        grant_types::check_exchange(&client)?;
+    }
     Ok(Registration { client, client_secret })
 }
 
@@ -306,28 +323,15 @@ fn client_name(doc: &mut Metadata) -> Result<String, OAuthError> {
     Ok(name)
 }
 
-fn grant_types(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Result<Vec<GrantType>, OAuthError> {
-    let asked: Option<Vec<GrantType>> = take(doc, "grant_types")?;
-    let mut grants = Vec::new();
-    for grant in asked.unwrap_or_else(|| vec![GrantType::AuthorizationCode]) {
-        if !grants.contains(&grant) {
-            grants.push(grant);
-        }
-    }
-    // RFC 6749 4.4: client credentials MUST only be used by confidential clients; here the same holds for token
-    // exchange.
-    let confidential = [GrantType::ClientCredentials, GrantType::TokenExchange];
-    if method == TokenEndpointAuthMethod::None && grants.iter().any(|grant| confidential.contains(grant)) {
-        return Err(invalid("grant_types", "has a grant type that public clients may not use"));
-    }
-    Ok(grants)
-}
-
 fn redirect_uris(doc: &mut Metadata, grants: &[GrantType]) -> Result<Vec<String>, OAuthError> {
     let uris = uris(doc, "redirect_uris")?;
     // RFC 6749 3.1.2.2: a client that receives codes must register redirect URIs.
     if uris.is_empty() && grants.contains(&GrantType::AuthorizationCode) {
-        return Err(invalid("redirect_uris", "is required for the grant type authorization_code"));
+        let mend = "name one, or leave that grant type out of grant_types";
+        return Err(invalid(
+            "redirect_uris",
+            format!("is required for the grant type authorization_code: {mend}"),
+        ));
     }
     Ok(uris)
 }

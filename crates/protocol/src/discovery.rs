@@ -5,8 +5,9 @@ use symbolon_crypto::algorithm::Algorithm;
 
 use crate::authorize::{Prompt, ResponseMode};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
+use crate::scope::{GROUPS, ROLES};
 use crate::settings::IssuerSettings;
-use crate::userinfo::PROFILE_CLAIMS;
+use crate::user_claims::PROFILE_CLAIMS;
 
 /// Paths of the endpoints under an issuer's URL.
 #[allow(missing_docs, reason = "each is the path of the endpoint of the same name")]
@@ -22,15 +23,25 @@ pub mod path {
     pub const OAUTH_AUTHORIZATION_SERVER: &str = "/.well-known/oauth-authorization-server";
 }
 
-/// The scopes that have a predefined meaning (OpenID Connect Core 3.1.2.1, 5.4, 11).
-pub const SCOPES: [&str; 6] = ["openid", "profile", "email", "address", "phone", "offline_access"];
+/// The scopes that have a predefined meaning (OpenID Connect Core 3.1.2.1, 5.4, 11); `groups` and `roles` are this
+/// server's own.
+pub const SCOPES: [&str; 8] =
+    ["openid", "profile", "email", "address", "phone", GROUPS, ROLES, "offline_access"];
 
 /// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
 fn claims() -> Vec<&'static str> {
     const OF_TOKENS: [&str; 10] =
         ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "at_hash", "sid"];
-    const OTHERS: [&str; 6] =
-        ["updated_at", "email", "email_verified", "phone_number", "phone_number_verified", "address"];
+    const OTHERS: [&str; 8] = [
+        "updated_at",
+        "email",
+        "email_verified",
+        "phone_number",
+        "phone_number_verified",
+        "address",
+        "groups",
+        "roles",
+    ];
     [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat()
 }
 
@@ -72,10 +83,15 @@ pub struct ProviderMetadata {
     pub require_request_uri_registration: bool,
 }
 
+/// An issuer's URL as the paths of its endpoints are appended to it: a terminating slash is removed before (OpenID
+/// Connect Discovery 4.1, RFC 8414 3.1).
+pub fn base(issuer_url: &str) -> &str {
+    issuer_url.strip_suffix('/').unwrap_or(issuer_url)
+}
+
 /// The URL of an endpoint of an issuer.
 pub fn endpoint(issuer_url: &str, path: &str) -> String {
-    // Discovery 4.1: a terminating / is removed before the path is appended.
-    format!("{}{path}", issuer_url.strip_suffix('/').unwrap_or(issuer_url))
+    format!("{}{path}", base(issuer_url))
 }
 
 /// The metadata of an issuer.
@@ -176,6 +192,15 @@ mod tests {
     }
 
     #[test]
+    fn groups_and_roles_are_listed_as_scopes_and_as_claims() {
+        let document = document("https://op.example", &IssuerSettings::default());
+        for list in ["scopes_supported", "claims_supported"] {
+            let names = document[list].as_array().unwrap();
+            assert!(names.contains(&json!("groups")) && names.contains(&json!("roles")), "{list}");
+        }
+    }
+
+    #[test]
     fn what_is_off_is_not_listed() {
         let settings = IssuerSettings { token_exchange: false, ..IssuerSettings::default() };
         let grants = &document("https://op.example", &settings)["grant_types_supported"];
@@ -185,5 +210,13 @@ mod tests {
     #[test]
     fn a_trailing_slash_is_not_doubled() {
         assert_eq!(endpoint("https://op.example/", path::TOKEN), "https://op.example/token");
+        for issuer in ["https://op.example/", "https://op.example/acme/"] {
+            let document = document(issuer, &IssuerSettings::default());
+            assert_eq!(document["issuer"], issuer, "as it is");
+            for (name, value) in document.as_object().unwrap() {
+                let Some((_, rest)) = value.as_str().and_then(|url| url.split_once("://")) else { continue };
+                assert!(!rest.contains("//"), "{name}: {value}");
+            }
+        }
     }
 }

@@ -71,6 +71,26 @@ events! {
     UserUpdated => "user.updated", true;
     /// A user was deleted.
     UserDeleted => "user.deleted", true;
+    /// A group was created.
+    GroupCreated => "group.created", true;
+    /// A group was changed.
+    GroupUpdated => "group.updated", true;
+    /// A group was deleted.
+    GroupDeleted => "group.deleted", true;
+    /// A user was put into a group.
+    MemberAdded => "group.member_added", true;
+    /// A user was taken out of a group.
+    MemberRemoved => "group.member_removed", true;
+    /// A role was created.
+    RoleCreated => "role.created", true;
+    /// A role was changed.
+    RoleUpdated => "role.updated", true;
+    /// A role was deleted.
+    RoleDeleted => "role.deleted", true;
+    /// A role was given to a user or group.
+    RoleGiven => "role.given", true;
+    /// A role was taken from a user or group.
+    RoleTaken => "role.taken", true;
     /// A setting was changed.
     SettingsUpdated => "settings.updated", true;
     /// The number of shards was changed.

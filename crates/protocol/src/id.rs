@@ -32,6 +32,11 @@ fn slug(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
+/// The alphabet of generated ids, which a URL path carries unchanged.
+fn base64url(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
 /// Splits an id at its first `_`: a leading number, and the rest. The number must be in normal form, without sign and
 /// leading zeros. Otherwise two texts could mean one id, and a revocation under one text would not apply to the
 /// other.
@@ -131,6 +136,14 @@ identifier!(
     UserId, "a user id", 255, visible_ascii, "1 to 255 visible ASCII characters"
 );
 identifier!(
+    /// A group's id, as in paths of the admin API.
+    GroupId, "a group id", 128, base64url, "1 to 128 characters of A-Z, a-z, 0-9, - and _"
+);
+identifier!(
+    /// A role's id, as in paths of the admin API.
+    RoleId, "a role id", 128, base64url, "1 to 128 characters of A-Z, a-z, 0-9, - and _"
+);
+identifier!(
     /// A token's own identifier, `jti` (RFC 7519 4.1.7).
     Jti, "a jti", 512, visible_ascii, "1 to 512 visible ASCII characters"
 );
@@ -157,6 +170,10 @@ mod tests {
         assert!(ClientId::parse("a b").is_err());
         assert!(UserId::parse("").is_err());
         assert!(UserId::parse(&"x".repeat(256)).is_err());
+        assert!(GroupId::parse("b2f1c0de-77_A").is_ok());
+        for bad in ["", ".", "..", "a/b", "a.b", "gr\u{fc}n", &"x".repeat(129)] {
+            assert!(GroupId::parse(bad).is_err() && RoleId::parse(bad).is_err(), "{bad}");
+        }
         assert!(serde_json::from_str::<ClientId>("\"a\\u0000b\"").is_err());
     }
 }

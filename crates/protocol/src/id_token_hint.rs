@@ -2,6 +2,7 @@
 //! user, but do not authenticate the sender.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use symbolon_crypto::jws::Compact;
 use symbolon_crypto::key::VerifyingKey;
 
@@ -70,6 +71,7 @@ fn verify<'k>(
         sub: UserId,
         sid: Option<Sid>,
         aud: ClientId,
+        client_id: Option<IgnoredAny>,
     }
     let jws = Compact::parse(token).ok()?;
     // RFC 8725 3.11: an access token is not accepted as a hint.
@@ -78,7 +80,11 @@ fn verify<'k>(
     }
     let key = key_of(jws.header().kid.as_deref()?)?;
     let payload = jws.verified_payload(key).ok()?;
-    let Claims { iss, sub, sid, aud } = serde_json::from_slice(&payload).ok()?;
+    let Claims { iss, sub, sid, aud, client_id } = serde_json::from_slice(&payload).ok()?;
+    // RFC 8725 3.12: nor is one of the type JWT. It has `client_id` (RFC 9068 2.2), which no ID token of ours has.
+    if client_id.is_some() {
+        return None;
+    }
     // RP-Initiated Logout 2: the OP MUST validate that it was the issuer of the ID token.
     (iss == issuer_url).then_some(IdTokenHintClaims { sub, sid, aud })
 }

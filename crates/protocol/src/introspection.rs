@@ -1,6 +1,7 @@
 //! Token introspection (RFC 7662).
 
 use serde::Serialize;
+use smol_str::SmolStr;
 
 use crate::client::Client;
 use crate::family::Family;
@@ -50,6 +51,9 @@ pub struct Introspection<'a> {
     act: Option<&'a Actor>,
     #[serde(skip_serializing_if = "no_resource")]
     resource: Option<&'a OneOrMany>,
+    /// RFC 9068 2.2.3.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    roles: Option<&'a [SmolStr]>,
 }
 
 fn no_scope(scope: &Option<&Scope>) -> bool {
@@ -76,6 +80,7 @@ pub const INACTIVE: Introspection<'static> = Introspection {
     jti: None,
     act: None,
     resource: None,
+    roles: None,
 };
 
 /// Whether a client may introspect a token: it was issued to the client, or its `aud` contains the client or one of
@@ -127,6 +132,7 @@ pub fn of_access_token<'a>(
         jti: Some(token.jti.as_str()),
         act: token.act.as_ref(),
         resource: Some(&token.resource),
+        roles: token.roles.as_deref(),
     }
 }
 

@@ -94,6 +94,13 @@ impl Object {
         }
     }
 
+    /// A boolean member.
+    #[inline]
+    pub(crate) fn flag(&mut self, name: &'static str, flag: bool) {
+        self.name(name);
+        self.json.extend_from_slice(if flag { b"true" } else { b"false" });
+    }
+
     /// A member of any type, if there is a value.
     #[inline]
     pub(crate) fn optional_value(&mut self, name: &'static str, value: Option<&impl Serialize>) {

@@ -1,27 +1,30 @@
-//! Proof Key for Code Exchange (RFC 7636), S256 only.
+//! Proof Key for Code Exchange (RFC 7636), S256 only, and who must use it (RFC 9700 2.1.1).
+
+pub mod policy;
 
 use symbolon_crypto::{digest, encoding};
 
-use crate::error::OAuthError;
+use crate::client::ClientType;
+use crate::error::{ErrorCode, OAuthError};
+
+pub use policy::PkcePolicy;
 
 /// An S256 code challenge: the SHA-256 of the verifier.
 pub type CodeChallenge = [u8; 32];
 
-/// Reads `code_challenge` and `code_challenge_method` of an authorization request.
+/// Reads `code_challenge` and `code_challenge_method` of an authorization request. Whether a challenge is needed is
+/// decided by [`check_protected`].
 ///
 /// # Errors
-/// `invalid_request` if PKCE is required and missing (RFC 7636 4.4.1), if the method is not S256, or if the challenge
-/// is not a SHA-256 in base64url.
-pub fn challenge(
-    challenge: Option<&str>,
-    method: Option<&str>,
-    required: bool,
-) -> Result<Option<CodeChallenge>, OAuthError> {
+/// `invalid_request` if the method came without a challenge, if it is not S256, or if the challenge is not a SHA-256
+/// in base64url.
+pub fn challenge(challenge: Option<&str>, method: Option<&str>) -> Result<Option<CodeChallenge>, OAuthError> {
     let Some(challenge) = challenge else {
-        return match (required, method) {
-            (true, _) => Err(OAuthError::invalid_request("code_challenge is missing: PKCE is required")),
-            (false, Some(_)) => Err(OAuthError::invalid_request("code_challenge is missing")),
-            (false, None) => Ok(None),
+        return match method {
+            Some(_) => Err(OAuthError::invalid_request(
+                "code_challenge is missing: code_challenge_method came without it",
+            )),
+            None => Ok(None),
         };
     };
     // RFC 7636 4.3: no method means `plain`, which RFC 9700 2.1.1 advises against, so it is refused.
@@ -32,6 +35,55 @@ pub fn challenge(
     encoding::decode_array(challenge).map(Some).map_err(|_| {
         OAuthError::invalid_request("code_challenge must be a SHA-256 in base64url, 43 characters")
     })
+}
+
+/// What an authorization request lacks: somebody who stole its code could inject it into another browser unnoticed.
+/// The text says what to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unprotected {
+    /// The client is public.
+    #[error(
+        "code_challenge is missing: a public client must send it, with code_challenge_method=S256 (PKCE)"
+    )]
+    PublicClient,
+    /// The policy demands PKCE.
+    #[error("code_challenge is missing: this client must send it, with code_challenge_method=S256 (PKCE)")]
+    NoChallenge,
+    /// The policy demands PKCE or a nonce.
+    #[error(
+        "send code_challenge with code_challenge_method=S256 (PKCE) or, in a request with the scope openid, a nonce"
+    )]
+    NeitherChallengeNorNonce,
+}
+
+/// Whether a request has what its client must send against injected codes.
+///
+/// `nonce` is that of an OpenID request: where no ID token is issued, nobody can compare it, so it protects nothing.
+///
+/// # Errors
+/// [`Unprotected`], which is `invalid_request` at the authorization endpoint (RFC 7636 4.4.1).
+pub fn check_protected(
+    policy: PkcePolicy,
+    client_type: ClientType,
+    challenge: Option<&CodeChallenge>,
+    nonce: Option<&str>,
+) -> Result<(), Unprotected> {
+    match (client_type, policy) {
+        _ if challenge.is_some() => Ok(()),
+        // RFC 9700 2.1.1: public clients MUST use PKCE.
+        (ClientType::Public, _) => Err(Unprotected::PublicClient),
+        (ClientType::Confidential, PkcePolicy::Optional) => Ok(()),
+        // RFC 9700 2.1.1: confidential clients may use the nonce instead.
+        (ClientType::Confidential, PkcePolicy::OrNonce) if nonce.is_some() => Ok(()),
+        (ClientType::Confidential, PkcePolicy::OrNonce) => Err(Unprotected::NeitherChallengeNorNonce),
+        (ClientType::Confidential, PkcePolicy::Required) => Err(Unprotected::NoChallenge),
+    }
+}
+
+impl From<Unprotected> for OAuthError {
+    fn from(lack: Unprotected) -> Self {
+        Self::with(ErrorCode::InvalidRequest, lack.to_string())
+    }
 }
 
 /// Compares the verifier of a token request with the code's challenge.
@@ -64,7 +116,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::error::ErrorCode;
 
     // RFC 7636 appendix B.
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -72,21 +123,55 @@ mod tests {
 
     #[test]
     fn appendix_b() {
-        let read = challenge(Some(CHALLENGE), Some("S256"), true).expect("valid").expect("given");
+        let read = challenge(Some(CHALLENGE), Some("S256")).expect("valid").expect("given");
         assert_eq!(verify(Some(&read), Some(VERIFIER)), Ok(()));
     }
 
     #[test]
     fn requests() {
-        let refused = |c, m, r| challenge(c, m, r).map_err(|e| e.code) == Err(ErrorCode::InvalidRequest);
-        assert!(refused(None, None, true));
-        assert!(refused(None, Some("S256"), false));
-        assert!(refused(Some(CHALLENGE), None, false), "no method means plain");
-        assert!(refused(Some(CHALLENGE), Some("plain"), false));
-        assert!(refused(Some(CHALLENGE), Some("s256"), false));
-        assert!(refused(Some(&CHALLENGE[1..]), Some("S256"), false));
-        assert!(refused(Some(&CHALLENGE.replace('-', "+")), Some("S256"), false));
-        assert_eq!(challenge(None, None, false), Ok(None));
+        let refused = |c, m| challenge(c, m).map_err(|e| e.code) == Err(ErrorCode::InvalidRequest);
+        assert!(refused(None, Some("S256")));
+        assert!(refused(Some(CHALLENGE), None), "no method means plain");
+        assert!(refused(Some(CHALLENGE), Some("plain")));
+        assert!(refused(Some(CHALLENGE), Some("s256")));
+        assert!(refused(Some(&CHALLENGE[1..]), Some("S256")));
+        assert!(refused(Some(&CHALLENGE.replace('-', "+")), Some("S256")));
+        assert_eq!(challenge(None, None), Ok(None));
+    }
+
+    /// Every policy, kind of client, and what the request brings.
+    #[test]
+    fn who_must_send_what_by_rfc_9700_section_2_1_1() {
+        use ClientType::{Confidential, Public};
+        use PkcePolicy::{Optional, OrNonce, Required};
+        let sent = digest::sha256(&[VERIFIER.as_bytes()]);
+        for (client_type, policy, with_nonce, with_nothing) in [
+            (Public, Required, Err(Unprotected::PublicClient), Err(Unprotected::PublicClient)),
+            (Public, OrNonce, Err(Unprotected::PublicClient), Err(Unprotected::PublicClient)),
+            (Public, Optional, Err(Unprotected::PublicClient), Err(Unprotected::PublicClient)),
+            (Confidential, Required, Err(Unprotected::NoChallenge), Err(Unprotected::NoChallenge)),
+            (Confidential, OrNonce, Ok(()), Err(Unprotected::NeitherChallengeNorNonce)),
+            (Confidential, Optional, Ok(()), Ok(())),
+        ] {
+            let check = |challenge, nonce| check_protected(policy, client_type, challenge, nonce);
+            assert_eq!(check(Some(&sent), None), Ok(()), "{client_type:?} {policy:?}");
+            assert_eq!(check(Some(&sent), Some("n")), Ok(()), "{client_type:?} {policy:?}");
+            assert_eq!(check(None, Some("n")), with_nonce, "{client_type:?} {policy:?}");
+            assert_eq!(check(None, None), with_nothing, "{client_type:?} {policy:?}");
+        }
+    }
+
+    #[test]
+    fn the_error_says_what_to_send() {
+        for (lack, named) in [
+            (Unprotected::PublicClient, &["code_challenge", "S256"][..]),
+            (Unprotected::NoChallenge, &["code_challenge", "S256"]),
+            (Unprotected::NeitherChallengeNorNonce, &["code_challenge", "S256", "nonce", "openid"]),
+        ] {
+            let error = OAuthError::from(lack);
+            assert_eq!((error.code, &*error.description), (ErrorCode::InvalidRequest, &*lack.to_string()));
+            assert!(named.iter().all(|name| error.description.contains(name)), "{error}");
+        }
     }
 
     #[test]
@@ -109,7 +194,7 @@ mod tests {
         #[test]
         fn only_the_right_verifier_fits(right in "[A-Za-z0-9._~-]{43,128}", other in "[A-Za-z0-9._~-]{43,128}") {
             let text = encoding::encode(&digest::sha256(&[right.as_bytes()]));
-            let read = challenge(Some(&text), Some("S256"), true).expect("valid").expect("given");
+            let read = challenge(Some(&text), Some("S256")).expect("valid").expect("given");
             prop_assert!(verify(Some(&read), Some(&right)).is_ok());
             prop_assert_eq!(verify(Some(&read), Some(&other)).is_ok(), right == other);
         }

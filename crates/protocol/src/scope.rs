@@ -5,6 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 
+use crate::error::{ErrorCode, OAuthError};
+
+/// How many characters of scope tokens an error names: with the longest text before them fewer than the 300 that an
+/// error has.
+const LONGEST_LIST: usize = 160;
+
 /// A scope that violates the grammar of RFC 6749 appendix A.4.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("scope may hold visible ASCII characters but \" and \\, separated by one space")]
@@ -18,6 +24,10 @@ pub struct Scope(SmolStr);
 pub const OPENID: &str = "openid";
 /// `offline_access`: a refresh token that outlives the session (OpenID Connect Core 11).
 pub const OFFLINE_ACCESS: &str = "offline_access";
+/// `groups`: requests the claim `groups`, the names of the groups that the user is in. A scope of this server.
+pub const GROUPS: &str = "groups";
+/// `roles`: requests the claim `roles`, the names of the roles that the user has. A scope of this server.
+pub const ROLES: &str = "roles";
 
 /// RFC 6749 appendix A.4: scope-token = 1*( %x21 / %x23-5B / %x5D-7E ), separated by a space.
 fn is_scope_text(text: &str) -> bool {
@@ -32,6 +42,29 @@ fn tokens(text: &str) -> impl Iterator<Item = &[u8]> {
 fn is_a_set(text: &str) -> bool {
     let is_new = |at, token| tokens(text).take(at).all(|earlier| earlier != token);
     text.is_empty() || tokens(text).enumerate().all(|(at, token)| !token.is_empty() && is_new(at, token))
+}
+
+/// `invalid_scope` (RFC 6749 4.1.2.1, 5.2), which names the scopes that the client may ask for instead.
+pub(crate) fn invalid(why: &str, may_ask: &Scope) -> OAuthError {
+    let description = match may_ask.is_empty() {
+        true => format!("{why}; there is no scope that the client may ask for here"),
+        false => format!("{why}; the client may ask for: {}", shortened(may_ask)),
+    };
+    OAuthError::with(ErrorCode::InvalidScope, description)
+}
+
+/// As many whole tokens as an error names.
+fn shortened(scope: &Scope) -> String {
+    let mut shown = String::new();
+    for token in scope.iter() {
+        let space = if shown.is_empty() { "" } else { " " };
+        if shown.len() + space.len() + token.len() > LONGEST_LIST {
+            return format!("{shown}{space}...");
+        }
+        shown.push_str(space);
+        shown.push_str(token);
+    }
+    shown
 }
 
 impl Scope {
@@ -152,6 +185,16 @@ mod tests {
         for bad in ["a\"b", "a\\b", "ä", "a\tb", "a\u{7f}"] {
             assert_eq!(Scope::parse(bad), Err(InvalidScope), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn an_error_names_what_may_be_asked_for_in_whole_tokens() {
+        let told = |text: &str| invalid("no", &scope(text)).description.into_owned();
+        assert_eq!(told("openid email"), "no; the client may ask for: openid email");
+        assert_eq!(told(""), "no; there is no scope that the client may ask for here");
+        let long = "x".repeat(100);
+        assert_eq!(told(&format!("{long} {long}y")), format!("no; the client may ask for: {long} ..."));
+        assert_eq!(told(&"x".repeat(300)), "no; the client may ask for: ...");
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 
+use crate::pkce::PkcePolicy;
 use crate::time::Timestamp;
+use crate::token::access_token::AccessTokenTyp;
 use crate::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 
 /// The longest lifetime of a session or refresh-token family that anybody may set: stores keep generations of shards
@@ -62,10 +64,14 @@ pub struct IssuerSettings {
     /// How long a refresh can be repeated because its answer was lost. In JSON: seconds.
     #[serde(with = "seconds")]
     pub refresh_retry_window: Duration,
-    /// Whether confidential clients must use PKCE; public clients always must.
-    pub require_pkce: bool,
+    /// Whether confidential clients must use PKCE; public clients always must. Records of earlier versions have
+    /// `require_pkce`.
+    #[serde(alias = "require_pkce")]
+    pub pkce: PkcePolicy,
     /// Whether the `aud` of a client assertion must be the issuer; otherwise the token endpoint is accepted too.
     pub audience_is_issuer: bool,
+    /// Which claims about the user ID tokens carry.
+    pub id_token_claims: IdTokenClaims,
     /// Algorithm of tokens for clients that name none.
     pub signing_algorithm: Algorithm,
     /// The algorithm that is used until relying parties know a key of `signing_algorithm`. Set by the server when
@@ -87,10 +93,26 @@ pub struct IssuerSettings {
     pub introspection_audience: Option<String>,
     /// Days for which audit records are kept.
     pub audit_days: u32,
+    /// The work of the costliest password hash that was imported, in KiB of Argon2's memory times its passes. Every
+    /// attempt at a password is answered as late as if it had met that hash. Raised by the server before it saves a
+    /// costlier one; whoever knows that none is left may lower it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_work_kib: Option<u64>,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlived: Option<EarlierLifetime>,
+}
+
+/// Which claims about the user ID tokens carry besides those about the sign-in (OpenID Connect Core 2, 5.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdTokenClaims {
+    /// Those that the granted scopes request, as UserInfo returns them.
+    #[default]
+    Scopes,
+    /// None: the client asks UserInfo.
+    Minimal,
 }
 
 /// The token types as which a subject token may be presented (RFC 8693 3): at least one. In JSON: a list of URNs.
@@ -160,8 +182,9 @@ impl Default for IssuerSettings {
             lifetimes: Lifetimes::default(),
             refresh_token_rotation: true,
             refresh_retry_window: Duration::from_secs(10),
-            require_pkce: true,
+            pkce: PkcePolicy::default(),
             audience_is_issuer: false,
+            id_token_claims: IdTokenClaims::default(),
             signing_algorithm: Algorithm::Rs256,
             signing_algorithm_before: None,
             key_rotation_days: 90,
@@ -171,6 +194,7 @@ impl Default for IssuerSettings {
             introspection_strict: false,
             introspection_audience: None,
             audit_days: 90,
+            password_work_kib: None,
             outlived: None,
         }
     }
@@ -201,12 +225,19 @@ pub struct ClientOverrides {
     /// How long, in seconds, a refresh can be repeated because its answer was lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_retry_window: Option<u64>,
-    /// Whether it must use PKCE; ignored for public clients, which always must (RFC 9700 2.1.1).
+    /// Whether it must use PKCE; ignored for public clients, which always must (RFC 9700 2.1.1). Records of earlier
+    /// versions have `require_pkce`.
+    #[serde(alias = "require_pkce", skip_serializing_if = "Option::is_none")]
+    pub pkce: Option<PkcePolicy>,
+    /// `typ` of its access tokens; `at+jwt` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub require_pkce: Option<bool>,
+    pub access_token_typ: Option<AccessTokenTyp>,
     /// Whether the `aud` of its assertions must be the issuer; otherwise the token endpoint is accepted too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience_is_issuer: Option<bool>,
+    /// Which claims about the user its ID tokens carry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token_claims: Option<IdTokenClaims>,
 }
 
 impl IssuerSettings {
@@ -221,6 +252,16 @@ impl IssuerSettings {
     /// The longest lifetime of tokens that were issued under earlier settings and may still be alive.
     pub fn outlived_life(&self) -> Duration {
         self.outlived.map_or(Duration::ZERO, |outlived| outlived.life)
+    }
+
+    /// What a client must send against injected codes, if it is confidential.
+    pub fn pkce_for(&self, client: &ClientOverrides) -> PkcePolicy {
+        client.pkce.unwrap_or(self.pkce)
+    }
+
+    /// Which claims about the user a client's ID tokens carry.
+    pub fn id_token_claims_for(&self, client: &ClientOverrides) -> IdTokenClaims {
+        client.id_token_claims.unwrap_or(self.id_token_claims)
     }
 
     /// The lifetimes for a client.
@@ -251,5 +292,42 @@ mod seconds {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         u64::deserialize(deserializer).map(Duration::from_secs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Records of earlier versions keep their meaning; where nothing was stored, the default is today's.
+    #[test]
+    fn stored_settings_of_earlier_versions_are_read() {
+        for (stored, issuer, client) in [
+            (json!({}), PkcePolicy::OrNonce, None),
+            (json!({ "require_pkce": true }), PkcePolicy::Required, Some(PkcePolicy::Required)),
+            (json!({ "require_pkce": false }), PkcePolicy::Optional, Some(PkcePolicy::Optional)),
+            (json!({ "pkce": "or_nonce" }), PkcePolicy::OrNonce, Some(PkcePolicy::OrNonce)),
+        ] {
+            let read: IssuerSettings = serde_json::from_value(stored.clone()).unwrap();
+            assert_eq!(read, IssuerSettings { pkce: issuer, ..IssuerSettings::default() }, "{stored}");
+            let own: ClientOverrides = serde_json::from_value(stored.clone()).unwrap();
+            assert_eq!(own, ClientOverrides { pkce: client, ..ClientOverrides::default() }, "{stored}");
+            for written in [json!(read), json!(own)] {
+                assert_eq!(written.get("require_pkce"), None, "{stored}");
+            }
+            assert_eq!(json!(own).get("pkce").cloned(), client.map(|policy| Value::from(policy.as_str())));
+        }
+    }
+
+    #[test]
+    fn a_client_overrides_the_policy_of_its_issuer() {
+        let issuer = IssuerSettings { pkce: PkcePolicy::Required, ..IssuerSettings::default() };
+        assert_eq!(issuer.pkce_for(&ClientOverrides::default()), PkcePolicy::Required);
+        for policy in PkcePolicy::ALL {
+            let client = ClientOverrides { pkce: Some(policy), ..ClientOverrides::default() };
+            assert_eq!(issuer.pkce_for(&client), policy);
+        }
     }
 }

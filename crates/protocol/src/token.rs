@@ -8,6 +8,7 @@ pub mod claim;
 pub mod client_credentials;
 pub mod id_token;
 pub mod refresh_token;
+pub mod release;
 pub mod resource;
 pub mod response;
 pub mod token_exchange;
@@ -47,6 +48,7 @@ impl Context<'_> {
 }
 
 /// What a user's grant issues, before signing. Claims are boxed, because they are passed through many functions.
+/// [`release`](Self::release) adds the claims about the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IssuePlan {
     /// The access token's claims.

@@ -153,17 +153,18 @@ pub struct Address {
     pub country: Option<String>,
 }
 
-/// A password hash in PHC form. No Debug, because a leaked hash can be attacked offline.
+/// A password hash as it is stored: a PHC string, or the form of the system that it was imported from. No Debug, because
+/// a leaked hash can be attacked offline.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash(String);
 
 impl PasswordHash {
-    /// Takes a PHC string.
-    pub fn new(phc: String) -> Self {
-        Self(phc)
+    /// Takes the text of a hash.
+    pub fn new(text: String) -> Self {
+        Self(text)
     }
 
-    /// The PHC string.
+    /// The text of the hash.
     pub fn expose(&self) -> &str {
         &self.0
     }

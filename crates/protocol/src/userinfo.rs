@@ -1,12 +1,12 @@
 //! UserInfo (OpenID Connect Core 5.3): the claims about a user that a token's scope allows.
 
-use serde::Serialize;
-
 use crate::error::{ErrorCode, OAuthError};
-use crate::scope::{OPENID, Scope};
+use crate::json::Object;
+use crate::scope::OPENID;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
-use crate::user::{Address, User};
+use crate::user::User;
+use crate::user_claims::{RequestedClaims, UserClaims, UserRecords};
 
 /// The error for a token that is not accepted (RFC 6750 3.1).
 pub const fn invalid_token() -> OAuthError {
@@ -34,105 +34,39 @@ pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<()
     Ok(())
 }
 
+/// Whether the claims about a token's user are made from the user's groups and roles too. The user's record is needed in
+/// any case.
+pub fn needs_entitlements(token: &AccessToken) -> bool {
+    RequestedClaims::by(&token.scope).need_entitlements()
+}
+
 /// The claims about a token's user that its scope requests (OpenID Connect Core 5.4).
 ///
 /// # Errors
 /// `invalid_token` if there is no such user, or they may no longer sign in.
-pub fn claims<'a>(token: &AccessToken, user: Option<&'a User>) -> Result<UserInfo<'a>, OAuthError> {
-    let user =
-        user.filter(|user| user.may_sign_in() && user.id.as_str() == token.sub).ok_or(invalid_token())?;
-    Ok(UserInfo::of(user, &token.scope))
-}
-
-/// The answer (OpenID Connect Core 5.3.2); written in this order.
-#[derive(Clone, Debug, Serialize)]
-pub struct UserInfo<'a> {
-    /// Always present.
-    sub: &'a str,
-    #[serde(flatten)]
-    profile: Option<ProfileClaims<'a>>,
-    #[serde(flatten)]
-    email: Option<EmailClaims<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    address: Option<&'a Address>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    phone_number: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    phone_number_verified: Option<bool>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct EmailClaims<'a> {
-    email: &'a str,
-    email_verified: bool,
-}
-
-macro_rules! profile_claims {
-    ($($claim:ident)*) => {
-        /// The names of the string claims of the scope `profile` (OpenID Connect Core 5.1, 5.4): all its claims
-        /// except `updated_at`.
-        pub const PROFILE_CLAIMS: &[&str] = &[$(stringify!($claim)),*];
-
-        /// The claims of the scope `profile` (OpenID Connect Core 5.4).
-        #[derive(Clone, Debug, Serialize)]
-        struct ProfileClaims<'a> {
-            $(#[serde(skip_serializing_if = "Option::is_none")] $claim: Option<&'a str>,)*
-            /// Seconds (OpenID Connect Core 5.1).
-            updated_at: u64,
-        }
-
-        impl<'a> ProfileClaims<'a> {
-            fn of(user: &'a User) -> Self {
-                Self {
-                    $($claim: user.profile.$claim.as_deref(),)*
-                    updated_at: user.updated_at.seconds(),
-                }
-            }
-        }
-    };
-}
-
-profile_claims! {
-    name given_name family_name middle_name nickname preferred_username profile picture website gender birthdate
-    zoneinfo locale
-}
-
-impl<'a> UserInfo<'a> {
-    /// The claims of a user that a scope requests.
-    pub fn of(user: &'a User, scope: &Scope) -> Self {
-        let mut info = Self {
-            sub: user.id.as_str(),
-            profile: None,
-            email: None,
-            address: None,
-            phone_number: None,
-            phone_number_verified: None,
-        };
-        for token in scope.iter() {
-            match token {
-                "profile" => info.profile = Some(ProfileClaims::of(user)),
-                "email" => {
-                    let verified = |email| EmailClaims { email, email_verified: user.email_verified };
-                    info.email = user.email.as_deref().map(verified);
-                }
-                "address" => info.address = user.profile.address.as_deref(),
-                "phone" => {
-                    info.phone_number = user.profile.phone_number.as_deref();
-                    let verified = user.profile.phone_number_verified.unwrap_or(false);
-                    info.phone_number_verified = info.phone_number.map(|_| verified);
-                }
-                _ => {}
-            }
-        }
-        info
+pub fn claims(token: &AccessToken, records: UserRecords) -> Result<UserInfo<'_>, OAuthError> {
+    let is_good = |user: &User| user.may_sign_in() && user.id.as_str() == token.sub;
+    if !records.user.as_deref().is_some_and(is_good) {
+        return Err(invalid_token());
     }
+    Ok(UserInfo { token, claims: UserClaims::of(records, RequestedClaims::by(&token.scope)) })
+}
 
+/// The answer (OpenID Connect Core 5.3.2).
+#[derive(Clone, Debug)]
+pub struct UserInfo<'a> {
+    token: &'a AccessToken,
+    claims: UserClaims,
+}
+
+impl UserInfo<'_> {
     /// The response body.
     pub fn to_json(&self) -> Vec<u8> {
-        let mut json = Vec::with_capacity(384);
-        // Writing text and numbers into memory cannot fail.
-        let _ = serde_json::to_writer(&mut json, self);
-        json
+        let mut json = Object::with_capacity(384);
+        // OpenID Connect Core 5.3.2: `sub` MUST always be returned.
+        json.text("sub", &self.token.sub);
+        self.claims.write(&self.token.client_id, &mut json);
+        json.end()
     }
 }
 

@@ -150,7 +150,8 @@ impl PasswordAttempt<'_> {
         };
         let found = app.store.user_by_login(&issuer.id, self.username).await?;
         let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
-        let Ok(right) = app.passwords.verify(place, self.password(), hash).await else {
+        let Ok(right) = app.passwords.verify(place, self.password(), hash, self.imported_work_kib()).await
+        else {
             return Ok(Err(LoginError::Busy));
         };
         match found {
@@ -179,13 +180,15 @@ impl PasswordAttempt<'_> {
                 }
                 // The hash may have been replaced by one of the same password with newer costs.
                 let Ok(place) = app.passwords.reserve(self.fairness_key()) else { return Ok(false) };
-                Ok(app.passwords.verify(place, self.password(), Some(hash)).await == Ok(true))
+                let verified =
+                    app.passwords.verify(place, self.password(), Some(hash), self.imported_work_kib());
+                Ok(verified.await == Ok(true))
             }
             _ => Ok(false),
         }
     }
 
-    /// Replaces the hash by one with today's costs. A failure is ignored, because the password was right.
+    /// Replaces the hash by one of our own with today's costs. A failure is ignored, because the password was right.
     async fn rehash(&self, right: &VerifiedPassword) {
         let Context { app, issuer, .. } = self.context;
         if !app.passwords.needs_rehash(&right.hash) {
@@ -203,6 +206,11 @@ impl PasswordAttempt<'_> {
     fn fairness_key(&self) -> FairnessKey {
         let Context { app, issuer, remote, .. } = self.context;
         app.passwords.fairness_key(&issuer.id, self.username, *remote)
+    }
+
+    /// The work of the costliest hash that was imported into the issuer.
+    fn imported_work_kib(&self) -> u64 {
+        self.context.issuer.settings.load().password_work_kib.unwrap_or_default()
     }
 
     fn password(&self) -> SecretString {

@@ -3,6 +3,7 @@
 use axum::response::Response;
 use http::StatusCode;
 use symbolon_pages::{IndexPage, Language, RenderError, SilentCallbackPage, WalkThroughPage};
+use symbolon_protocol::discovery;
 
 use crate::demo::{self, Demo};
 use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html};
@@ -27,7 +28,7 @@ fn index(context: &Context) -> Result<Response, Failure> {
         language: Language::English,
         issuer_name: context.issuer.display_name().to_owned(),
         issuer: context.issuer.url.to_string(),
-        discovery_uri: format!("{}/.well-known/openid-configuration", context.issuer.url),
+        discovery_uri: discovery::endpoint(&context.issuer.url, discovery::path::OPENID_CONFIGURATION),
     };
     Ok(html(StatusCode::OK, rendered(page.render_below(&context.issuer.prefix))?, &Policy::default()))
 }

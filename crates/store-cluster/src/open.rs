@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 2, oldest: 1, sql: include_str!("../migrations/0002_tokens.sql") },
     Migration { number: 3, oldest: 1, sql: include_str!("../migrations/0003_nodes.sql") },
     Migration { number: 4, oldest: 1, sql: include_str!("../migrations/0004_families_of_users.sql") },
+    Migration { number: 5, oldest: 1, sql: include_str!("../migrations/0005_groups.sql") },
 ];
 
 /// The shortest timeout during migrations, for a statement and for the wait for another node that migrates.

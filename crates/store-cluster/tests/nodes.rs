@@ -21,7 +21,7 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
 use symbolon_store::contract::sample;
-use symbolon_store::port::{Changed, Clients, Codes, Issuers, Shards, Store};
+use symbolon_store::port::{Changed, Clients, Codes, Groups, Issuers, Roles, Shards, Store, Users};
 use symbolon_store::shard::ShardKind;
 use symbolon_store::transfer::Freeze;
 use symbolon_store_cluster::engines::{self, Engines};
@@ -146,6 +146,50 @@ async fn a_change_drops_what_every_node_remembers() {
         until("the word comes", async || reader.has_heard(writer)).await;
         assert_eq!(name_on(reader).await, name);
     }
+}
+
+/// The numbers of groups and roles that a user has by a node.
+async fn held_on(node: &ClusterStore, user: &str) -> (usize, usize) {
+    let held = node.entitlements(&issuer(), &UserId::parse(user).unwrap()).await.unwrap();
+    (held.groups.len(), held.roles.len())
+}
+
+/// Whoever was put into a group or given a role on one node has it on every other one, and loses it there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn groups_and_roles_are_had_on_every_node() {
+    let [one, other] = nodes("nodes_groups").await;
+    one.create_user(&issuer(), sample::user("ann", None, NOW), None).await.unwrap();
+    for (id, parent) in [("top", ""), ("low", "top")] {
+        one.create_group(&issuer(), sample::group(id, parent, NOW)).await.unwrap();
+    }
+    one.create_role(&issuer(), sample::role("r", "admin", "", NOW)).await.unwrap();
+    let heard = async || until("the word comes", async || other.has_heard(&one)).await;
+    assert_eq!(held_on(&other, "ann").await, (0, 0), "from now on the other node remembers");
+    let (member, given) = (sample::membership("low", "ann"), sample::given_to_group("r", "top"));
+    one.add_member(&issuer(), member.clone()).await.unwrap();
+    heard().await;
+    assert_eq!(held_on(&other, "ann").await, (2, 0));
+    one.give_role(&issuer(), given.clone()).await.unwrap();
+    heard().await;
+    assert_eq!(held_on(&other, "ann").await, (2, 1));
+    let moved = symbolon_protocol::group::Group {
+        updated_at: NOW + Duration::from_millis(1),
+        ..sample::group("low", "", NOW)
+    };
+    one.update_group(&issuer(), moved, NOW).await.unwrap();
+    heard().await;
+    assert_eq!(held_on(&other, "ann").await, (1, 0));
+    one.remove_member(&issuer(), member.clone()).await.unwrap();
+    heard().await;
+    assert_eq!(held_on(&other, "ann").await, (0, 0));
+    // More at once than are announced one by one.
+    let users = (0..200).map(|n| (sample::user(&format!("u-{n}"), None, NOW), None));
+    one.create_users(&issuer(), users.collect()).await.unwrap();
+    assert_eq!(held_on(&other, "u-7").await, (0, 0));
+    let many = (0..200).map(|n| sample::membership("low", &format!("u-{n}")));
+    one.add_members(&issuer(), many.collect()).await.unwrap();
+    heard().await;
+    assert_eq!(held_on(&other, "u-7").await, (1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

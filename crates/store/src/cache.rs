@@ -18,8 +18,8 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use quick_cache::Equivalent;
 use quick_cache::sync::Cache;
+use quick_cache::{Equivalent, Weighter};
 use smol_str::SmolStr;
 use symbolon_figures::{CacheFigures, ShardFigures};
 use symbolon_protocol::id::IssuerId;
@@ -79,9 +79,24 @@ impl Drop for Held<'_> {
     }
 }
 
+/// How much of the cache's capacity a record takes.
+struct WeightOf<T>(fn(&T) -> u64);
+
+impl<T> Clone for WeightOf<T> {
+    fn clone(&self) -> Self {
+        Self(self.0)
+    }
+}
+
+impl<T> Weighter<Name, Arc<T>> for WeightOf<T> {
+    fn weight(&self, _: &Name, record: &Arc<T>) -> u64 {
+        (self.0)(record)
+    }
+}
+
 /// Records of one kind, by issuer and id.
 pub struct RecordCache<T> {
-    entries: Cache<Name, Arc<T>>,
+    entries: Cache<Name, Arc<T>, WeightOf<T>>,
     copies: Option<Copies<T>>,
     counters: [Mutex<Counter>; COUNTERS],
     hasher: std::hash::RandomState,
@@ -91,8 +106,14 @@ pub struct RecordCache<T> {
 impl<T> RecordCache<T> {
     /// A cache of at most `capacity` records.
     pub fn new(capacity: usize, figures: Arc<CacheFigures>) -> Self {
+        Self::weighed(capacity, |_| 1, figures)
+    }
+
+    /// A cache of records whose weights, 1 or more, are `capacity` together at most: for records of which some are much
+    /// larger than most.
+    pub fn weighed(capacity: usize, weight: fn(&T) -> u64, figures: Arc<CacheFigures>) -> Self {
         Self {
-            entries: Cache::new(capacity),
+            entries: Cache::with_weighter(capacity, capacity as u64, WeightOf(weight)),
             copies: None,
             counters: std::array::from_fn(|_| Mutex::default()),
             hasher: std::hash::RandomState::new(),
@@ -324,6 +345,25 @@ mod tests {
         assert!(cache.get(&IssuerId::parse("other").unwrap(), "a").is_err(), "another issuer's");
         let seen = figures.snapshot().caches[0];
         assert_eq!(seen.hits, 7);
+    }
+
+    #[test]
+    fn large_records_leave_room_for_fewer() {
+        let figures = StoreFigures::new();
+        let issuer = IssuerId::default_issuer();
+        let cache: RecordCache<u64> = RecordCache::weighed(10_000, |weight| *weight, figures.cache("test"));
+        let kept = |weight: u64| {
+            cache.drop_all();
+            let ids: Vec<String> = (0..10_000).map(|id| id.to_string()).collect();
+            for id in &ids {
+                let seen = cache.get(&issuer, id).unwrap_err();
+                cache.put(&issuer, id, Arc::new(weight), seen);
+            }
+            ids.iter().filter(|id| cache.get(&issuer, id).is_ok()).count()
+        };
+        assert!((5_000..=10_000).contains(&kept(1)));
+        // The cache is divided, and each part may be a little too large or too small.
+        assert!((500..=1_100).contains(&kept(10)));
     }
 
     #[test]

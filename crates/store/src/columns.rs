@@ -1,7 +1,11 @@
-//! Clients and users in the form of a back-end's tables: a JSON document, with a column for each value that is looked
-//! up, compared or unique.
+//! Clients, users, groups and roles in the form of a back-end's tables: a JSON document, with a column for each value
+//! that is looked up, compared or unique.
 
 use symbolon_protocol::client::Client;
+use symbolon_protocol::entitlement::EntitlementName;
+use symbolon_protocol::group::Group;
+use symbolon_protocol::id::{ClientId, GroupId};
+use symbolon_protocol::role::Role;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 
@@ -104,6 +108,64 @@ impl UserColumns {
     }
 }
 
+/// The columns of a group or role.
+#[derive(Clone)]
+pub struct NamedColumns {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The name as it is looked up; unique among the groups of an issuer, or the roles of one `owner`.
+    pub key: String,
+    /// What it belongs to: the parent of a group, the client of a role. Empty if there is none: no id is empty.
+    pub owner: String,
+    /// The text that is searched.
+    pub search: String,
+    /// In milliseconds.
+    pub created_at: i64,
+    /// In milliseconds; an update compares it with the time that it saw.
+    pub updated_at: i64,
+    /// The record.
+    pub document: String,
+}
+
+impl NamedColumns {
+    /// The columns of a group.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if it cannot be written as JSON.
+    pub fn of_group(group: &Group, form: TextForm) -> Result<Self, StoreError> {
+        let owner = group.parent.as_ref().map_or("", GroupId::as_str).to_owned();
+        let (created_at, updated_at) = (millis(group.created_at), millis(group.updated_at));
+        let columns = Self::named(group.id.as_str(), &group.name, form);
+        Ok(Self { owner, created_at, updated_at, document: document(group)?, ..columns })
+    }
+
+    /// The columns of a role.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] if it cannot be written as JSON.
+    pub fn of_role(role: &Role, form: TextForm) -> Result<Self, StoreError> {
+        let owner = role.client_id.as_ref().map_or("", ClientId::as_str).to_owned();
+        let (created_at, updated_at) = (millis(role.created_at), millis(role.updated_at));
+        let columns = Self::named(role.id.as_str(), &role.name, form);
+        Ok(Self { owner, created_at, updated_at, document: document(role)?, ..columns })
+    }
+
+    fn named(id: &str, name: &EntitlementName, form: TextForm) -> Self {
+        Self {
+            id: id.to_owned(),
+            name: name.as_str().to_owned(),
+            key: (form.looked_up)(name.as_str()),
+            owner: String::new(),
+            search: (form.searched)(&format!("{id}\n{name}")),
+            created_at: 0,
+            updated_at: 0,
+            document: String::new(),
+        }
+    }
+}
+
 fn document<T: serde::Serialize>(record: &T) -> Result<String, StoreError> {
     serde_json::to_string(record).map_err(|error| StoreError::Failed(error.to_string()))
 }
@@ -115,7 +177,7 @@ pub fn millis(at: Timestamp) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use symbolon_protocol::id::UserId;
+    use symbolon_protocol::id::{RoleId, UserId};
     use symbolon_protocol::user::Profile;
 
     use super::*;
@@ -149,5 +211,31 @@ mod tests {
         assert_eq!(columns.search, "U-1\nANN LEE\nANN@EXAMPLE.COM\nANNIE");
         assert_eq!((columns.verified, columns.created_at, columns.updated_at), (true, 7, i64::MAX));
         assert_eq!(serde_json::from_str::<User>(&columns.document).unwrap(), user);
+    }
+
+    #[test]
+    fn a_group_and_a_role_are_looked_up_by_name_and_belong_to_something_or_nothing() {
+        let form = TextForm {
+            looked_up: str::to_lowercase,
+            looked_up_before: str::to_uppercase,
+            searched: str::to_uppercase,
+        };
+        let (created_at, updated_at) = (Timestamp::from_millis(7), Timestamp::from_millis(8));
+        let name = EntitlementName::trusted("On Call");
+        let (id, parent) = (GroupId::trusted("G-1"), Some(GroupId::trusted("top")));
+        let mut group = Group { id, name: name.clone(), description: None, parent, created_at, updated_at };
+        let columns = NamedColumns::of_group(&group, form).unwrap();
+        assert_eq!((columns.id.as_str(), columns.name.as_str()), ("G-1", "On Call"));
+        assert_eq!((columns.key.as_str(), columns.owner.as_str()), ("on call", "top"));
+        assert_eq!(columns.search, "G-1\nON CALL");
+        assert_eq!((columns.created_at, columns.updated_at), (7, 8));
+        assert_eq!(serde_json::from_str::<Group>(&columns.document).unwrap(), group);
+        group.parent = None;
+        assert_eq!(NamedColumns::of_group(&group, form).unwrap().owner, "");
+        let (id, client_id) = (RoleId::trusted("R-1"), Some(ClientId::trusted("app")));
+        let role = Role { id, name, client_id, description: None, created_at, updated_at };
+        let columns = NamedColumns::of_role(&role, form).unwrap();
+        assert_eq!((columns.id.as_str(), columns.owner.as_str()), ("R-1", "app"));
+        assert_eq!(serde_json::from_str::<Role>(&columns.document).unwrap(), role);
     }
 }

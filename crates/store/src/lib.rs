@@ -16,7 +16,9 @@ pub mod cache;
 pub mod columns;
 #[cfg(feature = "contract")]
 pub mod contract;
+pub mod entitlement;
 pub mod error;
+pub mod link;
 pub mod listing;
 pub mod outcome;
 pub mod port;

@@ -1,5 +1,8 @@
 //! The port: what a back-end must be able to do.
 
+mod groups;
+mod roles;
+
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
@@ -31,6 +34,10 @@ pub use crate::listing::{
 use crate::shard::{Generation, Route, ShardKind};
 use crate::transfer::{Freeze, FreezeError};
 use crate::{Outcome, StoreError};
+pub use groups::{
+    GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Groups, MemberAddition, MemberRemoval,
+};
+pub use roles::{RoleCreation, RoleFilter, RoleGrant, RoleHolders, RoleRemoval, RoleUpdate, Roles};
 use symbolon_figures::StoreFigures;
 
 /// The result of redeeming an authorization code.
@@ -344,7 +351,7 @@ pub trait Clients: Send + Sync {
         client: Client,
         seen: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// Deletes a client; returns whether there was one.
+    /// Deletes a client with its roles and the consents to it; returns whether there was one.
     async fn delete_client(&self, issuer: &IssuerId, id: &ClientId) -> Result<bool, StoreError>;
     /// Lists clients, newest first.
     async fn list_clients(
@@ -367,6 +374,8 @@ pub trait Clients: Send + Sync {
 pub struct UserFilter {
     /// Exactly this e-mail address, whatever its case.
     pub email: Option<String>,
+    /// Exactly this `preferred_username`, whatever its case. Several users may have the same one.
+    pub username: Option<String>,
     /// Only those whose address is, or is not, verified.
     pub verified: Option<bool>,
 }
@@ -416,7 +425,7 @@ pub trait Users: Send + Sync {
         seen: &PasswordHash,
         password: PasswordHash,
     ) -> Result<bool, StoreError>;
-    /// Deletes a user with password and consents; returns whether there was one.
+    /// Deletes a user with password, consents, memberships and given roles; returns whether there was one.
     async fn delete_user(&self, issuer: &IssuerId, id: &UserId) -> Result<bool, StoreError>;
     /// Lists users, newest first.
     async fn list_users(
@@ -559,12 +568,16 @@ pub trait Shards: Send + Sync {
 pub enum Changed {
     /// A client was changed.
     Client(IssuerId, ClientId),
-    /// A client was deleted, and with it the consents to it.
+    /// A client was deleted, and with it the consents to it and its roles.
     ClientDeleted(IssuerId, ClientId),
     /// A user was changed or deleted.
     User(IssuerId, UserId),
     /// A user's consents were changed.
     Consents(IssuerId, UserId),
+    /// A user's memberships of groups, or the roles given to the user, were changed.
+    Entitlements(IssuerId, UserId),
+    /// A group or role was changed, or what a group was given: the groups and roles of any user may be others.
+    Groups(IssuerId),
     /// Keys were changed.
     Keys(IssuerId),
     /// Settings were changed.
@@ -593,6 +606,8 @@ pub trait Store:
     + Clients
     + Users
     + Consents
+    + Groups
+    + Roles
     + Issuers
     + Audit
     + Shards

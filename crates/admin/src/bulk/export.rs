@@ -18,15 +18,15 @@ use super::super::users::view;
 use super::stream;
 
 /// Records per read from the store.
-const AT_ONCE: u32 = 1000;
+pub(super) const AT_ONCE: u32 = 1000;
 /// Chunks that may wait for the reader.
-const WAITING: usize = 4;
+pub(super) const WAITING: usize = 4;
 
-type Sender = mpsc::Sender<io::Result<Bytes>>;
+pub(super) type Sender = mpsc::Sender<io::Result<Bytes>>;
 
 /// `GET /users/export`.
 pub(super) async fn users(call: Call) -> Answer {
-    let filter = UserFilter { email: None, verified: call.query("verified")? };
+    let filter = UserFilter { verified: call.query("verified")?, ..UserFilter::default() };
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
         let mut after = None;
@@ -64,13 +64,23 @@ async fn sent<T>(
     match found {
         Ok(records) => {
             let lines: Vec<Value> = records.iter().map(|record| view(record)).collect();
-            let sent = lines.is_empty() || sender.send(Ok(stream::written(lines))).await.is_ok();
+            let sent = send(sender, lines).await;
             (sent && records.len() == AT_ONCE as usize).then_some(records)
         }
         Err(error) => {
-            tracing::error!(target: "symbolon::store", %error, "an export broke off");
-            let _ = sender.send(Err(io::Error::other("the export broke off"))).await;
+            break_off(sender, &error).await;
             None
         }
     }
+}
+
+/// Sends lines, if there are any. False if the reader has gone.
+pub(super) async fn send(sender: &Sender, lines: Vec<Value>) -> bool {
+    lines.is_empty() || sender.send(Ok(stream::written(lines))).await.is_ok()
+}
+
+/// Aborts the response, so that it does not look complete.
+pub(super) async fn break_off(sender: &Sender, error: &StoreError) {
+    tracing::error!(target: "symbolon::store", %error, "an export broke off");
+    let _ = sender.send(Err(io::Error::other("the export broke off"))).await;
 }

@@ -7,8 +7,10 @@
 
 mod export;
 mod families;
+mod groups;
 pub(super) mod lines;
 mod records;
+mod roles;
 mod sessions;
 mod stream;
 mod tokens;
@@ -29,6 +31,10 @@ use crate::operation::{Operation, reference};
 use crate::users::VERIFIED;
 
 pub(super) fn operations() -> Vec<Operation> {
+    [of_users_and_clients(), of_groups_and_roles()].concat()
+}
+
+fn of_users_and_clients() -> Vec<Operation> {
     vec![
         Operation::bulk("/users/bulk", ["NewUser", "BulkUser"], "Creates users, a line each", records::users),
         Operation::bulk(
@@ -62,6 +68,63 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::get("/clients/export", "Lists every client, a line each", export::clients)
             .answers(200, reference("Client"))
             .streamed(),
+    ]
+}
+
+fn of_groups_and_roles() -> Vec<Operation> {
+    const MEMBERSHIP: [&str; 2] = ["Membership", "BulkMembership"];
+    const GIVEN_ROLE: [&str; 2] = ["GivenRole", "BulkGivenRole"];
+    vec![
+        Operation::bulk(
+            "/groups/bulk",
+            ["NewGroup", "BulkGroup"],
+            "Creates groups, a line each; one may be below one of an earlier line",
+            groups::create,
+        ),
+        Operation::get(
+            "/groups/export",
+            "Lists every group, a line each, after the one above it",
+            groups::export,
+        )
+        .answers(200, reference("Group"))
+        .streamed(),
+        Operation::bulk("/memberships/bulk", MEMBERSHIP, "Puts users into groups, a line each", groups::add),
+        Operation::bulk(
+            "/memberships/bulk-removal",
+            MEMBERSHIP,
+            "Takes users out of groups, a line each",
+            groups::remove,
+        ),
+        Operation::get(
+            "/memberships/export",
+            "Lists who is in which group directly, a line each",
+            groups::export_memberships,
+        )
+        .answers(200, reference("Membership"))
+        .streamed(),
+        Operation::bulk("/roles/bulk", ["NewRole", "BulkRole"], "Creates roles, a line each", roles::create),
+        Operation::get("/roles/export", "Lists every role, a line each", roles::export)
+            .answers(200, reference("Role"))
+            .streamed(),
+        Operation::bulk(
+            "/given-roles/bulk",
+            GIVEN_ROLE,
+            "Gives roles to users and groups, a line each",
+            roles::give,
+        ),
+        Operation::bulk(
+            "/given-roles/bulk-removal",
+            GIVEN_ROLE,
+            "Takes roles from users and groups, a line each",
+            roles::take,
+        ),
+        Operation::get(
+            "/given-roles/export",
+            "Lists who was given which role directly, a line each",
+            roles::export_given,
+        )
+        .answers(200, reference("GivenRole"))
+        .streamed(),
     ]
 }
 
@@ -112,7 +175,8 @@ fn scope(fields: &mut Fields, client: &Client) -> Result<Scope, AdminError> {
     if client.scope.covers(&scope) {
         return Ok(scope);
     }
-    Err(AdminError::invalid("scope goes beyond what the client registered"))
+    let registered = &client.scope;
+    Err(AdminError::invalid(format!("scope goes beyond what the client registered: {registered}")))
 }
 
 /// A JSON object as the only member of another.

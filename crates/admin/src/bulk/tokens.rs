@@ -31,8 +31,8 @@ pub(super) async fn sign(call: Call, payload: Payload) -> Answer {
     stream::answer(call, payload, pace, move |chunk| chunk_of(Arc::clone(&known), chunk))
 }
 
-/// Claims, and the algorithm to sign them with.
-type Unsigned = (AccessToken, Algorithm);
+/// Claims, their type, and the algorithm to sign them with.
+type Unsigned = (AccessToken, TokenType, Algorithm);
 
 async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
     let mut batch = Batch::new();
@@ -70,16 +70,21 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
         token.exp = token.iat.saturating_add(ttl);
     }
     drop(settings);
+    if let Some(user) = token.needs_roles_of() {
+        let entitlements = call.app.store.entitlements(call.id(), &user).await?;
+        token.release_roles(&entitlements);
+    }
     signing_keys::ensure(call, std::iter::once(algorithm)).await?;
-    Ok((*token, algorithm))
+    let typ = client.settings.access_token_typ.unwrap_or_default();
+    Ok((*token, typ.into(), algorithm))
 }
 
-async fn signed(call: &Call, (token, algorithm): Unsigned) -> Done {
+async fn signed(call: &Call, (token, typ, algorithm): Unsigned) -> Done {
     let ring = call.issuer.keys.load_full();
     let active = ring
         .signing(algorithm, call.now())
         .ok_or_else(|| AdminError::internal("no key of the algorithm is active"))?;
-    let header = active.header(TokenType::AccessToken);
+    let header = active.header(typ);
     let text = jws::sign_compact(&*call.app.signer, &active.key, header, &token.to_json()).await;
     let text = text.map_err(AdminError::internal)?;
     if let Some(place) = PLACES.iter().position(|own| *own == algorithm) {

@@ -1,8 +1,12 @@
 //! The document's schemas, by name. Tests compare them with what handlers read and return.
 
+mod groups;
+
 use serde_json::{Map, Value, json};
+use symbolon_protocol::pkce::PkcePolicy;
+use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
-use symbolon_protocol::userinfo::PROFILE_CLAIMS;
+use symbolon_protocol::user_claims::PROFILE_CLAIMS;
 
 use super::super::operation::reference;
 
@@ -65,8 +69,29 @@ fn list(item: Value) -> Value {
     json!({ "type": "array", "items": item })
 }
 
+fn pkce() -> Value {
+    json!({ "type": "string", "enum": PkcePolicy::ALL })
+}
+
+/// The name of `pkce` in earlier versions.
+fn require_pkce() -> Value {
+    json!({
+        "type": "boolean",
+        "deprecated": true,
+        "description": "`true` means `pkce: required`, `false` means `pkce: optional`; absent where it is `or_nonce`.",
+    })
+}
+
+fn access_token_typ() -> Value {
+    json!({ "type": "string", "enum": [AccessTokenTyp::AtJwt, AccessTokenTyp::Jwt] })
+}
+
 fn algorithm() -> Value {
     json!({ "type": "string", "enum": ["RS256", "PS256", "ES256", "EdDSA"] })
+}
+
+fn id_token_claims() -> Value {
+    json!({ "type": "string", "enum": ["scopes", "minimal"] })
 }
 
 fn subject_token_types() -> Value {
@@ -76,9 +101,19 @@ fn subject_token_types() -> Value {
 /// All schemas.
 pub(super) fn all() -> Value {
     let mut schemas = Map::new();
-    for part in
-        [shared(), clients(), users(), sessions(), settings(), shards(), keys(), installation(), load_tests()]
-    {
+    for part in [
+        shared(),
+        clients(),
+        users(),
+        sessions(),
+        groups::groups(),
+        groups::roles(),
+        settings(),
+        shards(),
+        keys(),
+        installation(),
+        load_tests(),
+    ] {
         for (name, schema) in part {
             schemas.insert(name.to_owned(), schema);
         }
@@ -132,8 +167,11 @@ fn clients() -> Schemas {
             ("refresh_token_absolute_lifetime", seconds()),
             ("refresh_token_rotation", flag()),
             ("refresh_retry_window", seconds()),
-            ("require_pkce", flag()),
+            ("pkce", pkce()),
+            ("require_pkce", require_pkce()),
+            ("access_token_typ", access_token_typ()),
             ("audience_is_issuer", flag()),
+            ("id_token_claims", id_token_claims()),
         ],
     );
     let method = json!({
@@ -180,12 +218,30 @@ fn clients() -> Schemas {
         ],
     );
     let shown = extended(&shared, &["client_id"], &[("created_at", time()), ("updated_at", time())]);
+    // These settings may stand beside `settings` too; they are shown in it alone.
+    let sent = [
+        ("client_secret", secret()),
+        ("pkce", pkce()),
+        ("require_pkce", require_pkce()),
+        ("access_token_typ", access_token_typ()),
+    ];
     let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
     let with_secret = extended(&shown, &[], &secrets);
+    let claims = json!({ "type": "object" });
+    let preview = object(
+        &["scope", "id_token", "access_token", "userinfo"],
+        &[
+            ("scope", text()),
+            ("id_token", optional(&claims)),
+            ("access_token", claims.clone()),
+            ("userinfo", optional(&claims)),
+        ],
+    );
     vec![
         ("BulkClient", bulk("client", &with_secret)),
-        ("ClientMetadata", extended(&shared, &[], &[("client_secret", secret())])),
+        ("ClientMetadata", extended(&shared, &[], &sent)),
         ("ClientWithSecret", with_secret),
+        ("TokenPreview", preview),
         ("Client", shown),
     ]
 }
@@ -215,7 +271,10 @@ fn users() -> Schemas {
         ],
     );
     let record = extended(&base, &[], &claims);
-    let password = [("password", secret()), ("password_hash", secret())];
+    let hash = "A hash that this or another system made: a PHC string, or one of the forms in \
+                docs/reference/password-hashes.md.";
+    let hash = json!({ "type": "string", "format": "password", "description": hash });
+    let password = [("password", secret()), ("password_hash", hash)];
     let new = extended(&record, &[], &[("id", text())]);
     let shown = extended(&record, &["id"], &[("id", text()), ("created_at", time()), ("updated_at", time())]);
     let named = object(&["id"], &[("id", text()), ("email", optional(&text()))]);
@@ -272,8 +331,10 @@ fn settings() -> Schemas {
             ("lifetimes", object(&[], &lifetimes.map(|name| (name, seconds())))),
             ("refresh_token_rotation", flag()),
             ("refresh_retry_window", seconds()),
-            ("require_pkce", flag()),
+            ("pkce", pkce()),
+            ("require_pkce", require_pkce()),
             ("audience_is_issuer", flag()),
+            ("id_token_claims", id_token_claims()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),
             ("token_exchange", flag()),
@@ -282,6 +343,7 @@ fn settings() -> Schemas {
             ("introspection_strict", flag()),
             ("introspection_audience", optional(&text())),
             ("audit_days", number()),
+            ("password_work_kib", optional(&number())),
         ],
     );
     let introspection = [("strictValidation", flag()), ("expectedAudience", optional(&text()))];

@@ -89,20 +89,50 @@ fn schemas_name_every_member_that_is_shown() {
         "contacts": ["a@rp.example"], "default_max_age": 5,
         "token_endpoint_auth_signing_alg": "ES256", "id_token_signed_response_alg": "ES256",
         "access_token_signed_response_alg": "ES256", "allowed_token_exchange_resources": ["https://api.example"],
-        "allowed_subject_token_clients": ["a"], "settings": { "code_lifetime": 5 },
+        "allowed_subject_token_clients": ["a"], "settings": { "code_lifetime": 5, "pkce": "required", "access_token_typ": "JWT" },
     }) else {
         panic!("an object")
     };
     let made = client_metadata::create(metadata, Timestamp::from_millis(1), &SeededRandom::new(1));
     let view = Value::Object(made.expect("valid").view());
     assert_described("ClientWithSecret", &view);
+    assert_described(
+        "ClientMetadata",
+        &json!({ "pkce": "required", "require_pkce": true, "access_token_typ": "JWT" }),
+    );
     let settings = json!(IssuerSettings::default());
     assert_described("IssuerSettings", &settings);
+    assert_described("IssuerSettings", &json!({ "require_pkce": true }));
+    let overrides = schema::all()["Client"]["properties"]["settings"]["properties"].clone();
+    for name in view["settings"].as_object().expect("an object").keys() {
+        assert!(overrides.get(name).is_some(), "settings of a client lack {name}");
+    }
     let lifetimes = settings["lifetimes"].as_object().expect("an object");
     let all = schema::all();
     let described =
         all["IssuerSettings"]["properties"]["lifetimes"]["properties"].as_object().expect("an object");
     assert!(lifetimes.keys().all(|name| described.contains_key(name)));
+}
+
+#[test]
+fn groups_and_roles_are_shown_as_their_schemas_say_and_can_be_sent_back() {
+    let fields = |document: Value| {
+        let Value::Object(object) = document else { panic!("an object") };
+        crate::fields::Fields::new(object)
+    };
+    let (random, now) = (SeededRandom::new(1), Timestamp::from_millis(1));
+    let group = json!({ "name": "IT", "description": "x", "parent_id": "staff" });
+    let group = crate::groups::new(fields(group), &random, now).expect("valid");
+    let role = json!({ "name": "Ops", "description": "x", "client_id": "app" });
+    let role = crate::roles::new(fields(role), &random, now).expect("valid");
+    for (schemas, view) in [
+        (["Group", "NewGroup", "GroupRecord"], crate::groups::view(&group)),
+        (["Role", "NewRole", "RoleRecord"], crate::roles::view(&role)),
+    ] {
+        for schema in schemas {
+            assert_described(schema, &Value::Object(view.clone()));
+        }
+    }
 }
 
 #[test]

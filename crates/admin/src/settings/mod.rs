@@ -16,7 +16,7 @@ use crate::call::{Call, Concerns, Payload, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, reference};
 use crate::signing_keys;
-use symbolon_app::issuer::longest_life;
+use symbolon_app::issuer::{longest_life, warn_of_weak_settings};
 
 pub(super) fn operations() -> Vec<Operation> {
     let settings = || reference("IssuerSettingsInEffect");
@@ -45,7 +45,7 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn view(call: &Call, settings: &IssuerSettings) -> Value {
     let signs_from = call.issuer.keys.load().signs_from(settings.signing_algorithm, call.now());
-    json!({ "settings": rule::document(settings), "signs_from": signs_from })
+    json!({ "settings": rule::shown(settings), "signs_from": signs_from })
 }
 
 async fn show(call: Call) -> Answer {
@@ -54,8 +54,15 @@ async fn show(call: Call) -> Answer {
 
 async fn replace(call: Call, payload: Payload) -> Answer {
     let document = payload.object().await?;
-    let settings =
-        change(&call, |_| rule::read(rule::document(&IssuerSettings::default()), document.clone())).await?;
+    let settings = change(&call, |seen| {
+        let settings = rule::read(rule::document(&IssuerSettings::default()), document.clone())?;
+        // It follows from the users, and a document that is put again must not make imported hashes tell themselves by
+        // the time. Only who names it lowers it.
+        let named = document.contains_key("password_work_kib");
+        let password_work_kib = if named { settings.password_work_kib } else { seen.password_work_kib };
+        Ok(IssuerSettings { password_work_kib, ..settings })
+    })
+    .await?;
     Ok(ok(&view(&call, &settings)))
 }
 
@@ -102,6 +109,9 @@ async fn change(
         match call.app.store.put_settings(call.id(), &seen, settings.clone()).await {
             Ok(()) => {
                 call.app.follow(&Changed::Settings(call.id().clone())).await?;
+                if settings.pkce.is_below_default() && settings.pkce != seen.pkce {
+                    warn_of_weak_settings(&call.issuer.url, &settings);
+                }
                 let detail = json!({ "changed": difference(&seen, &settings) });
                 call.audit(Event::SettingsUpdated, Concerns { detail, ..Concerns::default() });
                 return Ok(settings);
@@ -130,6 +140,24 @@ pub(super) async fn outlive(call: &Call, life: Duration) -> Result<(), AdminErro
         }
     }
     Err(StoreError::Conflict.into())
+}
+
+/// Makes the issuer answer every attempt at a password as late as a hash of this work takes, before such a hash is saved:
+/// otherwise the time would tell that it was imported, and whose it is.
+///
+/// # Errors
+/// [`AdminError`]: the store failed.
+pub(super) async fn cover_password_work(call: &Call, work_kib: u64) -> Result<(), AdminError> {
+    let is_covered = |settings: &IssuerSettings| settings.password_work_kib.is_some_and(|it| it >= work_kib);
+    if work_kib <= call.app.passwords.answer_work_kib() || is_covered(&call.issuer.settings.load()) {
+        return Ok(());
+    }
+    change(call, |seen| {
+        let password_work_kib = if is_covered(seen) { seen.password_work_kib } else { Some(work_kib) };
+        Ok(IssuerSettings { password_work_kib, ..seen.clone() })
+    })
+    .await
+    .map(|_| ())
 }
 
 /// The settings that differ, with their new values. Settings contain no secrets.

@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE};
 
 use super::super::error::AdminError;
+
+/// The most work of a password hash, in KiB: what `argon2.import_work` may be at most. An attempt is answered after some
+/// twelve seconds then.
+const MOST_PASSWORD_WORK_KIB: u64 = 16 << 20;
 
 const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
@@ -28,13 +33,20 @@ pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     }
 }
 
+/// The settings as they are shown: also by the names of earlier versions.
+pub(crate) fn shown(settings: &IssuerSettings) -> Map<String, Value> {
+    let mut shown = document(settings);
+    policy::show_earlier_name(&mut shown);
+    shown
+}
+
 /// Replaces the settings named in `named` within `onto`; `null` restores a default.
 ///
 /// # Errors
 /// 400 that names the setting.
 pub(crate) fn read(
     mut onto: Map<String, Value>,
-    named: Map<String, Value>,
+    mut named: Map<String, Value>,
 ) -> Result<IssuerSettings, AdminError> {
     let defaults = document(&IssuerSettings::default());
     if let Some(name) =
@@ -42,6 +54,7 @@ pub(crate) fn read(
     {
         return Err(AdminError::invalid(format!("{name} is not valid: it follows from changes")));
     }
+    policy::read_earlier_name(&mut named).map_err(AdminError::invalid)?;
     for (name, value) in named {
         let value = match (onto.get(&name), value) {
             (_, Value::Null) => defaults.get(&name).cloned().unwrap_or_default(),
@@ -91,6 +104,11 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
     if !(1..=100).contains(&settings.token_exchange_max_targets) {
         return Err(AdminError::invalid("token_exchange_max_targets must be 1 to 100"));
     }
+    if settings.password_work_kib.is_some_and(|work| work > MOST_PASSWORD_WORK_KIB) {
+        return Err(AdminError::invalid(format!(
+            "password_work_kib must be at most {MOST_PASSWORD_WORK_KIB}"
+        )));
+    }
     // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {
         return Err(AdminError::invalid(
@@ -115,6 +133,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+    use symbolon_protocol::pkce::PkcePolicy;
 
     fn object(value: Value) -> Map<String, Value> {
         let Value::Object(object) = value else { panic!("an object") };
@@ -150,14 +169,41 @@ mod tests {
     #[test]
     fn errors_name_the_setting() {
         assert!(told(json!({ "require_pkce": "yes" })).starts_with("require_pkce is not valid"));
+        assert!(told(json!({ "pkce": "sometimes" })).starts_with("pkce is not valid"));
+        assert!(told(json!({ "pkce": false })).starts_with("pkce is not valid"));
+        assert!(told(json!({ "pkce": "or_nonce", "require_pkce": true })).contains("contradict"));
         assert!(told(json!({ "no_such": 1 })).starts_with("no_such is not valid"));
         assert!(told(json!({ "lifetimes": { "no_such": 1 } })).starts_with("lifetimes is not valid"));
         assert_eq!(told(json!({ "lifetimes": { "code": 0 } })), "lifetimes.code must be 1 to 600");
         assert_eq!(told(json!({ "audit_days": 0 })), "audit_days must be 1 to 3650");
+        assert!(told(json!({ "password_work_kib": 16_777_217 })).contains("at most 16777216"));
+        let back = patched(json!({ "password_work_kib": null })).expect("valid");
+        assert_eq!(back, IssuerSettings::default());
         assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")
         );
+    }
+
+    #[test]
+    fn the_pkce_policy_goes_by_both_names_and_what_is_shown_can_be_sent_back() {
+        for (sent, policy, earlier) in [
+            (json!({}), PkcePolicy::OrNonce, None),
+            (json!({ "pkce": "required" }), PkcePolicy::Required, Some(true)),
+            (json!({ "require_pkce": true }), PkcePolicy::Required, Some(true)),
+            (json!({ "require_pkce": false }), PkcePolicy::Optional, Some(false)),
+            (json!({ "pkce": "or_nonce" }), PkcePolicy::OrNonce, None),
+        ] {
+            let settings = patched(sent.clone()).expect("valid");
+            assert_eq!(settings.pkce, policy, "{sent}");
+            let shown = shown(&settings);
+            assert_eq!(shown["pkce"], policy.as_str(), "{sent}");
+            assert_eq!(shown.get("require_pkce").and_then(Value::as_bool), earlier, "{sent}");
+            let again = read(document(&IssuerSettings::default()), shown).expect("valid");
+            assert_eq!(again, settings, "{sent}");
+            let back = read(document(&settings), object(json!({ "require_pkce": null }))).expect("valid");
+            assert_eq!(back.pkce, PkcePolicy::OrNonce, "{sent}");
+        }
     }
 
     proptest! {

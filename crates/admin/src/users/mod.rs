@@ -18,7 +18,7 @@ use crate::call::{Call, Concerns, Payload, created, done, ok};
 use crate::error::{AdminError, Answer};
 use crate::fields::Fields;
 use crate::operation::{Operation, PAGE, Parameter, page_of, wrapped};
-use crate::{ending, grants, paging, sessions};
+use crate::{ending, grants, paging, sessions, settings};
 use symbolon_app::http::Failure;
 
 pub(super) use record::{Described, GivenPassword, id, password, view};
@@ -34,6 +34,11 @@ pub(super) fn operations() -> Vec<Operation> {
         Parameter { name: "search", kind: "string", about: "Part of an e-mail address, name or id." },
         Parameter { name: "email", kind: "string", about: "Exactly this e-mail address, whatever its case." },
         VERIFIED,
+        Parameter {
+            name: "preferred_username",
+            kind: "string",
+            about: "Exactly this user name, whatever its case; several users may have it.",
+        },
     ];
     let user = || wrapped("user", "User");
     let ended = json!({ "type": "object", "properties": { "ended": { "type": "integer" } } });
@@ -84,7 +89,11 @@ fn about(id: &UserId) -> Concerns<'_> {
 
 async fn list(call: Call) -> Answer {
     let page = paging::requested(&call)?;
-    let filter = UserFilter { email: call.query("email")?, verified: call.query("verified")? };
+    let filter = UserFilter {
+        email: call.query("email")?,
+        username: call.query("preferred_username")?,
+        verified: call.query("verified")?,
+    };
     let found = call.app.store.list_users(call.id(), &filter, &page).await?;
     let users: Vec<_> = found.items.iter().map(|user| view(user)).collect();
     Ok(ok(&json!({ "users": users, "pagination": paging::pagination(&page, found.total) })))
@@ -112,7 +121,8 @@ pub(super) async fn hashed(call: &Call, given: GivenPassword) -> Result<Option<P
         }
         GivenPassword::Hash(hash) => {
             call.app.passwords.check_import(&hash).map_err(|error| AdminError::invalid(error.to_string()))?;
-            Ok(Some(PasswordHash::new(hash.to_phc())))
+            settings::cover_password_work(call, hash.work_kib()).await?;
+            Ok(Some(PasswordHash::new(hash.to_text())))
         }
         GivenPassword::Absent => Ok(None),
     }

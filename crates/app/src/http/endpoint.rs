@@ -135,10 +135,9 @@ impl Received {
     /// several names.
     fn is_here(&self, origin: &str, issuer: &IssuerState) -> bool {
         let authority = |url: &str| url.split_once("://").map(|(_, rest)| rest.to_owned());
-        let issuer = issuer.url.strip_suffix(issuer.prefix.as_str()).unwrap_or(&issuer.url);
         let host = self.uri.authority().map(http::uri::Authority::as_str);
         let host = host.or_else(|| self.headers.get(http::header::HOST)?.to_str().ok());
-        origin == issuer || (host.is_some() && authority(origin).as_deref() == host)
+        origin == issuer.origin() || (host.is_some() && authority(origin).as_deref() == host)
     }
 
     /// Whether the method is POST.

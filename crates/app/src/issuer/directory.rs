@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use symbolon_protocol::discovery;
 use symbolon_protocol::id::IssuerId;
 use url::Url;
 
@@ -105,19 +106,29 @@ impl Directory {
     }
 }
 
+/// The well-known path, where a client appended it to the slash at the end of the issuer's URL, so that there are two.
+/// Discovery 4.1 has clients remove that slash first; not all do, and the discovery document is what they begin with.
+fn after_the_slash(issuer: &IssuerState, path: &str) -> Option<String> {
+    let path = path.strip_prefix('/').filter(|_| issuer.url.ends_with('/'))?;
+    WELL_KNOWN.contains(&path).then(|| path.to_owned())
+}
+
 /// The path relative to an issuer, if the request's path is below the issuer's prefix.
 fn below<'a>(issuer: &'a Arc<IssuerState>, path: &str) -> Option<Located<'a>> {
     let prefix = issuer.prefix.as_str();
     if prefix.is_empty() {
-        return Some(Located { issuer, path: None });
+        return Some(Located { issuer, path: after_the_slash(issuer, path) });
     }
     if let Some(inside) = path.strip_prefix(prefix)
         && (inside.is_empty() || inside.starts_with('/'))
     {
         let inside = if inside.is_empty() { "/" } else { inside };
-        return Some(Located { issuer, path: Some(inside.to_owned()) });
+        let path = after_the_slash(issuer, inside).unwrap_or_else(|| inside.to_owned());
+        return Some(Located { issuer, path: Some(path) });
     }
-    let inserted = WELL_KNOWN.into_iter().find(|known| path.strip_prefix(known) == Some(prefix));
+    let is_prefix =
+        |rest: &str| rest == prefix || (issuer.url.ends_with('/') && discovery::base(rest) == prefix);
+    let inserted = WELL_KNOWN.into_iter().find(|known| path.strip_prefix(known).is_some_and(is_prefix));
     inserted.map(|known| Located { issuer, path: Some(known.to_owned()) })
 }
 
@@ -155,10 +166,49 @@ mod tests {
         assert_eq!(found(&urls, "a.example:443", "/x/token").as_deref(), Some("https://a.example/x"));
     }
 
+    /// The path relative to the only issuer.
+    fn inside(url: &str, path: &str) -> Option<String> {
+        let state = Arc::new(scene::issuer(url, &host_and_prefix(url).1, 1));
+        let directory = Directory::new(vec![state]);
+        let located = directory.locate(Some("a.example"), path)?;
+        Some(located.path.unwrap_or_else(|| path.to_owned()))
+    }
+
+    #[test]
+    fn discovery_of_an_issuer_with_a_slash_at_its_end_is_found_with_one_slash_and_with_two() {
+        const DOCUMENT: &str = "/.well-known/openid-configuration";
+        for (url, path, found) in [
+            ("https://a.example/", "/.well-known/openid-configuration", Some(DOCUMENT)),
+            ("https://a.example/", "//.well-known/openid-configuration", Some(DOCUMENT)),
+            ("https://a.example/", "//token", Some("//token")),
+            (
+                "https://a.example/",
+                "///.well-known/openid-configuration",
+                Some("///.well-known/openid-configuration"),
+            ),
+            (
+                "https://a.example",
+                "//.well-known/openid-configuration",
+                Some("//.well-known/openid-configuration"),
+            ),
+            ("https://a.example/x/", "/x/.well-known/openid-configuration", Some(DOCUMENT)),
+            ("https://a.example/x/", "/x//.well-known/openid-configuration", Some(DOCUMENT)),
+            ("https://a.example/x/", "/.well-known/openid-configuration/x", Some(DOCUMENT)),
+            ("https://a.example/x/", "/.well-known/openid-configuration/x/", Some(DOCUMENT)),
+            ("https://a.example/x/", "/x//token", Some("//token")),
+            ("https://a.example/x", "/.well-known/openid-configuration/x/", None),
+            ("https://a.example/x/", "/.well-known/openid-configuration/y/", None),
+        ] {
+            assert_eq!(inside(url, path).as_deref(), found, "{url} {path}");
+        }
+    }
+
     #[test]
     fn issuers_differ_in_more_than_their_scheme() {
         assert!(is_same_place("http://x.example/a", "https://x.example/a"));
         assert!(is_same_place("https://x.example:443", "https://x.example"));
+        assert!(is_same_place("https://x.example/", "https://x.example"));
+        assert!(is_same_place("https://x.example/a/", "https://x.example/a"));
         assert!(!is_same_place("https://x.example/a", "https://x.example/b"));
         assert!(!is_same_place("https://x.example", "https://x.example:8443"));
     }

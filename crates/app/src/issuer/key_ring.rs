@@ -13,36 +13,48 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::key::{KeyRecord, KeyState};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
+use symbolon_protocol::token::access_token::AccessTokenTyp;
 
 /// The type of a token (`typ`, RFC 8725 3.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenType {
     /// `at+jwt` (RFC 9068 2.1).
     AccessToken,
+    /// `JWT`: an access token of a client that has this type.
+    JwtAccessToken,
     /// `JWT`: an ID token.
     IdToken,
+}
+
+impl From<AccessTokenTyp> for TokenType {
+    fn from(typ: AccessTokenTyp) -> Self {
+        match typ {
+            AccessTokenTyp::AtJwt => Self::AccessToken,
+            AccessTokenTyp::Jwt => Self::JwtAccessToken,
+        }
+    }
 }
 
 /// A signing key with its JWS headers encoded in advance.
 pub struct ActiveKey {
     /// The key.
     pub key: SigningKey,
-    access_token: EncodedHeader,
-    id_token: EncodedHeader,
+    at_jwt: EncodedHeader,
+    jwt: EncodedHeader,
 }
 
 impl ActiveKey {
     fn new(key: SigningKey) -> Self {
-        let access_token = EncodedHeader::for_key(&key, Some("at+jwt"));
-        let id_token = EncodedHeader::for_key(&key, Some("JWT"));
-        Self { key, access_token, id_token }
+        let at_jwt = EncodedHeader::for_key(&key, Some("at+jwt"));
+        let jwt = EncodedHeader::for_key(&key, Some("JWT"));
+        Self { key, at_jwt, jwt }
     }
 
     /// The encoded JWS header for a type of token.
     pub fn header(&self, typ: TokenType) -> &EncodedHeader {
         match typ {
-            TokenType::AccessToken => &self.access_token,
-            TokenType::IdToken => &self.id_token,
+            TokenType::AccessToken => &self.at_jwt,
+            TokenType::JwtAccessToken | TokenType::IdToken => &self.jwt,
         }
     }
 }

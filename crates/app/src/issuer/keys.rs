@@ -174,7 +174,7 @@ impl IssuerState {
         let mut state = Self {
             id: issuer.id.clone(),
             url: issuer.url.as_str().into(),
-            token_endpoint: format!("{}{}", issuer.url, discovery::path::TOKEN),
+            token_endpoint: discovery::endpoint(&issuer.url, discovery::path::TOKEN),
             record: issuer.clone(),
             prefix,
             cookie: String::new(),

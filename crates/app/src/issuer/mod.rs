@@ -23,9 +23,11 @@ use http::HeaderValue;
 use symbolon_crypto::digest::{self, HmacKey};
 use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::SecretArray;
+use symbolon_protocol::discovery;
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::issuer::Issuer;
+use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::settings::IssuerSettings;
 
 /// The state of one issuer.
@@ -61,9 +63,16 @@ pub struct IssuerState {
 }
 
 impl IssuerState {
-    /// The issuer's name on pages: its URL without the scheme.
+    /// The issuer's name on pages: its URL without the scheme and without a slash at its end.
     pub fn display_name(&self) -> &str {
-        self.url.split_once("://").map_or(&*self.url, |(_, rest)| rest)
+        let base = discovery::base(&self.url);
+        base.split_once("://").map_or(base, |(_, rest)| rest)
+    }
+
+    /// The origin of its pages (RFC 6454 4), as browsers send it.
+    pub fn origin(&self) -> &str {
+        let base = discovery::base(&self.url);
+        base.strip_suffix(self.prefix.as_str()).unwrap_or(base)
     }
 
     /// Whether the issuer's URL is https, so that its cookies can be `Secure`.
@@ -97,7 +106,32 @@ impl IssuerState {
     }
 }
 
+/// Warns of an issuer's settings that leave its clients less protected than the defaults do.
+pub fn warn_of_weak_settings(url: &str, settings: &IssuerSettings) {
+    if settings.pkce.is_below_default() {
+        tracing::warn!(issuer = url, "the issuer has pkce=optional. {}", PkcePolicy::WEAKENS);
+    }
+}
+
 /// A key for one purpose, derived from the issuer's secret.
 fn derived(secret: &SecretArray<32>, purpose: &str) -> HmacKey {
     HmacKey::from(&digest::derive(secret, purpose))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slash_at_the_end_of_the_url_is_in_no_name_and_no_origin() {
+        for (url, name, origin) in [
+            ("https://login.example", "login.example", "https://login.example"),
+            ("https://login.example/", "login.example", "https://login.example"),
+            ("https://login.example/acme", "login.example/acme", "https://login.example"),
+            ("https://login.example:8443/acme/", "login.example:8443/acme", "https://login.example:8443"),
+        ] {
+            let issuer = scene::issuer(url, &host_and_prefix(url).1, 1);
+            assert_eq!((issuer.display_name(), issuer.origin()), (name, origin), "{url}");
+        }
+    }
 }

@@ -12,11 +12,11 @@ use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use symbolon_crypto::digest::HmacKey;
-use symbolon_crypto::password::{self, PasswordError, PasswordPolicy};
+use symbolon_crypto::password::{self, HashFunction, PasswordError, PasswordPolicy, Work};
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::{SecretArray, SecretString};
 use symbolon_protocol::id::IssuerId;
@@ -42,15 +42,29 @@ pub struct Busy {
 
 /// A hash whose verification costs too much to be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "password_hash takes {work_kib} KiB of memory times passes; at most {most_kib} KiB can be imported \
-     (argon2.import_work)"
-)]
-pub struct TooCostly {
-    /// The work of the hash, in KiB of memory times passes.
-    pub work_kib: u64,
-    /// The most work that may be imported.
-    pub most_kib: u64,
+pub enum TooCostly {
+    /// It takes too long.
+    #[error(
+        "password_hash takes as long as {work_kib} KiB of memory times passes of Argon2; at most {most_kib} KiB can be \
+         imported (argon2.import_work)"
+    )]
+    Work {
+        /// The work of the hash, in KiB of Argon2's memory times its passes.
+        work_kib: u64,
+        /// The most work that may be imported.
+        most_kib: u64,
+    },
+    /// It takes too much memory.
+    #[error(
+        "password_hash takes {memory_kib} KiB of memory; at most {most_kib} KiB can be imported unless \
+         argon2.import_work is set"
+    )]
+    Memory {
+        /// The memory that the hash needs, in KiB.
+        memory_kib: u64,
+        /// The most memory of a hash that may be imported.
+        most_kib: u64,
+    },
 }
 
 /// Verifies and makes password hashes. Dropping this ends the threads.
@@ -60,7 +74,11 @@ pub struct Passwords {
     // A key that nobody outside the process knows, so that nobody can choose login names whose fairness keys collide with
     // another's.
     fairness_hasher: RandomState,
+    warned_of_quick_hashes: AtomicBool,
 }
+
+/// A hash that takes less work than this, about a millisecond, is quick to guess for whoever has a copy of it.
+const QUICK_KIB: u64 = 1_024;
 
 /// The fairness key for hashing on behalf of the server itself and of administrators.
 const OWN: FairnessKey = FairnessKey { account: 0, address: 0 };
@@ -74,16 +92,37 @@ impl Passwords {
             pool: Pool::start(threads, limit),
             hasher: Arc::new(Hasher::new(config, random)),
             fairness_hasher: RandomState::new(),
+            warned_of_quick_hashes: AtomicBool::new(false),
         }
     }
 
-    /// Checks that verifying a hash takes no longer than the time in which every attempt is answered.
+    /// Checks that a hash may be imported. The first one that is quick to guess is told in the log.
     ///
     /// # Errors
     /// [`TooCostly`]
     pub fn check_import(&self, hash: &password::PasswordHash) -> Result<(), TooCostly> {
-        let (work_kib, most_kib) = (hash.work_kib(), self.hasher.most_work_kib);
-        if work_kib > most_kib { Err(TooCostly { work_kib, most_kib }) } else { Ok(()) }
+        let Work { kib: work_kib, memory_kib, .. } = hash.work();
+        let Hasher { import_work_kib, import_memory_kib, .. } = *self.hasher;
+        if work_kib > import_work_kib {
+            return Err(TooCostly::Work { work_kib, most_kib: import_work_kib });
+        }
+        if memory_kib > import_memory_kib {
+            return Err(TooCostly::Memory { memory_kib, most_kib: import_memory_kib });
+        }
+        if work_kib < QUICK_KIB && !self.warned_of_quick_hashes.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                target: "symbolon::password",
+                "password hashes are saved that are quick to guess from a copy of the database ({{SSHA}} for example), \
+                 until each user's next sign-in replaces theirs"
+            );
+        }
+        Ok(())
+    }
+
+    /// The work after whose time every attempt is answered at least, in KiB of Argon2's memory times its passes. An issuer
+    /// with a costlier hash must say so at each [`verify`](Self::verify).
+    pub fn answer_work_kib(&self) -> u64 {
+        self.hasher.answer_work_kib
     }
 
     /// The fairness key of a sign-in attempt: its login name and its address.
@@ -104,8 +143,9 @@ impl Passwords {
     }
 
     /// Whether the password is right. Without a `hash` (no such user, or no password) the answer is no. Every answer
-    /// takes as long as verifying the costliest hash that may be imported, plus the time in the queue, so that the
-    /// time does not reveal whether the user exists.
+    /// takes as long as verifying the costliest hash that the issuer may have, plus the time in the queue, so that the
+    /// time does not reveal whether the user exists. `imported_work_kib` is the work of the costliest hash that was
+    /// imported into the issuer; it counts if it is more than [`answer_work_kib`](Self::answer_work_kib).
     ///
     /// # Errors
     /// [`Busy`]: the place was given to an attempt with an earlier turn, or memory for the hash is short.
@@ -114,6 +154,7 @@ impl Passwords {
         place: ReservedPlace,
         password: SecretString,
         hash: Option<PasswordHash>,
+        imported_work_kib: u64,
     ) -> Result<bool, Busy> {
         let hasher = Arc::clone(&self.hasher);
         let (right, took, again) = self
@@ -137,8 +178,9 @@ impl Passwords {
                 Ok((right?, took, again))
             })
             .await?;
-        let rest = self.hasher.floor.rest(took);
-        let again = if again.is_zero() { again } else { self.hasher.floor.rest(again) };
+        let most_work_kib = imported_work_kib.max(self.hasher.answer_work_kib);
+        let rest = self.hasher.floor.rest(took, most_work_kib);
+        let again = if again.is_zero() { again } else { self.hasher.floor.rest(again, most_work_kib) };
         tokio::time::sleep(rest + again).await;
         Ok(right)
     }
@@ -172,10 +214,11 @@ impl Passwords {
     /// # Errors
     /// [`Busy`]: the queue is full, or memory for the hash is short.
     pub async fn verify_own(&self, password: SecretString, hash: Option<PasswordHash>) -> Result<bool, Busy> {
-        self.verify(self.reserve(OWN)?, password, hash).await
+        self.verify(self.reserve(OWN)?, password, hash, 0).await
     }
 
-    /// Whether a hash was made with other costs than the configured ones, and should be replaced at the next sign-in.
+    /// Whether a hash was made by another function or with other costs than the configured ones, and should be replaced
+    /// at the next sign-in.
     pub fn needs_rehash(&self, hash: &PasswordHash) -> bool {
         password::PasswordHash::parse(hash.expose()).is_ok_and(|hash| hash.needs_rehash(&self.hasher.policy))
     }
@@ -269,7 +312,9 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 /// The cost parameters, a dummy hash, and the source of salts.
 struct Hasher {
     policy: PasswordPolicy,
-    most_work_kib: u64,
+    import_work_kib: u64,
+    import_memory_kib: u64,
+    answer_work_kib: u64,
     floor: AnswerTimeFloor,
     dummy: Option<password::PasswordHash>,
     salts: Salts,
@@ -279,15 +324,16 @@ impl Hasher {
     fn new(config: &Argon2, random: &dyn Random) -> Self {
         let policy = config.policy.clone();
         let dummy = policy.dummy_hash(random).ok();
-        let most_work_kib = config.import_work_kib;
-        let floor = AnswerTimeFloor::new(policy.work_kib(), most_work_kib);
-        Self { policy, most_work_kib, floor, dummy, salts: Salts::new(random) }
+        let floor = AnswerTimeFloor::new(policy.work_kib());
+        let Argon2 { import_work_kib, import_memory_kib, answer_work_kib, .. } = *config;
+        let salts = Salts::new(random);
+        Self { policy, import_work_kib, import_memory_kib, answer_work_kib, floor, dummy, salts }
     }
 
     fn verify(&self, password: &SecretString, hash: Option<&PasswordHash>) -> Result<bool, PasswordError> {
         let parsed = hash.map(|hash| password::PasswordHash::parse(hash.expose())).transpose();
         match parsed {
-            Ok(Some(hash)) => self.measured(hash.work_kib(), || hash.verify(password)),
+            Ok(Some(hash)) => self.measured(hash.work(), || hash.verify(password)),
             Ok(None) => self.verify_nobody(password),
             Err(error) => {
                 tracing::error!(target: "symbolon::password", %error, "a stored password hash cannot be used");
@@ -298,20 +344,21 @@ impl Hasher {
 
     /// Takes as long as verifying a user's password, and is never true.
     fn verify_nobody(&self, password: &SecretString) -> Result<bool, PasswordError> {
-        self.measured(self.policy.work_kib(), || match &self.dummy {
+        let own = Work { function: HashFunction::Argon2, kib: self.policy.work_kib(), memory_kib: 0 };
+        self.measured(own, || match &self.dummy {
             Some(dummy) => dummy.verify(password).map(|_| false),
             None => self.policy.hash(password, &self.salts).map(|_| false),
         })
     }
 
-    fn measured<T>(&self, work_kib: u64, work: impl FnOnce() -> T) -> T {
-        let (done, took) = timed(work);
-        self.floor.note(work_kib, took);
+    fn measured<T>(&self, work: Work, verify: impl FnOnce() -> T) -> T {
+        let (done, took) = timed(verify);
+        self.floor.note(work, took);
         done
     }
 
     fn hash(&self, password: &SecretString) -> Result<PasswordHash, PasswordError> {
-        self.policy.hash(password, &self.salts).map(|hash| PasswordHash::new(hash.to_phc()))
+        self.policy.hash(password, &self.salts).map(|hash| PasswordHash::new(hash.to_text()))
     }
 }
 
@@ -340,140 +387,4 @@ impl Random for Salts {
 }
 
 #[cfg(test)]
-mod tests {
-    use symbolon_crypto::random::SeededRandom;
-
-    use super::*;
-    use symbolon_telemetry::Registry;
-
-    fn cheap() -> PasswordPolicy {
-        PasswordPolicy::new(8, 1, 1).unwrap()
-    }
-
-    fn passwords(queue: usize) -> Passwords {
-        let config = Argon2 { import_work_kib: 64, policy: cheap(), threads: Some(1), queue };
-        Passwords::new(&config, &SeededRandom::new(7))
-    }
-
-    /// Keeps the one thread busy until the sender is used or dropped.
-    fn block(passwords: &Passwords) -> (std::sync::mpsc::Sender<()>, oneshot::Receiver<Result<(), NotRun>>) {
-        let (release, released) = std::sync::mpsc::channel::<()>();
-        let (begun, has_begun) = std::sync::mpsc::channel::<()>();
-        let (sender, receiver) = oneshot::channel();
-        let work = move || {
-            let _ = begun.send(());
-            let _ = released.recv();
-            Ok(())
-        };
-        passwords.reserve(OWN).unwrap().submit(Box::new(Task { work, sender }));
-        has_begun.recv().unwrap();
-        (release, receiver)
-    }
-
-    fn page(passwords: &Passwords) -> String {
-        let registry = Registry::new("0", "0");
-        registry.register(passwords.figures());
-        registry.render(&[])
-    }
-
-    #[tokio::test]
-    async fn a_hash_is_verified_and_only_by_its_password() {
-        let passwords = passwords(8);
-        let hash = passwords.hash("correct horse".into()).await.unwrap();
-        assert!(passwords.verify_own("correct horse".into(), Some(hash.clone())).await.unwrap());
-        assert!(!passwords.verify_own("battery".into(), Some(hash.clone())).await.unwrap());
-        let again = passwords.hash("correct horse".into()).await.unwrap();
-        assert!(again.expose() != hash.expose(), "salts differ");
-    }
-
-    #[tokio::test]
-    async fn nobody_has_no_password() {
-        let passwords = passwords(8);
-        assert!(!passwords.verify_own("".into(), None).await.unwrap());
-        let foreign =
-            PasswordHash::new("$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW".into());
-        assert!(!passwords.verify_own("abc".into(), Some(foreign)).await.unwrap());
-    }
-
-    /// Were it answered at once, the time would tell that there is such a user, and that the hash was imported.
-    #[tokio::test]
-    async fn a_cheap_hash_is_answered_as_late_as_the_costliest() {
-        let policy = PasswordPolicy::new(64, 1, 1).unwrap();
-        let config = Argon2 { import_work_kib: 4_096, policy, threads: Some(1), queue: 8 };
-        let passwords = Passwords::new(&config, &SeededRandom::new(7));
-        let hash = |memory| {
-            let policy = PasswordPolicy::new(memory, 1, 1).unwrap();
-            policy.hash(&"x".into(), &SeededRandom::new(1)).unwrap()
-        };
-        let (cheap, costliest) = (hash(8), hash(4_096));
-        for stored in [Some(cheap), None] {
-            let begun = tokio::time::Instant::now();
-            let stored = stored.map(|hash| PasswordHash::new(hash.to_phc()));
-            assert!(!passwords.verify_own("wrong".into(), stored).await.unwrap());
-            // What the costliest hash takes on this machine, as it was measured during the attempt.
-            let floor = passwords.hasher.floor.rest(Duration::ZERO);
-            assert!(!floor.is_zero() && begun.elapsed() >= floor, "{:?} of {floor:?}", begun.elapsed());
-        }
-        assert_eq!(passwords.check_import(&costliest), Ok(()));
-        let refused = passwords.check_import(&hash(4_097)).unwrap_err().to_string();
-        assert!(refused.contains("4097 KiB") && refused.contains("argon2.import_work"), "{refused}");
-    }
-
-    #[tokio::test]
-    async fn other_costs_want_a_new_hash() {
-        let passwords = passwords(8);
-        let hash = passwords.hash("x".into()).await.unwrap();
-        assert!(!passwords.needs_rehash(&hash));
-        let dearer = PasswordPolicy::new(16, 1, 1).unwrap().hash(&"x".into(), &SeededRandom::new(1)).unwrap();
-        assert!(passwords.needs_rehash(&PasswordHash::new(dearer.to_phc())));
-    }
-
-    #[tokio::test]
-    async fn beyond_the_queue_the_answer_is_busy() {
-        let passwords = passwords(1);
-        let (release, _blocked) = block(&passwords);
-        let mut waiting = Box::pin(passwords.verify_own("x".into(), None));
-        assert!(poll_once(&mut waiting).is_none());
-        assert_eq!(passwords.queue_length(), 1);
-        let refused = passwords.verify_own("y".into(), None).await;
-        assert!(refused.unwrap_err().retry_after_seconds >= 1);
-        drop(release);
-        assert_eq!(waiting.await, Ok(false));
-        let page = page(&passwords);
-        assert!(page.contains("symbolon_password_hashing_total{result=\"refused\"} 1"), "{page}");
-        assert!(page.contains("symbolon_password_queue_length 0"), "{page}");
-    }
-
-    #[tokio::test]
-    async fn who_went_away_is_skipped_and_frees_the_place() {
-        let passwords = passwords(1);
-        let (release, blocked) = block(&passwords);
-        let mut gone = Box::pin(passwords.verify_own("x".into(), None));
-        assert!(poll_once(&mut gone).is_none());
-        drop(gone);
-        let mut stays = Box::pin(passwords.verify_own("y".into(), None));
-        assert!(poll_once(&mut stays).is_none(), "the place of who went away is free");
-        drop(release);
-        assert_eq!(stays.await, Ok(false));
-        assert_eq!(blocked.await, Ok(Ok(())));
-        let page = page(&passwords);
-        assert!(page.contains("symbolon_password_hashing_total{result=\"skipped\"} 1"), "{page}");
-    }
-
-    #[tokio::test]
-    async fn a_thread_outlives_a_panic() {
-        let passwords = passwords(4);
-        let failed: Result<(), Busy> =
-            passwords.run(passwords.reserve(OWN).unwrap(), || panic!("a test panics")).await;
-        assert!(failed.is_err());
-        assert_eq!(passwords.verify_own("x".into(), None).await, Ok(false));
-    }
-
-    fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        match std::pin::Pin::new(future).poll(&mut context) {
-            std::task::Poll::Ready(output) => Some(output),
-            std::task::Poll::Pending => None,
-        }
-    }
-}
+mod tests;

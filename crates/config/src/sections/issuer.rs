@@ -20,7 +20,8 @@ pub(crate) const SECTION: Section = Section {
     keys: &[Key::new("issuer", "SYMBOLON_ISSUER", "--issuer", ValueKind::Issuer)
         .unset("`http://localhost:<port>` in development mode, else required")
         .doc(
-            "URL of the `default` issuer, exactly as it stands in `iss` and discovery. Never derived from a \
+            "URL of the `default` issuer, exactly as it stands in `iss` and discovery: a slash at its end belongs to \
+             it, and is for whoever moves from a provider whose `iss` has one. Never derived from a \
              request; an https issuer on a plain listener is right behind a proxy that ends TLS.",
         )
         .weakens(
@@ -43,7 +44,7 @@ pub enum Mode {
 pub struct IssuerUrl(String);
 
 impl IssuerUrl {
-    /// The URL without a trailing slash, as in `iss`.
+    /// The URL, as in `iss`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,7 +66,8 @@ impl IssuerUrl {
 }
 
 /// Checks an issuer URL: OpenID Connect Discovery 1.0 section 3 and RFC 8414 section 2 require a URL without query
-/// and fragment. Issuer URLs are compared as strings (RFC 9207 section 2.4), so only the normal form is accepted.
+/// and fragment. Issuer URLs are compared as strings (RFC 9207 section 2.4), so only the normal form is accepted, with or
+/// without one slash at its end.
 pub(crate) fn check_url(text: &str) -> Result<(), Mistake> {
     let example = "write it as in \"https://login.example.com\"";
     let refuse = |problem: &str, mend: String| Err(Mistake::new(problem, mend));
@@ -81,12 +83,14 @@ pub(crate) fn check_url(text: &str) -> Result<(), Mistake> {
     if text.contains('?') || text.contains('#') {
         return refuse("carries a query or fragment", "leave out what follows `?` or `#`".to_owned());
     }
-    if text.ends_with('/') {
-        return refuse("ends in a slash", format!("write \"{}\"", text.trim_end_matches('/')));
-    }
     let canonical = url.as_str().trim_end_matches('/');
-    if text != canonical && Some(text) != with_default_port(&url).as_deref() {
-        return refuse("is not in its canonical form", format!("write {canonical:?}"));
+    let bare = text.strip_suffix('/').unwrap_or(text);
+    if bare.ends_with('/') {
+        return refuse("ends in more than one slash", format!("write {canonical:?}"));
+    }
+    if bare != canonical && Some(bare) != with_default_port(&url).as_deref() {
+        let slash = text.strip_prefix(bare).unwrap_or_default();
+        return refuse("is not in its canonical form", format!("write \"{canonical}{slash}\""));
     }
     Ok(())
 }

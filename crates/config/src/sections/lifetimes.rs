@@ -1,7 +1,8 @@
-//! Lifetimes and rotation: the initial settings of an issuer.
+//! Lifetimes, rotation, PKCE: the initial settings of an issuer.
 
 use std::time::Duration;
 
+use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
 
 use super::Section;
@@ -80,6 +81,17 @@ pub(crate) const SECTION: Section = Section {
             .default("90d")
             .first_start()
             .doc("How long the audit log is kept, in whole days."),
+        Key::new("pkce", "SYMBOLON_PKCE", "--pkce", ValueKind::Choice(&["required", "or_nonce", "optional"]))
+            .default("or_nonce")
+            .first_start()
+            .doc(
+                "What confidential clients must send against stolen authorization codes: PKCE, PKCE or a `nonce`, or \
+                 neither. Public clients must always send PKCE.",
+            )
+            .weakens(
+                |value| matches!(value, Value::Text(text) if text == PkcePolicy::Optional.as_str()),
+                PkcePolicy::WEAKENS,
+            ),
         Key::new("refresh.rotation", "SYMBOLON_REFRESH_ROTATION", "--refresh-rotation", ValueKind::Switch)
             .default("true")
             .first_start()
@@ -120,6 +132,7 @@ pub(crate) fn build(reader: &mut Reader) -> IssuerSettings {
             refresh_token_absolute,
             session: seconds(reader, "lifetime.session"),
         },
+        pkce: PkcePolicy::parse(&reader.text("pkce")).unwrap_or_default(),
         refresh_token_rotation: reader.switch("refresh.rotation"),
         refresh_retry_window: seconds(reader, "refresh.retry_window"),
         key_rotation_days: days(reader, "lifetime.signing_key"),

@@ -97,11 +97,14 @@ pub(crate) const SECTION: Section = Section {
             "--argon2-import-work",
             ValueKind::Size { min: 64 << 10, max: 16 << 30 },
         )
-        .unset("six times what the server's own hashes take")
+        .unset(
+            "1536MiB, of at most 256MiB of memory; attempts are answered after six times what the server's own hashes take, \
+             and later in an issuer with a costlier one",
+        )
         .doc(
-            "Most that an imported hash may take: its memory times its passes. Every attempt is answered as late as if it \
-             had met a hash that takes this, so that the time does not tell whose hash was imported. Never less than \
-             the server's own hashes take.",
+            "Most that an imported hash may take: its memory times its passes, and what takes as long, of another function. \
+             Where it is set, every attempt is answered as late as if it had met a hash that takes this, so that the time does \
+             not tell whose hash was imported. Never less than the server's own hashes take.",
         ),
         Key::new("argon2.threads", "SYMBOLON_ARGON2_THREADS", "--argon2-threads", ValueKind::Count { min: 1, max: 1024 })
             .unset("half of the cores, at least one")
@@ -141,7 +144,17 @@ pub struct Argon2 {
     pub queue: usize,
     /// The most work of an imported hash: memory times passes, in KiB.
     pub import_work_kib: u64,
+    /// The most memory of an imported hash, in KiB.
+    pub import_memory_kib: u64,
+    /// The work after whose time every attempt is answered at least, in the same unit.
+    pub answer_work_kib: u64,
 }
+
+/// The most work of an imported hash where the setting says nothing: about a second. What other systems make by their
+/// defaults takes less.
+const DEFAULT_IMPORT_WORK_KIB: u64 = 1536 * 1024;
+/// The most memory of an imported hash where the setting says nothing. Each thread that hashes may need as much.
+const DEFAULT_IMPORT_MEMORY_KIB: u64 = 256 * 1024;
 
 /// Whether a network is implausibly large for one's own proxies: more than a /8 of IPv4 or a /32 of IPv6.
 fn wide(value: &Value) -> bool {
@@ -304,13 +317,15 @@ fn argon2(reader: &mut Reader) -> Argon2 {
             "Password hashes of so little memory and so few passes are cheap to guess.",
         );
     }
-    let import_work_kib = match reader.optional_size("argon2.import_work") {
-        Some(bytes) => (bytes / 1024).max(policy.work_kib()),
-        None => 6 * policy.work_kib(),
-    };
+    let own = policy.work_kib();
+    let set = reader.optional_size("argon2.import_work").map(|bytes| (bytes / 1024).max(own));
+    // Six times one's own: what could be imported before the setting had another default, and may still be stored.
+    let answer_work_kib = set.unwrap_or(6 * own);
     Argon2 {
         policy,
-        import_work_kib,
+        import_work_kib: set.unwrap_or(DEFAULT_IMPORT_WORK_KIB.max(answer_work_kib)),
+        import_memory_kib: set.unwrap_or(DEFAULT_IMPORT_MEMORY_KIB.max(memory_kib.into())),
+        answer_work_kib,
         threads: reader.optional_count("argon2.threads").and_then(|n| usize::try_from(n).ok()),
         queue: reader.small_count("argon2.queue"),
     }

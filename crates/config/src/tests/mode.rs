@@ -92,6 +92,9 @@ fn issuers_of_any_scheme_and_port_are_taken_as_written() {
         "http://127.0.0.1",
         "http://[::1]:80",
         "https://xn--mnchen-3ya.example",
+        "https://login.example.com/",
+        "https://login.example.com/tenants/a/",
+        "https://login.example.com:443/",
     ] {
         assert_eq!(production(&[("SYMBOLON_ISSUER", issuer)]).unwrap().issuer.as_str(), issuer);
     }
@@ -100,8 +103,9 @@ fn issuers_of_any_scheme_and_port_are_taken_as_written() {
 #[test]
 fn other_spellings_of_an_issuer_are_refused_with_the_mend() {
     for (issuer, part) in [
-        ("https://a.example/", "ends in a slash; write \"https://a.example\""),
+        ("https://a.example//", "ends in more than one slash; write \"https://a.example\""),
         ("https://a.example/x//", "write \"https://a.example/x\""),
+        ("https://A.example/", "canonical form; write \"https://a.example/\""),
         ("https://a.example?x=1", "query or fragment"),
         ("https://a.example/#", "query or fragment"),
         ("https://A.example", "canonical form; write \"https://a.example\""),

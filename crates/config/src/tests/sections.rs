@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use symbolon_crypto::password::PasswordPolicy;
 use symbolon_crypto::seal::MasterKey;
+use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::settings::{IssuerSettings, Lifetimes};
 
 use super::*;
@@ -296,6 +297,7 @@ fn each_first_setting_reaches_the_issuer() {
         ("SYMBOLON_LIFETIME_REFRESH_ABSOLUTE", "65s"),
         ("SYMBOLON_LIFETIME_SESSION", "66s"),
         ("SYMBOLON_LIFETIME_SIGNING_KEY", "0"),
+        ("SYMBOLON_PKCE", "required"),
         ("SYMBOLON_REFRESH_ROTATION", "off"),
         ("SYMBOLON_REFRESH_RETRY_WINDOW", "7s"),
         ("SYMBOLON_AUDIT_RETENTION", "2d"),
@@ -310,9 +312,18 @@ fn each_first_setting_reaches_the_issuer() {
         session: Duration::from_secs(66),
     };
     assert_eq!(initial.lifetimes, lifetimes);
+    assert_eq!(initial.pkce, PkcePolicy::Required);
     assert!(!initial.refresh_token_rotation);
     assert_eq!(initial.refresh_retry_window, Duration::from_secs(7));
     assert_eq!((initial.key_rotation_days, initial.audit_days), (0, 2));
+}
+
+#[test]
+fn the_choices_of_pkce_are_the_policies() {
+    for policy in PkcePolicy::ALL {
+        assert_eq!(production(&[("SYMBOLON_PKCE", policy.as_str())]).unwrap().initial.pkce, policy);
+    }
+    assert_refused(&[("SYMBOLON_PKCE", "off")], &["pkce = \"off\"", "is not one of the choices"]);
 }
 
 #[test]
@@ -335,6 +346,19 @@ fn parts_of_seconds_and_days_are_refused_where_the_store_keeps_none() {
         &[("SYMBOLON_LIFETIME_SIGNING_KEY", "36h")],
         &["lifetime.signing_key = \"36h\"", "whole days"],
     );
+}
+
+#[test]
+fn what_may_be_imported_and_when_attempts_are_answered() {
+    let works = |env: &[(&str, &str)]| {
+        let argon2 = production(env).unwrap().security.argon2;
+        (argon2.import_work_kib, argon2.import_memory_kib, argon2.answer_work_kib)
+    };
+    let own = PasswordPolicy::default().work_kib();
+    assert_eq!(works(&[]), (1536 << 10, 256 << 10, 6 * own));
+    assert_eq!(works(&[("SYMBOLON_ARGON2_MEMORY", "1GiB")]), (12 << 20, 1 << 20, 12 << 20));
+    assert_eq!(works(&[("SYMBOLON_ARGON2_IMPORT_WORK", "300MiB")]), (300 << 10, 300 << 10, 300 << 10));
+    assert_eq!(works(&[("SYMBOLON_ARGON2_IMPORT_WORK", "64KiB")]), (own, own, own));
 }
 
 #[test]

@@ -23,6 +23,7 @@ fn what_weakens_something_warns() {
         ("SYMBOLON_SESSION_COOKIE", "sid", "session_cookie"),
         ("SYMBOLON_REFRESH_ROTATION", "off", "refresh.rotation"),
         ("SYMBOLON_LIFETIME_ACCESS_TOKEN", "25h", "lifetime.access_token"),
+        ("SYMBOLON_PKCE", "optional", "pkce"),
     ] {
         assert_eq!(warned(&[(variable, value)]), [key], "{variable}={value}");
     }
@@ -37,6 +38,8 @@ fn what_weakens_nothing_is_quiet() {
         ("SYMBOLON_TRUSTED_PROXIES", "10.0.0.0/8,fc00::/7,2001:db8::/32"),
         ("SYMBOLON_ARGON2_MEMORY", "46MiB"),
         ("SYMBOLON_LIFETIME_ACCESS_TOKEN", "1d"),
+        ("SYMBOLON_PKCE", "required"),
+        ("SYMBOLON_PKCE", "or_nonce"),
     ] {
         assert!(warned(&[(variable, value)]).is_empty(), "{variable}={value}");
     }

@@ -227,7 +227,7 @@ async fn create_users(
     password: &SecretString,
 ) -> Result<Vec<User>, LoadtestError> {
     let hash = PasswordPolicy::default().hash(password, &SystemRandom);
-    let hash = hash.map_err(|error| LoadtestError::Options(error.to_string()))?.to_phc();
+    let hash = hash.map_err(|error| LoadtestError::Options(error.to_string()))?.to_text();
     let run = random::token_128(&SystemRandom).to_lowercase();
     let new: Vec<_> = (0..count.max(1))
         .map(|index| NewUser {

@@ -8,11 +8,12 @@ use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::authorization_code::{self as rule, PresentedCode};
 use symbolon_protocol::token::refresh_token::mint;
 use symbolon_protocol::token::resource;
+use symbolon_protocol::user_claims::UserRecords;
 use symbolon_store::Durable;
 use symbolon_store::port::{KeptCode, Redemption};
 use symbolon_store::shard::ShardKind;
 
-use super::{GrantCall, GrantResult};
+use super::{GrantCall, GrantResult, claims};
 use symbolon_app::audit::Actor;
 use symbolon_app::http::Failure;
 
@@ -32,9 +33,10 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     // could already have revoked the grant, and the check would refuse the first use of the code too. What ends after
     // the check revokes the issued tokens as well, by their lineage.
     let ended = app.store.revoked(&issuer.id, &rule::lineage(&found)).await?.take(durable);
+    let records = claims::records(call, &found.user, &found.scope).await?;
     match app.store.redeem_code(&at, call.now).await? {
         Redemption::Redeemed if ended => Err(UNKNOWN.into()),
-        Redemption::Redeemed => redeemed(call, (&found, &targets), durable).await,
+        Redemption::Redeemed => redeemed(call, (&found, &targets), records, durable).await,
         Redemption::Replayed => {
             replayed(call, &found, durable).await?;
             Err(UNKNOWN.into())
@@ -46,11 +48,14 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
 async fn redeemed(
     call: &GrantCall<'_>,
     (code, targets): (&CodeGrant, &[&str]),
+    records: UserRecords,
     durable: &mut Durable,
 ) -> Result<GrantResult, Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
-    let IssuePlan { mut access, id, family } = rule::issue(&call.rules(), code, code.session_expires_at);
-    access.limit_to(targets);
+    let mut plan = rule::issue(&call.rules(), code, code.session_expires_at);
+    plan.access.limit_to(targets);
+    plan.release(&call.rules(), records);
+    let IssuePlan { access, id, family } = plan;
     let refresh_token = match family {
         Some(family) => {
             let family_id = app.store.place(ShardKind::Refresh).draw_family(call.now, &*app.random);

@@ -1,6 +1,7 @@
 //! The token endpoint (RFC 6749 3.2): authenticates the client, calls the grant, signs if it succeeds, answers.
 
 mod authorization_code;
+mod claims;
 mod client_credentials;
 mod refresh_token;
 mod signing;

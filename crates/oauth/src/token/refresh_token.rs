@@ -6,10 +6,12 @@ use symbolon_protocol::family::{Family, FamilyId};
 use symbolon_protocol::token::refresh_token::{
     self as rule, PresentedRefreshToken, RefreshPlan, RefreshRecords, Refreshed, Refused, RegisteredToken,
 };
+use symbolon_protocol::token::release::RecordsNeeded;
 use symbolon_protocol::token::{IssuePlan, resource};
+use symbolon_protocol::user_claims::UserRecords;
 use symbolon_store::Durable;
 
-use super::{GrantCall, GrantResult};
+use super::{GrantCall, GrantResult, claims};
 use symbolon_app::audit::Actor;
 use symbolon_app::http::{Context, Failure};
 
@@ -19,14 +21,16 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let text = form.require("refresh_token")?;
     let (id, version) = family_of(context, text).ok_or(rule::unknown())?;
     let family = app.store.family(&issuer.id, &id).await?.take(durable).ok_or(rule::unknown())?;
-    let plan = plan(call, &family, version, durable).await?;
+    let (plan, records) = plan(call, &family, version, durable).await?;
     let resource: Vec<&str> = form.get_all("resource").collect();
     let targets = resource::narrowed(&issuer.url, call.client, &family.resources, &resource)?;
     let outcome = app.store.rotate(&issuer.id, &id, &plan.rotation).await?.take(durable);
     match plan.finish(&call.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
-        Ok(Refreshed { tokens: IssuePlan { mut access, id, .. }, refresh_token, event }) => {
-            access.limit_to(&targets);
+        Ok(Refreshed { mut tokens, refresh_token, event }) => {
+            tokens.access.limit_to(&targets);
+            tokens.release(&call.rules(), records);
             app.audit.count(event);
+            let IssuePlan { access, id, .. } = tokens;
             Ok(GrantResult { access, id, refresh_token: Some(refresh_token), issued_token_type: None })
         }
         Err(Refused { error, reused }) => {
@@ -39,13 +43,13 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     }
 }
 
-/// Loads the records that the rule needs, and calls the rule.
+/// Loads the records that the rule and the claims need, and calls the rule.
 async fn plan(
     call: &GrantCall<'_>,
     family: &Family,
     version: u32,
     durable: &mut Durable,
-) -> Result<RefreshPlan, Failure> {
+) -> Result<(RefreshPlan, UserRecords), Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
     let presented = PresentedRefreshToken { scope: call.form.get("scope")?, thumbprint: None };
     let has_ended = app.store.revoked(&issuer.id, &rule::lineage(family)).await?.take(durable);
@@ -56,7 +60,13 @@ async fn plan(
     let user = app.store.user(&issuer.id, &family.user).await?;
     let session = session.as_ref().map(|found| &*found.session);
     let records = RefreshRecords { family, version, has_ended, user: user.as_deref(), session };
-    Ok(rule::plan(&call.rules(), &records, presented)?)
+    let plan = rule::plan(&call.rules(), &records, presented)?;
+    let needed = RecordsNeeded::by(&call.rules(), plan.scope());
+    let entitlements = match needed.entitlements {
+        true => Some(claims::entitlements(call, &family.user).await?),
+        false => None,
+    };
+    Ok((plan, UserRecords { user, entitlements }))
 }
 
 /// The family and version of an authentic refresh token: one that this server made, or a JWT that was registered

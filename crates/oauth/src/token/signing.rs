@@ -28,6 +28,7 @@ pub(super) struct GrantResult {
 pub(super) struct Signing<'a> {
     context: &'a Context,
     access_token: Algorithm,
+    access_token_type: TokenType,
     id_token: Algorithm,
     now: Timestamp,
 }
@@ -40,6 +41,7 @@ impl<'a> Signing<'a> {
         Self {
             context,
             access_token: client.access_token_signed_response_alg.unwrap_or(of_issuer),
+            access_token_type: client.settings.access_token_typ.unwrap_or_default().into(),
             // OpenID Connect Registration 2.
             id_token: client.id_token_signed_response_alg.unwrap_or(of_issuer),
             now,
@@ -52,9 +54,9 @@ impl<'a> Signing<'a> {
         let mut answer = TokenResponse::begin();
         let claims = access.to_json();
         let sha256 = if id.is_some() {
-            self.sign_digested(&mut answer, self.access_token, TokenType::AccessToken, &claims).await?
+            self.sign_digested(&mut answer, self.access_token, self.access_token_type, &claims).await?
         } else {
-            self.sign(&mut answer, self.access_token, TokenType::AccessToken, &claims).await?;
+            self.sign(&mut answer, self.access_token, self.access_token_type, &claims).await?;
             None
         };
         answer.issued(Issued {

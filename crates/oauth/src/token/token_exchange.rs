@@ -7,7 +7,7 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::token::token_exchange::{self as rule, ActorToken, ExchangeRequest};
 use symbolon_store::Durable;
 
-use super::{GrantCall, GrantResult};
+use super::{GrantCall, GrantResult, claims};
 use symbolon_app::access_token_cache::VerifiedAccessToken;
 use symbolon_app::http::Failure;
 
@@ -37,14 +37,11 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
         claims: &token.claims,
         is_of_registered_client: *is_of_registered_client,
     });
-    let claims = exchange.issue(&rules, &subject.claims, actor)?;
+    let mut access = exchange.issue(&rules, &subject.claims, actor)?;
+    // Not copied from the subject token: the result may be for another party, and the user may have lost a role since.
+    claims::release_roles(call, &mut access).await?;
     call.context.app.audit.count(Event::TokenExchanged);
-    Ok(GrantResult {
-        access: claims,
-        id: None,
-        refresh_token: None,
-        issued_token_type: Some(issued_token_type),
-    })
+    Ok(GrantResult { access, id: None, refresh_token: None, issued_token_type: Some(issued_token_type) })
 }
 
 /// The verified actor token, and whether its client still exists.

@@ -70,7 +70,10 @@ pub fn decide(
     }
     let scope = grantable(request, client, consent);
     if scope.is_empty() {
-        return error(ErrorCode::InvalidScope, "scope names nothing that can be granted here");
+        return error(
+            ErrorCode::InvalidScope,
+            "scope names only offline_access, which cannot be granted here: ask for another scope beside it",
+        );
     }
     if client.skip_consent {
         return Decision::Issue { scope };

@@ -7,7 +7,7 @@ use crate::id::ClientId;
 use crate::params::{self, Params};
 use crate::pkce::{self, CodeChallenge};
 use crate::redirect_uri;
-use crate::scope::Scope;
+use crate::scope::{self, OPENID, Scope};
 use crate::settings::IssuerSettings;
 use crate::token::resource;
 
@@ -116,7 +116,7 @@ pub enum Rejection<'p> {
 pub struct AuthorizationRequest<'p> {
     /// Where the answer goes.
     pub return_to: ReturnTo<'p>,
-    /// The requested scope, reduced to what the client may have; never empty.
+    /// The requested scope, reduced to what the client may have, or the client's default; never empty.
     pub scope: Scope,
     /// Copied into the ID token.
     pub nonce: Option<&'p str>,
@@ -198,13 +198,13 @@ impl<'p> AuthorizationRequest<'p> {
         let prompt = Prompt::parse(sent.prompt.value().unwrap_or_default())?;
         let max_age = max_age(sent, client)?;
         let nonce = nonce(sent)?;
-        let scope = scope(sent, client)?;
-        let code_challenge = pkce::challenge(
-            sent.code_challenge.value(),
-            sent.code_challenge_method.value(),
-            // RFC 9700 2.1.1: public clients MUST use PKCE.
-            client.is_public() || client.settings.require_pkce.unwrap_or(settings.require_pkce),
-        )?;
+        let scope = requested_scope(sent, client)?;
+        let code_challenge =
+            pkce::challenge(sent.code_challenge.value(), sent.code_challenge_method.value())?;
+        // OpenID Connect Core 3.1.2.1: only a request with the scope `openid` gets an ID token, and so the nonce back.
+        let compared = nonce.filter(|_| scope.contains(OPENID));
+        let policy = settings.pkce_for(&client.settings);
+        pkce::check_protected(policy, client.client_type(), code_challenge.as_ref(), compared)?;
         Ok(Self {
             return_to,
             scope,
@@ -372,15 +372,20 @@ fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {
     }
 }
 
-/// RFC 6749 3.3: scopes that the client has not registered are dropped; if none is left, that is an error. Whether
-/// `offline_access` stays is decided later.
-fn scope(sent: &Sent<'_>, client: &Client) -> Result<Scope, OAuthError> {
-    let invalid = |description| OAuthError::new(ErrorCode::InvalidScope, description);
-    let asked = Scope::parse(sent.scope.value().unwrap_or_default())
-        .map_err(|_| invalid("scope is malformed"))?
-        .intersection(&client.scope);
+/// RFC 6749 3.3: without `scope` the request is processed with a pre-defined default. Scopes that the client has not
+/// registered are dropped; if none is left, that is an error. Whether `offline_access` stays is decided later.
+fn requested_scope(sent: &Sent<'_>, client: &Client) -> Result<Scope, OAuthError> {
+    let (asked, why) = match sent.scope.value() {
+        None => (client.default_scope(), "scope is missing, and no registered scope can stand in for it"),
+        Some(text) => (
+            Scope::parse(text)
+                .map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?
+                .intersection(&client.scope),
+            "scope names nothing that this client has registered",
+        ),
+    };
     if asked.is_empty() {
-        return Err(invalid("scope names nothing that this client may have"));
+        return Err(scope::invalid(why, &client.scope));
     }
     Ok(asked)
 }

@@ -12,6 +12,7 @@ use crate::error::{ErrorCode, OAuthError};
 use crate::id::{ClientId, IssuerId, Sid, UserId};
 use crate::id_token_hint::{IdTokenHint, IdTokenHintClaims};
 use crate::params::Params;
+use crate::pkce::PkcePolicy;
 use crate::scope::Scope;
 use crate::session::{Amr, AuthenticationMethod, Session};
 use crate::settings::{ClientOverrides, IssuerSettings};
@@ -155,7 +156,8 @@ fn requests_and_where_their_errors_go() {
             &[("scope", "openid"), ("scope", "email"), ("response_mode", "form_post")],
             Redirect(InvalidRequest, FormPost),
         ),
-        (&[("scope", "")], Redirect(InvalidScope, Query)),
+        (&[("scope", "")], Good),
+        (&[("scope", " ")], Redirect(InvalidScope, Query)),
         (&[("scope", "unknown")], Redirect(InvalidScope, Query)),
         (&[("scope", "a\"b")], Redirect(InvalidScope, Query)),
         (&[("prompt", "none login")], Redirect(InvalidRequest, Query)),
@@ -199,22 +201,75 @@ fn a_client_without_the_grant_type_is_told() {
     assert_eq!(found, Outcome::Redirect(ErrorCode::UnauthorizedClient, ResponseMode::Query));
 }
 
+/// Takes PKCE out of a request.
+const NO_CHALLENGE: (&str, &str) = ("code_challenge", "");
+const NO_METHOD: (&str, &str) = ("code_challenge_method", "");
+
+fn of_issuer(pkce: PkcePolicy) -> IssuerSettings {
+    IssuerSettings { pkce, ..IssuerSettings::default() }
+}
+
+fn with_policy(client: Client, pkce: Option<PkcePolicy>) -> Client {
+    let settings = ClientOverrides { pkce, ..client.settings.clone() };
+    Client { settings, ..client }
+}
+
+fn accepts(text: &str, client: &Client, settings: &IssuerSettings) -> bool {
+    match outcome(text, client, settings) {
+        Outcome::Good => true,
+        refused => {
+            assert_eq!(refused, Outcome::Redirect(ErrorCode::InvalidRequest, ResponseMode::Query));
+            false
+        }
+    }
+}
+
 #[test]
-fn pkce_may_be_left_out_by_confidential_clients_only_where_issuer_or_client_says_so() {
-    let lax = IssuerSettings { require_pkce: false, ..IssuerSettings::default() };
-    let text = query(&[("code_challenge", ""), ("code_challenge_method", "")]);
-    assert_eq!(outcome(&text, &client(), &lax), Outcome::Good);
+fn confidential_clients_send_pkce_or_a_nonce_unless_issuer_or_client_says_otherwise() {
+    use PkcePolicy::{Optional, OrNonce, Required};
+    let nonce = query(&[NO_CHALLENGE, NO_METHOD]);
+    let neither = query(&[NO_CHALLENGE, NO_METHOD, ("nonce", "")]);
+    assert!(!accepts(&neither, &client(), &IssuerSettings::default()), "the default");
+    for (issuer, own, with_nonce, with_neither) in [
+        (OrNonce, None, true, false),
+        (Required, None, false, false),
+        (Optional, None, true, true),
+        (OrNonce, Some(Required), false, false),
+        (OrNonce, Some(Optional), true, true),
+        (Required, Some(OrNonce), true, false),
+        (Required, Some(Optional), true, true),
+        (Optional, Some(OrNonce), true, false),
+        (Optional, Some(Required), false, false),
+    ] {
+        let (settings, client) = (of_issuer(issuer), with_policy(client(), own));
+        assert!(accepts(&query(&[("nonce", "")]), &client, &settings), "{issuer:?} {own:?}");
+        assert_eq!(accepts(&nonce, &client, &settings), with_nonce, "{issuer:?} {own:?}");
+        assert_eq!(accepts(&neither, &client, &settings), with_neither, "{issuer:?} {own:?}");
+    }
+}
+
+#[test]
+fn public_clients_send_pkce_whatever_issuer_and_client_say() {
     let public = Client { token_endpoint_auth_method: TokenEndpointAuthMethod::None, ..client() };
-    let refused = Outcome::Redirect(ErrorCode::InvalidRequest, ResponseMode::Query);
-    assert_eq!(outcome(&text, &public, &lax), refused);
-    let own = |client: Client, require_pkce| {
-        let settings = ClientOverrides { require_pkce, ..client.settings.clone() };
-        Client { settings, ..client }
-    };
-    let strict = IssuerSettings::default();
-    assert_eq!(outcome(&text, &own(client(), Some(false)), &strict), Outcome::Good);
-    assert_eq!(outcome(&text, &own(client(), Some(true)), &lax), refused);
-    assert_eq!(outcome(&text, &own(public, Some(false)), &lax), refused);
+    let nonce = query(&[NO_CHALLENGE, NO_METHOD]);
+    for policy in PkcePolicy::ALL {
+        for own in [None, Some(PkcePolicy::OrNonce), Some(PkcePolicy::Optional)] {
+            let client = with_policy(public.clone(), own);
+            assert!(!accepts(&nonce, &client, &of_issuer(policy)), "{policy:?} {own:?}");
+            assert!(accepts(&query(&[]), &client, &of_issuer(policy)), "{policy:?} {own:?}");
+        }
+    }
+}
+
+/// Without an ID token nobody compares the nonce.
+#[test]
+fn a_nonce_stands_in_for_pkce_in_openid_requests_alone() {
+    let settings = IssuerSettings::default();
+    let of_scope = |scope| query(&[NO_CHALLENGE, NO_METHOD, ("scope", scope)]);
+    assert!(accepts(&of_scope("openid"), &client(), &settings));
+    assert!(!accepts(&of_scope("profile"), &client(), &settings));
+    let without_openid = Client { scope: scope("profile"), ..client() };
+    assert!(!accepts(&of_scope("openid profile"), &without_openid, &settings));
 }
 
 #[test]
@@ -425,6 +480,36 @@ fn offline_access_needs_refresh_tokens_and_consent() {
         .with(|case| case.client.grant_types = vec![GrantType::AuthorizationCode])
         .issues("openid");
     Case::new(&[("scope", "offline_access"), NONE]).with(never_asked).fails(ErrorCode::InvalidScope);
+}
+
+/// RFC 6749 3.3: a pre-defined default.
+#[test]
+fn without_scope_the_registered_ones_are_asked_for_but_no_offline_access() {
+    let whole = |case: &mut Case| case.client.skip_consent = true;
+    Case::new(&[("scope", "")]).with(whole).issues("openid profile email");
+    Case::new(&[("scope", "")]).asks_consent("openid profile email");
+    let narrow = |case: &mut Case| case.client.scope = scope("profile");
+    Case::new(&[("scope", "")]).with(whole).with(narrow).issues("profile");
+}
+
+#[test]
+fn a_scope_that_leads_to_nothing_is_refused_by_what_may_be_asked_for() {
+    for (asked, registered, told) in [
+        ("admin", "openid email", "; the client may ask for: openid email"),
+        ("", "offline_access", "scope is missing, and no registered scope can stand in for it"),
+        ("", "", "; there is no scope that the client may ask for here"),
+    ] {
+        let client = Client { scope: scope(registered), ..client() };
+        let text = query(&[("scope", asked)]);
+        let params = Params::parse(text.as_bytes()).unwrap();
+        match AuthorizationRequest::check(&params, &client, (ISSUER, &IssuerSettings::default())) {
+            Err(Rejection::Redirect(_, error)) => {
+                assert_eq!(error.code, ErrorCode::InvalidScope, "{asked}");
+                assert!(error.description.contains(told), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[test]

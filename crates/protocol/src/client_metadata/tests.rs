@@ -3,6 +3,8 @@ use symbolon_crypto::random::SeededRandom;
 
 use super::*;
 use crate::client::DelegationMode;
+use crate::pkce::PkcePolicy;
+use crate::token::access_token::AccessTokenTyp;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_123);
 
@@ -130,6 +132,44 @@ fn methods_and_what_they_need() {
 }
 
 #[test]
+fn a_grant_type_that_can_do_nothing_alone_is_refused_with_the_mend() {
+    const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+    for (metadata, told) in [
+        (json!({ "grant_types": ["refresh_token"] }), "add authorization_code"),
+        (json!({ "grant_types": ["refresh_token", "refresh_token"] }), "add authorization_code"),
+        (json!({ "redirect_uris": [] }), "name one, or leave that grant type out"),
+        (
+            json!({ "grant_types": ["client_credentials"], "token_endpoint_auth_method": "none" }),
+            "client_credentials, which public clients may not use",
+        ),
+        (
+            json!({ "grant_types": [EXCHANGE], "token_endpoint_auth_method": "none" }),
+            "token-exchange, which public",
+        ),
+        (json!({ "grant_types": [EXCHANGE] }), "token_exchange_allowed must be true"),
+        (
+            json!({ "grant_types": [EXCHANGE], "token_exchange_allowed": true, "delegation_mode": "none" }),
+            "delegation_mode must not be none",
+        ),
+    ] {
+        let mut whole = object(json!({ "client_name": "x", "redirect_uris": ["https://rp.example/"] }));
+        whole.extend(object(metadata.clone()));
+        let error = create(whole, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{metadata}");
+        assert!(error.description.contains(told), "{metadata}: {error}");
+    }
+    // An API that only introspects has no grant type, and what has a permission may lose it for a time.
+    assert!(made(with("grant_types", json!([]))).client.grant_types.is_empty());
+    let exchanging = json!({ "client_name": "x", "grant_types": [EXCHANGE], "token_exchange_allowed": true });
+    let exchanging = made(object(exchanging)).client;
+    let paused = object(json!({ "token_exchange_allowed": false }));
+    assert!(patch(&exchanging, paused, NOW, &SeededRandom::new(2)).is_ok());
+    let alone = object(json!({ "grant_types": ["refresh_token"] }));
+    assert!(patch(&exchanging, alone.clone(), NOW, &SeededRandom::new(2)).is_err());
+    assert!(replace(&exchanging, alone, NOW, &SeededRandom::new(2)).is_err());
+}
+
+#[test]
 fn a_given_secret_is_kept() {
     let secret = "a-secret+that=is/long%enough-to-keep";
     let made = made(with("client_secret", secret.into()));
@@ -181,6 +221,100 @@ fn secrets_come_and_go_with_the_method() {
     assert!(again.client_secret.is_some());
     let other = regenerate_secret(&again.client, NOW, &SeededRandom::new(4)).unwrap();
     assert!(other.client.client_secrets != again.client.client_secrets);
+}
+
+/// `pkce`, in `settings` or beside it, and `require_pkce` for scripts that know the setting by this name.
+#[test]
+fn the_pkce_policy_is_read_by_both_names_in_both_places() {
+    for (name, value, policy, earlier) in [
+        ("pkce", json!("required"), Some(PkcePolicy::Required), Some(true)),
+        ("pkce", json!("or_nonce"), Some(PkcePolicy::OrNonce), None),
+        ("pkce", json!("optional"), Some(PkcePolicy::Optional), Some(false)),
+        ("pkce", json!(null), None, None),
+        ("require_pkce", json!(true), Some(PkcePolicy::Required), Some(true)),
+        ("require_pkce", json!(false), Some(PkcePolicy::Optional), Some(false)),
+        ("require_pkce", json!(null), None, None),
+    ] {
+        for metadata in [with("settings", json!({ name: value })), with(name, value.clone())] {
+            let client = made(metadata).client;
+            assert_eq!(client.settings.pkce, policy, "{name} {value}");
+            let shown = Value::Object(view(&client));
+            assert_eq!(shown["settings"]["pkce"].as_str(), policy.map(PkcePolicy::as_str), "{name} {value}");
+            assert_eq!(shown["settings"]["require_pkce"].as_bool(), earlier, "{name} {value}");
+            assert_eq!(shown.get(name), None, "{name} {value}: in one place");
+        }
+    }
+}
+
+#[test]
+fn a_patch_by_either_name_changes_the_pkce_policy() {
+    for before in [json!({ "pkce": "required", "code_lifetime": 9 }), json!({ "code_lifetime": 9 })] {
+        for (change, policy) in [
+            (json!({ "settings": { "require_pkce": false } }), Some(PkcePolicy::Optional)),
+            (json!({ "settings": { "pkce": "or_nonce" } }), Some(PkcePolicy::OrNonce)),
+            (json!({ "pkce": "or_nonce" }), Some(PkcePolicy::OrNonce)),
+            (json!({ "settings": { "require_pkce": null } }), None),
+            (json!({ "settings": { "pkce": null } }), None),
+            (json!({ "require_pkce": null }), None),
+        ] {
+            let first = made(with("settings", before.clone())).client;
+            let second = patch(&first, object(change.clone()), NOW, &SeededRandom::new(2)).unwrap().client;
+            assert_eq!(second.settings.pkce, policy, "{before} {change}");
+            assert_eq!(second.settings.code_lifetime, Some(9), "{before} {change}");
+        }
+    }
+}
+
+#[test]
+fn two_pkce_policies_that_differ_are_refused() {
+    for (metadata, named) in [
+        (
+            with("settings", json!({ "pkce": "or_nonce", "require_pkce": false })),
+            "settings.pkce and require_pkce",
+        ),
+        (with("settings", json!({ "require_pkce": "yes" })), "settings.require_pkce is not valid"),
+        (with("settings", json!({ "pkce": "sometimes" })), "settings.pkce is not valid"),
+        (with("pkce", json!(true)), "settings.pkce is not valid"),
+    ] {
+        let error = create(metadata, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{named}");
+        assert!(error.description.starts_with(named), "{named}: {error}");
+    }
+    let mut twice = with("settings", json!({ "pkce": "required" }));
+    twice.insert("pkce".to_owned(), "optional".into());
+    let error = create(twice, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+    assert!(error.description.starts_with("pkce and settings.pkce"), "{error}");
+}
+
+#[test]
+fn a_confidential_client_without_pkce_and_nonce_is_below_the_default() {
+    let saved = |settings: Value, method: &str| {
+        let metadata = json!({ "client_name": "x", "redirect_uris": ["https://rp.example/"],
+            "token_endpoint_auth_method": method, "settings": settings });
+        is_below_default(&made(object(metadata)).client)
+    };
+    assert!(saved(json!({ "pkce": "optional" }), "client_secret_basic"));
+    assert!(!saved(json!({ "pkce": "or_nonce" }), "client_secret_basic"));
+    assert!(!saved(json!({}), "client_secret_basic"));
+    assert!(!saved(json!({ "pkce": "optional" }), "none"), "no effect");
+}
+
+#[test]
+fn the_type_of_access_tokens_is_a_setting() {
+    for (value, typ) in [("at+jwt", AccessTokenTyp::AtJwt), ("JWT", AccessTokenTyp::Jwt)] {
+        for metadata in
+            [with("settings", json!({ "access_token_typ": value })), with("access_token_typ", value.into())]
+        {
+            let client = made(metadata).client;
+            assert_eq!(client.settings.access_token_typ, Some(typ));
+            assert_eq!(view(&client)["settings"]["access_token_typ"], value);
+        }
+    }
+    for bad in [json!("jwt"), json!("at+JWT"), json!("logout+jwt"), json!(1)] {
+        let error =
+            create(with("access_token_typ", bad), NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert!(error.description.starts_with("settings is not valid"), "{error}");
+    }
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -52,6 +52,8 @@ fn everything_else_names_nobody() {
     assert_eq!(read(&sign(&key("k2"), Some("JWT"), &claims())), IdTokenHint::Unverifiable, "unknown key");
     assert_eq!(read(&sign(&ours, Some("at+jwt"), &claims())), IdTokenHint::Unverifiable, "RFC 8725 3.11");
     for (name, value) in [
+        // RFC 8725 3.12: an access token of the type JWT.
+        ("client_id", json!("rp")),
         ("iss", json!("https://other.example")),
         ("iss", Value::Null),
         ("sub", Value::Null),

@@ -34,6 +34,17 @@ fn an_active_access_token_shows_the_members_of_rfc_7662_section_2_2() {
 }
 
 #[test]
+fn the_roles_of_a_token_are_shown_even_if_there_are_none() {
+    let app = client("app");
+    let mut token = access_token("app", "openid roles");
+    assert!(body(&of_access_token(&inquiry(&app), &token, None)).get("roles").is_none());
+    for roles in [&[][..], &["admin", "editor"]] {
+        token.roles = Some(roles.iter().copied().map(smol_str::SmolStr::new).collect());
+        assert_eq!(body(&of_access_token(&inquiry(&app), &token, None))["roles"], json!(roles));
+    }
+}
+
+#[test]
 fn inactive_says_nothing_else() {
     assert_eq!(INACTIVE.to_json(), br#"{"active":false}"#);
 }

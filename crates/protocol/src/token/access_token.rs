@@ -1,22 +1,37 @@
 //! Access tokens: JWTs by RFC 9068, with the lineage by which they can be revoked.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use smol_str::{SmolStr, format_smolstr};
 use symbolon_crypto::jws::Header;
 use symbolon_crypto::random::Random;
 
 use super::Context;
 use super::claim::{Actor, Audience, MayAct, OneOrMany, amr, numeric_date};
+use crate::entitlement::Entitlements;
 use crate::grant::{GrantId, Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId};
 use crate::id_text::IdText;
 use crate::json::Object;
-use crate::scope::Scope;
+use crate::scope::{ROLES, Scope};
 use crate::session::Amr;
 use crate::time::Timestamp;
+use crate::user_claims::role_names;
 
-/// `typ` of the access tokens that are issued (RFC 9068 2.1).
+/// `typ` of the access tokens that are issued (RFC 9068 2.1), unless the client has the other [`AccessTokenTyp`].
 pub const TYP: &str = "at+jwt";
+
+/// `typ` of a client's access tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum AccessTokenTyp {
+    /// RFC 9068 2.1.
+    #[default]
+    #[serde(rename = "at+jwt")]
+    AtJwt,
+    /// For resource servers whose libraries refuse `at+jwt`. Its claims show that it is no ID token
+    /// ([`AccessToken::parse`]).
+    #[serde(rename = "JWT")]
+    Jwt,
+}
 
 /// The prefix of the client id in the `sub` of a client that acts for itself.
 pub const CLIENT_SUBJECT: &str = "client:";
@@ -85,6 +100,10 @@ pub struct AccessToken {
     /// The requested resources (RFC 8707).
     #[serde(default)]
     pub resource: OneOrMany,
+    /// The names of the user's roles (RFC 9068 2.2.3.1), set by [`Self::release_roles`] if the scope `roles` was
+    /// granted.
+    #[serde(default)]
+    pub roles: Option<Vec<SmolStr>>,
 }
 
 /// Why a signed JWT is not an access token.
@@ -121,6 +140,31 @@ impl AccessToken {
         }
     }
 
+    /// The user whose roles it carries; `None` if the scope `roles` was not granted, or a client acts for itself.
+    pub fn needs_roles_of(&self) -> Option<UserId> {
+        if self.scope.contains(ROLES) { self.user() } else { None }
+    }
+
+    /// Sets the names of its user's roles: the issuer's, and those of the client that it is for. Call this when its
+    /// audience is final, and only if the scope `roles` was granted.
+    pub fn release_roles(&mut self, entitlements: &Entitlements) {
+        let roles = role_names(entitlements, self.roles_client()).map(SmolStr::new).collect();
+        self.roles = Some(roles);
+    }
+
+    /// The client whose roles it carries: the one that its audience names besides the issuer; if it names none, the
+    /// client that it was issued to. Names of roles do not say whose they are, so a resource server must not find
+    /// another client's roles in a token: if several parties share the token, it carries the issuer's roles only.
+    fn roles_client(&self) -> Option<&str> {
+        let own = self.client_id.as_str();
+        let mut others = self.aud.iter().filter(|aud| *aud != self.iss && *aud != own);
+        match (others.next(), others.next()) {
+            (None, _) => Some(own),
+            (Some(audience), None) => Some(audience),
+            (Some(_), Some(_)) => None,
+        }
+    }
+
     /// A token issued now to the context's client, for the issuer and the client's own audiences. Its lineage
     /// consists of its `slot` only. Boxed, because it is half a kilobyte.
     pub(super) fn new(context: &Context<'_>, slot: Slot, sub: SmolStr, scope: Scope) -> Box<Self> {
@@ -148,6 +192,7 @@ impl AccessToken {
             act: None,
             may_act: None,
             resource: OneOrMany::default(),
+            roles: None,
         })
     }
 
@@ -178,6 +223,9 @@ impl AccessToken {
         if !self.resource.is_empty() {
             self.resource.write(&mut json, "resource");
         }
+        if let Some(roles) = &self.roles {
+            json.texts("roles", roles.iter().map(SmolStr::as_str));
+        }
         json.end()
     }
 
@@ -186,9 +234,9 @@ impl AccessToken {
     /// # Errors
     /// [`NotAnAccessToken`] if it is another kind of token, or its claims are malformed.
     pub fn parse(header: &Header, payload: &[u8]) -> Result<Self, NotAnAccessToken> {
-        // RFC 9068 4: the type MUST be at+jwt or application/at+jwt. Tokens that a script signed with the issuer's
-        // key may have the type JWT, as ID tokens do. Their claims must then show that they are no other kind of
-        // token (RFC 8725 3.12).
+        // RFC 9068 4: the type MUST be at+jwt or application/at+jwt. Tokens of a client whose setting says so, and
+        // tokens that a script signed with the issuer's key, may have the type JWT, as ID tokens do. Their claims must
+        // then show that they are no other kind of token (RFC 8725 3.12).
         let typed = header.is_type(TYP);
         if !typed && !header.is_type("JWT") {
             return Err(NotAnAccessToken::Kind);

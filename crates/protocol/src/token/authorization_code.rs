@@ -11,7 +11,7 @@ use crate::code::CodeGrant;
 use crate::error::{ErrorCode, OAuthError};
 use crate::family::Family;
 use crate::grant::Lineage;
-use crate::pkce;
+use crate::pkce::{self, PkcePolicy};
 use crate::scope::{OFFLINE_ACCESS, OPENID};
 use crate::time::Timestamp;
 
@@ -56,11 +56,11 @@ pub fn check(code: &CodeGrant, client: &Client, presented: PresentedCode<'_>) ->
 }
 
 fn check_verifier(code: &CodeGrant, client: &Client, verifier: Option<&str>) -> Result<(), OAuthError> {
-    // RFC 9700 2.1.1: public clients MUST use PKCE.
-    if client.is_public() && code.code_challenge.is_none() && verifier.is_none() {
-        return Err(OAuthError::invalid_grant("public clients must use PKCE"));
-    }
-    pkce::verify(code.code_challenge.as_ref(), verifier)
+    pkce::verify(code.code_challenge.as_ref(), verifier)?;
+    // RFC 9700 2.1.1: public clients MUST use PKCE. The client may have become public since the authorization request,
+    // where the policy for confidential clients was applied.
+    pkce::check_protected(PkcePolicy::Optional, client.client_type(), code.code_challenge.as_ref(), None)
+        .map_err(|_| OAuthError::invalid_grant("public clients must use PKCE"))
 }
 
 /// Everything whose end revokes a code; to be checked before the code is redeemed.

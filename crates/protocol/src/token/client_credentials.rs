@@ -8,10 +8,12 @@ use super::token_exchange::check_resources;
 use crate::client::GrantType;
 use crate::error::{ErrorCode, OAuthError};
 use crate::grant::GrantId;
-use crate::scope::Scope;
+use crate::scope::{self, GROUPS, ROLES, Scope};
 
-/// Scopes that concern a user, and have no meaning without one (OpenID Connect Core 5.4, 11).
-const NEED_A_USER: [&str; 6] = ["openid", "profile", "email", "address", "phone", "offline_access"];
+/// Scopes that concern a user, and have no meaning without one (OpenID Connect Core 5.4, 11). Groups and roles are those
+/// of users.
+const NEED_A_USER: [&str; 8] =
+    ["openid", "profile", "email", "address", "phone", GROUPS, ROLES, "offline_access"];
 
 /// The access token of a client that acts for itself, in a grant of its own. No refresh token (RFC 6749 4.4.3) and no
 /// ID token is issued.
@@ -60,6 +62,7 @@ pub fn issue(
 
 fn granted(registered: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError> {
     let without_user = |scope: &Scope| scope.filtered(|token| !NEED_A_USER.contains(&token));
+    // RFC 6749 3.3: without `scope`, a pre-defined default.
     let Some(asked) = asked.filter(|text| !text.is_empty()) else { return Ok(without_user(registered)) };
     let asked =
         Scope::parse(asked).map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?;
@@ -68,7 +71,7 @@ fn granted(registered: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError>
     if registered.covers(&asked) {
         return Ok(asked);
     }
-    Err(OAuthError::new(ErrorCode::InvalidScope, "scope goes beyond what the client registered"))
+    Err(scope::invalid("scope goes beyond what the client registered", &without_user(registered)))
 }
 
 /// The audience that the request selects, if it selects one.

@@ -8,9 +8,10 @@ use super::Context;
 use super::access_token::AccessToken;
 use crate::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
 use crate::code::CodeGrant;
+use crate::entitlement::{self, EntitlementName, Entitlements, HeldGroup, HeldRole};
 use crate::family::Family;
 use crate::grant::GrantId;
-use crate::id::{ClientId, IssuerId, Sid, UserId};
+use crate::id::{ClientId, GroupId, IssuerId, RoleId, Sid, UserId};
 use crate::issuer::Issuer;
 use crate::scope::Scope;
 use crate::session::{Amr, AuthenticationMethod};
@@ -75,7 +76,7 @@ pub(crate) fn client(id: &str) -> Client {
         redirect_uris: vec!["https://app.example.com/cb".to_owned()],
         post_logout_redirect_uris: Vec::new(),
         grant_types: GrantType::ALL.to_vec(),
-        scope: scope("openid profile email address phone offline_access api"),
+        scope: scope("openid profile email address phone groups roles offline_access api"),
         token_endpoint_auth_method: TokenEndpointAuthMethod::ClientSecretBasic,
         jwks: None,
         token_endpoint_auth_signing_alg: None,
@@ -115,6 +116,28 @@ pub(crate) fn user() -> User {
         created_at: Timestamp::EPOCH,
         updated_at: Timestamp::from_millis(1_600_000_000_999),
     }
+}
+
+/// The groups `dev` and `staff`; the issuer's roles `admin` and `viewer`, the roles `admin` and `editor` of the client
+/// `app`, and `owner` of the client `other`.
+pub(crate) fn entitlements() -> Entitlements {
+    let group = |name: &str| {
+        let named = EntitlementName::parse(name).expect("valid");
+        HeldGroup { id: GroupId::trusted(name), path: entitlement::path([&named]), name: named }
+    };
+    let role = |name: &str, client: Option<&str>| HeldRole {
+        id: RoleId::trusted(format!("{}-{name}", client.unwrap_or("issuer"))),
+        name: EntitlementName::parse(name).expect("valid"),
+        client_id: client.map(ClientId::trusted),
+    };
+    let roles = vec![
+        role("viewer", None),
+        role("owner", Some("other")),
+        role("editor", Some("app")),
+        role("admin", Some("app")),
+        role("admin", None),
+    ];
+    Entitlements::of(vec![group("staff"), group("dev")], roles)
 }
 
 pub(crate) fn code(scopes: &str) -> CodeGrant {

@@ -1,5 +1,5 @@
-//! ID tokens (OpenID Connect Core 2). Claims about the user are in UserInfo only, as Core 5.4 says for flows that
-//! also issue an access token.
+//! ID tokens (OpenID Connect Core 2): who signed in, when and how, and the claims about the user that the granted
+//! scopes request (Core 5.4), unless the settings leave those to UserInfo.
 
 use smol_str::SmolStr;
 use symbolon_crypto::algorithm::Algorithm;
@@ -11,6 +11,7 @@ use crate::id::{ClientId, Sid, UserId};
 use crate::json::Object;
 use crate::session::Amr;
 use crate::time::Timestamp;
+use crate::user_claims::UserClaims;
 
 /// `typ` of ID tokens.
 pub const TYP: &str = "JWT";
@@ -38,6 +39,8 @@ pub struct IdToken {
     pub sid: Option<Sid>,
     /// How the user authenticated.
     pub amr: Amr,
+    /// The claims about the user, set by [`IssuePlan::release`](super::IssuePlan::release).
+    pub about_user: Option<UserClaims>,
 }
 
 /// The authentication that an ID token describes.
@@ -70,6 +73,7 @@ impl IdToken {
             at_hash: None,
             sid: authentication.sid.cloned(),
             amr: authentication.amr,
+            about_user: None,
         }
     }
 
@@ -81,7 +85,7 @@ impl IdToken {
 
     /// The JWS payload.
     pub fn to_json(&self) -> Vec<u8> {
-        let mut json = Object::with_capacity(512);
+        let mut json = Object::with_capacity(if self.about_user.is_some() { 1024 } else { 512 });
         json.text("iss", &self.iss);
         json.text("sub", self.sub.as_str());
         json.text("aud", self.aud.as_str());
@@ -92,6 +96,10 @@ impl IdToken {
         json.optional_text("at_hash", self.at_hash.as_deref());
         json.optional_text("sid", self.sid.as_ref().map(Sid::as_str));
         amr::write(self.amr, &mut json);
+        // The names of these claims are fixed, and none of them is a name from above.
+        if let Some(claims) = &self.about_user {
+            claims.write(&self.aud, &mut json);
+        }
         json.end()
     }
 }

@@ -26,7 +26,7 @@ use crate::family::{Family, FamilyId};
 use crate::grant::{Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti};
 use crate::id_text::IdText;
-use crate::scope::{OPENID, Scope};
+use crate::scope::{self, OPENID, Scope};
 use crate::time::Timestamp;
 
 /// Characters of the longest family name, that of a registered token.
@@ -212,7 +212,7 @@ fn narrowed(granted: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError> {
     if granted.covers(&asked) {
         return Ok(asked);
     }
-    Err(OAuthError::new(ErrorCode::InvalidScope, "scope goes beyond what was granted"))
+    Err(scope::invalid("scope goes beyond what was granted", granted))
 }
 
 /// Everything whose end revokes a family; to be checked before it is rotated.

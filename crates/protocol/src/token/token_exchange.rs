@@ -10,7 +10,7 @@ use super::access_token::{AccessToken, client_subject};
 use super::claim::{ActingParty, Actor, Audience, OneOrMany};
 use crate::client::{Client, DelegationMode, GrantType};
 use crate::error::{ErrorCode, OAuthError};
-use crate::scope::Scope;
+use crate::scope::{self, Scope};
 
 /// RFC 8693 3: an OAuth 2 access token.
 pub const ACCESS_TOKEN_TYPE: &str = "urn:ietf:params:oauth:token-type:access_token";
@@ -255,9 +255,11 @@ impl Exchange<'_> {
     /// registration allow. A subject token without scope yields none.
     fn scope(&self, client: &Client, subject: &AccessToken) -> Result<Scope, OAuthError> {
         let asked = self.scope.as_ref().unwrap_or(&subject.scope);
-        let left = asked.intersection(&subject.scope).intersection(&client.scope);
+        let allowed = subject.scope.intersection(&client.scope);
+        let left = asked.intersection(&allowed);
         if left.is_empty() && !asked.is_empty() {
-            return Err(OAuthError::new(ErrorCode::InvalidScope, "nothing of the scope can be granted"));
+            let why = "the subject_token and the client's registration have nothing of the scope in common";
+            return Err(scope::invalid(why, &allowed));
         }
         Ok(left)
     }

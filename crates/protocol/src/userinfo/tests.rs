@@ -1,13 +1,22 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
 use crate::token::claim::Audience;
-use crate::token::fixture::{NOW, URL, access_token, after, user};
+use crate::token::fixture::{NOW, URL, access_token, after, entitlements, user};
+
+fn records(user: User) -> UserRecords {
+    UserRecords { user: Some(Arc::new(user)), entitlements: Some(Arc::new(entitlements())) }
+}
+
+fn shown_to(client: &str, scope: &str, user: User) -> Value {
+    let token = access_token(client, scope);
+    serde_json::from_slice(&claims(&token, records(user)).unwrap().to_json()).unwrap()
+}
 
 fn shown(scope: &str) -> Value {
-    let ada = user();
-    let token = access_token("app", scope);
-    serde_json::from_slice(&claims(&token, Some(&ada)).unwrap().to_json()).unwrap()
+    shown_to("app", scope, user())
 }
 
 #[test]
@@ -25,16 +34,25 @@ fn claims_by_scope_of_openid_connect_core_5_4() {
         ("openid address", json!({"sub": "u-1", "address": {"country": "GB"}})),
         ("openid phone", json!({"sub": "u-1", "phone_number": "+44 1", "phone_number_verified": false})),
         ("openid api", json!({"sub": "u-1"})),
+        ("openid groups", json!({"sub": "u-1", "groups": ["dev", "staff"]})),
+        ("openid roles", json!({"sub": "u-1", "roles": ["admin", "editor", "viewer"]})),
     ] {
         assert_eq!(shown(scope), expected, "{scope}");
+        let needed = needs_entitlements(&access_token("app", scope));
+        assert_eq!(needed, scope.contains("groups") || scope.contains("roles"), "{scope}");
     }
+}
+
+#[test]
+fn roles_are_those_of_the_client_that_the_token_was_issued_to() {
+    let roles = shown_to("other", "openid roles", user())["roles"].clone();
+    assert_eq!(roles, json!(["admin", "owner", "viewer"]));
 }
 
 #[test]
 fn claims_that_a_user_lacks_are_left_out() {
     let nobody = User { email: None, profile: crate::user::UserProfile::default(), ..user() };
-    let token = access_token("app", "openid email phone address profile");
-    let json: Value = serde_json::from_slice(&claims(&token, Some(&nobody)).unwrap().to_json()).unwrap();
+    let json = shown_to("app", "openid email phone address profile", nobody);
     assert_eq!(json, json!({"sub": "u-1", "updated_at": 1_600_000_000}));
 }
 
@@ -61,8 +79,8 @@ fn the_user_must_be_there_active_and_the_tokens_own() {
     let token = access_token("app", "openid");
     let inactive = User { active: false, ..user() };
     let another = User { id: crate::id::UserId::trusted("u-2"), ..user() };
-    for user in [None, Some(&inactive), Some(&another)] {
-        let answer = claims(&token, user).map(drop).map_err(|error| error.code);
+    for records in [UserRecords::default(), records(inactive), records(another)] {
+        let answer = claims(&token, records).map(drop).map_err(|error| error.code);
         assert_eq!(answer, Err(ErrorCode::InvalidToken));
     }
 }

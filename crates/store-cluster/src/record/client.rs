@@ -14,7 +14,7 @@ use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
 use super::listing::Listing;
 use super::text::TEXT_FORM;
-use super::{Records, Written, each, millis};
+use super::{Records, Written, each, entitlement_count, millis, role};
 use crate::postgres::{Connection, column};
 use crate::{ClusterStore, from_document};
 
@@ -68,13 +68,16 @@ async fn update(changed: Arc<(IssuerId, ClientColumns, i64)>, connection: Connec
     Ok(if there.is_some() { None } else { Some(false) })
 }
 
-/// Deletes a client and all consents to it, in as many transactions as necessary; the client in the last one.
+/// Deletes a client with all consents to it and its roles, in as many transactions as necessary; the client in the last
+/// one.
 async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> Written<bool> {
     let (issuer, id) = (key.0.as_str(), key.1.as_str());
     loop {
         let transaction = connection.transaction().await?;
-        // The lock keeps new consents from being written until the commit. One that was being written is seen by the
-        // next statement.
+        // Before the client's row, as whoever creates a role does.
+        entitlement_count::lock(issuer, &transaction).await?;
+        // The lock keeps new consents and roles from being written until the commit. One that was being written is seen
+        // by the next statement.
         let sql = "SELECT 1 FROM clients WHERE issuer = $1 AND id = $2 FOR UPDATE";
         transaction.first(sql, &[&issuer, &id]).await?;
         let withdrawn = transaction
@@ -85,7 +88,7 @@ async fn delete(key: Arc<(IssuerId, ClientId)>, mut connection: Connection) -> W
             )
             .await?;
         // Fewer than the limit does not mean that none is left: one that was found may have been withdrawn meanwhile.
-        if withdrawn > 0 {
+        if withdrawn > 0 || !role::delete_some_of(issuer, id, &transaction).await? {
             transaction.commit().await?;
             continue;
         }

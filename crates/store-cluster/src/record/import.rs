@@ -5,10 +5,15 @@ use symbolon_protocol::consent::Consent;
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
+use symbolon_store::columns::NamedColumns;
+use symbolon_store::link::{Link, Links, of_given};
 use symbolon_store::transfer::Record;
 
+use super::entitlement_count::lock;
+use super::link::insertion;
+use super::text::TEXT_FORM;
 use super::user_row::UserRow;
-use super::{Records, each};
+use super::{Records, each, group_creation, role_creation};
 use crate::to_document;
 
 /// A consent with its key.
@@ -18,9 +23,11 @@ const CONSENTS: &str = "INSERT INTO consents (issuer, user_id, client_id, docume
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])";
 
 impl Records {
-    /// Writes clients, users, consents and audit records in the given order. None of them may exist yet.
+    /// Writes clients, users, consents, groups, roles, who has them, and audit records in the given order. None of them
+    /// may exist yet.
     pub(crate) async fn import(&self, records: Vec<Record>) -> Result<(), StoreError> {
         let (mut clients, mut users) = (Vec::new(), Vec::new());
+        let (mut groups, mut roles, mut links) = (Vec::new(), Vec::new(), Vec::new());
         let (mut consents, mut audit) = (Vec::new(), Vec::new());
         for record in records {
             match record {
@@ -28,6 +35,19 @@ impl Records {
                 Record::User(issuer, user, password) => users.push((issuer, (user, password))),
                 Record::Consent(issuer, user, client, consent) => {
                     consents.push((issuer, user, client, consent));
+                }
+                Record::Group(issuer, group) => {
+                    groups.push((issuer, NamedColumns::of_group(&group, TEXT_FORM)?));
+                }
+                Record::Role(issuer, role) => {
+                    roles.push((issuer, NamedColumns::of_role(&role, TEXT_FORM)?));
+                }
+                Record::Membership(issuer, membership) => {
+                    links.push((Links::Memberships, issuer, Link::from(membership)));
+                }
+                Record::GivenRole(issuer, given) => {
+                    let (kind, link) = of_given(&given);
+                    links.push((kind, issuer, link));
                 }
                 Record::Audit(issuer, record) => audit.push((issuer, *record)),
                 other => {
@@ -43,6 +63,13 @@ impl Records {
             self.import_users(&issuer, users).await?;
         }
         self.import_consents(&consents).await?;
+        for (issuer, rows) in by_issuer(groups) {
+            self.import_groups(&issuer, &rows).await?;
+        }
+        for (issuer, rows) in by_issuer(roles) {
+            self.import_roles(&issuer, &rows).await?;
+        }
+        self.import_links(&links).await?;
         self.write_audit(&audit).await
     }
 
@@ -81,6 +108,37 @@ impl Records {
         let clients = each(given, |(_, _, client, _)| client.as_str());
         let connection = self.postgres.connection().await?;
         connection.change(CONSENTS, &[&issuers, &users, &clients, &documents]).await.map(drop)
+    }
+
+    async fn import_groups(&self, issuer: &IssuerId, rows: &[NamedColumns]) -> Result<(), StoreError> {
+        let mut connection = self.postgres.connection().await?;
+        let transaction = connection.transaction().await?;
+        lock(issuer.as_str(), &transaction).await?;
+        group_creation::insert(issuer.as_str(), &each(rows, |row| row), &transaction).await?;
+        transaction.commit().await
+    }
+
+    async fn import_roles(&self, issuer: &IssuerId, rows: &[NamedColumns]) -> Result<(), StoreError> {
+        let mut connection = self.postgres.connection().await?;
+        let transaction = connection.transaction().await?;
+        lock(issuer.as_str(), &transaction).await?;
+        role_creation::insert(issuer.as_str(), &each(rows, |row| row), &transaction).await?;
+        transaction.commit().await
+    }
+
+    async fn import_links(&self, links: &[(Links, IssuerId, Link)]) -> Result<(), StoreError> {
+        for kind in Links::ALL {
+            let some: Vec<_> = links.iter().filter(|(of, ..)| *of == kind).collect();
+            if some.is_empty() {
+                continue;
+            }
+            let issuers = each(&some, |(_, issuer, _)| issuer.as_str());
+            let holders = each(&some, |(.., link)| link.holder.as_str());
+            let held = each(&some, |(.., link)| link.held.as_str());
+            let connection = self.postgres.connection().await?;
+            connection.change(&insertion(kind), &[&issuers, &holders, &held]).await?;
+        }
+        Ok(())
     }
 }
 

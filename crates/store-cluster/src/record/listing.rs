@@ -108,7 +108,10 @@ impl Listing {
 }
 
 /// Reads the documents of rows, their first column, back.
-fn records_of<T: DeserializeOwned, U>(rows: &[Row], wrap: impl Fn(T) -> U) -> Result<Vec<U>, StoreError> {
+pub(super) fn records_of<T: DeserializeOwned, U>(
+    rows: &[Row],
+    wrap: impl Fn(T) -> U,
+) -> Result<Vec<U>, StoreError> {
     rows.iter().map(|row| from_document(column::<&str>(row, 0)?).map(&wrap)).collect()
 }
 

@@ -1,18 +1,26 @@
-//! Durable records in PostgreSQL: issuers, keys, settings, clients, users, consents and the audit log.
+//! Durable records in PostgreSQL: issuers, keys, settings, clients, users, consents, groups, roles and the audit log.
 //!
-//! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users and
-//! consents are read through [caches](symbolon_store::cache). A write holds the entries that it changes until it is
-//! announced, on this node and, by a [message](crate::changes), on the others.
+//! Records are JSON documents with a column for whatever is looked up, compared or unique. Clients, users, consents,
+//! and the groups and roles of users are read through [caches](symbolon_store::cache). A write holds the entries that
+//! it changes until it is announced, on this node and, by a [message](crate::changes), on the others.
 
 mod audit;
 mod audit_size;
 mod client;
 mod consent;
+mod entitlement;
+mod entitlement_count;
+mod group;
+mod group_creation;
 mod import;
 mod issuer;
+mod link;
+mod link_listing;
 mod listing;
 mod login_name;
 mod reseal;
+mod role;
+mod role_creation;
 mod text;
 mod user;
 mod user_creation;
@@ -145,18 +153,36 @@ impl Records {
         T: Send + 'static,
         F: Future<Output = Written<T>> + Send + 'static,
     {
+        self.change_all(kind, vec![changed], work).await
+    }
+
+    /// Like [`change`](Self::change), for a write that changes more than one thing.
+    async fn change_all<T, F>(
+        self: &Arc<Self>,
+        kind: StoreKind,
+        changed: Vec<Changed>,
+        work: impl Fn(Connection) -> F + Send + Sync + 'static,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Written<T>> + Send + 'static,
+    {
         let _pass = self.gate.enter()?;
         let records = Arc::clone(self);
         let task = tokio::spawn(async move {
             let connection = records.postgres.connection().await?;
-            let _held = records.caches.hold(&changed);
+            let _held: Vec<_> = changed.iter().map(|changed| records.caches.hold(changed)).collect();
             let result = records.attempt(connection, work).await;
             match &result {
-                Ok(_) => records.changes.announce(&changed),
+                Ok(_) => changed.iter().for_each(|changed| records.changes.announce(changed)),
                 // Another node may have changed the record, and its message may not have arrived yet.
-                Err(Failure::Refused(StoreError::Conflict)) => records.caches.forget(&changed),
+                Err(Failure::Refused(StoreError::Conflict)) => {
+                    changed.iter().for_each(|changed| records.caches.forget(changed));
+                }
                 Err(Failure::Refused(_)) => {}
-                Err(Failure::Unknown(_)) => records.announce_in_doubt(changed),
+                Err(Failure::Unknown(_)) => {
+                    changed.iter().cloned().for_each(|changed| records.announce_in_doubt(changed));
+                }
             }
             result.map_err(Failure::into_error)
         });

@@ -126,7 +126,7 @@ async fn rehash_password(
     Ok(Some(changed == 1))
 }
 
-/// Deletes a user with its address and its consents.
+/// Deletes a user with its address, its consents, its memberships and the roles that it was given.
 async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Written<bool> {
     let (issuer, id) = (&key.0, key.1.as_str());
     let transaction = connection.transaction().await?;
@@ -137,8 +137,14 @@ async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Wri
             free_address(issuer, email, &transaction).await?;
         }
     }
-    let sql = "DELETE FROM consents WHERE issuer = $1 AND user_id = $2";
-    transaction.change(sql, &[&issuer.as_str(), &id]).await?;
+    // What others were adding to the user is seen here: the user's row could not be deleted before that was committed.
+    for sql in [
+        "DELETE FROM consents WHERE issuer = $1 AND user_id = $2",
+        "DELETE FROM memberships WHERE issuer = $1 AND user_id = $2",
+        "DELETE FROM user_roles WHERE issuer = $1 AND user_id = $2",
+    ] {
+        transaction.change(sql, &[&issuer.as_str(), &id]).await?;
+    }
     transaction.commit().await?;
     Ok(Some(!deleted.is_empty()))
 }
@@ -148,6 +154,9 @@ fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
         // Two older users may have it in two spellings: both are listed.
         let whose = "id IN (SELECT user_id FROM emails WHERE issuer = $1 AND email_lower = ANY(?))";
         listing = listing.only(whose, looked_up_as(email));
+    }
+    if let Some(username) = &filter.username {
+        listing = listing.only("username_lower = ANY(?)", looked_up_as(username));
     }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", verified);

@@ -8,6 +8,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::PasswordHash;
 use symbolon_store::StoreError;
+use symbolon_store::link::{Link, Links};
 use symbolon_store::port::{Issuers, SessionCursor, Shards};
 use symbolon_store::shard::ShardKind;
 use symbolon_store::transfer::{Export, Record, RecordKey, Records};
@@ -33,6 +34,10 @@ const USERS: &str = "SELECT issuer, created_at, sequence, document, password FRO
     WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
 const CONSENTS: &str = "SELECT issuer, user_id, client_id, document FROM consents
     WHERE (issuer, user_id, client_id) > ($1, $2, $3) ORDER BY issuer, user_id, client_id LIMIT $4";
+const GROUPS: &str = "SELECT issuer, created_at, sequence, document FROM user_groups
+    WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
+const ROLES: &str = "SELECT issuer, created_at, sequence, document FROM roles
+    WHERE (issuer, created_at, sequence) > ($1, $2, $3) ORDER BY issuer, created_at, sequence LIMIT $4";
 const AUDIT: &str = "SELECT issuer, at, sequence, document FROM audit
     WHERE (issuer, at, sequence) > ($1, $2, $3) AND sequence <= $5 ORDER BY issuer, at, sequence LIMIT $4";
 
@@ -70,8 +75,11 @@ impl Export for ClusterExport {
             Next::Clients(start()),
             Next::Users(start()),
             Next::Consents(<[String; 3]>::default()),
-            Next::Audit(start()),
+            Next::Groups(start()),
+            Next::Roles(start()),
         ]);
+        next.extend(Links::ALL.map(|links| Next::Links(links, <[String; 3]>::default())));
+        next.push_back(Next::Audit(start()));
         let (store, audited) = (Arc::clone(&self.store), self.audited);
         Ok(Box::new(Pages { store, audited, ended, next }))
     }
@@ -92,6 +100,9 @@ enum Next {
     Clients(ByAge),
     Users(ByAge),
     Consents([String; 3]),
+    Groups(ByAge),
+    Roles(ByAge),
+    Links(Links, [String; 3]),
     Audit(ByAge),
 }
 
@@ -156,6 +167,15 @@ impl Pages {
                     Ok(Next::Consents([column(row, 0)?, column(row, 1)?, column(row, 2)?]))
                 })
             }
+            Next::Groups((issuer, at, sequence)) => {
+                let rows = self.rows(GROUPS, &[&issuer, &at, &sequence, &limit]).await?;
+                page(&rows, group, |row| Ok(Next::Groups(by_age(row)?)))
+            }
+            Next::Roles((issuer, at, sequence)) => {
+                let rows = self.rows(ROLES, &[&issuer, &at, &sequence, &limit]).await?;
+                page(&rows, role, |row| Ok(Next::Roles(by_age(row)?)))
+            }
+            Next::Links(links, after) => self.links(links, after).await,
             Next::Audit((issuer, at, sequence)) => {
                 let rows = self.rows(AUDIT, &[&issuer, &at, &sequence, &limit, &self.audited]).await?;
                 page(&rows, audit, |row| Ok(Next::Audit(by_age(row)?)))
@@ -165,6 +185,19 @@ impl Pages {
 
     async fn rows(&self, sql: &str, values: &[Parameter<'_>]) -> Result<Vec<DatabaseRow>, StoreError> {
         self.store.postgres.connection().await?.all(sql, values).await
+    }
+
+    async fn links(&self, links: Links, [issuer, holder, held]: [String; 3]) -> Result<Page, StoreError> {
+        let limit = i64::try_from(PAGE).unwrap_or(i64::MAX);
+        let (table, of_holder, of_held) = (links.table(), links.holder(), links.held());
+        let key = format!("issuer, {of_holder}, {of_held}");
+        let sql = format!("SELECT {key} FROM {table} WHERE ({key}) > ($1, $2, $3) ORDER BY {key} LIMIT $4");
+        let rows = self.rows(&sql, &[&issuer, &holder, &held, &limit]).await?;
+        let record = |row: &DatabaseRow| {
+            let link = Link { holder: column(row, 1)?, held: column(row, 2)? };
+            Ok(Some(links.record(self::issuer(row)?, link)))
+        };
+        page(&rows, record, |row| Ok(Next::Links(links, [column(row, 0)?, column(row, 1)?, column(row, 2)?])))
     }
 
     fn shards(&self) -> Vec<Record> {
@@ -253,6 +286,14 @@ fn consent(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
     let user = UserId::trusted(column::<&str>(row, 1)?);
     let client = ClientId::trusted(column::<&str>(row, 2)?);
     Ok(Some(Record::Consent(issuer(row)?, user, client, from_document(column::<&str>(row, 3)?)?)))
+}
+
+fn group(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    Ok(Some(Record::Group(issuer(row)?, Box::new(from_document(column::<&str>(row, 3)?)?))))
+}
+
+fn role(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {
+    Ok(Some(Record::Role(issuer(row)?, Box::new(from_document(column::<&str>(row, 3)?)?))))
 }
 
 fn audit(row: &DatabaseRow) -> Result<Option<Record>, StoreError> {

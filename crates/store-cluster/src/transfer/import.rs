@@ -29,13 +29,19 @@ const SESSIONS_AT_ONCE: usize = 256;
 const KEYS_AT_ONCE: usize = 128;
 
 /// The tables that must be empty before an import, and are emptied after an unfinished one.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 18] = [
     "issuers",
     "signing_keys",
     "clients",
     "users",
     "emails",
     "consents",
+    "user_groups",
+    "roles",
+    "memberships",
+    "user_roles",
+    "group_roles",
+    "entitlement_counts",
     "audit",
     "audit_sizes",
     "families",

@@ -14,7 +14,7 @@ use symbolon_store::port::{Changed, Clients, Created, Page, PageRequest};
 
 use super::listing::{Listing, page_of, records_of};
 use super::statement::{Statements, document};
-use super::{ROWS_PER_WRITE, TEXT_FORM, from_document, millis, refuse};
+use super::{ROWS_PER_WRITE, TEXT_FORM, from_document, millis, refuse, role};
 use crate::EmbeddedStore;
 
 /// How many consents one closure deletes for a client that is deleted.
@@ -106,11 +106,13 @@ impl Clients for EmbeddedStore {
         let delete = move |statements: &Statements<'_>| {
             let withdrawn =
                 statements.change(WITHDRAW, params![issuer.as_str(), id.as_str(), CONSENTS_PER_WRITE])?;
-            if withdrawn == usize::from(CONSENTS_PER_WRITE) {
+            if withdrawn == usize::from(CONSENTS_PER_WRITE)
+                || !role::delete_some_of(issuer.as_str(), id.as_str(), statements)?
+            {
                 return Ok(None);
             }
-            // In the same transaction as the last consents: so a later client with this id has none, whatever came
-            // between the pieces.
+            // In the same transaction as the last consents and roles: so a later client with this id has none, whatever
+            // came between the pieces.
             let sql = "DELETE FROM clients WHERE issuer = ?1 AND id = ?2";
             Ok(Some(statements.change(sql, [issuer.as_str(), id.as_str()])? == 1))
         };

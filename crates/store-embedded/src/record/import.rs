@@ -4,12 +4,15 @@ use rusqlite::params;
 use symbolon_figures::StoreKind;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
-use symbolon_store::columns::{ClientColumns, UserColumns};
+use symbolon_store::columns::{ClientColumns, NamedColumns, UserColumns};
+use symbolon_store::link::{Link, Links, of_given};
 use symbolon_store::port::Created;
 use symbolon_store::transfer::Record;
 
 use super::statement::Statements;
-use super::{Records, TEXT_FORM, Written, audit, client, issuer, refuse, to_document, user};
+use super::{
+    Records, TEXT_FORM, Written, audit, client, group, issuer, link, refuse, role, to_document, user,
+};
 
 /// Inserts a row that does not exist yet.
 type Insert = Box<dyn Fn(&Statements<'_>) -> Written<()> + Send>;
@@ -80,8 +83,29 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
                 Ok(())
             })
         }
+        Record::Group(issuer, group) => {
+            let row = NamedColumns::of_group(&group, TEXT_FORM)?;
+            Box::new(move |statements| {
+                new(group::insert(&row, issuer.as_str(), statements)?, "a group", &issuer)
+            })
+        }
+        Record::Role(issuer, role) => {
+            let row = NamedColumns::of_role(&role, TEXT_FORM)?;
+            Box::new(move |statements| {
+                new(role::insert(&row, issuer.as_str(), statements)?, "a role", &issuer)
+            })
+        }
+        Record::Membership(issuer, membership) => linked(issuer, Links::Memberships, Link::from(membership)),
+        Record::GivenRole(issuer, given) => {
+            let (links, row) = of_given(&given);
+            linked(issuer, links, row)
+        }
         _ => return Ok(None),
     }))
+}
+
+fn linked(issuer: IssuerId, links: Links, row: Link) -> Insert {
+    Box::new(move |statements| Ok(link::insert(links, issuer.as_str(), &row, statements)?))
 }
 
 /// Refuses a record that exists already, or whose address belongs to another user.

@@ -1,17 +1,23 @@
-//! Long-lived records, in the database: issuers, keys, settings, clients, users, consents and the audit log.
+//! Long-lived records, in the database: issuers, keys, settings, clients, users, consents, groups, roles and the audit
+//! log.
 //!
-//! Records are JSON documents, with a column for each value that is looked up, compared or unique. Clients, users and
-//! consents are read through [caches](symbolon_store::cache). While a write is under way, its entries are held out of
-//! the caches until the change is announced.
+//! Records are JSON documents, with a column for each value that is looked up, compared or unique. Clients, users,
+//! consents, and the groups and roles of users are read through [caches](symbolon_store::cache). While a write is under
+//! way, its entries are held out of the caches until the change is announced.
 
 mod audit;
 mod client;
 mod consent;
+mod entitlement;
+mod group;
 mod import;
 mod issuer;
+mod link;
+mod link_listing;
 mod listing;
 mod login_name;
 mod reseal;
+mod role;
 mod statement;
 mod user;
 
@@ -48,6 +54,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 3, sql: include_str!("../../migrations/0003_audit_blocks.sql"), then: None },
     Migration { number: 4, sql: include_str!("../../migrations/0004_audit_packed.sql"), then: None },
     Migration { number: 5, sql: "", then: Some(login_name::normalize) },
+    Migration { number: 6, sql: include_str!("../../migrations/0006_groups.sql"), then: None },
 ];
 
 /// SQLite stores any text.
@@ -164,6 +171,16 @@ impl Records {
         changed: Changed,
         work: impl FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.change_all(kind, vec![changed], work).await
+    }
+
+    /// Like [`change`](Self::change), for a write that changes more than one thing.
+    async fn change_all<T: Send + 'static>(
+        self: &Arc<Self>,
+        kind: StoreKind,
+        changed: Vec<Changed>,
+        work: impl FnOnce(&Statements<'_>) -> Written<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let records = Arc::clone(self);
         let write = async move { records.hand_over(kind, work).await };
         self.announced(kind, changed, write).await
@@ -186,22 +203,22 @@ impl Records {
                 }
             }
         };
-        self.announced(kind, changed, write).await
+        self.announced(kind, vec![changed], write).await
     }
 
     /// Runs a write in a task of its own, and announces what it changed.
     async fn announced<T: Send + 'static>(
         self: &Arc<Self>,
         kind: StoreKind,
-        changed: Changed,
+        changed: Vec<Changed>,
         write: impl Future<Output = Written<T>> + Send + 'static,
     ) -> Result<T, StoreError> {
         let records = Arc::clone(self);
         let task = tokio::spawn(async move {
-            let _held = records.caches.hold(&changed);
+            let _held: Vec<_> = changed.iter().map(|changed| records.caches.hold(changed)).collect();
             let result = write.await;
             if !matches!(result, Err(WriteError::Rejected(_))) {
-                records.announce(&changed);
+                changed.iter().for_each(|changed| records.announce(changed));
             }
             result.map_err(write_error)
         });

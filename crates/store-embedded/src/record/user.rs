@@ -118,6 +118,10 @@ fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
         let keys = serde_json::Value::from(login_keys(email)).to_string();
         listing = listing.only("email_lower IN (SELECT value FROM json_each(?))", keys);
     }
+    if let Some(username) = &filter.username {
+        let keys = serde_json::Value::from(login_keys(username)).to_string();
+        listing = listing.only("username_lower IN (SELECT value FROM json_each(?))", keys);
+    }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", i64::from(verified));
     }
@@ -253,6 +257,8 @@ impl Users for EmbeddedStore {
             let key = [issuer.as_str(), id.as_str()];
             delete_password(&issuer, id.as_str(), statements)?;
             statements.change("DELETE FROM consents WHERE issuer = ?1 AND user = ?2", key)?;
+            statements.change("DELETE FROM memberships WHERE issuer = ?1 AND user_id = ?2", key)?;
+            statements.change("DELETE FROM user_roles WHERE issuer = ?1 AND user_id = ?2", key)?;
             Ok(statements.change("DELETE FROM users WHERE issuer = ?1 AND id = ?2", key)? == 1)
         };
         self.records.change(StoreKind::User, changed, delete).await
@@ -268,10 +274,11 @@ impl Users for EmbeddedStore {
         let listing = listing.searched("instr(search, ?) > 0", page);
         let page = page.clone();
         let read = move |statements: &Statements<'_>| listing.read(statements, &page);
-        let documents = match &filter.email {
-            // Nearly always one row at most, found by the index.
-            Some(_) => self.records.read(StoreKind::User, read).await?,
-            None => self.records.scan(StoreKind::User, read).await?,
+        // Nearly always one row at most, found by the index.
+        let documents = if filter.email.is_some() || filter.username.is_some() {
+            self.records.read(StoreKind::User, read).await?
+        } else {
+            self.records.scan(StoreKind::User, read).await?
         };
         page_of(documents, Arc::new)
     }

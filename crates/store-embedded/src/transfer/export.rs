@@ -11,6 +11,7 @@ use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::PasswordHash;
 use symbolon_store::StoreError;
+use symbolon_store::link::{Link, Links};
 use symbolon_store::shard::{Generation, ShardKind};
 use symbolon_store::transfer::{Export, Record, RecordKey, Records};
 use tokio::sync::mpsc;
@@ -220,9 +221,37 @@ fn give_rows(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
         let consent = from_document(&text(row, 3)?)?;
         out.give(Record::Consent(issuer, user, ClientId::trusted(text(row, 2)?), consent))
     })?;
+    give_groups_and_roles(connection, out)?;
     each_audit_document(connection, |issuer, document| {
         out.give(Record::Audit(issuer, Box::new(from_document(document)?)))
     })
+}
+
+fn give_groups_and_roles(connection: &Connection, out: &mut Out) -> Result<(), StoreError> {
+    // A backup that a server of an earlier release made has none.
+    let has_groups =
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'user_groups')";
+    if !connection.query_row(has_groups, (), |row| row.get::<_, bool>(0)).map_err(failed)? {
+        return Ok(());
+    }
+    each_row(connection, "SELECT issuer, document FROM user_groups ORDER BY rowid", (), |row| {
+        let group = from_document(&text(row, 1)?)?;
+        out.give(Record::Group(IssuerId::trusted(text(row, 0)?), Box::new(group)))
+    })?;
+    each_row(connection, "SELECT issuer, document FROM roles ORDER BY rowid", (), |row| {
+        let role = from_document(&text(row, 1)?)?;
+        out.give(Record::Role(IssuerId::trusted(text(row, 0)?), Box::new(role)))
+    })?;
+    for links in Links::ALL {
+        let (table, holder, held) = (links.table(), links.holder(), links.held());
+        let sql = format!("SELECT issuer, {holder}, {held} FROM {table} ORDER BY issuer, {holder}, {held}");
+        each_row(connection, &sql, (), |row| {
+            let issuer = IssuerId::trusted(text(row, 0)?);
+            let link = Link { holder: text(row, 1)?, held: text(row, 2)? };
+            out.give(links.record(issuer, link))
+        })?;
+    }
+    Ok(())
 }
 
 fn text(row: &Row<'_>, column: usize) -> Result<String, StoreError> {

@@ -1,6 +1,7 @@
 //! The caches in front of a database of records.
 
 use symbolon_protocol::client::Client;
+use symbolon_protocol::entitlement::Entitlements;
 use symbolon_protocol::user::User;
 
 use super::{Held, RecordCache};
@@ -16,6 +17,16 @@ const USERS: usize = 100_000;
 /// How many users' consents are kept in memory.
 const CONSENTS: usize = 100_000;
 
+/// How many users' groups and roles are kept in memory, if these users have up to [`LIGHT`] of them.
+const ENTITLEMENTS: usize = 100_000;
+
+/// How many groups and roles take as much room as a user without any. A user may have two thousand.
+const LIGHT: usize = 16;
+
+fn weight(held: &Entitlements) -> u64 {
+    1 + ((held.groups.len() + held.roles.len()) / LIGHT) as u64
+}
+
 /// The cached records of a store's database.
 pub struct RecordCaches {
     /// Clients, by their id.
@@ -24,6 +35,8 @@ pub struct RecordCaches {
     pub users: RecordCache<User>,
     /// The consents of users, by the user's id.
     pub consents: RecordCache<Given>,
+    /// The groups and roles of users, by the user's id.
+    pub entitlements: RecordCache<Entitlements>,
 }
 
 impl RecordCaches {
@@ -33,6 +46,7 @@ impl RecordCaches {
             clients: RecordCache::new(CLIENTS, figures.cache("client")).with_copies(),
             users: RecordCache::new(USERS, figures.cache("user")),
             consents: RecordCache::new(CONSENTS, figures.cache("consent")),
+            entitlements: RecordCache::weighed(ENTITLEMENTS, weight, figures.cache("entitlement")),
         }
     }
 
@@ -43,13 +57,23 @@ impl RecordCaches {
         match changed {
             Changed::Client(issuer, id) => vec![self.clients.hold(issuer, id.as_str())],
             Changed::ClientDeleted(issuer, id) => {
-                // It is unknown which of the cached users had given the client their consent.
-                vec![self.clients.hold(issuer, id.as_str()), self.consents.hold_issuer(issuer)]
+                // It is unknown which of the cached users had given the client their consent, or had one of its roles.
+                vec![
+                    self.clients.hold(issuer, id.as_str()),
+                    self.consents.hold_issuer(issuer),
+                    self.entitlements.hold_issuer(issuer),
+                ]
             }
             Changed::User(issuer, id) => {
-                vec![self.users.hold(issuer, id.as_str()), self.consents.hold(issuer, id.as_str())]
+                vec![
+                    self.users.hold(issuer, id.as_str()),
+                    self.consents.hold(issuer, id.as_str()),
+                    self.entitlements.hold(issuer, id.as_str()),
+                ]
             }
             Changed::Consents(issuer, user) => vec![self.consents.hold(issuer, user.as_str())],
+            Changed::Entitlements(issuer, user) => vec![self.entitlements.hold(issuer, user.as_str())],
+            Changed::Groups(issuer) => vec![self.entitlements.hold_issuer(issuer)],
             Changed::Keys(_) | Changed::Settings(_) | Changed::Issuers | Changed::Everything => Vec::new(),
         }
     }
@@ -61,6 +85,7 @@ impl RecordCaches {
             self.clients.drop_all();
             self.users.drop_all();
             self.consents.drop_all();
+            self.entitlements.drop_all();
         }
     }
 }
@@ -80,36 +105,65 @@ mod tests {
         for (_, issuer) in &issuers {
             let seen = caches.consents.get(issuer, "ann").unwrap_err();
             caches.consents.put(issuer, "ann", Arc::new(Vec::new()), seen);
+            let seen = caches.entitlements.get(issuer, "ann").unwrap_err();
+            caches.entitlements.put(issuer, "ann", Arc::default(), seen);
         }
         change(&caches);
         let left = |(name, issuer): &(&'static str, IssuerId)| {
-            caches.consents.get(issuer, "ann").is_ok().then_some(*name)
+            let name: &'static str = name;
+            let consents = caches.consents.get(issuer, "ann").is_ok().then_some("consents");
+            let entitlements = caches.entitlements.get(issuer, "ann").is_ok().then_some("entitlements");
+            [consents, entitlements]
+                .into_iter()
+                .flatten()
+                .map(move |of| if name == "mine" { of } else { name })
         };
-        issuers.iter().filter_map(left).collect()
+        let mut left: Vec<_> = issuers.iter().flat_map(left).collect();
+        left.dedup();
+        left
     }
 
     #[test]
     fn a_change_drops_what_it_makes_old_and_nothing_else() {
         let (issuer, ann) = (IssuerId::default_issuer(), UserId::parse("ann").unwrap());
         let (bob, app) = (UserId::parse("bob").unwrap(), ClientId::parse("app").unwrap());
-        let of_ann = [
-            Changed::User(issuer.clone(), ann.clone()),
-            Changed::Consents(issuer.clone(), ann),
-            Changed::ClientDeleted(issuer.clone(), app.clone()),
-        ];
+        let of_ann =
+            [Changed::User(issuer.clone(), ann.clone()), Changed::ClientDeleted(issuer.clone(), app.clone())];
+        let consents = [Changed::Consents(issuer.clone(), ann.clone())];
+        let entitlements = [Changed::Entitlements(issuer.clone(), ann), Changed::Groups(issuer.clone())];
         let of_others = [
-            Changed::User(issuer.clone(), bob),
+            Changed::User(issuer.clone(), bob.clone()),
+            Changed::Entitlements(issuer.clone(), bob),
             Changed::Client(issuer.clone(), app),
             Changed::Keys(issuer.clone()),
             Changed::Settings(issuer),
             Changed::Issuers,
         ];
-        for (changes, left) in [(&of_ann[..], &["theirs"][..]), (&of_others, &["mine", "theirs"])] {
+        let cases = [
+            (&of_ann[..], &["theirs"][..]),
+            (&consents, &["entitlements", "theirs"]),
+            (&entitlements, &["consents", "theirs"]),
+            (&of_others, &["consents", "entitlements", "theirs"]),
+        ];
+        for (changes, left) in cases {
             for changed in changes {
                 assert_eq!(left_after(|caches| caches.forget(changed)), left, "{changed:?}");
                 assert_eq!(left_after(|caches| drop(caches.hold(changed))), left, "{changed:?}");
             }
         }
         assert!(left_after(|caches| caches.forget(&Changed::Everything)).is_empty());
+    }
+
+    #[test]
+    fn a_user_with_many_roles_takes_the_room_of_many_users() {
+        use symbolon_protocol::entitlement::{EntitlementName, HeldRole};
+        use symbolon_protocol::id::RoleId;
+        let role = |n: usize| HeldRole {
+            id: RoleId::trusted(n.to_string()),
+            name: EntitlementName::trusted(n.to_string()),
+            client_id: None,
+        };
+        assert_eq!(weight(&Entitlements::default()), 1);
+        assert_eq!(weight(&Entitlements::of(Vec::new(), (0..160).map(role).collect())), 11);
     }
 }

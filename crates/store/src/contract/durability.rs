@@ -11,8 +11,8 @@ use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::user::PasswordHash;
 
 use super::sample::{
-    HOUR, assertion_use, bare_lineage, client, code_grant, draw_session, family, issuer, key, lineage_of,
-    redeem, rotation, session, user, with_tokens,
+    HOUR, assertion_use, bare_lineage, client, code_grant, draw_session, family, given_to_group, group,
+    issuer, key, lineage_of, membership, redeem, role, rotation, session, user, with_tokens,
 };
 use super::{BackEnd, Scene, told};
 use crate::port::{Redemption, Use};
@@ -107,6 +107,11 @@ async fn records_survive(back_end: &dyn BackEnd) {
     store.create_user(one, ann.clone(), Some(PasswordHash::new("hash".to_owned()))).await.unwrap();
     let consent = Consent { scope: Scope::parse("openid").unwrap(), granted_at: *now };
     assert!(store.allow(one, &ann.id, &app, consent.clone()).await.unwrap());
+    store.create_group(one, group("g", "", *now)).await.unwrap();
+    store.create_role(one, role("r", "admin", "app", *now)).await.unwrap();
+    store.add_member(one, membership("g", "ann")).await.unwrap();
+    store.give_role(one, given_to_group("r", "g")).await.unwrap();
+    let held = store.entitlements(one, &ann.id).await.unwrap();
 
     let after = back_end.after_crash("durability-records").await;
     assert_eq!(after.issuers().await.unwrap(), [issuer("one", *now)]);
@@ -116,4 +121,6 @@ async fn records_survive(back_end: &dyn BackEnd) {
     let (found, hash) = after.user_by_login(one, "ann@example.com").await.unwrap().unwrap();
     assert_eq!((&*found, hash.unwrap().expose()), (&ann, "hash"));
     assert_eq!(after.consent(one, &ann.id, &app).await.unwrap(), Some(consent));
+    assert_eq!((held.groups.len(), held.roles.len()), (1, 1));
+    assert_eq!(after.entitlements(one, &ann.id).await.unwrap(), held);
 }

@@ -22,9 +22,14 @@ pub mod client;
 pub mod code;
 pub mod consent;
 pub mod durability;
+pub mod entitlement;
+pub mod given_role;
+pub mod group;
 pub mod issuer;
+pub mod membership;
 pub mod refresh_token;
 pub mod revocation;
+pub mod role;
 pub mod sample;
 pub mod session;
 pub mod shards;
@@ -82,7 +87,8 @@ macro_rules! contract_tests {
     (@each_kind $($then:tt)*) => {
         $crate::contract_tests! {
             $($then)*;
-            assertion audit challenge client code consent durability issuer refresh_token revocation session shards user
+            assertion audit challenge client code consent durability entitlement given_role group issuer membership
+            refresh_token revocation role session shards user
         }
     };
     (@tests |$name:ident| $back_end:expr; $($kind:ident)*) => {

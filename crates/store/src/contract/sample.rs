@@ -7,12 +7,15 @@ use symbolon_crypto::random::Random;
 use symbolon_protocol::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
+use symbolon_protocol::entitlement::EntitlementName;
 use symbolon_protocol::family::{Family, RotationRequest};
 use symbolon_protocol::grant::{GrantId, Lineage, Slot};
-use symbolon_protocol::id::{ClientId, IssuerId, Jti, Kid, Sid, UserId};
+use symbolon_protocol::group::{Group, Membership};
+use symbolon_protocol::id::{ClientId, GroupId, IssuerId, Jti, Kid, RoleId, Sid, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::{KeyRecord, KeyState};
 use symbolon_protocol::revocation::SessionEnd;
+use symbolon_protocol::role::{GivenRole, Role, RoleHolder};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::time::Timestamp;
@@ -84,6 +87,45 @@ pub fn user(id: &str, email: Option<&str>, now: Timestamp) -> User {
         active: true,
         created_at: now,
         updated_at: now,
+    }
+}
+
+/// A group that is called as its id, below `parent` if that is not empty.
+pub fn group(id: &str, parent: &str, now: Timestamp) -> Group {
+    Group {
+        id: GroupId::parse(id).unwrap(),
+        name: EntitlementName::parse(id).unwrap(),
+        description: None,
+        parent: (!parent.is_empty()).then(|| GroupId::parse(parent).unwrap()),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// A role with a name, of a client if that is not empty.
+pub fn role(id: &str, name: &str, client: &str, now: Timestamp) -> Role {
+    Role {
+        id: RoleId::parse(id).unwrap(),
+        name: EntitlementName::parse(name).unwrap(),
+        client_id: (!client.is_empty()).then(|| ClientId::parse(client).unwrap()),
+        description: None,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+pub fn membership(group: &str, user: &str) -> Membership {
+    Membership { group: GroupId::parse(group).unwrap(), user: UserId::parse(user).unwrap() }
+}
+
+pub fn given_to_user(role: &str, user: &str) -> GivenRole {
+    GivenRole { role: RoleId::parse(role).unwrap(), holder: RoleHolder::User(UserId::parse(user).unwrap()) }
+}
+
+pub fn given_to_group(role: &str, group: &str) -> GivenRole {
+    GivenRole {
+        role: RoleId::parse(role).unwrap(),
+        holder: RoleHolder::Group(GroupId::parse(group).unwrap()),
     }
 }
 

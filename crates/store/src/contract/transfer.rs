@@ -1,5 +1,7 @@
 //! A store that is moved to another back-end and back has the same records.
 
+mod groups;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -83,7 +85,7 @@ async fn users_who_share_an_address(back_end: &dyn Movable, now: Timestamp) {
         for login in [spelling, &spelling.to_uppercase(), spelling.split('@').next().unwrap()] {
             assert_eq!(found(login).await.as_deref(), Some(name), "{login}");
         }
-        let filter = UserFilter { email: Some(spelling.to_owned()), verified: None };
+        let filter = UserFilter { email: Some(spelling.to_owned()), ..UserFilter::default() };
         assert_eq!(store.list_users(&id, &filter, &page(1, 10)).await.unwrap().total, 2, "both are shown");
         let taken = store.create_user(&id, user("third", Some(spelling), now), None).await.unwrap();
         assert_eq!(taken, Created::Exists, "{spelling}");
@@ -136,6 +138,7 @@ struct Seeded {
     client: Client,
     users: Vec<(User, Option<PasswordHash>)>,
     consent: Consent,
+    groups: groups::Planted,
     live: Vec<SessionId>,
     ended: Vec<SessionId>,
     families: Vec<(FamilyId, Family)>,
@@ -160,6 +163,7 @@ impl Seeded {
         let keys = [key("b", KeyState::Active, *now), key("a", KeyState::Next, *now)];
         store.put_keys(one, &[], &keys).await.unwrap();
         let (users, client, consent) = plant_records(scene).await;
+        let groups = groups::plant(scene).await;
         let (mut live, mut ended) = (Vec::new(), Vec::new());
         for shards in [8, 3] {
             let (some, gone) = plant_sessions(scene).await;
@@ -179,12 +183,26 @@ impl Seeded {
         let code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         let used_code = store.keep_code(one, code_grant(scene, "ann"), *now, &scene.random).await.unwrap();
         assert_eq!(redeem(&**store, one, &used_code, *now).await.unwrap(), Redemption::Redeemed);
-        Self { settings, client, users, consent, live, ended, families, gone, revoked, code, used_code }
+        Self {
+            settings,
+            client,
+            users,
+            consent,
+            groups,
+            live,
+            ended,
+            families,
+            gone,
+            revoked,
+            code,
+            used_code,
+        }
     }
 
     /// Checks that everything is there, and nothing that ended.
     async fn check(&self, scene: &Scene, store: &dyn Store) {
         self.check_records(scene, store).await;
+        self.groups.check(scene, store).await;
         self.check_hot(scene, store).await;
     }
 
@@ -254,6 +272,7 @@ impl Seeded {
     /// The store works like any other again.
     async fn goes_on(&self, scene: &Scene, store: &dyn Store) {
         let Scene { issuer: one, now, .. } = scene;
+        self.groups.goes_on(scene, store).await;
         let (app, _, jti) = ids();
         assert_eq!(
             told(store.use_assertion(one, &assertion_use(&app, &jti, *now + HOUR)).await).await,
@@ -425,7 +444,7 @@ async fn refuses_writes(scene: &Scene, seeded: &Seeded) {
         ("keys", store.put_keys(one, &[], &[]).await.err()),
         ("shards", store.set_shards(ShardKind::Code, 5, *now).await.err()),
     ];
-    for (what, error) in refused {
+    for (what, error) in refused.into_iter().chain(groups::refused(scene).await) {
         assert!(matches!(error, Some(StoreError::Unavailable(_))), "{what}: {error:?}");
     }
     seeded.check(scene, &**store).await;

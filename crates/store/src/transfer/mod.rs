@@ -24,10 +24,12 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::consent::Consent;
 use symbolon_protocol::event::AuditRecord;
 use symbolon_protocol::family::Family;
+use symbolon_protocol::group::{Group, Membership};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::revocation::Tombstone;
+use symbolon_protocol::role::{GivenRole, Role};
 use symbolon_protocol::session::Session;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
@@ -129,6 +131,14 @@ pub enum Record {
     User(IssuerId, Box<User>, Option<PasswordHash>),
     /// The consent of a user to a client.
     Consent(IssuerId, UserId, ClientId, Consent),
+    /// A group of users.
+    Group(IssuerId, Box<Group>),
+    /// A role.
+    Role(IssuerId, Box<Role>),
+    /// A user's membership of a group.
+    Membership(IssuerId, Membership),
+    /// A role that was given to a user or group.
+    GivenRole(IssuerId, GivenRole),
     /// A line of the audit log.
     Audit(IssuerId, Box<AuditRecord>),
 }
@@ -157,13 +167,21 @@ pub enum Class {
     Users,
     /// [`Record::Consent`]
     Consents,
+    /// [`Record::Group`]
+    Groups,
+    /// [`Record::Role`]
+    Roles,
+    /// [`Record::Membership`]
+    Memberships,
+    /// [`Record::GivenRole`]
+    GivenRoles,
     /// [`Record::Audit`]
     Audit,
 }
 
 impl Class {
     /// Every class, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Shards,
         Self::Epochs,
         Self::Issuers,
@@ -174,6 +192,10 @@ impl Class {
         Self::Clients,
         Self::Users,
         Self::Consents,
+        Self::Groups,
+        Self::Roles,
+        Self::Memberships,
+        Self::GivenRoles,
         Self::Audit,
     ];
 
@@ -191,6 +213,10 @@ impl Class {
             Self::Clients => "clients",
             Self::Users => "users",
             Self::Consents => "consents",
+            Self::Groups => "groups",
+            Self::Roles => "roles",
+            Self::Memberships => "memberships",
+            Self::GivenRoles => "given_roles",
             Self::Audit => "audit",
         }
     }
@@ -211,6 +237,10 @@ impl Record {
             Self::Client(..) => Class::Clients,
             Self::User(..) => Class::Users,
             Self::Consent(..) => Class::Consents,
+            Self::Group(..) => Class::Groups,
+            Self::Role(..) => Class::Roles,
+            Self::Membership(..) => Class::Memberships,
+            Self::GivenRole(..) => Class::GivenRoles,
             Self::Audit(..) => Class::Audit,
         }
     }
@@ -239,7 +269,7 @@ pub trait Records: Send {
 #[async_trait]
 pub trait Export: Send + Sync {
     /// Begins to read every record in the order of [`Class`], except those that ended by themselves at `ended` or
-    /// before. Clients, users and the audit log come in the order of their listings, the oldest first.
+    /// before. Clients, users, groups, roles and the audit log come in the order of their listings, the oldest first.
     async fn records(&self, ended: Timestamp) -> Result<Box<dyn Records>, StoreError>;
 }
 

@@ -100,6 +100,10 @@ fn canonical(record: &Record) -> serde_json::Result<Vec<u8>> {
             json(&(issuer, user, password.as_ref().map(|password| password.expose())))
         }
         Record::Consent(issuer, user, client, consent) => json(&(issuer, user, client, consent)),
+        Record::Group(issuer, group) => json(&(issuer, group)),
+        Record::Role(issuer, role) => json(&(issuer, role)),
+        Record::Membership(issuer, membership) => json(&(issuer, membership)),
+        Record::GivenRole(issuer, given) => json(&(issuer, given)),
         Record::Audit(issuer, record) => json(&(issuer, record)),
     }
 }

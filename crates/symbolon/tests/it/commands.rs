@@ -177,3 +177,30 @@ fn what_weakens_is_said_when_the_configuration_is_taken_over_too() {
     server.wait_for_log("The test endpoints make sessions and tokens without a login");
     server.wait_for_log("the configuration was taken over");
 }
+
+/// At each start the log names the issuers, and whenever one is saved, the client, that ask for less than RFC 9700.
+#[test]
+fn a_pkce_setting_below_the_default_is_told_at_the_start_and_when_a_client_is_saved() {
+    let place = Place::new();
+    let client = |settings: &str| {
+        let body = format!(
+            r#"{{"client_name":"x","redirect_uris":["https://rp.example/cb"],"settings":{settings}}}"#
+        );
+        let (status, answer) = place.admin("POST", "/clients", &body);
+        assert_eq!(status, 201, "{answer}");
+        answer["client"]["client_id"].as_str().unwrap().to_owned()
+    };
+    let server = place.serve(&[]);
+    let usual = client(r#"{"pkce":"or_nonce"}"#);
+    let lax = client(r#"{"pkce":"optional"}"#);
+    assert_eq!(place.admin("PATCH", "/settings", r#"{"pkce":"optional"}"#).0, 200);
+    let log = server.into_log();
+    let told = |log: &[String], parts: &[&str]| {
+        log.iter().any(|line| line.contains("WARN") && parts.iter().all(|part| line.contains(part)))
+    };
+    assert!(told(&log, &["the client has pkce=optional", "http://issuer.test", &lax]), "{log:?}");
+    assert!(!told(&log, &[&usual]), "{log:?}");
+    assert!(told(&log, &["the issuer has pkce=optional", "http://issuer.test"]), "{log:?}");
+    let log = place.serve(&[]).into_log();
+    assert!(told(&log, &["the issuer has pkce=optional", "http://issuer.test"]), "{log:?}");
+}

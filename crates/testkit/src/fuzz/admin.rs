@@ -16,7 +16,7 @@ use crate::clock::TestClock;
 use crate::server::{ADMIN_SECRET, Durability, Options, app, config, embedded};
 
 /// The operations that take a record, by method and path.
-const TAKING: [(&str, &str); 15] = [
+const TAKING: [(&str, &str); 23] = [
     ("POST", "/users"),
     ("PATCH", "/users/u-1"),
     ("PUT", "/users/u-1"),
@@ -32,9 +32,17 @@ const TAKING: [(&str, &str); 15] = [
     ("POST", "/refresh-tokens/bulk"),
     ("POST", "/test/sessions"),
     ("POST", "/test/tokens"),
+    ("POST", "/groups"),
+    ("PATCH", "/groups/staff"),
+    ("POST", "/roles"),
+    ("PUT", "/roles/operator"),
+    ("POST", "/groups/bulk"),
+    ("POST", "/roles/bulk"),
+    ("POST", "/memberships/bulk"),
+    ("POST", "/given-roles/bulk"),
 ];
 
-/// A provider without listeners, with one user and one client.
+/// A provider without listeners, with one user, client, group and role.
 struct Provider {
     runtime: Runtime,
     router: Router,
@@ -63,7 +71,9 @@ static PROVIDER: LazyLock<Provider> = LazyLock::new(|| {
         "grant_types": ["authorization_code", "refresh_token"], "scope": "openid offline_access",
         "access_token_signed_response_alg": "ES256",
     });
-    for (path, record) in [("/users", user), ("/clients", client)] {
+    let group = json!({ "id": "staff", "name": "Staff" });
+    let role = json!({ "id": "operator", "name": "Operator", "client_id": "app" });
+    for (path, record) in [("/users", user), ("/clients", client), ("/groups", group), ("/roles", role)] {
         let (status, body) = provider.send("POST", path, record.to_string().into_bytes());
         assert_eq!(status, StatusCode::CREATED, "{body}");
     }
@@ -107,7 +117,12 @@ pub fn admin_record(data: &[u8]) {
     if status.is_client_error() {
         assert!(answer["error"].is_string(), "a refusal without a reason: {status} {answer}");
     }
-    for (id, collection) in [(&answer["user"]["id"], "users"), (&answer["client"]["client_id"], "clients")] {
+    for (id, collection) in [
+        (&answer["user"]["id"], "users"),
+        (&answer["client"]["client_id"], "clients"),
+        (&answer["group"]["id"], "groups"),
+        (&answer["role"]["id"], "roles"),
+    ] {
         if let (true, Some(id)) = (status.is_success(), id.as_str()) {
             let segment: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
             let path = format!("/{collection}/{}", segment.replace('+', "%20"));

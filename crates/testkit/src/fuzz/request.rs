@@ -34,7 +34,9 @@ fn check_accepted(accepted: &AuthorizationRequest<'_>, client: &Client) {
         !accepted.scope.is_empty() && client.scope.covers(&accepted.scope),
         "a scope that is not the client's"
     );
-    assert!(!client.is_public() || accepted.code_challenge.is_some(), "a public client without PKCE");
+    // RFC 9700 2.1.1: the settings are the defaults.
+    let compared = !client.is_public() && accepted.nonce.is_some() && accepted.scope.contains("openid");
+    assert!(accepted.code_challenge.is_some() || compared, "neither PKCE nor a nonce that counts");
     let prompt = accepted.prompt;
     assert!(!prompt.none || !(prompt.login || prompt.consent || prompt.select_account), "none with others");
     assert!(accepted.nonce.is_none_or(|nonce| !nonce.is_empty() && nonce.len() <= 2048));

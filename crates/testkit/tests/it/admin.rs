@@ -71,6 +71,7 @@ fn bodies_must_be_what_they_say() {
             "grant_types",
         ),
         (json!({ "client_name": 5, "redirect_uris": ["https://x.example/"] }), "client_name"),
+        (json!({ "client_name": "x", "grant_types": ["refresh_token"] }), "add authorization_code"),
     ] {
         let answer = server.admin("POST", "/clients", Some(body.clone()));
         assert_eq!((answer.status, answer.error()), (400, "invalid_request".to_owned()), "{body}");
@@ -135,9 +136,12 @@ fn clients_are_changed_in_part_or_whole() {
         400,
         "the old redirect URI is gone at once"
     );
-    for bad in
-        [json!({ "client_id": "other" }), json!({ "redirect_uris": [] }), json!({ "grant_types": ["x"] })]
-    {
+    for bad in [
+        json!({ "client_id": "other" }),
+        json!({ "redirect_uris": [] }),
+        json!({ "grant_types": ["x"] }),
+        json!({ "grant_types": ["refresh_token"] }),
+    ] {
         assert_eq!(server.admin("PATCH", &path, Some(bad.clone())).status, 400, "{bad}");
     }
     assert_eq!(server.admin("DELETE", &path, None).status, 204);
@@ -177,6 +181,10 @@ fn listings_come_in_pages_and_can_be_searched() {
     assert_eq!(list("?verified=true")["pagination"]["total"], 10);
     assert_eq!(list("?email=U07@EXAMPLE.com")["users"][0]["email"], "u07@example.com");
     assert_eq!(list("?email=u0")["users"], json!([]), "exactly this address");
+    let named = json!({ "id": "by-name", "preferred_username": "Ann.Lee" });
+    assert_eq!(server.admin("POST", "/users", Some(named)).status, 201);
+    assert_eq!(list("?preferred_username=ann.LEE")["users"][0]["id"], "by-name");
+    assert_eq!(list("?preferred_username=ann")["users"], json!([]), "exactly this name");
     for bad in ["?page=0", "?limit=0", "?page=x", "?verified=perhaps", "?page=1&page=2"] {
         assert_eq!(server.admin("GET", &format!("/users{bad}"), None).status, 400, "{bad}");
     }

@@ -235,3 +235,45 @@ fn resources_are_named_at_the_request_and_narrowed_at_the_token() {
     let none = TokenSet::of(&redeem(code(&[]), &[B]));
     assert_eq!(aud(&none.access_token), json!(B));
 }
+
+/// RFC 6749 3.3: a pre-defined default; an OpenID login needs `openid` among the registered scopes.
+#[test]
+fn without_scope_the_client_gets_its_registered_ones_but_no_offline_access() {
+    let server = TestServer::start();
+    let (_, browser) = server.signed_in("a@example.com");
+    for (registered, granted, has_id_token) in
+        [("openid email offline_access", "openid email", true), ("email read", "email read", false)]
+    {
+        let rp = RelyingParty::register(&server, json!({ "scope": registered }));
+        let tokens = rp.sign_in_with(&browser, rp.authorization_request().without("scope"));
+        assert_eq!(tokens.body["scope"], granted);
+        assert_eq!(tokens.id_token.is_some(), has_id_token, "{registered}");
+    }
+}
+
+#[test]
+fn a_scope_that_is_not_registered_is_refused_by_what_may_be_asked_for() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({ "scope": "openid read write" }));
+    let (_, browser) = server.signed_in("a@example.com");
+    let answer = browser.get(&rp.authorization_request().with("scope", "admin").path());
+    assert_eq!(answer.redirected("error").as_deref(), Some("invalid_scope"));
+    let told = |body: &serde_json::Value| body["error_description"].as_str().unwrap().to_owned();
+    let may_ask = "the client may ask for: openid read write";
+    assert!(answer.redirected("error_description").unwrap().ends_with(may_ask), "{answer:?}");
+    // At the token endpoint, each grant names what it can give.
+    let own = rp.token(&[("grant_type", "client_credentials"), ("scope", "read admin")]);
+    assert!(told(&own.json()).ends_with("the client may ask for: read write"), "{own:?}");
+    let tokens = rp.sign_in_with(&browser, rp.authorization_request().with("scope", "openid read"));
+    let refresh_token = tokens.refresh_token.unwrap();
+    let form = [("grant_type", "refresh_token"), ("refresh_token", &*refresh_token), ("scope", "write")];
+    let wider = rp.token(&form);
+    assert!(told(&wider.json()).ends_with("the client may ask for: openid read"), "{wider:?}");
+    let exchanged = rp.token(&[
+        ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+        ("subject_token", &*tokens.access_token),
+        ("subject_token_type", "urn:ietf:params:oauth:token-type:access_token"),
+        ("scope", "write"),
+    ]);
+    assert!(told(&exchanged.json()).ends_with("the client may ask for: openid read"), "{exchanged:?}");
+}

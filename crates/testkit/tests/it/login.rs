@@ -389,7 +389,7 @@ fn a_password_and_a_name_are_the_same_on_every_keyboard() {
         let policy = symbolon_crypto::password::PasswordPolicy::default();
         let typed = SecretString::new(decomposed.into());
         let hash = policy.hash(&typed, &symbolon_crypto::random::SystemRandom).unwrap();
-        let hash = symbolon_protocol::user::PasswordHash::new(hash.to_phc());
+        let hash = symbolon_protocol::user::PasswordHash::new(hash.to_text());
         let issuer = IssuerId::default_issuer();
         assert!(server.app.store.set_password(&issuer, &UserId::trusted("other"), Some(hash)).await.unwrap());
     });

@@ -9,11 +9,13 @@
 )]
 
 mod abandoned;
+mod access_token_typ;
 mod admin;
 mod admin_query;
 mod authorize;
 mod bad_input;
 mod bodies;
+mod claims;
 mod client_authentication;
 mod client_credentials;
 mod connections;
@@ -23,6 +25,7 @@ mod durability;
 mod ending;
 mod following;
 mod grants;
+mod groups;
 mod interactions;
 mod introspection;
 mod issuers;
@@ -32,9 +35,12 @@ mod login;
 mod logout;
 mod migration;
 mod pages;
+mod password_hashes;
+mod pkce;
 mod rate_limits;
 mod refresh_token;
 mod revocation;
+mod roles;
 mod safety;
 mod settings;
 mod sign_in_limits;

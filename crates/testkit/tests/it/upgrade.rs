@@ -137,6 +137,9 @@ fn check_records(place: &Place<'_>) {
     for event in ["client.created", "consent.granted", "key.revoked", "key.rotated", "user.created"] {
         assert!(events.iter().any(|one| one == event), "{event} in {events:?}");
     }
+    // The build before stored `require_pkce`, which keeps its meaning.
+    let settings = place.admin("GET", "/settings", None)["settings"].take();
+    assert_eq!((&settings["pkce"], &settings["require_pkce"]), (&json!("required"), &json!(true)));
     place.admin("POST", "/users", Some(json!({ "id": "new", "email": "new@example.com" })));
     let created = place.admin("GET", "/audit-logs?event=user.created&limit=1", None);
     assert_eq!(created["audit_logs"][0]["user"], "new", "{created}");

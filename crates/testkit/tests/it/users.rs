@@ -1,7 +1,7 @@
 //! Users of the admin API: what a change leaves as it was.
 
 use serde_json::json;
-use symbolon_testkit::TestServer;
+use symbolon_testkit::{Options, TestServer};
 
 use crate::admin::bulk;
 
@@ -58,7 +58,7 @@ fn ids_that_a_url_would_lose_are_refused() {
 /// A hash that takes long to check would be found by the time, and takes the thread from everybody else.
 #[test]
 fn a_hash_that_costs_too_much_is_not_imported() {
-    let server = TestServer::start();
+    let server = TestServer::start_with(Options::default().env("SYMBOLON_ARGON2_IMPORT_WORK", "384KiB"));
     let hash = |memory: u32, passes: u32| {
         format!(
             "$argon2id$v=19$m={memory},t={passes},p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"

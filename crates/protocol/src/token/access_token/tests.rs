@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 use symbolon_crypto::algorithm::Algorithm;
 
 use super::*;
-use crate::token::fixture::{NOW, URL, World, access_token, after};
+use crate::token::fixture::{NOW, URL, World, access_token, after, entitlements};
 
 fn header(typ: Option<&str>) -> Header {
     Header { alg: Algorithm::Rs256, kid: None, typ: typ.map(SmolStr::new), cty: None }
@@ -46,7 +46,7 @@ fn every_claim_is_written_under_its_name() {
         "iat": 1_700_000_000, "exp": 1_702_592_000, "nbf": 1_700_000_001, "jti": "at_7_x", "auth_time": 1_699_999_999,
         "acr": "\"gold\"", "amr": ["pwd", "otp"], "gid": "gr_7_1700000000123_0123456789abcdefghijkg", "sid": "1_0_s",
         "anc": ["at_7_y", "at_7_z"], "gcl": "other", "gat": 1_699_999_998, "act": { "sub": "client:a" },
-        "may_act": { "sub": "client:b" }, "resource": ["https://a.example", "https://b.example"],
+        "may_act": { "sub": "client:b" }, "resource": ["https://a.example", "https://b.example"], "roles": ["\"r\"", "s"],
     });
     let token = parse(TYP, &full).unwrap();
     let written = token.to_json();
@@ -56,6 +56,45 @@ fn every_claim_is_written_under_its_name() {
         nbf.is_some() && acr.is_some() && gid.is_some() && sid.is_some() && gcl.is_some() && gat.is_some()
     );
     assert!(act.is_some() && may_act.is_some());
+}
+
+#[test]
+fn roles_are_the_issuers_and_those_of_the_one_party_that_the_token_is_for() {
+    let (api, url) = ("other", "https://api.example.com");
+    for (aud, expected) in [
+        (&[URL][..], &["admin", "editor", "viewer"][..]),
+        (&["app"], &["admin", "editor", "viewer"]),
+        (&[URL, "app"], &["admin", "editor", "viewer"]),
+        (&[URL, api], &["admin", "owner", "viewer"]),
+        (&[api], &["admin", "owner", "viewer"]),
+        (&[api, "app"], &["admin", "owner", "viewer"]),
+        // An audience of which the user has no role.
+        (&[URL, url], &["admin", "viewer"]),
+        // Each of them would take the other's roles for its own.
+        (&[URL, api, url], &["admin", "viewer"]),
+    ] {
+        let mut token = access_token("app", "openid roles");
+        token.aud = Audience::of(aud.iter().copied());
+        token.release_roles(&entitlements());
+        let written: Value = serde_json::from_slice(&token.to_json()).unwrap();
+        assert_eq!(written["roles"], json!(expected), "{aud:?}");
+        assert_eq!(AccessToken::parse(&header(Some(TYP)), &token.to_json()).unwrap(), token);
+    }
+}
+
+#[test]
+fn a_user_without_roles_has_an_empty_list_and_without_the_scope_there_is_none() {
+    let mut token = access_token("app", "openid roles");
+    assert_eq!(token.needs_roles_of().unwrap().as_str(), "u-1");
+    token.release_roles(&Entitlements::default());
+    let written: Value = serde_json::from_slice(&token.to_json()).unwrap();
+    assert_eq!(written["roles"], json!([]));
+    let without = access_token("app", "openid groups");
+    assert_eq!(without.needs_roles_of(), None);
+    let written: Value = serde_json::from_slice(&without.to_json()).unwrap();
+    assert!(written.get("roles").is_none() && written.get("groups").is_none(), "{written}");
+    let own = AccessToken { sub: client_subject(&token.client_id), ..token };
+    assert_eq!(own.needs_roles_of(), None, "a client that acts for itself");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn scopes_that_need_a_user_are_dropped_and_others_must_be_registered() {
         (Some(""), Ok("api read")),
         (Some("read"), Ok("read")),
         (Some("openid read"), Ok("read")),
-        (Some("openid profile email address phone offline_access"), Ok("")),
+        (Some("openid profile email address phone groups roles offline_access"), Ok("")),
         (Some("read write"), Err(ErrorCode::InvalidScope)),
         (Some("\\"), Err(ErrorCode::InvalidScope)),
     ] {
@@ -33,6 +33,14 @@ fn scopes_that_need_a_user_are_dropped_and_others_must_be_registered() {
         let answer = answer.map(|token| token.scope).map_err(|error| error.code);
         assert_eq!(answer, granted.map(scope), "{asked:?}");
     }
+}
+
+#[test]
+fn a_scope_that_is_not_registered_is_refused_by_what_may_be_asked_for() {
+    let mut world = World::new();
+    world.client.scope = scope("openid api read");
+    let error = issue(&world.context(), Some("read write"), &[], &[]).unwrap_err();
+    assert!(error.description.ends_with("the client may ask for: api read"), "{error}");
 }
 
 #[test]

@@ -108,6 +108,11 @@ pub(super) fn rotation(context: &Context<'_>, family: &Family, presented: u32) -
 }
 
 impl RefreshPlan {
+    /// The scope of the new access token.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     /// Turns the result of the rotation into the answer for the client, which presented `text`, a token of the family
     /// `id`.
     ///

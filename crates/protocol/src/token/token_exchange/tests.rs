@@ -6,7 +6,7 @@ use crate::client::TokenEndpointAuthMethod;
 use crate::id::{ClientId, IssuerId, Jti};
 use crate::time::Timestamp;
 use crate::token::claim::MayAct;
-use crate::token::fixture::{NOW, URL, World, access_token, after, scope};
+use crate::token::fixture::{NOW, URL, World, access_token, after, entitlements, scope};
 
 const API: &str = "https://api.example.com/users";
 
@@ -370,4 +370,25 @@ proptest! {
             prop_assert_eq!(result.gid, subject.gid);
         }
     }
+}
+
+/// The result is for another party, and the user may have lost roles since the subject token was issued.
+#[test]
+fn roles_are_those_of_the_results_own_party_and_only_with_the_scope() {
+    let world = World::new();
+    let mut subject = access_token("app", "openid roles");
+    subject.release_roles(&entitlements());
+    let roles = |request: &ExchangeRequest<'_>| {
+        let mut result = exchange(&world, request, &subject, None).unwrap();
+        assert_eq!(result.roles, None, "nothing is copied from the subject token");
+        if result.needs_roles_of().is_some() {
+            result.release_roles(&entitlements());
+        }
+        result.roles.map(|roles| roles.join(" "))
+    };
+    assert_eq!(roles(&request()).as_deref(), Some("admin editor viewer"));
+    let elsewhere = ExchangeRequest { audience: &["other"], ..request() };
+    assert_eq!(roles(&elsewhere).as_deref(), Some("admin owner viewer"));
+    let narrowed = ExchangeRequest { scope: Some("openid"), ..request() };
+    assert_eq!(roles(&narrowed), None);
 }

@@ -175,6 +175,7 @@ fn refused_by_admin(server: &TestServer, victim: &Tenant, place: &Tenant, told: 
         ("PUT", client.clone(), Some(json!({ "client_name": "x", "redirect_uris": ["https://x.example/"] }))),
         ("PATCH", client.clone(), Some(json!({ "client_name": "x" }))),
         ("POST", format!("{client}/regenerate-secret"), None),
+        ("GET", format!("{client}/preview-tokens?user={}", victim.user), None),
         ("DELETE", client, None),
         ("GET", user.clone(), None),
         ("PUT", user.clone(), Some(json!({ "email": "x@example.com" }))),

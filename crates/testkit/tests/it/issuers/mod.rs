@@ -4,6 +4,7 @@ mod cookies;
 mod hosts;
 mod isolation;
 mod places;
+mod slash_at_the_end;
 
 use serde_json::json;
 use symbolon_crypto::algorithm::Algorithm;

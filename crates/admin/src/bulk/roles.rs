@@ -1,0 +1,174 @@
+//! Bulk creation and export of roles and of given roles.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{GroupId, UserId};
+use symbolon_protocol::role::{GivenRole, Role, RoleHolder};
+use tokio::sync::mpsc;
+
+use super::super::call::{Call, Payload};
+use super::super::error::{AdminError, Answer};
+use super::super::roles;
+use super::export::{AT_ONCE, WAITING, break_off, send};
+use super::lines::Line;
+use super::records::pace;
+use super::stream::{self, Batch, Done};
+use super::wrapped;
+
+/// `POST /roles/bulk`.
+pub(super) async fn create(call: Call, payload: Payload) -> Answer {
+    let shared = Arc::new(call.clone());
+    stream::answer(call, payload, pace(Event::RoleCreated), move |chunk| {
+        create_roles(Arc::clone(&shared), chunk)
+    })
+}
+
+async fn create_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut batch = Batch::new();
+    for line in chunk {
+        let fields = stream::fields(line);
+        batch.push(fields.and_then(|fields| roles::new(fields, &*call.app.random, call.now())));
+    }
+    let new: Vec<Role> = batch.take();
+    let views: Vec<_> = new.iter().map(roles::view).collect();
+    let created = call.app.store.create_roles(call.id(), new).await.map_err(AdminError::from);
+    batch.settle(created.map(|created| {
+        let settled = |(view, created)| roles::creation(created).map(|()| wrapped("role", view));
+        views.into_iter().zip(created).map(settled)
+    }))
+}
+
+/// `POST /given-roles/bulk`: gives roles to users and groups.
+pub(super) async fn give(call: Call, payload: Payload) -> Answer {
+    let shared = Arc::new(call.clone());
+    stream::answer(call, payload, pace(Event::RoleGiven), move |chunk| give_roles(Arc::clone(&shared), chunk))
+}
+
+async fn give_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let (given, batch) = read(chunk);
+    let granted = call.app.store.give_roles(call.id(), given.clone()).await.map_err(AdminError::from);
+    batch.settle(granted.map(|granted| {
+        let line = |(given, outcome): (GivenRole, _)| {
+            roles::given(outcome).map(|changed| told(&given, Some(changed)))
+        };
+        given.into_iter().zip(granted).map(line)
+    }))
+}
+
+/// `POST /given-roles/bulk-removal`: takes roles from users and groups.
+pub(super) async fn take(call: Call, payload: Payload) -> Answer {
+    let shared = Arc::new(call.clone());
+    stream::answer(call, payload, pace(Event::RoleTaken), move |chunk| take_roles(Arc::clone(&shared), chunk))
+}
+
+async fn take_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let (given, batch) = read(chunk);
+    let taken = call.app.store.take_roles(call.id(), given.clone()).await.map_err(AdminError::from);
+    batch.settle(taken.map(|taken| {
+        let line = |(given, outcome): (GivenRole, _)| Ok(told(&given, Some(roles::taken_away(outcome))));
+        given.into_iter().zip(taken).map(line)
+    }))
+}
+
+fn read(chunk: Vec<Line>) -> (Vec<GivenRole>, Batch<GivenRole>) {
+    let mut batch = Batch::new();
+    for line in chunk {
+        batch.push(given_role(line));
+    }
+    (batch.take(), batch)
+}
+
+fn given_role(line: Line) -> Result<GivenRole, AdminError> {
+    let mut fields = stream::fields(line)?;
+    let role = fields.require("role_id")?;
+    let holder = match (fields.take::<UserId>("user_id")?, fields.take::<GroupId>("group_id")?) {
+        (Some(user), None) => RoleHolder::User(user),
+        (None, Some(group)) => RoleHolder::Group(group),
+        _ => return Err(AdminError::invalid("one of user_id and group_id is required")),
+    };
+    fields.finish()?;
+    Ok(GivenRole { role, holder })
+}
+
+/// A given role as JSON; `changed` only in the answer to a line. A line that changes nothing is no error, so that lines
+/// may be sent again.
+fn told(given: &GivenRole, changed: Option<bool>) -> Value {
+    let (holder, id) = match &given.holder {
+        RoleHolder::User(user) => ("user_id", user.as_str()),
+        RoleHolder::Group(group) => ("group_id", group.as_str()),
+    };
+    match changed {
+        Some(changed) => json!({ "role_id": given.role, holder: id, "changed": changed }),
+        None => json!({ "role_id": given.role, holder: id }),
+    }
+}
+
+/// `GET /roles/export`.
+pub(super) async fn export(call: Call) -> Answer {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        let mut after = None;
+        loop {
+            let roles = match call.app.store.next_roles(call.id(), after.as_ref(), AT_ONCE).await {
+                Ok(roles) => roles,
+                Err(error) => return break_off(&sender, &error).await,
+            };
+            let lines = roles.iter().map(|role| Value::Object(roles::view(role))).collect();
+            if !send(&sender, lines).await || roles.len() < AT_ONCE as usize {
+                return;
+            }
+            after = roles.last().map(|role| role.id.clone());
+        }
+    });
+    Ok(stream::response(receiver))
+}
+
+/// `GET /given-roles/export`.
+pub(super) async fn export_given(call: Call) -> Answer {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        let mut after = None;
+        loop {
+            let given = match call.app.store.next_given_roles(call.id(), after.as_ref(), AT_ONCE).await {
+                Ok(given) => given,
+                Err(error) => return break_off(&sender, &error).await,
+            };
+            let lines = given.iter().map(|given| told(given, None)).collect();
+            if !send(&sender, lines).await || given.len() < AT_ONCE as usize {
+                return;
+            }
+            after = given.into_iter().next_back();
+        }
+    });
+    Ok(stream::response(receiver))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<GivenRole, String> {
+        let line = Line { number: 1, bytes: Some(text.as_bytes().to_vec()) };
+        given_role(line).map_err(|error| error.told().1.into_owned())
+    }
+
+    #[test]
+    fn a_line_names_a_role_and_one_holder() {
+        for line in [r#"{"role_id":"ops","user_id":"ann"}"#, r#"{"role_id":"ops","group_id":"staff"}"#] {
+            let given = read(line).unwrap();
+            assert_eq!(told(&given, None), serde_json::from_str::<Value>(line).unwrap());
+            assert_eq!(told(&given, Some(true))["changed"], true);
+        }
+        for (bad, named) in [
+            (r#"{"role_id":"ops"}"#, "one of user_id and group_id"),
+            (r#"{"role_id":"ops","user_id":"ann","group_id":"staff"}"#, "one of user_id and group_id"),
+            (r#"{"user_id":"ann"}"#, "role_id is required"),
+            (r#"{"role_id":"ops","user_id":"ann","until":5}"#, "until"),
+        ] {
+            let why = read(bad).unwrap_err();
+            assert!(why.contains(named), "{bad}: {why}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A preview of what a client would get for a user: the claims of the ID token, of the access token and of UserInfo.
+//! Nothing is issued, signed or stored.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use symbolon_protocol::client::{Client, GrantType};
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::scope::Scope;
+use symbolon_protocol::token::{Context, IssuePlan, refresh_token, resource};
+use symbolon_protocol::user::User;
+use symbolon_protocol::user_claims::UserRecords;
+use symbolon_protocol::userinfo;
+
+use crate::call::{Call, ok};
+use crate::error::{AdminError, Answer};
+use crate::operation::{Operation, Parameter, wrapped};
+use crate::{admin_created, clients};
+
+/// Claims that are drawn when a token is issued, or that only a sign-in determines. A preview has none of them.
+const OF_A_SIGN_IN: [&str; 8] = ["jti", "gid", "sid", "auth_time", "acr", "amr", "nonce", "at_hash"];
+
+pub(super) fn operations() -> Vec<Operation> {
+    let parameters = [
+        Parameter { name: "user", kind: "string", about: "The user's id." },
+        Parameter {
+            name: "scope",
+            kind: "string",
+            about: "The scope that the client asks for; all that it registered without.",
+        },
+        Parameter {
+            name: "resource",
+            kind: "string",
+            about: "The resource that the access token is for (RFC 8707).",
+        },
+    ];
+    vec![
+        Operation::get(
+            "/clients/{client_id}/preview-tokens",
+            "Shows the claims that a client would get for a user, without issuing a token",
+            preview,
+        )
+        .query(&parameters)
+        .answers(200, wrapped("preview", "TokenPreview")),
+    ]
+}
+
+async fn preview(call: Call) -> Answer {
+    let client = clients::load(&call).await?;
+    if !client.may_use(GrantType::AuthorizationCode) {
+        return Err(AdminError::invalid("the client has not registered the grant type authorization_code"));
+    }
+    let user = user(&call).await?;
+    let entitlements = call.app.store.entitlements(call.id(), &user.id).await?;
+    let scope = scope(&call, &client)?;
+    let resource: Option<String> = call.query("resource")?;
+    let asked: Vec<&str> = resource.as_deref().into_iter().collect();
+    let targets = resource::narrowed(&call.issuer.url, &client, &[], &asked)?;
+    let records = UserRecords { user: Some(Arc::clone(&user)), entitlements: Some(entitlements) };
+    let plan = plan(&call, &client, &user.id, (scope, &targets), &records);
+    Ok(ok(&json!({ "preview": view(&call, &plan, records)? })))
+}
+
+/// The user that the query names, who may sign in.
+async fn user(call: &Call) -> Result<Arc<User>, AdminError> {
+    let id: UserId = call.query("user")?.ok_or_else(|| AdminError::invalid("user is required"))?;
+    let found = call.app.store.user(call.id(), &id).await?;
+    let user = found.ok_or_else(|| AdminError::not_found("there is no such user"))?;
+    if user.may_sign_in() { Ok(user) } else { Err(AdminError::invalid("the user may not sign in")) }
+}
+
+/// The scope that the client would be granted: what it asks for, as far as it has registered it (RFC 6749 3.3).
+fn scope(call: &Call, client: &Client) -> Result<Scope, AdminError> {
+    let Some(text) = call.query::<String>("scope")? else { return Ok(client.scope.clone()) };
+    let asked =
+        Scope::parse(&text).map_err(|why| AdminError::invalid(format!("scope is not valid: {why}")))?;
+    let granted = asked.intersection(&client.scope);
+    if granted.is_empty() {
+        return Err(AdminError::invalid("the client has registered nothing of this scope"));
+    }
+    Ok(granted)
+}
+
+/// The tokens of a refresh, which are those of a sign-in but for what a preview leaves out.
+fn plan(
+    call: &Call,
+    client: &Client,
+    user: &UserId,
+    (scope, targets): (Scope, &[&str]),
+    records: &UserRecords,
+) -> IssuePlan {
+    let settings = call.issuer.settings.load_full();
+    let context = Context {
+        issuer: &call.issuer.record,
+        settings: &settings,
+        client,
+        now: call.now(),
+        random: &*call.app.random,
+    };
+    let family = admin_created::family_of(call, client, user.clone(), scope.clone());
+    let mut plan = refresh_token::issue(&context, &family, scope, false);
+    plan.access.limit_to(targets);
+    plan.release(&context, records.clone());
+    plan
+}
+
+fn view(call: &Call, plan: &IssuePlan, records: UserRecords) -> Result<Value, AdminError> {
+    let access = &plan.access;
+    let id_token = match &plan.id {
+        Some(id) => claims(&id.to_json())?,
+        None => Value::Null,
+    };
+    // UserInfo takes only tokens that are for the issuer and have the scope `openid`.
+    let info = userinfo::check(access, &call.issuer.url, call.now())
+        .and_then(|()| userinfo::claims(access, records))
+        .map(|info| info.to_json());
+    let userinfo = match info {
+        Ok(info) => claims(&info)?,
+        Err(_) => Value::Null,
+    };
+    Ok(json!({
+        "scope": access.scope,
+        "id_token": id_token,
+        "access_token": claims(&access.to_json())?,
+        "userinfo": userinfo,
+    }))
+}
+
+/// The claims of a payload, without those of a sign-in.
+fn claims(payload: &[u8]) -> Result<Value, AdminError> {
+    let mut claims: Map<String, Value> = serde_json::from_slice(payload).map_err(AdminError::internal)?;
+    claims.retain(|name, _| !OF_A_SIGN_IN.contains(&name.as_str()));
+    Ok(Value::Object(claims))
+}

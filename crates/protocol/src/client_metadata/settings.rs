@@ -1,0 +1,54 @@
+//! The member `settings` of client metadata, in the forms in which it is sent and shown.
+
+use serde_json::Value;
+
+use super::{Metadata, invalid};
+use crate::client::Client;
+use crate::error::{ErrorCode, OAuthError};
+use crate::pkce::policy;
+
+/// Settings that are also read beside the members of RFC 7591, where administrators write them too. If they were
+/// ignored there, a client would be protected less, or more, than its administrator believes.
+const BESIDE: [&str; 3] = ["pkce", "require_pkce", "access_token_typ"];
+
+/// Brings what was sent into one form: every setting stands in `settings`, under its present name.
+///
+/// # Errors
+/// `invalid_request`, naming the setting: two values that contradict each other, or one that is not valid.
+pub(super) fn gather(doc: &mut Metadata) -> Result<(), OAuthError> {
+    for name in BESIDE {
+        let Some(value) = doc.remove(name) else { continue };
+        let settings = doc.entry("settings").or_insert(Value::Null);
+        if settings.is_null() {
+            *settings = Value::Object(Metadata::new());
+        }
+        let Some(settings) = settings.as_object_mut() else {
+            return Err(invalid("settings", "is not valid: it is an object"));
+        };
+        if settings.get(name).is_some_and(|own| *own != value) {
+            return Err(invalid(
+                name,
+                format!("and settings.{name} contradict each other: send one of them"),
+            ));
+        }
+        settings.insert(name.to_owned(), value);
+    }
+    match doc.get_mut("settings").and_then(Value::as_object_mut) {
+        Some(settings) => policy::read_earlier_name(settings)
+            .map_err(|why| OAuthError::with(ErrorCode::InvalidRequest, format!("settings.{why}"))),
+        None => Ok(()),
+    }
+}
+
+/// Adds the earlier names of settings to a client that is shown.
+pub(super) fn show_earlier_names(shown: &mut Metadata) {
+    if let Some(settings) = shown.get_mut("settings").and_then(Value::as_object_mut) {
+        policy::show_earlier_name(settings);
+    }
+}
+
+/// Whether the client has a setting that leaves it less protected than the default does. Public clients have none:
+/// the setting `pkce` has no effect on them.
+pub fn is_below_default(client: &Client) -> bool {
+    !client.is_public() && client.settings.pkce.is_some_and(|policy| policy.is_below_default())
+}

@@ -1,0 +1,137 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::entitlement::Entitlements;
+use crate::token::fixture::{World, after, code, entitlements, family, scope, user};
+use crate::token::{authorization_code, refresh_token};
+use crate::user::User;
+
+const EMAIL: &str = "ada@example.com";
+
+fn records() -> UserRecords {
+    UserRecords { user: Some(Arc::new(user())), entitlements: Some(Arc::new(entitlements())) }
+}
+
+fn plan(world: &World, scope: &str, records: UserRecords) -> IssuePlan {
+    let mut plan = authorization_code::issue(&world.context(), &code(scope), after(3600));
+    plan.release(&world.context(), records);
+    plan
+}
+
+/// The claims of the ID token that a code of this scope yields, if it yields one.
+fn id_token(world: &World, scope: &str, records: UserRecords) -> Option<Value> {
+    plan(world, scope, records).id.map(|id| serde_json::from_slice(&id.to_json()).unwrap())
+}
+
+fn access_token(world: &World, scope: &str, records: UserRecords) -> Value {
+    serde_json::from_slice(&plan(world, scope, records).access.to_json()).unwrap()
+}
+
+#[test]
+fn an_id_token_carries_the_claims_of_the_granted_scopes() {
+    let world = World::new();
+    let claims = id_token(&world, "openid profile email", records()).unwrap();
+    assert_eq!((&claims["email"], &claims["email_verified"]), (&json!(EMAIL), &json!(true)));
+    assert_eq!((&claims["preferred_username"], &claims["sub"]), (&json!("ada"), &json!("u-1")));
+    for absent in ["phone_number", "address", "groups", "roles"] {
+        assert!(claims.get(absent).is_none(), "{claims}");
+    }
+    let claims = id_token(&world, "phone openid address groups roles", records()).unwrap();
+    assert_eq!((&claims["phone_number"], &claims["address"]["country"]), (&json!("+44 1"), &json!("GB")));
+    assert_eq!(claims["groups"], json!(["dev", "staff"]));
+    assert_eq!(claims["roles"], json!(["admin", "editor", "viewer"]));
+    assert!(claims.get("email").is_none() && claims.get("updated_at").is_none(), "{claims}");
+}
+
+#[test]
+fn an_access_token_carries_roles_but_no_groups_and_nothing_of_the_profile() {
+    let world = World::new();
+    let claims = access_token(&world, "openid email groups roles", records());
+    assert_eq!(claims["roles"], json!(["admin", "editor", "viewer"]));
+    assert!(claims.get("groups").is_none() && claims.get("email").is_none(), "{claims}");
+    let claims = access_token(&world, "openid email groups", records());
+    assert!(claims.get("roles").is_none(), "{claims}");
+    // Without an ID token, too.
+    assert_eq!(access_token(&world, "api roles", records())["roles"], json!(["admin", "editor", "viewer"]));
+}
+
+fn needed(world: &World, text: &str) -> (bool, bool) {
+    let RecordsNeeded { user, entitlements } = RecordsNeeded::by(&world.context(), &scope(text));
+    (user, entitlements)
+}
+
+#[test]
+fn nothing_is_needed_beyond_what_the_tokens_carry() {
+    let mut world = World::new();
+    for (scope, scopes, minimal) in [
+        ("openid", (false, false), (false, false)),
+        ("openid offline_access api", (false, false), (false, false)),
+        ("openid email", (true, false), (false, false)),
+        ("openid groups", (false, true), (false, false)),
+        // Access tokens carry roles in any case.
+        ("openid profile roles", (true, true), (false, true)),
+        ("api roles", (false, true), (false, true)),
+        // There is no ID token.
+        ("profile email groups", (false, false), (false, false)),
+    ] {
+        world.settings.id_token_claims = IdTokenClaims::Scopes;
+        assert_eq!(needed(&world, scope), scopes, "{scope}");
+        world.settings.id_token_claims = IdTokenClaims::Minimal;
+        assert_eq!(needed(&world, scope), minimal, "{scope}, minimal");
+    }
+}
+
+#[test]
+fn the_setting_of_the_client_comes_before_the_issuers() {
+    const ALL: &str = "openid profile email address phone groups roles";
+    let mut world = World::new();
+    let bare = id_token(&world, "openid", UserRecords::default());
+    assert_eq!(id_token(&world, "openid", records()), bare);
+    for (issuers, clients, is_bare) in [
+        (IdTokenClaims::Scopes, None, false),
+        (IdTokenClaims::Minimal, None, true),
+        (IdTokenClaims::Scopes, Some(IdTokenClaims::Minimal), true),
+        (IdTokenClaims::Minimal, Some(IdTokenClaims::Scopes), false),
+    ] {
+        world.settings.id_token_claims = issuers;
+        world.client.settings.id_token_claims = clients;
+        assert_eq!(id_token(&world, ALL, records()) == bare, is_bare, "{issuers:?} {clients:?}");
+        assert!(access_token(&world, ALL, records()).get("roles").is_some(), "{issuers:?} {clients:?}");
+    }
+}
+
+#[test]
+fn a_user_without_a_record_or_who_may_not_sign_in_is_not_described() {
+    let world = World::new();
+    let inactive = User { active: false, ..user() };
+    let inactive = UserRecords { user: Some(Arc::new(inactive)), ..records() };
+    let bare = id_token(&world, "openid", UserRecords::default());
+    for records in [UserRecords::default(), inactive] {
+        assert_eq!(id_token(&world, "openid email groups roles", records), bare);
+    }
+}
+
+#[test]
+fn the_scope_that_is_left_to_the_client_decides() {
+    let mut world = World::new();
+    world.client.scope = scope("openid profile");
+    let claims = id_token(&world, "openid profile email roles", records()).unwrap();
+    assert!(claims.get("name").is_some(), "{claims}");
+    assert!(claims.get("email").is_none() && claims.get("roles").is_none(), "{claims}");
+    assert!(access_token(&world, "openid profile roles", records()).get("roles").is_none());
+
+    // A refresh that asks for less.
+    let mut plan = refresh_token::issue(&world.context(), &family(), scope("openid email"), true);
+    plan.release(&world.context(), records());
+    let claims: Value = serde_json::from_slice(&plan.id.unwrap().to_json()).unwrap();
+    assert!(claims.get("name").is_none() && claims["email"] == EMAIL, "{claims}");
+}
+
+#[test]
+fn a_user_without_groups_and_roles_has_empty_lists() {
+    let none = UserRecords { user: None, entitlements: Some(Arc::new(Entitlements::default())) };
+    let claims = id_token(&World::new(), "openid groups roles", none).unwrap();
+    assert_eq!((&claims["groups"], &claims["roles"]), (&json!([]), &json!([])));
+}

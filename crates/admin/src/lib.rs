@@ -26,11 +26,13 @@ mod issuers;
 mod openapi;
 mod operation;
 mod paging;
+mod script_members;
 mod sessions;
 mod settings;
 mod shards;
 mod signing_keys;
 mod test_endpoints;
+mod unique_members;
 mod users;
 
 use std::net::IpAddr;

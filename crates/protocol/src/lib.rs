@@ -35,5 +35,6 @@ pub mod settings;
 mod sid;
 pub mod time;
 pub mod token;
+pub mod unknown_member;
 pub mod user;
 pub mod userinfo;

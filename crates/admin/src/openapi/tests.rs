@@ -105,6 +105,20 @@ fn schemas_name_every_member_that_is_shown() {
     assert!(lifetimes.keys().all(|name| described.contains_key(name)));
 }
 
+/// As the server does, the schema of a body refuses members that it does not name.
+#[test]
+fn bodies_have_no_further_members() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    for (name, _) in crate::operations().iter().filter_map(|operation| operation.body) {
+        assert_eq!(schemas[name]["additionalProperties"], false, "{name}");
+    }
+    assert_eq!(schemas["UserRecord"]["properties"]["address"]["additionalProperties"], false);
+    assert_eq!(schemas["ClientMetadata"]["properties"]["settings"]["additionalProperties"], false);
+    assert!(schemas["User"]["additionalProperties"].is_null(), "answers may get members");
+    assert!(schemas["ClientMetadata"]["properties"]["jwks"]["additionalProperties"].is_null());
+}
+
 #[test]
 fn a_missing_body_is_not_documented_and_a_stream_is() {
     let document = document();

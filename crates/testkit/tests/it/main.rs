@@ -16,6 +16,7 @@ mod bad_input;
 mod bodies;
 mod client_authentication;
 mod client_credentials;
+mod client_secrets;
 mod connections;
 mod corpus;
 mod cors;

@@ -7,10 +7,11 @@
 
 mod secrets;
 
-pub use secrets::{MIN_SECRET, regenerate_secret};
+pub use secrets::regenerate_secret;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
@@ -86,14 +87,32 @@ pub struct Registration {
     pub client: Client,
     /// The new secret, to be shown now.
     pub client_secret: Option<SecretString>,
+    /// What the administrator should know of what was accepted.
+    pub warnings: Vec<Warning>,
 }
 
-/// A new client. `client_id` and `client_secret` are generated unless given.
+/// Something that was accepted although it is weaker than it should be. The message names no secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Warning {
+    /// A given secret is shorter than [`LONG`](crate::client_secret::LONG).
+    #[error(
+        "client_secret has {0} characters and should have 32 at least: replace it by one that is drawn here \
+         (regenerate-secret with keep_old_seconds)"
+    )]
+    ShortSecret(usize),
+}
+
+/// A new client. `client_id` and `client_secret` are generated unless given. `key` is the issuer's for client secrets.
 ///
 /// # Errors
 /// `invalid_request`, naming the member.
-pub fn create(metadata: Metadata, now: Timestamp, random: &dyn Random) -> Result<Registration, OAuthError> {
-    build(with_settings_gathered(metadata)?, None, now, random)
+pub fn create(
+    metadata: Metadata,
+    key: &HmacKey,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
+    build(with_settings_gathered(metadata)?, None, key, now, random)
 }
 
 /// The client with all metadata replaced: omitted members get their defaults (RFC 7592 2.2). `client_id`,
@@ -104,10 +123,11 @@ pub fn create(metadata: Metadata, now: Timestamp, random: &dyn Random) -> Result
 pub fn replace(
     client: &Client,
     metadata: Metadata,
+    key: &HmacKey,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
-    build(with_settings_gathered(metadata)?, Some(client), now, random)
+    build(with_settings_gathered(metadata)?, Some(client), key, now, random)
 }
 
 /// The client with some members changed; members that are `null` get their defaults (RFC 7396).
@@ -117,12 +137,13 @@ pub fn replace(
 pub fn patch(
     client: &Client,
     patch: Metadata,
+    key: &HmacKey,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
     let mut document = view(client);
     merge_patch(&mut document, with_settings_gathered(patch)?);
-    build(document, Some(client), now, random)
+    build(document, Some(client), key, now, random)
 }
 
 /// The client as JSON. Of its secrets only what may be known of them.
@@ -218,6 +239,7 @@ fn with_settings_gathered(mut document: Metadata) -> Result<Metadata, OAuthError
 fn build(
     document: Metadata,
     current: Option<&Client>,
+    key: &HmacKey,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
@@ -228,7 +250,8 @@ fn build(
     let grant_types = grant_types(doc, method)?;
     let given = take::<SecretString>(doc, "client_secret")?;
     let own = current.map(|client| client.client_secrets.live(now)).unwrap_or_default();
-    let (client_secrets, client_secret) = secrets::secrets(method, given, own, now, random)?;
+    let warnings = secrets::too_short(given.as_ref()).map(Warning::ShortSecret).into_iter().collect();
+    let (client_secrets, client_secret) = secrets::secrets(method, given, own, key, now, random)?;
     let client = Client {
         client_id,
         client_secrets,
@@ -257,7 +280,7 @@ fn build(
     doc.ignore(&SHOWN_ONLY);
     doc.know(unknown_member::names_of::<ClientOverrides>());
     doc.finish()?;
-    Ok(Registration { client, client_secret })
+    Ok(Registration { client, client_secret, warnings })
 }
 
 /// Always later than before, even if the clock has not advanced: stores detect lost races by `updated_at`.

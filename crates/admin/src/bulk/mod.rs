@@ -17,7 +17,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde_json::Value;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::scope::Scope;
@@ -113,9 +112,4 @@ fn scope(fields: &mut Fields, client: &Client) -> Result<Scope, AdminError> {
         return Ok(scope);
     }
     Err(AdminError::invalid("scope goes beyond what the client registered"))
-}
-
-/// A JSON object as the only member of another.
-fn wrapped(member: &str, object: serde_json::Map<String, Value>) -> Value {
-    serde_json::json!({ member: object })
 }

@@ -206,6 +206,8 @@ fn clients() -> Schemas {
     );
     let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
     let with_secret = extended(&shown, &[], &secrets);
+    let registration =
+        object(&["client"], &[("client", reference("ClientWithSecret")), ("warnings", texts())]);
     let accepted = [
         ("client_secret", secret()),
         ("client_secrets", shown_only(kept_secrets)),
@@ -217,7 +219,8 @@ fn clients() -> Schemas {
     // A setting may also stand beside the metadata.
     let metadata = extended(&extended(&shared, &[], &accepted), &[], &settings);
     vec![
-        ("BulkClient", bulk("client", &with_secret)),
+        ("BulkClient", bulk_of(&registration)),
+        ("Registration", registration),
         ("ClientMetadata", metadata),
         ("RegenerateSecret", object(&[], &[("keep_old_seconds", kept_for())])),
         ("ClientWithSecret", with_secret),

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use symbolon_protocol::client_secret::LONGEST_KEPT;
+use symbolon_protocol::redirect_uri::RedirectUriForm;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::userinfo::PROFILE_CLAIMS;
 
@@ -159,6 +160,7 @@ fn clients() -> Schemas {
             ("client_id", text()),
             ("client_name", text()),
             ("redirect_uris", texts()),
+            ("redirect_uri_forms", forms()),
             ("post_logout_redirect_uris", texts()),
             ("grant_types", texts()),
             ("response_types", texts()),
@@ -226,6 +228,11 @@ fn clients() -> Schemas {
         ("ClientWithSecret", with_secret),
         ("Client", shown),
     ]
+}
+
+/// Forms of redirect URIs that a client may be allowed.
+fn forms() -> Value {
+    list(json!({ "type": "string", "enum": RedirectUriForm::ALL.map(RedirectUriForm::as_str) }))
 }
 
 /// How long an old secret stays alive.

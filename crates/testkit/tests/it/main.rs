@@ -34,6 +34,7 @@ mod logout;
 mod migration;
 mod pages;
 mod rate_limits;
+mod redirect_uri_forms;
 mod refresh_token;
 mod revocation;
 mod safety;

@@ -3,6 +3,7 @@
 use symbolon_crypto::{digest, encoding};
 
 use crate::error::OAuthError;
+use crate::refusal::{Details, Reason};
 
 /// An S256 code challenge: the SHA-256 of the verifier.
 pub type CodeChallenge = [u8; 32];
@@ -19,18 +20,29 @@ pub fn challenge(
 ) -> Result<Option<CodeChallenge>, OAuthError> {
     let Some(challenge) = challenge else {
         return match (required, method) {
-            (true, _) => Err(OAuthError::invalid_request("code_challenge is missing: PKCE is required")),
-            (false, Some(_)) => Err(OAuthError::invalid_request("code_challenge is missing")),
+            (true, _) => Err(OAuthError::invalid_request(
+                Reason::PkceMissing,
+                "code_challenge is missing: PKCE is required",
+            )),
+            (false, Some(_)) => {
+                Err(OAuthError::invalid_request(Reason::PkceMissing, "code_challenge is missing"))
+            }
             (false, None) => Ok(None),
         };
     };
     // RFC 7636 4.3: no method means `plain`, which RFC 9700 2.1.1 advises against, so it is refused.
     if method != Some("S256") {
-        return Err(OAuthError::invalid_request("code_challenge_method must be S256"));
+        let details =
+            Details::of("code_challenge_method").sent(method.unwrap_or_default()).expected(["S256"]);
+        let description = "code_challenge_method must be S256";
+        return Err(OAuthError::invalid_request(Reason::PkceMethodUnsupported, description).about(details));
     }
     // RFC 7636 4.2: BASE64URL(SHA256(verifier)), 43 characters for 32 bytes.
     encoding::decode_array(challenge).map(Some).map_err(|_| {
-        OAuthError::invalid_request("code_challenge must be a SHA-256 in base64url, 43 characters")
+        OAuthError::invalid_request(
+            Reason::PkceChallengeMalformed,
+            "code_challenge must be a SHA-256 in base64url, 43 characters",
+        )
     })
 }
 
@@ -42,13 +54,22 @@ pub fn verify(challenge: Option<&CodeChallenge>, verifier: Option<&str>) -> Resu
     match (challenge, verifier) {
         (None, None) => Ok(()),
         // RFC 9700 4.8.2: a verifier without a challenge is a sign of a PKCE downgrade attack.
-        (None, Some(_)) => Err(OAuthError::invalid_grant("the code was not requested with a code_challenge")),
-        (Some(_), None) => Err(OAuthError::invalid_grant("code_verifier is missing")),
+        (None, Some(_)) => Err(OAuthError::invalid_grant(
+            Reason::PkceVerifierUnexpected,
+            "the code was not requested with a code_challenge",
+        )),
+        (Some(_), None) => {
+            Err(OAuthError::invalid_grant(Reason::PkceVerifierMissing, "code_verifier is missing"))
+        }
         (Some(challenge), Some(verifier)) => {
             let fits = is_verifier(verifier)
                 && digest::constant_time_eq(&digest::sha256(&[verifier.as_bytes()]), challenge);
-            fits.then_some(())
-                .ok_or(OAuthError::invalid_grant("code_verifier does not fit the code_challenge"))
+            fits.then_some(()).ok_or_else(|| {
+                OAuthError::invalid_grant(
+                    Reason::PkceVerifierWrong,
+                    "code_verifier does not fit the code_challenge",
+                )
+            })
         }
     }
 }

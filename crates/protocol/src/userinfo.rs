@@ -3,17 +3,20 @@
 use serde::Serialize;
 
 use crate::error::{ErrorCode, OAuthError};
+use crate::refusal::{Reason, Refusal};
 use crate::scope::{OPENID, Scope};
 use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
 use crate::user::{Address, User};
 
-/// The error for a token that is not accepted (RFC 6750 3.1).
-pub const fn invalid_token() -> OAuthError {
+/// The error for a token that is not accepted (RFC 6750 3.1). The client is told the same whatever the reason.
+fn invalid_token(token: &AccessToken, refusal: Refusal) -> OAuthError {
     OAuthError::new(
         ErrorCode::InvalidToken,
+        refusal.reason,
         "the access token is malformed, expired, revoked or not for this",
     )
+    .because(refusal.naming(&token.client_id))
 }
 
 /// Whether an access token may be used at UserInfo. Its signature was verified, and it is not revoked.
@@ -22,14 +25,18 @@ pub const fn invalid_token() -> OAuthError {
 /// `invalid_token` for a token of another issuer, an expired one, and one whose audience is not the issuer;
 /// `insufficient_scope` without `openid`.
 pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<(), OAuthError> {
-    token.check(issuer_url, now).map_err(|_| invalid_token())?;
+    token
+        .check(issuer_url, now)
+        .map_err(|not| invalid_token(token, token.refused_as_not_valid(not, issuer_url, now)))?;
     // RFC 9068 4: `aud` MUST name the resource server, which is the issuer itself.
     if !token.aud.contains(issuer_url) {
-        return Err(invalid_token());
+        return Err(invalid_token(token, token.refused_audience([issuer_url])));
     }
     // OpenID Connect Core 5.3.1, RFC 6750 3.1.
     if !token.scope.contains(OPENID) {
-        return Err(OAuthError::new(ErrorCode::InsufficientScope, "the scope openid is required"));
+        let reason = Reason::TokenScopeInsufficient;
+        return Err(OAuthError::new(ErrorCode::InsufficientScope, reason, "the scope openid is required")
+            .because(token.refused(reason).naming(&token.client_id)));
     }
     Ok(())
 }
@@ -39,9 +46,13 @@ pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<()
 /// # Errors
 /// `invalid_token` if there is no such user, or they may no longer sign in.
 pub fn claims<'a>(token: &AccessToken, user: Option<&'a User>) -> Result<UserInfo<'a>, OAuthError> {
-    let user =
-        user.filter(|user| user.may_sign_in() && user.id.as_str() == token.sub).ok_or(invalid_token())?;
-    Ok(UserInfo::of(user, &token.scope))
+    match user.filter(|user| user.id.as_str() == token.sub) {
+        Some(user) if user.may_sign_in() => Ok(UserInfo::of(user, &token.scope)),
+        found => {
+            let reason = if found.is_some() { Reason::UserDeactivated } else { Reason::TokenUserUnknown };
+            Err(invalid_token(token, token.refused(reason)))
+        }
+    }
 }
 
 /// The answer (OpenID Connect Core 5.3.2); written in this order.

@@ -17,6 +17,7 @@ mod clients;
 mod consents;
 mod ending;
 mod error;
+mod failures;
 mod fields;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
@@ -86,6 +87,7 @@ pub fn router(app: Arc<App>) -> Router {
 fn operations() -> Vec<Operation> {
     [
         clients::operations(),
+        failures::operations(),
         users::operations(),
         consents::operations(),
         grants::operations(),

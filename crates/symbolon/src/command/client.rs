@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::api::{Api, segment};
 use super::output::{Column, facts, print, table};
-use super::{CommandError, given};
+use super::{CommandError, failure, given};
 use crate::cli::about_an_issuer;
 
 /// Flags that set one text member of the metadata (RFC 7591 2).
@@ -75,12 +75,14 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .subcommand(about_an_issuer(create))
         .subcommand(about_an_issuer(Command::new("list").about("List clients").arg(search)))
+        .subcommand(failure::why_command())
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("create", matches)) => create(matches),
         Some(("list", matches)) => list(matches),
+        Some(("why", matches)) => failure::why(matches),
         _ => Ok(()),
     }
 }

@@ -6,6 +6,7 @@ mod api;
 mod backup;
 mod client;
 mod configuration;
+mod failure;
 mod issuer;
 mod key;
 mod loadtest;
@@ -91,12 +92,13 @@ pub(crate) fn complain(error: &CommandError) {
 }
 
 /// Every command except `serve` and `config`.
-pub(crate) fn commands() -> [Command; 8] {
+pub(crate) fn commands() -> [Command; 9] {
     [
         issuer::command(),
         client::command(),
         user::command(),
         key::command(),
+        failure::explain_command(),
         backup::command(),
         restore::command(),
         store::command(),
@@ -114,6 +116,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("client", matches)) => client::run(matches),
         Some(("user", matches)) => user::run(matches),
         Some(("keys", matches)) => key::run(matches),
+        Some(("explain", matches)) => failure::explain(matches),
         Some(("backup", matches)) => backup::run(matches),
         Some(("restore", matches)) => restore::run(matches),
         Some(("store", matches)) => store::run(matches),

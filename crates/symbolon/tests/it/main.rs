@@ -13,6 +13,7 @@ mod backup;
 mod cluster;
 mod commands;
 mod cost;
+mod failures;
 mod grants;
 mod keys;
 mod loadtest;

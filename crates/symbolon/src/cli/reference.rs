@@ -56,7 +56,8 @@ fn write_command(out: &mut String, command: &Command, before: &str) {
         return;
     }
     let level = if before == "symbolon" { "##" } else { "###" };
-    let aliases: Vec<String> = command.get_visible_aliases().map(|alias| format!("`{before} {alias}`")).collect();
+    let aliases: Vec<String> =
+        command.get_visible_aliases().map(|alias| format!("`{before} {alias}`")).collect();
     let also = if aliases.is_empty() { String::new() } else { format!(" Also {}.", aliases.join(", ")) };
     write!(out, "\n{level} `{name}`\n\n{about}.{also}\n").unwrap();
     let own = |arg: &&Arg| !arg.is_hide_set() && !arg.is_hide_short_help_set() && !is_shared(arg);
@@ -105,7 +106,7 @@ fn explained(arg: &Arg) -> String {
     if let Some(variable) = arg.get_env() {
         write!(told, "; also `{}`", variable.to_string_lossy()).unwrap();
     }
-    told
+    told.trim_start_matches("; ").to_owned()
 }
 
 #[test]

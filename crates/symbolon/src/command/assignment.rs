@@ -23,7 +23,8 @@ pub(super) fn argument() -> Arg {
 /// [`CommandError::Usage`]
 pub(super) fn apply(matches: &ArgMatches, document: &mut Map<String, Value>) -> Result<(), CommandError> {
     for given in matches.get_many::<String>("set").into_iter().flatten() {
-        let parsed = given.split_once('=').filter(|(member, _)| member.split('.').all(|part| !part.is_empty()));
+        let parsed =
+            given.split_once('=').filter(|(member, _)| member.split('.').all(|part| !part.is_empty()));
         let Some((member, value)) = parsed else {
             return Err(CommandError::Usage(format!("--set {}: it must be MEMBER=VALUE", line(given))));
         };
@@ -64,7 +65,8 @@ mod tests {
 
     fn of(given: &[&str]) -> Result<Value, CommandError> {
         let arguments = given.iter().flat_map(|one| ["--set", *one]);
-        let matches = Command::new("x").arg(argument()).try_get_matches_from(std::iter::once("x").chain(arguments));
+        let matches =
+            Command::new("x").arg(argument()).try_get_matches_from(std::iter::once("x").chain(arguments));
         let mut document = Map::new();
         apply(&matches.unwrap(), &mut document).map(|()| Value::Object(document))
     }

@@ -90,7 +90,8 @@ fn times(matches: &ArgMatches, now: u64) -> Result<String, CommandError> {
     let mut query = String::new();
     for name in ["from", "to"] {
         if let Some(text) = matches.get_one::<String>(name) {
-            let at = moment::parse(text, now).map_err(|why| CommandError::Usage(format!("--{name}: {why}")))?;
+            let at =
+                moment::parse(text, now).map_err(|why| CommandError::Usage(format!("--{name}: {why}")))?;
             query.push_str(&format!("&{name}={at}"));
         }
     }

@@ -115,10 +115,7 @@ fn create(matches: &ArgMatches) -> Result<(), CommandError> {
 }
 
 /// The metadata of a new client: those of the preset, and over them what the options say.
-fn described(
-    matches: &ArgMatches,
-    preset: Option<&Preset>,
-) -> Result<Map<String, Value>, CommandError> {
+fn described(matches: &ArgMatches, preset: Option<&Preset>) -> Result<Map<String, Value>, CommandError> {
     let mut explicit = metadata::given(matches)?;
     if let Some(id) = matches.get_one::<String>("client-id") {
         explicit.insert("client_id".to_owned(), Value::from(id.as_str()));
@@ -160,8 +157,14 @@ fn show(matches: &ArgMatches) -> Result<(), CommandError> {
 }
 
 fn shown(client: &Value) -> String {
-    let first =
-        ["client_id", "client_secret", "client_name", "redirect_uris", "post_logout_redirect_uris", "grant_types"];
+    let first = [
+        "client_id",
+        "client_secret",
+        "client_name",
+        "redirect_uris",
+        "post_logout_redirect_uris",
+        "grant_types",
+    ];
     members(client, &first)
 }
 
@@ -234,9 +237,17 @@ mod tests {
     fn options_win_over_the_preset_and_over_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("client.json");
-        std::fs::write(&file, r#"{"scope":"openid","settings":{"code_lifetime":30},"client_name":"File"}"#).unwrap();
+        std::fs::write(&file, r#"{"scope":"openid","settings":{"code_lifetime":30},"client_name":"File"}"#)
+            .unwrap();
         let preset = ["--preset", "oauth2-proxy", "--url", "https://app.example.com"];
-        let more = ["--metadata", file.to_str().unwrap(), "--name", "Mine", "--set", "settings.id_token_lifetime=60"];
+        let more = [
+            "--metadata",
+            file.to_str().unwrap(),
+            "--name",
+            "Mine",
+            "--set",
+            "settings.id_token_lifetime=60",
+        ];
         let made = of(&[&preset[..], &more].concat()).unwrap();
         assert_eq!(made["client_name"], "Mine");
         assert_eq!(made["scope"], "openid");

@@ -12,7 +12,8 @@ use crate::cli;
 const SHELLS: [(&str, Shell); 3] = [("bash", Shell::Bash), ("zsh", Shell::Zsh), ("fish", Shell::Fish)];
 
 pub(super) fn command() -> Command {
-    let shell = Arg::new("shell").required(true).value_name("SHELL").value_parser(SHELLS.map(|(name, _)| name));
+    let shell =
+        Arg::new("shell").required(true).value_name("SHELL").value_parser(SHELLS.map(|(name, _)| name));
     Command::new("completion")
         .about("Print a script that completes commands and options in a shell")
         .after_help(

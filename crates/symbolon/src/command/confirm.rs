@@ -9,7 +9,10 @@ use super::output::line;
 
 /// `--yes`.
 pub(super) fn argument() -> Arg {
-    Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Do not ask on a terminal whether it is meant")
+    Arg::new("yes")
+        .long("yes")
+        .action(ArgAction::SetTrue)
+        .help("Do not ask on a terminal whether it is meant")
 }
 
 /// Asks on a terminal whether to go on. A script has no terminal at its standard input, so it is not asked.

@@ -63,7 +63,9 @@ mod tests {
         assert_eq!(parse("90min", NOON), Ok(NOON - 5_400_000));
         assert_eq!(parse("7d", NOON), Ok(NOON - 7 * 86_400_000));
         assert_eq!(parse("100years", 5), Ok(0), "no time is before 1970");
-        for bad in ["", "yesterday", "2026-13-01", "24.11.2026", "2026-11-24T12:00:00+01:00", "-2h", "1234567890"] {
+        for bad in
+            ["", "yesterday", "2026-13-01", "24.11.2026", "2026-11-24T12:00:00+01:00", "-2h", "1234567890"]
+        {
             assert!(parse(bad, NOON).is_err_and(|why| why.contains("is no time")), "{bad}");
         }
     }

@@ -110,7 +110,8 @@ pub(super) fn client_id(api: &Api, name: &str) -> Result<String, CommandError> {
 
 /// The clients of exactly this name, else those whose names differ from it only in case.
 fn called(clients: Vec<Value>, name: &str) -> Vec<Value> {
-    let of = |client: &Value| client.get("client_name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let of =
+        |client: &Value| client.get("client_name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let (exact, others): (Vec<_>, Vec<_>) = clients.into_iter().partition(|client| of(client) == name);
     if !exact.is_empty() {
         return exact;
@@ -202,12 +203,17 @@ mod tests {
             "\"App\" is the name of 2 clients, so give the id: c0 (App), c1 (App\u{fffd}\u{fffd})"
         );
         let told = ambiguous(&CLIENT, "App", &clients(&["App"; 11])).to_string();
-        assert!(told.contains("11 clients") && told.contains("c9 (App), ...") && !told.contains("c10"), "{told}");
+        assert!(
+            told.contains("11 clients") && told.contains("c9 (App), ...") && !told.contains("c10"),
+            "{told}"
+        );
     }
 
     #[test]
     fn nothing_and_one_are_told_apart() {
-        assert!(matches!(the_one(&USER, "ann", Vec::new()), Err(CommandError::NotFound(told)) if told.contains("ann")));
+        assert!(
+            matches!(the_one(&USER, "ann", Vec::new()), Err(CommandError::NotFound(told)) if told.contains("ann"))
+        );
         assert_eq!(the_one(&USER, "ann", vec![json!({ "id": "u1" })]).unwrap()["id"], "u1");
     }
 }

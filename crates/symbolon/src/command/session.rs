@@ -25,7 +25,8 @@ pub(super) fn command() -> Command {
         .about("List live sessions")
         .arg(of.clone().help("Only those of this user: id, e-mail address or user name"))
         .arg(output::limit());
-    let sid = cli::drawn_id("sid", "SID").required(false).required_unless_present("user").conflicts_with("user");
+    let sid =
+        cli::drawn_id("sid", "SID").required(false).required_unless_present("user").conflicts_with("user");
     let end = Command::new("end")
         .about("End a session, or every session of a user, and the tokens bound to it")
         .after_help("Grants with offline_access outlive the session: `symbolon grant end` ends them.")

@@ -10,7 +10,15 @@ use crate::place::Place;
 /// Registers a client that gets tokens for itself; its secret.
 fn register(place: &Place, id: &str, name: &str) -> String {
     let made = place.run(&[
-        "client", "create", "--client-id", id, "--name", name, "--grant-type", "client_credentials", "--json",
+        "client",
+        "create",
+        "--client-id",
+        id,
+        "--name",
+        name,
+        "--grant-type",
+        "client_credentials",
+        "--json",
     ]);
     made.json()["client_secret"].as_str().unwrap().to_owned()
 }
@@ -57,7 +65,10 @@ fn shows_and_changes(place: &Place) {
     let refused = place.run(&["client", "update", "app", "--set", "client_secret=x"]).bad(2);
     assert!(refused.contains("never given on the command line"), "{refused}");
     let shown = place.run(&["client", "show", "app", "--json"]).json();
-    assert_eq!((&shown["client_name"], &shown["settings"]["code_lifetime"]), (&json!("Application"), &Value::Null));
+    assert_eq!(
+        (&shown["client_name"], &shown["settings"]["code_lifetime"]),
+        (&json!("Application"), &Value::Null)
+    );
 }
 
 fn is_named_by_id_or_name(place: &Place) {
@@ -65,7 +76,10 @@ fn is_named_by_id_or_name(place: &Place) {
     register(place, "two", "Twin");
     register(place, "three", "one");
     let both = place.run(&["client", "show", "Twin"]).bad(2);
-    assert!(both.contains("one (Twin)") && both.contains("two (Twin)") && both.contains("give the id"), "{both}");
+    assert!(
+        both.contains("one (Twin)") && both.contains("two (Twin)") && both.contains("give the id"),
+        "{both}"
+    );
     assert_eq!(both.lines().count(), 1, "{both}");
     assert!(place.run(&["client", "delete", "twin"]).bad(2).contains("2 clients"), "whatever the case");
     // An id comes before a name, so that each can be reached.
@@ -82,7 +96,10 @@ fn is_named_by_id_or_name(place: &Place) {
 fn is_deleted(place: &Place) {
     let told = place.run(&["client", "delete", "two"]).good();
     assert_eq!(told, "two (Twin) is deleted\n");
-    assert_eq!(place.run(&["client", "delete", "Twin", "--yes", "--json"]).json(), json!({ "client_id": "one" }));
+    assert_eq!(
+        place.run(&["client", "delete", "Twin", "--yes", "--json"]).json(),
+        json!({ "client_id": "one" })
+    );
     place.run(&["client", "show", "Twin"]).bad(1);
 }
 
@@ -118,8 +135,20 @@ fn a_new_secret_replaces_the_old_one_at_the_token_endpoint() {
     let new = told.lines().find_map(|line| line.strip_prefix("client_secret")).unwrap().trim().to_owned();
     assert!(told.contains("shown this once") && told.contains("The old secret ends at once."), "{told}");
     assert_eq!((token(&new), token(&old)), (200, 401));
-    place.run(&["client", "create", "--name", "Page", "--client-id", "page", "--auth-method", "none", "--redirect-uri",
-        "https://a.example/cb"]).good();
+    place
+        .run(&[
+            "client",
+            "create",
+            "--name",
+            "Page",
+            "--client-id",
+            "page",
+            "--auth-method",
+            "none",
+            "--redirect-uri",
+            "https://a.example/cb",
+        ])
+        .good();
     let refused = place.run(&["client", "new-secret", "page"]).bad(2);
     assert!(refused.contains("token_endpoint_auth_method"), "{refused}");
 }

@@ -34,7 +34,8 @@ fn every_script_is_sound_to_its_shell() {
         let script = place.run(&["completion", shell]).good();
         assert!(script.contains("new-secret") && script.len() < 1 << 20, "{shell}: {} bytes", script.len());
         std::fs::write(place.path(shell), script).unwrap();
-        let checked = Command::new(shell).args(["-n", shell]).current_dir(place.path("")).stdin(Stdio::null()).status();
+        let checked =
+            Command::new(shell).args(["-n", shell]).current_dir(place.path("")).stdin(Stdio::null()).status();
         // Not every machine has every shell.
         if let Ok(status) = checked {
             assert!(status.success(), "{shell}");

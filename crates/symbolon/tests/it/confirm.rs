@@ -8,7 +8,8 @@ fn what_cannot_be_undone_is_asked_on_a_terminal() {
     let place = Place::new();
     let exists = |id: &str| place.run(&["client", "show", id]).code == 0;
     for id in ["one", "two", "three"] {
-        let create = ["client", "create", "--name", "App", "--grant-type", "client_credentials", "--client-id", id];
+        let create =
+            ["client", "create", "--name", "App", "--grant-type", "client_credentials", "--client-id", id];
         place.run(&create).good();
     }
     let prompt = "Delete one (App) and end its tokens? [y/N] ";
@@ -29,7 +30,8 @@ fn what_cannot_be_undone_is_asked_on_a_terminal() {
 fn every_command_that_ends_something_asks() {
     let place = Place::new();
     place.run(&["user", "create", "--no-password", "--id", "ann", "--email", "ann@example.com"]).good();
-    let client = ["client", "create", "--name", "App", "--grant-type", "client_credentials", "--client-id", "app"];
+    let client =
+        ["client", "create", "--name", "App", "--grant-type", "client_credentials", "--client-id", "app"];
     place.run(&client).good();
     let keys = place.run(&["keys", "list", "--json"]).json();
     let kid = keys[0]["kid"].as_str().unwrap();

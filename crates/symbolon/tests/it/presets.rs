@@ -25,7 +25,13 @@ const ROWS: [Row; 10] = [
         false,
         "OIDCProviderMetadataURL \"http://issuer.test/.well-known/openid-configuration\"\n",
     ),
-    ("spring-boot", "/login/oauth2/code/symbolon", true, false, "            issuer-uri: \"http://issuer.test\"\n"),
+    (
+        "spring-boot",
+        "/login/oauth2/code/symbolon",
+        true,
+        false,
+        "            issuer-uri: \"http://issuer.test\"\n",
+    ),
     ("auth-js", "/api/auth/callback/symbolon", true, true, "AUTH_SYMBOLON_ISSUER=\"http://issuer.test\"\n"),
     (
         "django",
@@ -69,11 +75,14 @@ fn every_preset(place: &Place) {
         assert_eq!(stored["redirect_uris"], made["redirect_uris"]);
         assert_eq!(stored["client_name"], "app.example.com");
     }
-    let groups = ["oauth2-proxy", "mod-auth-openidc", "kubernetes", "spring-boot", "auth-js", "django", "jupyterhub"];
+    let groups =
+        ["oauth2-proxy", "mod-auth-openidc", "kubernetes", "spring-boot", "auth-js", "django", "jupyterhub"];
     let clients = place.run(&["client", "list", "--json"]).json();
-    let with_groups = clients.as_array().unwrap().iter().filter(|client| {
-        client["scope"].as_str().unwrap().split(' ').any(|scope| scope == "groups")
-    });
+    let with_groups = clients
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|client| client["scope"].as_str().unwrap().split(' ').any(|scope| scope == "groups"));
     assert_eq!(with_groups.count(), groups.len());
 }
 
@@ -103,18 +112,31 @@ fn a_machine_gets_a_token_and_a_resource_server_reads_it() {
         let member = |name: &str| client[name].as_str().unwrap().to_owned();
         format!("client_id={}&client_secret={}", member("client_id"), member("client_secret"))
     };
-    let (status, token) = place.form("/token", &format!("grant_type=client_credentials&scope=orders&{}", of(&machine)));
+    let (status, token) =
+        place.form("/token", &format!("grant_type=client_credentials&scope=orders&{}", of(&machine)));
     assert_eq!((status, &token["scope"]), (200, &json!("orders")), "{token}");
     let token = token["access_token"].as_str().unwrap();
     let (status, read) = place.form("/introspect", &format!("token={token}&{}", of(&api)));
-    assert_eq!((status, &read["active"], &read["client_id"]), (200, &json!(true), &machine["client_id"]), "{read}");
+    assert_eq!(
+        (status, &read["active"], &read["client_id"]),
+        (200, &json!(true), &machine["client_id"]),
+        "{read}"
+    );
 }
 
 #[test]
 fn options_win_over_the_preset_and_people_read_what_to_paste() {
     let place = Place::new();
-    let own = ["--redirect-uri", "https://other.example/oauth2/callback", "--client-id", "proxy", "--name", "Proxy"];
-    let arguments = [&["client", "create", "--preset", "oauth2-proxy", "--scope", "openid email"][..], &own].concat();
+    let own = [
+        "--redirect-uri",
+        "https://other.example/oauth2/callback",
+        "--client-id",
+        "proxy",
+        "--name",
+        "Proxy",
+    ];
+    let arguments =
+        [&["client", "create", "--preset", "oauth2-proxy", "--scope", "openid email"][..], &own].concat();
     let told = place.run(&arguments).good();
     for wanted in [
         "client_name    Proxy\n",

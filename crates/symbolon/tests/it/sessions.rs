@@ -12,7 +12,8 @@ fn prepare(place: &Place) {
     }
     for (id, name) in [("mail", "Mail"), ("shop", "Shop")] {
         let grants = ["--grant-type", "authorization_code", "--grant-type", "refresh_token"];
-        let client = ["client", "create", "--client-id", id, "--name", name, "--redirect-uri", "https://a.example/cb"];
+        let client =
+            ["client", "create", "--client-id", id, "--name", name, "--redirect-uri", "https://a.example/cb"];
         place.run(&[&client[..], &grants, &["--scope", "openid offline_access"]].concat()).good();
     }
     for user in ["ann", "ann", "bob"] {
@@ -75,7 +76,9 @@ fn grants_end(place: &Place) {
     assert_eq!(granted(place), [json!("shop")]);
     place.run(&["grant", "end", "ann", "--all", "--yes"]).good();
     assert_eq!(granted(place), [] as [Value; 0]);
-    for arguments in [&["grant", "end", "ann"][..], &["grant", "end", "ann", "mail", "--all"], &["grant", "list"]] {
+    for arguments in
+        [&["grant", "end", "ann"][..], &["grant", "end", "ann", "mail", "--all"], &["grant", "list"]]
+    {
         place.run(arguments).bad(2);
     }
 }
@@ -95,7 +98,10 @@ fn the_audit_log_is_searched(place: &Place) {
     assert!(of_mail.iter().all(|record| record["client"] == "mail"), "{of_mail:?}");
 
     assert_eq!(audited(place, &["--to", "2020-01-01"]), [] as [Value; 0]);
-    assert_eq!(audited(place, &["--from", "1h", "--limit", "0"]).len(), audited(place, &["--limit", "0"]).len());
+    assert_eq!(
+        audited(place, &["--from", "1h", "--limit", "0"]).len(),
+        audited(place, &["--limit", "0"]).len()
+    );
     let table = place.run(&["audit", "search", "--event", "user.created"]).good();
     assert!(table.starts_with("AT ") && table.contains("user.created") && table.contains('Z'), "{table}");
     let cut = place.run(&["audit", "search", "--limit", "1"]);

@@ -22,16 +22,30 @@ fn is_shown_and_changed(place: &Place) {
     assert!(table.starts_with("id ") && table.contains("locale") && table.contains("de-AT"), "{table}");
 
     let changed = place.run(&[
-        "user", "update", "ann", "--name", "Ann Lee", "--email-verified", "--set", "address.country=AT", "--json",
+        "user",
+        "update",
+        "ann",
+        "--name",
+        "Ann Lee",
+        "--email-verified",
+        "--set",
+        "address.country=AT",
+        "--json",
     ]);
     let changed = changed.json();
     assert_eq!((&changed["name"], &changed["email_verified"]), (&json!("Ann Lee"), &json!(true)));
     assert_eq!((&changed["address"]["country"], &changed["locale"]), (&json!("AT"), &json!("de-AT")));
-    let table = place.run(&["user", "update", "ann", "--email-verified=false", "--set", "address=null"]).good();
+    let table =
+        place.run(&["user", "update", "ann", "--email-verified=false", "--set", "address=null"]).good();
     let verified = table.lines().find(|line| line.starts_with("email_verified ")).unwrap();
     assert!(verified.ends_with(" false") && !table.contains("address"), "{table}");
     assert!(place.run(&["user", "update", "ann"]).bad(2).contains("nothing to change"));
-    assert!(place.run(&["user", "update", "ann", "--set", "password=correct horse"]).bad(2).contains("never given"));
+    assert!(
+        place
+            .run(&["user", "update", "ann", "--set", "password=correct horse"])
+            .bad(2)
+            .contains("never given")
+    );
     assert!(place.run(&["user", "update", "ann", "--email", "nonsense"]).bad(2).contains("email"));
     let set = place.run_with(&["user", "password", "ann"], &[], "correct horse battery\n").good();
     assert!(set.contains(&id), "also by its short name: {set}");
@@ -40,7 +54,10 @@ fn is_shown_and_changed(place: &Place) {
 fn is_listed(place: &Place) {
     create(place, &["--email", "bob@example.com", "--name", "Bob"]);
     let table = place.run(&["user", "list"]).good();
-    assert!(table.starts_with("ID ") && table.contains("bob@example.com") && table.contains("Ann Lee"), "{table}");
+    assert!(
+        table.starts_with("ID ") && table.contains("bob@example.com") && table.contains("Ann Lee"),
+        "{table}"
+    );
     let found = place.run(&["user", "list", "--search", "BOB", "--json"]).json();
     assert_eq!((found.as_array().unwrap().len(), &found[0]["name"]), (1, &json!("Bob")));
     // A part of the users is never taken for all of them.
@@ -83,7 +100,10 @@ fn is_disabled_and_deleted(place: &Place) {
     assert!(told.contains("may sign in again"), "{told}");
     assert_eq!(shown(place, "ann")["active"], true);
     let id = shown(place, "ann")["id"].clone();
-    assert_eq!(place.run(&["user", "delete", "ann@example.com", "--yes", "--json"]).json(), json!({ "id": id }));
+    assert_eq!(
+        place.run(&["user", "delete", "ann@example.com", "--yes", "--json"]).json(),
+        json!({ "id": id })
+    );
     place.run(&["user", "show", "ann"]).bad(1);
     let told = place.run(&["user", "delete", "bob@example.com"]).good();
     assert!(told.ends_with("(bob@example.com) is deleted\n"), "{told}");

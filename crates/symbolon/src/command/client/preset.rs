@@ -252,7 +252,10 @@ impl Preset {
             if serde_json::from_value::<ClientOverrides>(Value::Object(alone)).is_ok() {
                 settings.insert((*name).to_owned(), value);
             } else {
-                note(&format!("{name} = {value} of the preset {} is left out: this release lacks it", self.name));
+                note(&format!(
+                    "{name} = {value} of the preset {} is left out: this release lacks it",
+                    self.name
+                ));
             }
         }
         settings
@@ -388,7 +391,10 @@ mod tests {
         for (name, value) in ALL.iter().flat_map(|preset| preset.settings) {
             assert!(serde_json::from_str::<Value>(value).is_ok(), "{name}");
         }
-        assert_eq!(of("single-page", Some(URL)).unwrap()["settings"], json!({ "access_token_lifetime": 600 }));
+        assert_eq!(
+            of("single-page", Some(URL)).unwrap()["settings"],
+            json!({ "access_token_lifetime": 600 })
+        );
         assert_eq!(of("kubernetes", None).unwrap()["settings"], json!({ "id_token_lifetime": 900 }));
     }
 }

@@ -84,7 +84,8 @@ fn update_command() -> Command {
         .default_missing_value("true")
         .require_equals(true)
         .value_parser(value_parser!(bool));
-    let update = Command::new("update").about("Change the members of a user that are named").arg(super::user());
+    let update =
+        Command::new("update").about("Change the members of a user that are named").arg(super::user());
     with_texts(update)
         .arg(verified.help("Whether the address is known to be the user's"))
         .arg(assignment::argument())

@@ -56,7 +56,9 @@ fn each_form_has_the_lists_as_its_application_reads_them() {
     assert!(of(Form::Jupyterhub).contains("scope = [\"openid\",\"email\",\"groups\"]\n"));
     assert!(of(Form::SpringBoot).contains("scope: \"openid,email,groups\"\n"));
     let kubernetes = of(Form::Kubernetes);
-    assert!(kubernetes.contains("      - \"--oidc-extra-scope=email\"\n      - \"--oidc-extra-scope=groups\"\n"));
+    assert!(
+        kubernetes.contains("      - \"--oidc-extra-scope=email\"\n      - \"--oidc-extra-scope=groups\"\n")
+    );
     assert!(!kubernetes.contains("extra-scope=openid"), "{kubernetes}");
     let api = of(Form::ResourceServer);
     assert!(api.contains("audiences") && api.contains("/acme/introspect"), "{api}");

@@ -367,6 +367,8 @@ pub trait Clients: Send + Sync {
 pub struct UserFilter {
     /// Exactly this e-mail address, whatever its case.
     pub email: Option<String>,
+    /// Exactly this `preferred_username`, whatever its case. Several users may have the same one.
+    pub username: Option<String>,
     /// Only those whose address is, or is not, verified.
     pub verified: Option<bool>,
 }

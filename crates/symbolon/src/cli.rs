@@ -1,5 +1,8 @@
 //! The command line. Every key of the configuration is a flag of `serve` and `config`, made from the table of keys.
 
+#[cfg(test)]
+mod reference;
+
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use symbolon_config::{self as config, Key, ValueKind};
 

@@ -26,7 +26,7 @@ type Sender = mpsc::Sender<io::Result<Bytes>>;
 
 /// `GET /users/export`.
 pub(super) async fn users(call: Call) -> Answer {
-    let filter = UserFilter { email: None, verified: call.query("verified")? };
+    let filter = UserFilter { verified: call.query("verified")?, ..UserFilter::default() };
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
         let mut after = None;

@@ -34,6 +34,11 @@ pub(super) fn operations() -> Vec<Operation> {
         Parameter { name: "search", kind: "string", about: "Part of an e-mail address, name or id." },
         Parameter { name: "email", kind: "string", about: "Exactly this e-mail address, whatever its case." },
         VERIFIED,
+        Parameter {
+            name: "preferred_username",
+            kind: "string",
+            about: "Exactly this user name, whatever its case; several users may have it.",
+        },
     ];
     let user = || wrapped("user", "User");
     let ended = json!({ "type": "object", "properties": { "ended": { "type": "integer" } } });
@@ -84,7 +89,11 @@ fn about(id: &UserId) -> Concerns<'_> {
 
 async fn list(call: Call) -> Answer {
     let page = paging::requested(&call)?;
-    let filter = UserFilter { email: call.query("email")?, verified: call.query("verified")? };
+    let filter = UserFilter {
+        email: call.query("email")?,
+        username: call.query("preferred_username")?,
+        verified: call.query("verified")?,
+    };
     let found = call.app.store.list_users(call.id(), &filter, &page).await?;
     let users: Vec<_> = found.items.iter().map(|user| view(user)).collect();
     Ok(ok(&json!({ "users": users, "pagination": paging::pagination(&page, found.total) })))

@@ -149,6 +149,9 @@ fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
         let whose = "id IN (SELECT user_id FROM emails WHERE issuer = $1 AND email_lower = ANY(?))";
         listing = listing.only(whose, looked_up_as(email));
     }
+    if let Some(username) = &filter.username {
+        listing = listing.only("username_lower = ANY(?)", looked_up_as(username));
+    }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", verified);
     }

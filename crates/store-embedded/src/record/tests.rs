@@ -252,7 +252,7 @@ async fn whoever_signs_in_does_not_wait_behind_listings_searches_and_exports() {
     let look_ups = async {
         begun.await.unwrap();
         assert!(store.user_by_login(&issuer, "ann@example.com").await.unwrap().is_some());
-        let by_email = UserFilter { email: ann.email.clone(), verified: None };
+        let by_email = UserFilter { email: ann.email.clone(), ..UserFilter::default() };
         assert_eq!(store.list_users(&issuer, &by_email, &page).await.unwrap().total, 1);
         assert!(store.user(&issuer, &ann.id).await.unwrap().is_some());
         // Of the five scans that wait and the long one, none has been counted yet.

@@ -118,6 +118,10 @@ fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
         let keys = serde_json::Value::from(login_keys(email)).to_string();
         listing = listing.only("email_lower IN (SELECT value FROM json_each(?))", keys);
     }
+    if let Some(username) = &filter.username {
+        let keys = serde_json::Value::from(login_keys(username)).to_string();
+        listing = listing.only("username_lower IN (SELECT value FROM json_each(?))", keys);
+    }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", i64::from(verified));
     }
@@ -268,10 +272,11 @@ impl Users for EmbeddedStore {
         let listing = listing.searched("instr(search, ?) > 0", page);
         let page = page.clone();
         let read = move |statements: &Statements<'_>| listing.read(statements, &page);
-        let documents = match &filter.email {
-            // Nearly always one row at most, found by the index.
-            Some(_) => self.records.read(StoreKind::User, read).await?,
-            None => self.records.scan(StoreKind::User, read).await?,
+        // Nearly always one row at most, found by the index.
+        let documents = if filter.email.is_some() || filter.username.is_some() {
+            self.records.read(StoreKind::User, read).await?
+        } else {
+            self.records.scan(StoreKind::User, read).await?
         };
         page_of(documents, Arc::new)
     }

@@ -83,7 +83,7 @@ async fn users_who_share_an_address(back_end: &dyn Movable, now: Timestamp) {
         for login in [spelling, &spelling.to_uppercase(), spelling.split('@').next().unwrap()] {
             assert_eq!(found(login).await.as_deref(), Some(name), "{login}");
         }
-        let filter = UserFilter { email: Some(spelling.to_owned()), verified: None };
+        let filter = UserFilter { email: Some(spelling.to_owned()), ..UserFilter::default() };
         assert_eq!(store.list_users(&id, &filter, &page(1, 10)).await.unwrap().total, 2, "both are shown");
         let taken = store.create_user(&id, user("third", Some(spelling), now), None).await.unwrap();
         assert_eq!(taken, Created::Exists, "{spelling}");

@@ -157,11 +157,20 @@ async fn is_listed_and_filtered(back_end: &dyn BackEnd) {
         let found = store.list_users(issuer, &all, &search(text)).await.unwrap();
         assert_eq!(found.total, total, "{text:?}");
     }
-    let by_email = UserFilter { email: Some("u07@EXAMPLE.com".to_owned()), verified: None };
+    let by_email = UserFilter { email: Some("u07@EXAMPLE.com".to_owned()), ..UserFilter::default() };
     let found = store.list_users(issuer, &by_email, &page(1, 9)).await.unwrap();
     assert_eq!((found.total, found.items[0].id.as_str()), (1, "id-07"));
+    for (id, name) in [("twin-1", "\u{c4}nn"), ("twin-2", "\u{e4}NN"), ("other", "\u{e4}nne")] {
+        let mut named = user(id, None, *now);
+        named.profile.preferred_username = Some(name.to_owned());
+        store.create_user(issuer, named, None).await.unwrap();
+    }
+    for (username, total) in [("\u{c4}NN", 2), ("a\u{308}nn", 2), ("\u{e4}nne", 1), ("id-07", 0), ("%", 0)] {
+        let by_name = UserFilter { username: Some(username.to_owned()), ..UserFilter::default() };
+        assert_eq!(store.list_users(issuer, &by_name, &page(1, 9)).await.unwrap().total, total, "{username}");
+    }
     for (verified, total) in [(true, 10), (false, 20)] {
-        let filter = UserFilter { email: None, verified: Some(verified) };
+        let filter = UserFilter { verified: Some(verified), ..UserFilter::default() };
         let found = store.list_users(issuer, &filter, &search("example")).await.unwrap();
         assert_eq!(found.total, total);
     }
@@ -189,7 +198,7 @@ async fn comes_once_while_others_come_and_go(back_end: &dyn BackEnd) {
         store.delete_user(issuer, &id("u-03")).await.unwrap();
     }
     assert_eq!(seen, names);
-    let verified = UserFilter { email: None, verified: Some(true) };
+    let verified = UserFilter { verified: Some(true), ..UserFilter::default() };
     let found = store.next_users(issuer, &verified, Some(&id("u-07")), 10).await.unwrap();
     let found: Vec<&str> = found.iter().map(|user| user.id.as_str()).collect();
     assert_eq!(found, ["u-17", "u-27"]);

@@ -1,145 +1,135 @@
 //! `symbolon client`.
 
-use std::fs;
-use std::io::Read;
+mod metadata;
+mod paste;
+mod preset;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Command, value_parser};
 use http::Method;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use symbolon_protocol::json::merge_patch;
 
 use super::api::{Api, segment};
-use super::output::{Column, facts, print, table};
-use super::{CommandError, given};
-use crate::cli::about_an_issuer;
+use super::output::{Column, facts, line, members, print, table};
+use super::{CommandError, confirm, given, named};
+use crate::cli::{self, about_an_issuer};
+use paste::Provider;
+use preset::Preset;
 
-/// Flags that set one text member of the metadata (RFC 7591 2).
-const TEXTS: [(&str, &str, &str, &str); 4] = [
-    ("name", "client_name", "NAME", "Name that people are shown"),
-    ("client-id", "client_id", "ID", "Its id; drawn where none is given"),
-    ("scope", "scope", "SCOPES", "Scopes that it may ask for, separated by spaces"),
-    (
-        "auth-method",
-        "token_endpoint_auth_method",
-        "METHOD",
-        "client_secret_basic, client_secret_post, private_key_jwt or none",
-    ),
-];
-
-/// Flags that may be given more than once.
-const LISTS: [(&str, &str, &str, &str); 4] = [
-    ("redirect-uri", "redirect_uris", "URI", "Where codes may go; may be given more than once"),
-    (
-        "post-logout-redirect-uri",
-        "post_logout_redirect_uris",
-        "URI",
-        "Where a logout may end; may be given more than once",
-    ),
-    (
-        "grant-type",
-        "grant_types",
-        "TYPE",
-        "What it may use at the token endpoint; may be given more than once",
-    ),
-    (
-        "audience",
-        "audiences",
-        "AUDIENCE",
-        "An audience that it stands for at introspection; may be given more than once",
-    ),
-];
-
-const SWITCHES: [(&str, &str, &str); 2] = [
-    ("skip-consent", "skip_consent", "Do not ask users for their consent"),
-    ("token-exchange", "token_exchange_allowed", "It may exchange tokens"),
+/// What a command shows of a client with its secret.
+const SHOWN: [Column; 6] = [
+    ("client_id", "client_id"),
+    ("client_secret", "client_secret"),
+    ("client_name", "client_name"),
+    ("redirect_uris", "redirect_uris"),
+    ("grant_types", "grant_types"),
+    ("scope", "scope"),
 ];
 
 pub(super) fn command() -> Command {
-    let metadata = Arg::new("metadata")
-        .long("metadata")
-        .value_name("FILE")
-        .help("JSON object of metadata by the names of RFC 7591, - for standard input; flags win over it");
-    let mut create = Command::new("create").about("Register a client").arg(metadata);
-    for (flag, _, value, help) in TEXTS {
-        create = create.arg(Arg::new(flag).long(flag).value_name(value).help(help));
-    }
-    for (flag, _, value, help) in LISTS {
-        create = create.arg(Arg::new(flag).long(flag).value_name(value).help(help).action(ArgAction::Append));
-    }
-    for (flag, _, help) in SWITCHES {
-        create = create.arg(Arg::new(flag).long(flag).help(help).action(ArgAction::SetTrue));
-    }
     let search =
         Arg::new("search").long("search").value_name("TEXT").help("Only those whose id or name has it");
+    let update = Command::new("update")
+        .about("Change those metadata of a client that are named")
+        .after_help("An option that may be given more than once replaces the whole list.")
+        .arg(client());
+    let delete = Command::new("delete")
+        .about("Delete a client and end its tokens")
+        .arg(client())
+        .arg(confirm::argument());
     Command::new("client")
-        .about("Register and list clients")
+        .about("Register, list, change and delete clients")
         .subcommand_required(true)
-        .subcommand(about_an_issuer(create))
+        .subcommand(about_an_issuer(create_command()))
         .subcommand(about_an_issuer(Command::new("list").about("List clients").arg(search)))
+        .subcommand(about_an_issuer(Command::new("show").about("Show a client").arg(client())))
+        .subcommand(about_an_issuer(metadata::arguments(update)))
+        .subcommand(about_an_issuer(new_secret_command()))
+        .subcommand(about_an_issuer(delete))
+}
+
+fn create_command() -> Command {
+    let id = Arg::new("client-id").long("client-id").value_name("ID");
+    let preset = Arg::new("preset")
+        .long("preset")
+        .value_name("NAME")
+        .value_parser(PossibleValuesParser::new(preset::ALL.iter().map(|preset| preset.name)))
+        .hide_possible_values(true)
+        .help("Grants, scopes and redirect URIs for a kind of application; every other option wins over it");
+    let url = Arg::new("url").long("url").value_name("URL").requires("preset");
+    let presets = preset::ALL.iter().map(|preset| format!("\n  {:18}{}", preset.name, preset.about));
+    let help = format!("Presets:{}", presets.collect::<String>());
+    metadata::arguments(Command::new("create").about("Register a client"))
+        .after_help(help)
+        .arg(id.help("Its id; drawn where none is given"))
+        .arg(preset)
+        .arg(url.help("Where the application is, such as https://app.example.com; the preset adds its paths"))
+}
+
+fn new_secret_command() -> Command {
+    let keep = Arg::new("keep-old").long("keep-old").value_name("SECONDS").value_parser(value_parser!(u64));
+    Command::new("new-secret")
+        .about("Draw a new secret for a client; the old one ends at once, or after a time")
+        .arg(client())
+        .arg(keep.help("How long the old secret goes on beside the new one"))
+        .arg(confirm::argument())
+}
+
+/// The argument that names a client.
+fn client() -> Arg {
+    cli::drawn_id("client", "CLIENT").help("Its id or name")
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     match matches.subcommand() {
         Some(("create", matches)) => create(matches),
         Some(("list", matches)) => list(matches),
+        Some(("show", matches)) => show(matches),
+        Some(("update", matches)) => update(matches),
+        Some(("new-secret", matches)) => new_secret(matches),
+        Some(("delete", matches)) => delete(matches),
         _ => Ok(()),
     }
 }
 
-/// The metadata from the file and the flags.
-fn metadata(matches: &ArgMatches) -> Result<Value, CommandError> {
-    let mut metadata = match matches.get_one::<String>("metadata") {
-        Some(path) => from_file(path)?,
-        None => Map::new(),
-    };
-    for (flag, member, ..) in TEXTS {
-        if let Some(text) = matches.get_one::<String>(flag) {
-            metadata.insert(member.to_owned(), Value::from(text.as_str()));
-        }
-    }
-    for (flag, member, ..) in LISTS {
-        if let Some(texts) = matches.get_many::<String>(flag) {
-            metadata.insert(member.to_owned(), texts.map(String::as_str).collect());
-        }
-    }
-    for (flag, member, _) in SWITCHES {
-        if matches.get_flag(flag) {
-            metadata.insert(member.to_owned(), Value::Bool(true));
-        }
-    }
-    Ok(Value::Object(metadata))
-}
-
-fn from_file(path: &str) -> Result<Map<String, Value>, CommandError> {
-    let mut text = String::new();
-    let read = if path == "-" {
-        std::io::stdin().read_to_string(&mut text).map(|_| ())
-    } else {
-        fs::read_to_string(path).map(|whole| text = whole)
-    };
-    read.map_err(|source| CommandError::File { path: path.to_owned(), source })?;
-    serde_json::from_str(&text).map_err(|error| CommandError::Usage(format!("{path}: {error}")))
-}
-
 fn create(matches: &ArgMatches) -> Result<(), CommandError> {
-    const SHOWN: [Column; 6] = [
-        ("client_id", "client_id"),
-        ("client_secret", "client_secret"),
-        ("client_name", "client_name"),
-        ("redirect_uris", "redirect_uris"),
-        ("grant_types", "grant_types"),
-        ("scope", "scope"),
-    ];
-    let body = metadata(matches)?;
+    let preset = matches.get_one::<String>("preset").and_then(|name| preset::find(name));
+    let body = Value::Object(described(matches, preset)?);
     let api = Api::reach(matches)?;
-    let answer = api.ask(Method::POST, "/clients", Some(&body))?;
+    // Asked before the client is made: a failure afterwards would lose its secret, which is shown once.
+    let provider = if preset.is_some() { Some(Provider::ask(&api)?) } else { None };
+    let mut answer = api.ask(Method::POST, "/clients", Some(&body))?;
     api.close()?;
-    let client = answer.get("client").unwrap_or(&Value::Null);
-    let told = |client: &Value| {
-        let secret = client.get("client_secret").is_some();
-        let once = if secret { "The secret is shown this once: it is stored as a digest.\n" } else { "" };
-        format!("{}{once}", facts(&SHOWN, client))
+    let mut made = answer.get_mut("client").map(Value::take).unwrap_or_default();
+    let (Some(preset), Some(provider)) = (preset, provider) else {
+        return Ok(print(matches, &made, with_secret)?);
     };
-    Ok(print(matches, client, told)?)
+    let text = paste::text(preset.form, &provider, &made);
+    let told = format!("{}\n{}\n\n{text}", with_secret(&made), paste::heading(preset.form));
+    if let Some(members) = made.as_object_mut() {
+        members.insert("issuer".to_owned(), Value::from(provider.issuer));
+        members.insert("configuration".to_owned(), Value::from(text));
+    }
+    Ok(print(matches, &made, |_| told)?)
+}
+
+/// The metadata of a new client: those of the preset, and over them what the options say.
+fn described(matches: &ArgMatches, preset: Option<&Preset>) -> Result<Map<String, Value>, CommandError> {
+    let mut explicit = metadata::given(matches)?;
+    if let Some(id) = matches.get_one::<String>("client-id") {
+        explicit.insert("client_id".to_owned(), Value::from(id.as_str()));
+    }
+    let Some(preset) = preset else { return Ok(explicit) };
+    let mut document = preset.metadata(matches.get_one::<String>("url").map(String::as_str), &explicit)?;
+    merge_patch(&mut document, explicit);
+    Ok(document)
+}
+
+fn with_secret(client: &Value) -> String {
+    let is_new = client.get("client_secret").is_some();
+    let once = if is_new { "The secret is shown this once: it is stored as a digest.\n" } else { "" };
+    format!("{}{once}", facts(&SHOWN, client))
 }
 
 fn list(matches: &ArgMatches) -> Result<(), CommandError> {
@@ -159,53 +149,127 @@ fn list(matches: &ArgMatches) -> Result<(), CommandError> {
     })?)
 }
 
+fn show(matches: &ArgMatches) -> Result<(), CommandError> {
+    let api = Api::reach(matches)?;
+    let client = named::client(&api, given(matches, "client"))?;
+    api.close()?;
+    Ok(print(matches, &client, shown)?)
+}
+
+fn shown(client: &Value) -> String {
+    let first = [
+        "client_id",
+        "client_secret",
+        "client_name",
+        "redirect_uris",
+        "post_logout_redirect_uris",
+        "grant_types",
+    ];
+    members(client, &first)
+}
+
+fn update(matches: &ArgMatches) -> Result<(), CommandError> {
+    let body = metadata::given(matches)?;
+    if body.is_empty() {
+        return Err(CommandError::Usage("nothing to change: give an option, or --set MEMBER=VALUE".into()));
+    }
+    let api = Api::reach(matches)?;
+    let id = named::client_id(&api, given(matches, "client"))?;
+    let path = format!("/clients/{}", segment(&id));
+    let answer = api.ask(Method::PATCH, &path, Some(&Value::Object(body)))?;
+    api.close()?;
+    let changed = answer.get("client").unwrap_or(&Value::Null);
+    Ok(print(matches, changed, shown)?)
+}
+
+fn new_secret(matches: &ArgMatches) -> Result<(), CommandError> {
+    let keep = matches.get_one::<u64>("keep-old").copied();
+    let api = Api::reach(matches)?;
+    let client = named::client(&api, given(matches, "client"))?;
+    let end = match keep {
+        Some(seconds) => format!("in {seconds} seconds"),
+        None => "at once".to_owned(),
+    };
+    let question = format!("Draw a new secret for {}? The old one ends {end}.", who(&client));
+    confirm::ask(matches, &question)?;
+    let body = keep.map(|seconds| json!({ "keep_old_seconds": seconds }));
+    let path = format!("/clients/{}/regenerate-secret", segment(id(&client)));
+    let answer = api.ask(Method::POST, &path, body.as_ref())?;
+    api.close()?;
+    let changed = answer.get("client").unwrap_or(&Value::Null);
+    Ok(print(matches, changed, |changed| format!("{}The old secret ends {end}.\n", with_secret(changed)))?)
+}
+
+fn delete(matches: &ArgMatches) -> Result<(), CommandError> {
+    let api = Api::reach(matches)?;
+    let client = named::client(&api, given(matches, "client"))?;
+    confirm::ask(matches, &format!("Delete {} and end its tokens?", who(&client)))?;
+    api.ask(Method::DELETE, &format!("/clients/{}", segment(id(&client))), None)?;
+    api.close()?;
+    Ok(print(matches, &json!({ "client_id": id(&client) }), |_| format!("{} is deleted\n", who(&client)))?)
+}
+
+fn id(client: &Value) -> &str {
+    client.get("client_id").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A client's id, and in brackets its name.
+fn who(client: &Value) -> String {
+    match client.get("client_name").and_then(Value::as_str) {
+        Some(name) if name != id(client) => format!("{} ({})", line(id(client)), line(name)),
+        _ => line(id(client)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn of(arguments: &[&str]) -> Result<Value, CommandError> {
         let all = ["client", "create"].iter().chain(arguments);
         let matches = command().try_get_matches_from(all).unwrap();
-        metadata(matches.subcommand_matches("create").unwrap())
+        let matches = matches.subcommand_matches("create").unwrap();
+        let preset = matches.get_one::<String>("preset").and_then(|name| preset::find(name));
+        described(matches, preset).map(Value::Object)
     }
 
     #[test]
-    fn flags_become_metadata_and_win_over_the_file() {
+    fn options_win_over_the_preset_and_over_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("client.json");
-        fs::write(&file, r#"{"client_name":"Old","software_id":"x","skip_consent":false}"#).unwrap();
-        let arguments = [
+        std::fs::write(&file, r#"{"scope":"openid","settings":{"code_lifetime":30},"client_name":"File"}"#)
+            .unwrap();
+        let preset = ["--preset", "oauth2-proxy", "--url", "https://app.example.com"];
+        let more = [
             "--metadata",
             file.to_str().unwrap(),
             "--name",
-            "New",
-            "--redirect-uri",
-            "https://a.example/cb",
-            "--redirect-uri",
-            "https://b.example/cb",
-            "--skip-consent",
+            "Mine",
+            "--set",
+            "settings.id_token_lifetime=60",
         ];
-        assert_eq!(
-            of(&arguments).unwrap(),
-            json!({
-                "client_name": "New",
-                "software_id": "x",
-                "skip_consent": true,
-                "redirect_uris": ["https://a.example/cb", "https://b.example/cb"],
-            })
-        );
+        let made = of(&[&preset[..], &more].concat()).unwrap();
+        assert_eq!(made["client_name"], "Mine");
+        assert_eq!(made["scope"], "openid");
+        assert_eq!(made["settings"], json!({ "code_lifetime": 30, "id_token_lifetime": 60 }));
+        assert_eq!(made["redirect_uris"], json!(["https://app.example.com/oauth2/callback"]));
+        let own = ["--redirect-uri", "https://other.example/cb", "--client-id", "proxy"];
+        let made = of(&[&preset[..2], &own].concat()).unwrap();
+        assert_eq!(made["redirect_uris"], json!(["https://other.example/cb"]));
+        assert_eq!(made["client_id"], "proxy");
     }
 
     #[test]
-    fn what_is_not_an_object_is_refused_by_name() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("client.json");
-        for text in ["[]", "{", "\"x\""] {
-            fs::write(&file, text).unwrap();
-            let error = of(&["--metadata", file.to_str().unwrap()]).unwrap_err();
-            assert!(matches!(&error, CommandError::Usage(why) if why.contains("client.json")), "{error}");
-        }
-        assert!(matches!(of(&["--metadata", "/nonexistent"]), Err(CommandError::File { .. })));
+    fn a_preset_needs_to_know_where_the_application_is() {
+        let refused = of(&["--preset", "django"]).unwrap_err();
+        assert!(matches!(&refused, CommandError::Usage(why) if why.contains("--url")), "{refused}");
+        let arguments = ["client", "create", "--url", "https://app.example.com"];
+        assert!(command().try_get_matches_from(arguments).is_err(), "--url without a preset has no effect");
+    }
+
+    #[test]
+    fn a_client_is_told_by_id_and_name() {
+        assert_eq!(who(&json!({ "client_id": "c1", "client_name": "App\n" })), "c1 (App\u{fffd})");
+        assert_eq!(who(&json!({ "client_id": "app", "client_name": "app" })), "app");
     }
 }

@@ -11,7 +11,7 @@ use symbolon_crypto::seal::SealError;
 
 use super::api::{Api, segment};
 use super::output::{Column, facts, print, table};
-use super::{CommandError, given};
+use super::{CommandError, confirm, given};
 use crate::cli::{self, about_an_issuer, administration};
 use crate::process::secrets;
 
@@ -34,7 +34,8 @@ pub(super) fn command() -> Command {
     let revoke = Command::new("revoke")
         .about("Revoke a key at once: nothing that it signed is good any more")
         .arg(cli::drawn_id("kid", "KID").help("The key, as `keys list` names it"))
-        .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why, for the record"));
+        .arg(Arg::new("reason").long("reason").value_name("TEXT").help("Why, for the record"))
+        .arg(confirm::argument());
     let file = Arg::new("new-master-key-file").long("new-master-key-file").required(true).value_name("FILE");
     let rewrap = Command::new("rewrap")
         .about("Seal the secrets and keys of every issuer under another master key")
@@ -56,7 +57,9 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
             shown(matches, Method::POST, "/signing-keys/rotate", Some(&body))
         }
         Some(("revoke", matches)) => {
-            let path = format!("/signing-keys/{}/revoke", segment(given(matches, "kid")));
+            let kid = given(matches, "kid");
+            confirm::ask(matches, &format!("Revoke the key {kid}, and with it all that it signed?"))?;
+            let path = format!("/signing-keys/{}/revoke", segment(kid));
             shown(matches, Method::POST, &path, Some(&named(matches, "reason")))
         }
         Some(("rewrap", matches)) => rewrap(matches),

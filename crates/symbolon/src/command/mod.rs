@@ -3,16 +3,24 @@
 //! A command of administration is a request to the admin API: see [`api`].
 
 mod api;
+mod assignment;
+mod audit;
 mod backup;
 mod client;
+mod completion;
 mod configuration;
+mod confirm;
+mod grant;
 mod issuer;
 mod key;
 mod loadtest;
 mod migrate;
+mod moment;
+mod named;
 mod output;
 mod restore;
 mod secret_input;
+mod session;
 mod store;
 mod user;
 
@@ -52,6 +60,12 @@ pub(crate) enum CommandError {
     /// A load test could not run.
     #[error(transparent)]
     Loadtest(#[from] symbolon_loadtest::LoadtestError),
+    /// There is nothing of the name that the command line gives.
+    #[error("{0}")]
+    NotFound(String),
+    /// The name that the command line gives belongs to several; the message lists them.
+    #[error("{0}")]
+    Ambiguous(String),
     /// The command ran, but what it examined is not as it should be; the details were printed.
     #[error("{0}")]
     Failed(&'static str),
@@ -72,7 +86,7 @@ impl CommandError {
     /// 2 for a mistake of the caller, 1 for any other error.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let usage = match self {
-            Self::Config(_) | Self::Usage(_) => true,
+            Self::Config(_) | Self::Usage(_) | Self::Ambiguous(_) => true,
             Self::Process(error) => matches!(error, ProcessError::Config(_)),
             Self::Api(error) => error.is_usage(),
             Self::Migrate(error) => error.is_usage(),
@@ -91,16 +105,20 @@ pub(crate) fn complain(error: &CommandError) {
 }
 
 /// Every command except `serve` and `config`.
-pub(crate) fn commands() -> [Command; 8] {
-    [
+pub(crate) fn commands() -> Vec<Command> {
+    vec![
         issuer::command(),
         client::command(),
         user::command(),
+        session::command(),
+        grant::command(),
+        audit::command(),
         key::command(),
         backup::command(),
         restore::command(),
         store::command(),
         loadtest::command(),
+        completion::command(),
     ]
 }
 
@@ -113,11 +131,15 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("issuer", matches)) => issuer::run(matches),
         Some(("client", matches)) => client::run(matches),
         Some(("user", matches)) => user::run(matches),
+        Some(("session", matches)) => session::run(matches),
+        Some(("grant", matches)) => grant::run(matches),
+        Some(("audit", matches)) => audit::run(matches),
         Some(("keys", matches)) => key::run(matches),
         Some(("backup", matches)) => backup::run(matches),
         Some(("restore", matches)) => restore::run(matches),
         Some(("store", matches)) => store::run(matches),
         Some(("loadtest", matches)) => loadtest::run(matches),
+        Some(("completion", matches)) => completion::run(matches),
         Some(_) => Ok(()),
     }
 }

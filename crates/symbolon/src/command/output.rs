@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, value_parser};
 use serde_json::Value;
+
+use super::moment::dated;
 
 /// A column: its title and the member that it shows.
 pub(super) type Column = (&'static str, &'static str);
@@ -48,6 +50,56 @@ pub(super) fn facts(columns: &[Column], of: &Value) -> String {
     given.map(|(title, member)| format!("{title:width$}  {}\n", cell(of.get(*member)))).collect()
 }
 
+/// Every member of a record, a line each, with times as people read them. Members of a member are named by their path
+/// (`settings.pkce`). Those in `first` come first, in that order.
+pub(super) fn members(of: &Value, first: &[&str]) -> String {
+    let mut lines = Vec::new();
+    collect_members(&dated(of), "", &mut lines);
+    // A stable sort: the others stay in the order of their names.
+    lines.sort_by_key(|(path, _)| first.iter().position(|name| name == path).unwrap_or(first.len()));
+    let width = lines.iter().map(|(path, _)| path.chars().count()).max().unwrap_or(0);
+    lines.iter().map(|(path, shown)| format!("{path:width$}  {shown}\n")).collect()
+}
+
+fn collect_members(of: &Value, prefix: &str, lines: &mut Vec<(String, String)>) {
+    for (name, value) in of.as_object().into_iter().flatten() {
+        let path = format!("{prefix}{}", line(name));
+        match value {
+            Value::Null => {}
+            Value::Object(inner) if inner.is_empty() => {}
+            Value::Object(_) => collect_members(value, &format!("{path}."), lines),
+            Value::Array(items) if items.is_empty() => {}
+            other => lines.push((path, cell(Some(other)))),
+        }
+    }
+}
+
+/// `--limit`.
+pub(super) fn limit() -> Arg {
+    Arg::new("limit")
+        .long("limit")
+        .value_name("N")
+        .value_parser(value_parser!(usize))
+        .default_value("100")
+        .help("The most entries that are printed; 0 for all")
+}
+
+/// The most entries that `--limit` allows.
+pub(super) fn most(matches: &ArgMatches) -> usize {
+    matches.get_one::<usize>("limit").copied().filter(|most| *most > 0).unwrap_or(usize::MAX)
+}
+
+/// Says on standard error that a listing was cut, so that nobody takes a part for the whole.
+pub(super) fn say_cut(shown: usize) {
+    note(&format!("there are more than these {shown}: --limit N shows more, --limit 0 all"));
+}
+
+/// Says something on standard error, beside what the command prints.
+pub(super) fn note(text: &str) {
+    // If standard error is closed, the line is dropped.
+    drop(writeln!(io::stderr(), "symbolon: {text}"));
+}
+
 /// A text in one line, without control characters: text from outside must not control the terminal.
 pub(super) fn line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
@@ -80,6 +132,18 @@ mod tests {
         let text =
             facts(&[("client_id", "id"), ("secret", "secret")], &json!({ "id": "app", "secret": null }));
         assert_eq!(text, "client_id  app\n");
+    }
+
+    #[test]
+    fn every_member_has_a_line_and_the_named_ones_come_first() {
+        let record = json!({
+            "active": true, "address": { "country": "AT", "region": null }, "created_at": 1_000, "id": "u1",
+            "labels": [], "settings": {}, "uris": ["a", "b"],
+        });
+        let text = members(&record, &["id", "missing", "uris"]);
+        let wanted = "id               u1\nuris             a b\nactive           true\naddress.country  AT\n\
+                      created_at       1970-01-01T00:00:01Z\n";
+        assert_eq!(text, wanted);
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn prompted(stderr: &mut ChildStderr, prompt: &str) {
 }
 
 /// Answers each prompt; exit code, and what the terminal showed of what was typed.
-fn typed(place: &Place, arguments: &[&str], answers: &[(&str, &str)]) -> (i32, String) {
+pub(crate) fn typed(place: &Place, arguments: &[&str], answers: &[(&str, &str)]) -> (i32, String) {
     let (mut terminal, input) = Terminal::open();
     let kept = input.try_clone().unwrap();
     let mut child = place

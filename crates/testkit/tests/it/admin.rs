@@ -177,6 +177,10 @@ fn listings_come_in_pages_and_can_be_searched() {
     assert_eq!(list("?verified=true")["pagination"]["total"], 10);
     assert_eq!(list("?email=U07@EXAMPLE.com")["users"][0]["email"], "u07@example.com");
     assert_eq!(list("?email=u0")["users"], json!([]), "exactly this address");
+    let named = json!({ "id": "by-name", "preferred_username": "Ann.Lee" });
+    assert_eq!(server.admin("POST", "/users", Some(named)).status, 201);
+    assert_eq!(list("?preferred_username=ann.LEE")["users"][0]["id"], "by-name");
+    assert_eq!(list("?preferred_username=ann")["users"], json!([]), "exactly this name");
     for bad in ["?page=0", "?limit=0", "?page=x", "?verified=perhaps", "?page=1&page=2"] {
         assert_eq!(server.admin("GET", &format!("/users{bad}"), None).status, 400, "{bad}");
     }

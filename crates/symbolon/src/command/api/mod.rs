@@ -32,6 +32,12 @@ use remote::Remote;
 /// All characters that are percent-encoded in a path segment: all but the unreserved ones (RFC 3986 2.3).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// What the admin API answers with 404 where `--issuer` names an issuer that does not exist.
+pub(super) const NO_ISSUER: &str = "there is no such issuer";
+
+/// The most entries of a page of a listing.
+pub(super) const PAGE: usize = 100;
+
 /// Why the admin API could not be used, or refused.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
@@ -49,7 +55,7 @@ pub(crate) enum ApiError {
     Ca { path: PathBuf, reason: String },
     #[error("cannot reach the server at {address}: {reason}")]
     Unreachable { address: String, reason: String },
-    #[error("refused with {status}: {text}{}", refusal_mend(*status))]
+    #[error("refused with {status}: {text}{}", refusal_mend(*status, text))]
     Refused { status: StatusCode, text: String },
     #[error("the server's answer is not what was expected: {0}")]
     Answer(String),
@@ -166,22 +172,39 @@ impl Api {
         Ok(answer(status, &bytes)?)
     }
 
+    /// The URL of the issuer.
+    pub(super) fn issuer_url(&self) -> Result<String, CommandError> {
+        let answer = self.ask_all(Method::GET, &format!("/issuers/{}", self.issuer), None)?;
+        let url = answer.pointer("/issuer/url").and_then(Value::as_str);
+        Ok(url.ok_or_else(|| ApiError::Answer("an issuer has no url".to_owned()))?.to_owned())
+    }
+
     /// Every entry of a listing, page by page.
     pub(super) fn list(&self, path: &str, member: &str, query: &str) -> Result<Vec<Value>, CommandError> {
-        let mut all = Vec::new();
-        for page in 1.. {
-            let path = format!("{path}?page={page}&limit=100{query}");
+        Ok(self.first(path, member, query, usize::MAX)?.0)
+    }
+
+    /// The first entries of a listing, at most `most` (1 or more), and whether there are more.
+    pub(super) fn first(
+        &self,
+        path: &str,
+        member: &str,
+        query: &str,
+        most: usize,
+    ) -> Result<(Vec<Value>, bool), CommandError> {
+        let (mut all, mut page, limit) = (Vec::new(), 1, most.min(PAGE));
+        loop {
+            let path = format!("{path}?page={page}&limit={limit}{query}");
             let mut answer = self.ask(Method::GET, &path, None)?;
             let more = answer.pointer("/pagination/hasNext").and_then(Value::as_bool).unwrap_or(false);
-            match answer.get_mut(member).map(Value::take) {
-                Some(Value::Array(entries)) => all.extend(entries),
-                _ => return Err(ApiError::Answer(format!("there is no {member}")).into()),
+            all.extend(entries(&mut answer, member)?);
+            if !more || all.len() >= most {
+                let is_cut = more || all.len() > most;
+                all.truncate(most);
+                return Ok((all, is_cut));
             }
-            if !more {
-                break;
-            }
+            page += 1;
         }
-        Ok(all)
     }
 
     /// Closes the store, if this process opened it.
@@ -219,13 +242,25 @@ fn known_secret(config: &Config) -> Result<SecretString, CommandError> {
     }
 }
 
+/// The entries of a listing.
+///
+/// # Errors
+/// [`ApiError::Answer`]: the answer has no such list.
+pub(super) fn entries(answer: &mut Value, member: &str) -> Result<Vec<Value>, ApiError> {
+    match answer.get_mut(member).map(Value::take) {
+        Some(Value::Array(entries)) => Ok(entries),
+        _ => Err(ApiError::Answer(format!("there is no {member}"))),
+    }
+}
+
 /// What to do about a refusal whose text does not say so.
-const fn refusal_mend(status: StatusCode) -> &'static str {
-    match status {
-        StatusCode::UNAUTHORIZED => {
+fn refusal_mend(status: StatusCode, text: &str) -> &'static str {
+    match (status, text) {
+        (StatusCode::UNAUTHORIZED, _) => {
             "; give the secret of the server that runs: --admin-secret-file, SYMBOLON_ADMIN_SECRET or its \
              configuration file by --config"
         }
+        (StatusCode::NOT_FOUND, NO_ISSUER) => "; `symbolon issuer list` shows which there are",
         _ => "",
     }
 }

@@ -69,7 +69,7 @@ impl Remote {
     }
 
     pub(super) async fn send(&self, request: Request<Body>) -> Result<(StatusCode, Bytes), ApiError> {
-        let stream = TcpStream::connect(&self.authority).await.map_err(|error| self.failed(&error))?;
+        let stream = TcpStream::connect(&self.authority).await.map_err(|error| self.not_listening(&error))?;
         match &self.tls {
             None => self.exchange(stream, request).await,
             Some((name, trust)) => {
@@ -109,6 +109,12 @@ impl Remote {
 
     fn failed(&self, error: &dyn std::fmt::Display) -> ApiError {
         ApiError::Unreachable { address: self.authority.clone(), reason: error.to_string() }
+    }
+
+    /// The error where nothing takes the connection, with what may help.
+    fn not_listening(&self, error: &io::Error) -> ApiError {
+        let mend = "does the server run, and is this its management_listen? --server names another address";
+        self.failed(&format!("{error}; {mend}"))
     }
 
     /// The error of a failed handshake, with what may help.
@@ -166,5 +172,6 @@ mod tests {
         let remote = Remote::at("http://127.0.0.1:1", None).unwrap();
         let error = remote.send(Request::new(Body::empty())).await.unwrap_err();
         assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
+        assert!(error.to_string().contains("--server"), "what mends it: {error}");
     }
 }

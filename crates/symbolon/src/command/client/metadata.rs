@@ -1,0 +1,162 @@
+//! The metadata of a client on the command line, by the names of RFC 7591: from a file, from options, and from `--set`.
+
+use std::fs;
+use std::io::Read;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value};
+
+use crate::command::{CommandError, assignment};
+
+/// Options that set one text member of the metadata (RFC 7591 2).
+const TEXTS: [(&str, &str, &str, &str); 3] = [
+    ("name", "client_name", "NAME", "Name that people are shown"),
+    ("scope", "scope", "SCOPES", "Scopes that it may ask for, separated by spaces"),
+    (
+        "auth-method",
+        "token_endpoint_auth_method",
+        "METHOD",
+        "client_secret_basic, client_secret_post, private_key_jwt or none",
+    ),
+];
+
+/// Options that may be given more than once.
+const LISTS: [(&str, &str, &str, &str); 4] = [
+    ("redirect-uri", "redirect_uris", "URI", "Where codes may go; may be given more than once"),
+    (
+        "post-logout-redirect-uri",
+        "post_logout_redirect_uris",
+        "URI",
+        "Where a logout may end; may be given more than once",
+    ),
+    (
+        "grant-type",
+        "grant_types",
+        "TYPE",
+        "What it may use at the token endpoint; may be given more than once",
+    ),
+    (
+        "audience",
+        "audiences",
+        "AUDIENCE",
+        "An audience that it stands for at introspection; may be given more than once",
+    ),
+];
+
+const SWITCHES: [(&str, &str, &str); 2] = [
+    ("skip-consent", "skip_consent", "Do not ask users for their consent"),
+    ("token-exchange", "token_exchange_allowed", "It may exchange tokens"),
+];
+
+/// Adds the options.
+pub(super) fn arguments(command: Command) -> Command {
+    let metadata = Arg::new("metadata")
+        .long("metadata")
+        .value_name("FILE")
+        .help("JSON object of metadata by the names of RFC 7591, - for standard input; options win over it");
+    let mut command = command.arg(metadata);
+    for (flag, _, value, help) in TEXTS {
+        command = command.arg(Arg::new(flag).long(flag).value_name(value).help(help));
+    }
+    for (flag, _, value, help) in LISTS {
+        command =
+            command.arg(Arg::new(flag).long(flag).value_name(value).help(help).action(ArgAction::Append));
+    }
+    for (flag, _, help) in SWITCHES {
+        command = command.arg(Arg::new(flag).long(flag).help(help).action(ArgAction::SetTrue));
+    }
+    command.arg(assignment::argument())
+}
+
+/// The metadata that the file and the options give.
+///
+/// # Errors
+/// [`CommandError::File`], [`CommandError::Usage`]
+pub(super) fn given(matches: &ArgMatches) -> Result<Map<String, Value>, CommandError> {
+    let mut metadata = match matches.get_one::<String>("metadata") {
+        Some(path) => from_file(path)?,
+        None => Map::new(),
+    };
+    for (flag, member, ..) in TEXTS {
+        if let Some(text) = matches.get_one::<String>(flag) {
+            metadata.insert(member.to_owned(), Value::from(text.as_str()));
+        }
+    }
+    for (flag, member, ..) in LISTS {
+        if let Some(texts) = matches.get_many::<String>(flag) {
+            metadata.insert(member.to_owned(), texts.map(String::as_str).collect());
+        }
+    }
+    for (flag, member, _) in SWITCHES {
+        if matches.get_flag(flag) {
+            metadata.insert(member.to_owned(), Value::Bool(true));
+        }
+    }
+    assignment::apply(matches, &mut metadata)?;
+    Ok(metadata)
+}
+
+fn from_file(path: &str) -> Result<Map<String, Value>, CommandError> {
+    let mut text = String::new();
+    let read = if path == "-" {
+        std::io::stdin().read_to_string(&mut text).map(|_| ())
+    } else {
+        fs::read_to_string(path).map(|whole| text = whole)
+    };
+    read.map_err(|source| CommandError::File { path: path.to_owned(), source })?;
+    serde_json::from_str(&text).map_err(|error| CommandError::Usage(format!("{path}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn of(arguments: &[&str]) -> Result<Value, CommandError> {
+        let all = std::iter::once(&"create").chain(arguments);
+        let matches = super::arguments(Command::new("create")).try_get_matches_from(all).unwrap();
+        given(&matches).map(Value::Object)
+    }
+
+    #[test]
+    fn flags_become_metadata_and_win_over_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("client.json");
+        fs::write(&file, r#"{"client_name":"Old","software_id":"x","skip_consent":false}"#).unwrap();
+        let arguments = [
+            "--metadata",
+            file.to_str().unwrap(),
+            "--name",
+            "New",
+            "--redirect-uri",
+            "https://a.example/cb",
+            "--redirect-uri",
+            "https://b.example/cb",
+            "--skip-consent",
+            "--set",
+            "settings.access_token_lifetime=600",
+        ];
+        assert_eq!(
+            of(&arguments).unwrap(),
+            json!({
+                "client_name": "New",
+                "software_id": "x",
+                "skip_consent": true,
+                "redirect_uris": ["https://a.example/cb", "https://b.example/cb"],
+                "settings": { "access_token_lifetime": 600 },
+            })
+        );
+    }
+
+    #[test]
+    fn what_is_not_an_object_is_refused_by_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("client.json");
+        for text in ["[]", "{", "\"x\""] {
+            fs::write(&file, text).unwrap();
+            let error = of(&["--metadata", file.to_str().unwrap()]).unwrap_err();
+            assert!(matches!(&error, CommandError::Usage(why) if why.contains("client.json")), "{error}");
+        }
+        assert!(matches!(of(&["--metadata", "/nonexistent"]), Err(CommandError::File { .. })));
+    }
+}

@@ -1,0 +1,207 @@
+//! `symbolon client`: every command, with a server and without.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+/// Registers a client that gets tokens for itself; its secret.
+fn register(place: &Place, id: &str, name: &str) -> String {
+    let made = place.run(&[
+        "client",
+        "create",
+        "--client-id",
+        id,
+        "--name",
+        name,
+        "--grant-type",
+        "client_credentials",
+        "--json",
+    ]);
+    made.json()["client_secret"].as_str().unwrap().to_owned()
+}
+
+fn shows_and_changes(place: &Place) {
+    register(place, "app", "App");
+    let shown = place.run(&["client", "show", "app"]).good();
+    assert!(shown.starts_with("client_id "), "{shown}");
+    for wanted in ["client_name ", "App", "client_credentials", "created_at ", "20"] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+    assert!(!shown.contains("client_secret "), "{shown}");
+
+    let changed = place.run(&[
+        "client",
+        "update",
+        "App",
+        "--name",
+        "Application",
+        "--grant-type",
+        "authorization_code",
+        "--redirect-uri",
+        "https://a.example/cb",
+        "--redirect-uri",
+        "https://b.example/cb",
+        "--set",
+        "settings.access_token_lifetime=600",
+        "--set",
+        "policy_uri=https://a.example/policy",
+        "--json",
+    ]);
+    let changed = changed.json();
+    assert_eq!(changed["client_name"], "Application");
+    assert_eq!(changed["redirect_uris"], json!(["https://a.example/cb", "https://b.example/cb"]));
+    assert_eq!(changed["settings"]["access_token_lifetime"], 600);
+    assert_eq!(changed["policy_uri"], "https://a.example/policy");
+    assert!(changed.get("client_secret").is_none(), "the secret stays");
+    let table = place.run(&["client", "update", "app", "--set", "policy_uri=null"]).good();
+    assert!(table.contains("settings.access_token_lifetime") && !table.contains("policy_uri"), "{table}");
+
+    assert!(place.run(&["client", "update", "app"]).bad(2).contains("nothing to change"));
+    let refused = place.run(&["client", "update", "app", "--set", "settings.code_lifetime=99999"]).bad(2);
+    assert!(refused.contains("settings.code_lifetime"), "{refused}");
+    let refused = place.run(&["client", "update", "app", "--set", "client_secret=x"]).bad(2);
+    assert!(refused.contains("never given on the command line"), "{refused}");
+    let shown = place.run(&["client", "show", "app", "--json"]).json();
+    assert_eq!(
+        (&shown["client_name"], &shown["settings"]["code_lifetime"]),
+        (&json!("Application"), &Value::Null)
+    );
+}
+
+fn is_named_by_id_or_name(place: &Place) {
+    register(place, "one", "Twin");
+    register(place, "two", "Twin");
+    register(place, "three", "one");
+    let both = place.run(&["client", "show", "Twin"]).bad(2);
+    assert!(
+        both.contains("one (Twin)") && both.contains("two (Twin)") && both.contains("give the id"),
+        "{both}"
+    );
+    assert_eq!(both.lines().count(), 1, "{both}");
+    assert!(place.run(&["client", "delete", "twin"]).bad(2).contains("2 clients"), "whatever the case");
+    // An id comes before a name, so that each can be reached.
+    assert_eq!(place.run(&["client", "show", "one", "--json"]).json()["client_id"], "one");
+    for verb in ["show", "delete", "new-secret"] {
+        let told = place.run(&["client", verb, "nobody"]).bad(1);
+        assert!(told.contains("there is no client \"nobody\"") && told.contains("client list"), "{told}");
+        assert!(place.run(&["client", verb, " "]).bad(2).contains("empty"));
+    }
+    let elsewhere = place.run(&["client", "show", "one", "--issuer", "nobody"]).bad(1);
+    assert!(elsewhere.contains("no such issuer") && elsewhere.contains("issuer list"), "{elsewhere}");
+}
+
+fn is_deleted(place: &Place) {
+    let told = place.run(&["client", "delete", "two"]).good();
+    assert_eq!(told, "two (Twin) is deleted\n");
+    assert_eq!(
+        place.run(&["client", "delete", "Twin", "--yes", "--json"]).json(),
+        json!({ "client_id": "one" })
+    );
+    place.run(&["client", "show", "Twin"]).bad(1);
+}
+
+fn all(place: &Place) {
+    shows_and_changes(place);
+    is_named_by_id_or_name(place);
+    is_deleted(place);
+}
+
+#[test]
+fn clients_are_managed_at_the_server() {
+    let place = Place::new();
+    let _server = place.serve(&[]);
+    all(&place);
+}
+
+#[test]
+fn clients_are_managed_without_a_server() {
+    all(&Place::new());
+}
+
+#[test]
+fn a_new_secret_replaces_the_old_one_at_the_token_endpoint() {
+    let place = Place::new();
+    let _server = place.serve(&[]);
+    let old = register(&place, "app", "App");
+    let token = |secret: &str| {
+        let form = format!("grant_type=client_credentials&client_id=app&client_secret={secret}");
+        place.form("/token", &form).0
+    };
+    assert_eq!(token(&old), 200);
+    let told = place.run(&["client", "new-secret", "App"]).good();
+    let new = told.lines().find_map(|line| line.strip_prefix("client_secret")).unwrap().trim().to_owned();
+    assert!(told.contains("shown this once") && told.contains("The old secret ends at once."), "{told}");
+    assert_eq!((token(&new), token(&old)), (200, 401));
+    place
+        .run(&[
+            "client",
+            "create",
+            "--name",
+            "Page",
+            "--client-id",
+            "page",
+            "--auth-method",
+            "none",
+            "--redirect-uri",
+            "https://a.example/cb",
+        ])
+        .good();
+    let refused = place.run(&["client", "new-secret", "page"]).bad(2);
+    assert!(refused.contains("token_endpoint_auth_method"), "{refused}");
+}
+
+/// Answers two requests as the admin API would; the second one's body.
+fn stand_in() -> (String, std::thread::JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answered = std::thread::spawn(move || {
+        let mut last = String::new();
+        for _ in 0..2 {
+            let (stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream);
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                if line == "\r\n" {
+                    break;
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            last = String::from_utf8(body).unwrap();
+            let answer = r#"{"client":{"client_id":"app","client_name":"App","client_secret":"cs_new"}}"#;
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", answer.len());
+            reader.get_mut().write_all(format!("{head}{answer}").as_bytes()).unwrap();
+        }
+        last
+    });
+    (url, answered)
+}
+
+#[test]
+fn how_long_the_old_secret_is_kept_is_sent_and_told() {
+    let place = Place::new();
+    let (url, answered) = stand_in();
+    let told = place.run(&["client", "new-secret", "app", "--keep-old", "3600", "--server", &url]).good();
+    assert!(told.contains("cs_new") && told.contains("The old secret ends in 3600 seconds."), "{told}");
+    let sent: Value = serde_json::from_str(&answered.join().unwrap()).unwrap();
+    assert_eq!(sent, json!({ "keep_old_seconds": 3600 }));
+    place.run(&["client", "new-secret", "app", "--keep-old", "soon"]).bad(2);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_in_a_line_with_what_mends_it() {
+    let place = Place::new();
+    let told = place.run(&["client", "show", "app", "--server", "http://127.0.0.1:1"]).bad(1);
+    assert_eq!(told.lines().count(), 1, "{told}");
+    for wanted in ["127.0.0.1:1", "does the server run", "management_listen", "--server"] {
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+}

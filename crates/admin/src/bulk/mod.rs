@@ -30,7 +30,8 @@ use crate::users::VERIFIED;
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::bulk("/users/bulk", ["NewUser", "BulkUser"], "Creates users, a line each", records::users),
+        Operation::bulk("/users/bulk", ["NewUser", "BulkUser"], "Creates users, a line each", records::users)
+            .query(&[records::DRY_RUN]),
         Operation::bulk(
             "/clients/bulk",
             ["ClientMetadata", "BulkClient"],

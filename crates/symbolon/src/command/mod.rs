@@ -11,6 +11,7 @@ mod completion;
 mod configuration;
 mod confirm;
 mod grant;
+mod import;
 mod issuer;
 mod key;
 mod loadtest;
@@ -112,6 +113,7 @@ pub(crate) fn commands() -> Vec<Command> {
         user::command(),
         session::command(),
         grant::command(),
+        import::command(),
         audit::command(),
         key::command(),
         backup::command(),
@@ -133,6 +135,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("user", matches)) => user::run(matches),
         Some(("session", matches)) => session::run(matches),
         Some(("grant", matches)) => grant::run(matches),
+        Some(("import", matches)) => import::run(matches),
         Some(("audit", matches)) => audit::run(matches),
         Some(("keys", matches)) => key::run(matches),
         Some(("backup", matches)) => backup::run(matches),

@@ -17,6 +17,7 @@ mod completion;
 mod confirm;
 mod cost;
 mod grants;
+mod import;
 mod keys;
 mod loadtest;
 mod loadtest_own;

@@ -5,7 +5,7 @@ mod paste;
 mod preset;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command};
 use http::Method;
 use serde_json::{Map, Value, json};
 use symbolon_protocol::json::merge_patch;
@@ -68,11 +68,9 @@ fn create_command() -> Command {
 }
 
 fn new_secret_command() -> Command {
-    let keep = Arg::new("keep-old").long("keep-old").value_name("SECONDS").value_parser(value_parser!(u64));
     Command::new("new-secret")
-        .about("Draw a new secret for a client; the old one ends at once, or after a time")
+        .about("Draw a new secret for a client; the old one ends at once")
         .arg(client())
-        .arg(keep.help("How long the old secret goes on beside the new one"))
         .arg(confirm::argument())
 }
 
@@ -183,21 +181,15 @@ fn update(matches: &ArgMatches) -> Result<(), CommandError> {
 }
 
 fn new_secret(matches: &ArgMatches) -> Result<(), CommandError> {
-    let keep = matches.get_one::<u64>("keep-old").copied();
     let api = Api::reach(matches)?;
     let client = named::client(&api, given(matches, "client"))?;
-    let end = match keep {
-        Some(seconds) => format!("in {seconds} seconds"),
-        None => "at once".to_owned(),
-    };
-    let question = format!("Draw a new secret for {}? The old one ends {end}.", who(&client));
+    let question = format!("Draw a new secret for {}? The old one ends at once.", who(&client));
     confirm::ask(matches, &question)?;
-    let body = keep.map(|seconds| json!({ "keep_old_seconds": seconds }));
     let path = format!("/clients/{}/regenerate-secret", segment(id(&client)));
-    let answer = api.ask(Method::POST, &path, body.as_ref())?;
+    let answer = api.ask(Method::POST, &path, None)?;
     api.close()?;
     let changed = answer.get("client").unwrap_or(&Value::Null);
-    Ok(print(matches, changed, |changed| format!("{}The old secret ends {end}.\n", with_secret(changed)))?)
+    Ok(print(matches, changed, |changed| format!("{}The old secret ends at once.\n", with_secret(changed)))?)
 }
 
 fn delete(matches: &ArgMatches) -> Result<(), CommandError> {

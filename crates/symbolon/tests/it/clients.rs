@@ -1,8 +1,5 @@
 //! `symbolon client`: every command, with a server and without.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
-
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -151,49 +148,6 @@ fn a_new_secret_replaces_the_old_one_at_the_token_endpoint() {
         .good();
     let refused = place.run(&["client", "new-secret", "page"]).bad(2);
     assert!(refused.contains("token_endpoint_auth_method"), "{refused}");
-}
-
-/// Answers two requests as the admin API would; the second one's body.
-fn stand_in() -> (String, std::thread::JoinHandle<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let answered = std::thread::spawn(move || {
-        let mut last = String::new();
-        for _ in 0..2 {
-            let (stream, _) = listener.accept().unwrap();
-            let mut reader = BufReader::new(stream);
-            let mut length = 0;
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line).unwrap();
-                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                if line == "\r\n" {
-                    break;
-                }
-            }
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).unwrap();
-            last = String::from_utf8(body).unwrap();
-            let answer = r#"{"client":{"client_id":"app","client_name":"App","client_secret":"cs_new"}}"#;
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", answer.len());
-            reader.get_mut().write_all(format!("{head}{answer}").as_bytes()).unwrap();
-        }
-        last
-    });
-    (url, answered)
-}
-
-#[test]
-fn how_long_the_old_secret_is_kept_is_sent_and_told() {
-    let place = Place::new();
-    let (url, answered) = stand_in();
-    let told = place.run(&["client", "new-secret", "app", "--keep-old", "3600", "--server", &url]).good();
-    assert!(told.contains("cs_new") && told.contains("The old secret ends in 3600 seconds."), "{told}");
-    let sent: Value = serde_json::from_str(&answered.join().unwrap()).unwrap();
-    assert_eq!(sent, json!({ "keep_old_seconds": 3600 }));
-    place.run(&["client", "new-secret", "app", "--keep-old", "soon"]).bad(2);
 }
 
 #[test]

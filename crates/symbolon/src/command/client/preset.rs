@@ -4,11 +4,10 @@
 
 use serde_json::{Map, Value, json};
 use symbolon_protocol::client::GrantType;
-use symbolon_protocol::settings::ClientOverrides;
 
 use super::paste::Form;
 use crate::command::CommandError;
-use crate::command::output::{line, note};
+use crate::command::output::line;
 
 /// What a kind of application needs of its client.
 pub(super) struct Preset {
@@ -243,22 +242,12 @@ impl Preset {
         }
     }
 
-    /// The settings. One that this release does not have is left out, because the API would refuse the whole client.
+    /// The settings.
     fn settings(&self) -> Map<String, Value> {
-        let mut settings = Map::new();
-        for (name, value) in self.settings {
-            let value: Value = serde_json::from_str(value).unwrap_or_default();
-            let alone = Map::from_iter([((*name).to_owned(), value.clone())]);
-            if serde_json::from_value::<ClientOverrides>(Value::Object(alone)).is_ok() {
-                settings.insert((*name).to_owned(), value);
-            } else {
-                note(&format!(
-                    "{name} = {value} of the preset {} is left out: this release lacks it",
-                    self.name
-                ));
-            }
-        }
-        settings
+        let read = |(name, value): &(&str, &str)| {
+            ((*name).to_owned(), serde_json::from_str(value).unwrap_or_default())
+        };
+        self.settings.iter().map(read).collect()
     }
 }
 

@@ -17,6 +17,7 @@ use symbolon_store::StoreError;
 
 use crate::error::AdminError;
 use crate::fields::Fields;
+use crate::unique_members::UniqueMembers;
 use symbolon_app::app::App;
 use symbolon_app::audit::{Actor, AuditEntry, Written};
 use symbolon_app::http::{BodyLimits, json, no_store, read_body};
@@ -178,11 +179,13 @@ impl Payload {
     }
 }
 
-/// Parses a JSON object; the error names line and column.
+/// Parses a JSON object whose members are unique; the error names line and column.
 pub(super) fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, AdminError> {
     match serde_json::from_slice(bytes) {
-        Ok(Value::Object(object)) => Ok(object),
+        Ok(UniqueMembers(Value::Object(object))) => Ok(object),
         Ok(_) => Err(AdminError::invalid("the body must be a JSON object")),
+        // Any JSON can be read, so an error of the data, and not of the syntax, is a repeated member.
+        Err(error) if error.is_data() => Err(AdminError::invalid(format!("the body is ambiguous: {error}"))),
         Err(error) => Err(AdminError::invalid(format!("the body is not JSON: {error}"))),
     }
 }
@@ -232,6 +235,7 @@ mod tests {
         assert_eq!(status(payload("application/json; charset=utf-8", "{}")).await, StatusCode::OK);
         assert_eq!(status(payload("text/json", "{}")).await, StatusCode::UNSUPPORTED_MEDIA_TYPE);
         assert_eq!(status(payload("application/json", "[]")).await, StatusCode::BAD_REQUEST);
+        assert_eq!(status(payload("application/json", r#"{"a":1,"a":1}"#)).await, StatusCode::BAD_REQUEST);
         assert_eq!(status(payload("application/json", "")).await, StatusCode::BAD_REQUEST);
         assert_eq!(status(payload("application/json", "[".repeat(10_000))).await, StatusCode::BAD_REQUEST);
         let long = vec![b' '; MAX_BODY + 1];

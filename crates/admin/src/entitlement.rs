@@ -58,15 +58,6 @@ pub(super) fn description(fields: &mut Fields) -> Result<Option<Description>, Ad
     Ok(fields.take::<Description>("description")?.filter(|text| !text.as_str().is_empty()))
 }
 
-/// Takes members that answers have and that no request sets. They are ignored, so that a record can be sent back as it
-/// was shown.
-///
-/// # Errors
-/// None that a caller could cause.
-pub(super) fn ignore(fields: &mut Fields, names: &[&'static str]) -> Result<(), AdminError> {
-    names.iter().try_for_each(|name| fields.take::<Value>(name).map(|_| ()))
-}
-
 /// The time of a change: always later than the one before, even if the clock has not advanced, because the store
 /// detects lost races by it.
 pub(super) fn later(before: Timestamp, now: Timestamp) -> Timestamp {

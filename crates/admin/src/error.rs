@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use symbolon_protocol::error::OAuthError;
+use symbolon_protocol::unknown_member::UnknownMember;
 use symbolon_store::StoreError;
 use symbolon_store::backup::BackupError;
 use symbolon_store::transfer::FreezeError;
@@ -102,6 +103,12 @@ impl From<OAuthError> for AdminError {
     fn from(error: OAuthError) -> Self {
         let status = StatusCode::from_u16(error.code.status()).unwrap_or(StatusCode::BAD_REQUEST);
         Self::Refused { status, code: error.code.as_str(), description: error.description }
+    }
+}
+
+impl From<UnknownMember> for AdminError {
+    fn from(unknown: UnknownMember) -> Self {
+        Self::invalid(unknown.to_string())
     }
 }
 

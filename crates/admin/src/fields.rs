@@ -1,17 +1,18 @@
-//! Reads a JSON object member by member, so that errors name the member.
+//! Reads a JSON object member by member, so that errors name the member and no member goes unseen.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use symbolon_crypto::secret::SecretString;
+use symbolon_protocol::unknown_member::Members;
 
 use crate::error::AdminError;
 
 /// The longest text of a member, in bytes.
 const MAX_TEXT: usize = 2048;
 
-/// A JSON object that is being read. Members that are not read are ignored, unless [`finish`](Self::finish) is
-/// called.
-pub(super) struct Fields(Map<String, Value>);
+/// A JSON object that is being read. Every reader ends with [`finish`](Self::finish), which refuses members that nobody
+/// read.
+pub(super) struct Fields(Members);
 
 fn invalid(name: &str, why: impl std::fmt::Display) -> AdminError {
     AdminError::invalid(format!("{name} {why}"))
@@ -23,22 +24,32 @@ fn is_plain(text: &str) -> bool {
 }
 
 impl Fields {
-    /// Starts reading an object.
+    /// Starts reading the object that is the whole body, or a line of it.
     pub(super) fn new(object: Map<String, Value>) -> Self {
-        Self(object)
+        Self(Members::new(object))
     }
 
-    /// Whether a member is present, even as `null`.
+    /// Starts reading an object that is the member `within` of another.
+    pub(super) fn within(within: &'static str, object: Map<String, Value>) -> Self {
+        Self(Members::within(within, object))
+    }
+
+    /// Whether a member is present, even as `null`, and was not taken yet.
     pub(super) fn names(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.0.get(name).is_some()
+    }
+
+    /// Accepts members that have no effect. Each list of such members says beside it why they are accepted.
+    pub(super) fn ignore(&mut self, names: &[&'static str]) {
+        self.0.ignore(names);
     }
 
     /// Takes a member of type `T`; `None` if it is absent or `null`.
     ///
     /// # Errors
     /// 400 that names the member.
-    pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, AdminError> {
-        match self.0.remove(name) {
+    pub(super) fn take<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<Option<T>, AdminError> {
+        match self.0.take(name) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => serde_json::from_value(value)
                 .map(Some)
@@ -50,19 +61,25 @@ impl Fields {
     ///
     /// # Errors
     /// 400 that names the member.
-    pub(super) fn require<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, AdminError> {
+    pub(super) fn require<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<T, AdminError> {
         self.take(name)?.ok_or_else(|| invalid(name, "is required"))
     }
 
     /// Takes a required member that may have either of two names.
     ///
     /// # Errors
-    /// 400 that names the member.
-    pub(super) fn require_either<T: DeserializeOwned>(&mut self, names: [&str; 2]) -> Result<T, AdminError> {
+    /// 400 that names the member, also where both are given: one of them would go unseen.
+    pub(super) fn require_either<T: DeserializeOwned>(
+        &mut self,
+        names: [&'static str; 2],
+    ) -> Result<T, AdminError> {
         let [first, second] = names;
-        match self.take(first)? {
-            Some(value) => Ok(value),
-            None => self.take(second)?.ok_or_else(|| invalid(first, "is required")),
+        match (self.take(first)?, self.take(second)?) {
+            (Some(_), Some(_)) => {
+                Err(invalid(second, format!("is another name of {first}: give one of them")))
+            }
+            (Some(value), None) | (None, Some(value)) => Ok(value),
+            (None, None) => Err(invalid(first, "is required")),
         }
     }
 
@@ -70,7 +87,7 @@ impl Fields {
     ///
     /// # Errors
     /// 400 that names the member.
-    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, AdminError> {
+    pub(super) fn text(&mut self, name: &'static str) -> Result<Option<String>, AdminError> {
         match self.take::<String>(name)? {
             Some(text) if text.is_empty() => Ok(None),
             Some(text) if is_plain(&text) => Ok(Some(text)),
@@ -83,8 +100,8 @@ impl Fields {
     ///
     /// # Errors
     /// 400 that names the member.
-    pub(super) fn secret(&mut self, name: &str) -> Result<Option<SecretString>, AdminError> {
-        match self.0.remove(name) {
+    pub(super) fn secret(&mut self, name: &'static str) -> Result<Option<SecretString>, AdminError> {
+        match self.0.take(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(SecretString::new(text))),
             Some(_) => Err(invalid(name, "must be a text")),
@@ -97,7 +114,7 @@ impl Fields {
     /// 400 that names the member and the bounds.
     pub(super) fn bounded(
         &mut self,
-        name: &str,
+        name: &'static str,
         bounds: std::ops::RangeInclusive<u64>,
     ) -> Result<Option<u64>, AdminError> {
         match self.take::<u64>(name)? {
@@ -107,15 +124,12 @@ impl Fields {
         }
     }
 
-    /// Refuses members that have not been taken.
+    /// Refuses members that were neither taken nor [ignored](Self::ignore).
     ///
     /// # Errors
-    /// 400 that names the first one.
+    /// 400 that names the first one, and the known name that is nearest to it.
     pub(super) fn finish(self) -> Result<(), AdminError> {
-        match self.0.keys().next() {
-            Some(name) => Err(AdminError::invalid(format!("{} is not known here", clipped(name)))),
-            None => Ok(()),
-        }
+        Ok(self.0.finish()?)
     }
 }
 
@@ -146,7 +160,25 @@ mod tests {
         assert!(told(read.text("c")).starts_with("c must"));
         assert_eq!(told(read.bounded("n", 1..=5)), "n must be 1 to 5");
         assert_eq!(told(read.secret("s")), "s must be a text");
-        assert_eq!(told(read.finish()), "b is not known here");
+        assert_eq!(told(read.finish()), "unknown member \"b\"");
+    }
+
+    #[test]
+    fn a_misspelt_member_is_refused_and_an_ignored_one_is_not() {
+        let mut read = fields(json!({ "shards": 4, "shardz": 5, "notes": "x" }));
+        assert_eq!(read.bounded("shards", 1..=9).expect("valid"), Some(4));
+        read.ignore(&["notes"]);
+        assert_eq!(told(read.finish()), "unknown member \"shardz\"; did you mean \"shards\"?");
+        let mut read = fields(json!({ "notes": "x" }));
+        read.ignore(&["notes"]);
+        assert!(read.finish().is_ok());
+    }
+
+    #[test]
+    fn one_of_two_names_is_given_not_both() {
+        let mut read = fields(json!({ "user_id": "a", "userId": "a" }));
+        let refused = told(read.require_either::<String>(["user_id", "userId"]));
+        assert_eq!(refused, "userId is another name of user_id: give one of them");
     }
 
     #[test]

@@ -30,11 +30,13 @@ mod operation;
 mod paging;
 mod preview_tokens;
 mod roles;
+mod script_members;
 mod sessions;
 mod settings;
 mod shards;
 mod signing_keys;
 mod test_endpoints;
+mod unique_members;
 mod users;
 
 use std::net::IpAddr;

@@ -74,13 +74,23 @@ impl Operation {
         }
     }
 
-    /// An operation without a request body.
+    /// An operation without a request body. A `POST` may send an empty object, but no members: they would go unseen.
     pub(super) fn plain<F, Fut>(method: Method, path: &'static str, summary: &'static str, run: F) -> Self
     where
         F: Fn(Call) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Answer> + Send + 'static,
     {
-        Self::new(method, path, summary, Arc::new(move |call, _| Box::pin(run(call))))
+        let reads_body = method == Method::POST;
+        let run: Run = Arc::new(move |call, payload: Payload| {
+            let (running, payload) = (run(call), reads_body.then_some(payload));
+            Box::pin(async move {
+                if let Some(payload) = payload {
+                    payload.optional_fields().await?.finish()?;
+                }
+                running.await
+            })
+        });
+        Self::new(method, path, summary, run)
     }
 
     /// A `GET`.

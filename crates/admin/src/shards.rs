@@ -11,6 +11,7 @@ use symbolon_store::shard::{Generation, ShardKind};
 use crate::call::{Call, Concerns, Payload, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, Parameter, reference};
+use crate::script_members;
 
 /// The most shards of a generation.
 const MAX_SHARDS: u64 = 1024;
@@ -137,6 +138,8 @@ async fn set_refresh_token_sharding(call: Call, payload: Payload) -> Answer {
     let client = fields.text("clientId")?;
     // This parameter has its own, lower bound; `refresh-shards` allows as many as the store does.
     let shards = fields.bounded("shardCount", 1..=256)?;
+    fields.ignore(&script_members::REFRESH_TOKEN_SHARDING);
+    fields.finish()?;
     open(&call, ShardKind::Refresh, shards.ok_or_else(|| AdminError::invalid("shardCount is required"))?)
         .await?;
     sharding(&call, client.as_deref())

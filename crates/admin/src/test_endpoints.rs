@@ -70,6 +70,7 @@ async fn session(call: Call, payload: Payload) -> Answer {
         return Err(AdminError::invalid("user_id is empty"));
     }
     let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?.unwrap_or(DEFAULT_SESSION);
+    fields.finish()?;
     let user = active_user(&call, &named).await?;
     let (id, session) = admin_created::session(&call, user.id.clone(), Duration::from_secs(ttl));
     let expires_at = session.expires_at;
@@ -119,6 +120,7 @@ async fn token(call: Call, payload: Payload) -> Answer {
     let scope: Scope = fields.require("scope")?;
     let ttl =
         fields.bounded("ttl", 1..=MAX_TOKEN_TTL)?.ok_or_else(|| AdminError::invalid("ttl is required"))?;
+    fields.finish()?;
     // Only the `jti` is read here; the signature is verified whenever the token is presented.
     let not_ours = || AdminError::invalid("token is not a JWT with a jti");
     let payload = Compact::parse(token.expose()).and_then(|jwt| jwt.payload()).map_err(|_| not_ours())?;

@@ -21,7 +21,6 @@ mod schema;
 mod sections;
 mod settings;
 mod source;
-mod suggest;
 #[cfg(test)]
 mod tests;
 mod tls;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use symbolon_protocol::unknown_member::nearest;
+
 use super::error::{ConfigError, Mistake};
 use super::file::{Given, Written};
 use super::key::{Key, ValueKind, keys};
 use super::source::Source;
-use super::suggest::nearest;
 use super::value::Value;
 
 /// A key with its value.

@@ -1,8 +1,9 @@
 //! Client metadata as JSON (RFC 7591 2, OpenID Connect Dynamic Client Registration 2) to and from [`Client`].
 //!
 //! Every operation first builds a whole document (the defaults, or the client's present metadata with a patch), and
-//! then reads it with one set of checks. Unknown members are ignored (RFC 7591 2); members that request unsupported
-//! features are refused.
+//! then reads it with one set of checks. Members that nobody knows are refused, and so are members that request
+//! unsupported features: an administrator relies on what was accepted. (A registration endpoint for strangers would have to
+//! ignore unknown members, RFC 7591 2.)
 
 mod grant_types;
 mod settings;
@@ -22,6 +23,7 @@ use crate::redirect_uri;
 use crate::scope::Scope;
 use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
+use crate::unknown_member::{self, Members};
 
 pub use settings::is_below_default;
 
@@ -40,23 +42,37 @@ const MAX_KEYS: usize = 32;
 const MAX_LIFETIME: u64 = LONGEST_LIFE.as_secs();
 /// The longest life of a code, in seconds (RFC 6749 4.1.2: a maximum of 10 minutes is recommended).
 const MAX_CODE_LIFETIME: u64 = 600;
-/// Members for features that are not supported (proof of possession, pushed and signed requests, encryption, logout
-/// tokens). They are refused, so that nobody relies on a protection that does not exist.
-const UNSUPPORTED: [&str; 13] = [
+/// Registered members for features that are not supported (proof of possession, pushed and signed requests, encryption,
+/// logout tokens, forced authentication). They are refused, so that nobody relies on a protection that does not exist.
+const UNSUPPORTED: [&str; 24] = [
     "dpop_bound_access_tokens",
     "tls_client_certificate_bound_access_tokens",
     "require_pushed_authorization_requests",
     "require_signed_request_object",
     "request_object_signing_alg",
+    "request_object_encryption_alg",
+    "request_object_encryption_enc",
     "authorization_signed_response_alg",
     "id_token_encrypted_response_alg",
+    "id_token_encrypted_response_enc",
     "userinfo_signed_response_alg",
     "userinfo_encrypted_response_alg",
+    "userinfo_encrypted_response_enc",
     "introspection_signed_response_alg",
     "introspection_encrypted_response_alg",
     "backchannel_logout_uri",
+    "backchannel_logout_session_required",
     "frontchannel_logout_uri",
+    "frontchannel_logout_session_required",
+    "require_auth_time",
+    "default_acr_values",
+    "initiate_login_uri",
+    "request_uris",
+    "software_statement",
 ];
+/// Members of a shown client that a change cannot set. They are accepted, so that what was shown can be sent back.
+const SHOWN_ONLY: [&str; 4] =
+    ["created_at", "updated_at", "client_id_issued_at", "client_secret_expires_at"];
 /// Members that are stored and displayed, without other effect.
 const DISPLAY_URIS: [&str; 4] = ["logo_uri", "client_uri", "policy_uri", "tos_uri"];
 const DISPLAY_OTHERS: [&str; 6] = [
@@ -204,9 +220,9 @@ fn build(
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
-    let doc = &mut document;
+    settings::gather(&mut document)?;
+    let doc = &mut Members::new(document);
     refuse_unsupported(doc)?;
-    settings::gather(doc)?;
     let client_id = client_id(doc, current, random)?;
     let method = take(doc, "token_endpoint_auth_method")?.unwrap_or_default();
     let grant_types = grant_types::read(doc, method)?;
@@ -238,6 +254,9 @@ fn build(
         created_at: current.map_or(now, |client| client.created_at),
         updated_at: current.map_or(now, |client| later(client.updated_at, now)),
     };
+    doc.ignore(&SHOWN_ONLY);
+    doc.know(unknown_member::names_of::<ClientOverrides>());
+    doc.finish()?;
     if current.is_none() {
         grant_types::check_exchange(&client)?;
     }
@@ -254,8 +273,8 @@ fn invalid(name: &str, why: impl std::fmt::Display) -> OAuthError {
 }
 
 /// A member by its type; absent and `null` mean the same (RFC 7591 2).
-fn take<T: DeserializeOwned>(doc: &mut Metadata, name: &str) -> Result<Option<T>, OAuthError> {
-    match doc.remove(name) {
+fn take<T: DeserializeOwned>(doc: &mut Members, name: &'static str) -> Result<Option<T>, OAuthError> {
+    match doc.take(name) {
         None | Some(Value::Null) => Ok(None),
         // The parser's message contains characters that error_description must not contain.
         Some(value) => serde_json::from_value(value)
@@ -264,7 +283,7 @@ fn take<T: DeserializeOwned>(doc: &mut Metadata, name: &str) -> Result<Option<T>
     }
 }
 
-fn list(doc: &mut Metadata, name: &str) -> Result<Vec<String>, OAuthError> {
+fn list(doc: &mut Members, name: &'static str) -> Result<Vec<String>, OAuthError> {
     let values: Vec<String> = take(doc, name)?.unwrap_or_default();
     if values.len() > MAX_VALUES {
         return Err(invalid(name, "has more than 256 values"));
@@ -276,8 +295,8 @@ fn list(doc: &mut Metadata, name: &str) -> Result<Vec<String>, OAuthError> {
 }
 
 /// Refuses members that would change the meaning of the rest.
-fn refuse_unsupported(doc: &mut Metadata) -> Result<(), OAuthError> {
-    if doc.get("jwks_uri").is_some_and(|uri| !uri.is_null()) {
+fn refuse_unsupported(doc: &mut Members) -> Result<(), OAuthError> {
+    if doc.take("jwks_uri").is_some_and(|uri| !uri.is_null()) {
         return Err(invalid("jwks_uri", "is not supported: give the keys as jwks"));
     }
     if take::<String>(doc, "subject_type")?.is_some_and(|kind| kind != "public") {
@@ -287,9 +306,10 @@ fn refuse_unsupported(doc: &mut Metadata) -> Result<(), OAuthError> {
         return Err(invalid("response_types", "must be [code]"));
     }
     for name in UNSUPPORTED {
-        let asked =
-            doc.get(name).is_some_and(|value| !value.is_null() && *value != false && *value != "none");
-        if asked {
+        let is_off = |value: &Value| {
+            value.is_null() || *value == false || *value == "none" || *value == json!([])
+        };
+        if doc.take(name).is_some_and(|value| !is_off(&value)) {
             return Err(invalid(name, "is not supported: leave it out"));
         }
     }
@@ -297,7 +317,7 @@ fn refuse_unsupported(doc: &mut Metadata) -> Result<(), OAuthError> {
 }
 
 fn client_id(
-    doc: &mut Metadata,
+    doc: &mut Members,
     current: Option<&Client>,
     random: &dyn Random,
 ) -> Result<ClientId, OAuthError> {
@@ -315,7 +335,7 @@ fn client_id(
     }
 }
 
-fn client_name(doc: &mut Metadata) -> Result<String, OAuthError> {
+fn client_name(doc: &mut Members) -> Result<String, OAuthError> {
     let name: String = take(doc, "client_name")?.ok_or_else(|| invalid("client_name", "is required"))?;
     if name.trim().is_empty() || name.len() > 255 || name.chars().any(char::is_control) {
         return Err(invalid("client_name", "must be 1 to 255 bytes without control characters"));
@@ -323,7 +343,7 @@ fn client_name(doc: &mut Metadata) -> Result<String, OAuthError> {
     Ok(name)
 }
 
-fn redirect_uris(doc: &mut Metadata, grants: &[GrantType]) -> Result<Vec<String>, OAuthError> {
+fn redirect_uris(doc: &mut Members, grants: &[GrantType]) -> Result<Vec<String>, OAuthError> {
     let uris = uris(doc, "redirect_uris")?;
     // RFC 6749 3.1.2.2: a client that receives codes must register redirect URIs.
     if uris.is_empty() && grants.contains(&GrantType::AuthorizationCode) {
@@ -336,7 +356,7 @@ fn redirect_uris(doc: &mut Metadata, grants: &[GrantType]) -> Result<Vec<String>
     Ok(uris)
 }
 
-fn uris(doc: &mut Metadata, name: &str) -> Result<Vec<String>, OAuthError> {
+fn uris(doc: &mut Members, name: &'static str) -> Result<Vec<String>, OAuthError> {
     let uris = list(doc, name)?;
     for uri in &uris {
         redirect_uri::check_registration(uri)
@@ -345,7 +365,7 @@ fn uris(doc: &mut Metadata, name: &str) -> Result<Vec<String>, OAuthError> {
     Ok(uris)
 }
 
-fn origins(doc: &mut Metadata) -> Result<Vec<String>, OAuthError> {
+fn origins(doc: &mut Members) -> Result<Vec<String>, OAuthError> {
     const NAME: &str = "allowed_redirect_origins";
     let origins = list(doc, NAME)?;
     match origins.iter().find(|origin| redirect_uri::origin(origin).as_ref() != Some(*origin)) {
@@ -354,14 +374,14 @@ fn origins(doc: &mut Metadata) -> Result<Vec<String>, OAuthError> {
     }
 }
 
-fn scope(doc: &mut Metadata) -> Result<Scope, OAuthError> {
+fn scope(doc: &mut Members) -> Result<Scope, OAuthError> {
     match take::<String>(doc, "scope")? {
         Some(text) => Scope::parse(&text).map_err(|why| invalid("scope", format!("is not valid: {why}"))),
         None => Scope::parse("openid profile email").map_err(|why| invalid("scope", why)),
     }
 }
 
-fn jwks(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Result<Option<JwkSet>, OAuthError> {
+fn jwks(doc: &mut Members, method: TokenEndpointAuthMethod) -> Result<Option<JwkSet>, OAuthError> {
     let set: Option<JwkSet> = take(doc, "jwks")?;
     let keys = set.as_ref().map_or(0, |set| set.keys.iter().filter(|key| key.may_verify()).count());
     if method == TokenEndpointAuthMethod::PrivateKeyJwt && keys == 0 {
@@ -374,7 +394,7 @@ fn jwks(doc: &mut Metadata, method: TokenEndpointAuthMethod) -> Result<Option<Jw
     Ok(set.map(|set| JwkSet::new(set.keys)))
 }
 
-fn token_exchange(doc: &mut Metadata) -> Result<TokenExchangePolicy, OAuthError> {
+fn token_exchange(doc: &mut Members) -> Result<TokenExchangePolicy, OAuthError> {
     const TARGETS: &str = "allowed_token_exchange_resources";
     let named = doc.get(TARGETS).is_some_and(|targets| !targets.is_null());
     let targets = list(doc, TARGETS)?;
@@ -386,7 +406,10 @@ fn token_exchange(doc: &mut Metadata) -> Result<TokenExchangePolicy, OAuthError>
     })
 }
 
-fn overrides(doc: &mut Metadata) -> Result<ClientOverrides, OAuthError> {
+fn overrides(doc: &mut Members) -> Result<ClientOverrides, OAuthError> {
+    if let Some(Value::Object(given)) = doc.get("settings") {
+        unknown_member::check(given, unknown_member::names_of::<ClientOverrides>(), "settings")?;
+    }
     let own: ClientOverrides = take(doc, "settings")?.unwrap_or_default();
     let bounded = [
         ("settings.code_lifetime", own.code_lifetime, 1, MAX_CODE_LIFETIME),
@@ -404,7 +427,7 @@ fn overrides(doc: &mut Metadata) -> Result<ClientOverrides, OAuthError> {
     Ok(own)
 }
 
-fn display(doc: &mut Metadata) -> Result<Metadata, OAuthError> {
+fn display(doc: &mut Members) -> Result<Metadata, OAuthError> {
     let mut shown = Metadata::new();
     for name in DISPLAY_URIS {
         if let Some(uri) = take::<String>(doc, name)? {

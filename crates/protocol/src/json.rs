@@ -6,12 +6,13 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Applies a merge patch (RFC 7396 2): members named by the patch are changed, also within objects; `null` removes a
-/// member.
+/// Applies a merge patch (RFC 7396 2): members named by the patch are changed, also within objects.
+///
+/// `null` removes a member. The member stays in the document as `null`, which readers take for an absent one: so they also
+/// see a misspelt name that the patch wanted to remove, and can refuse it.
 pub fn merge_patch(document: &mut Map<String, Value>, patch: Map<String, Value>) {
     for (name, value) in patch {
         match value {
-            Value::Null => drop(document.remove(&name)),
             Value::Object(changes) => {
                 let member = document.entry(name).or_insert_with(|| Value::Object(Map::new()));
                 if !member.is_object() {
@@ -177,6 +178,16 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn a_patch_changes_what_it_names_and_shows_what_it_removes() {
+        let object = |value: Value| value.as_object().cloned().unwrap();
+        let mut document = object(json!({ "a": 1, "b": { "c": 2, "d": 3 }, "e": 4, "f": null }));
+        let patch = json!({ "a": null, "b": { "c": 5, "d": null }, "f": { "g": 6 }, "h": [7] });
+        merge_patch(&mut document, object(patch));
+        let expected = json!({ "a": null, "b": { "c": 5, "d": null }, "e": 4, "f": { "g": 6 }, "h": [7] });
+        assert_eq!(Value::Object(document), expected);
+    }
 
     #[test]
     fn members_of_every_kind() {

@@ -38,6 +38,7 @@ pub mod settings;
 mod sid;
 pub mod time;
 pub mod token;
+pub mod unknown_member;
 pub mod user;
 pub mod user_claims;
 pub mod userinfo;

@@ -63,6 +63,7 @@ async fn new(known: &Known, line: Line) -> Result<(FamilyId, Family), AdminError
     }
     let user = known.user(&mut fields).await?;
     let scope = scope(&mut fields, &client)?;
+    fields.finish()?;
     let id =
         known.call.app.store.place(ShardKind::Refresh).draw_family(known.call.now(), &*known.call.app.random);
     Ok((id, admin_created::family_of(&known.call, &client, user, scope)))

@@ -51,6 +51,7 @@ async fn new_user(call: &Call, line: Line) -> Result<(User, Option<PasswordHash>
     let mut fields = stream::fields(line)?;
     let described = Described::read(&mut fields)?;
     let (id, given) = (users::id(&mut fields, &*call.app.random)?, users::password(&mut fields)?);
+    fields.finish()?;
     let password = users::hashed(call, given).await?;
     Ok((described.into_user(id, call.now()), password))
 }

@@ -57,6 +57,7 @@ async fn new(known: &Known, line: Line) -> Result<(SessionId, Session), AdminErr
     let mut fields = stream::fields(line)?;
     let user = known.user(&mut fields).await?;
     let ttl = fields.bounded("ttl_seconds", 1..=MAX_TTL)?;
+    fields.finish()?;
     let ttl = ttl.map_or_else(|| known.call.issuer.settings.load().lifetimes.session, Duration::from_secs);
     Ok(admin_created::session(&known.call, user, ttl))
 }

@@ -53,6 +53,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     let user = known.user(&mut fields).await?;
     let scope = scope(&mut fields, &client)?;
     let ttl = fields.bounded("ttl_seconds", 1..=MAX_TOKEN_TTL)?;
+    fields.finish()?;
     let settings = call.issuer.settings.load();
     let context = Context {
         issuer: &call.issuer.record,

@@ -11,6 +11,9 @@ use crate::entitlement::{self, later, members};
 use crate::error::AdminError;
 use crate::fields::Fields;
 
+/// Members of a shown group that a change cannot set. They are accepted, so that what was shown can be sent back.
+const SHOWN_ONLY: [&str; 3] = ["created_at", "updated_at", "path"];
+
 /// The members of a group in a request.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Described {
@@ -43,7 +46,7 @@ pub(crate) fn new(mut fields: Fields, random: &dyn Random, now: Timestamp) -> Re
     // Starts with a letter, so that no drawn id looks like a command-line option.
     let drawn = || GroupId::trusted(format!("g{}", random::token_128(random)));
     let id = entitlement::id(&mut fields, drawn)?;
-    entitlement::ignore(&mut fields, &["created_at", "updated_at", "path"])?;
+    fields.ignore(&SHOWN_ONLY);
     fields.finish()?;
     Ok(described.into_group(id, now))
 }
@@ -57,7 +60,7 @@ pub(crate) fn changed(before: &Group, mut fields: Fields, now: Timestamp) -> Res
     if fields.take::<GroupId>("id")?.is_some_and(|id| id != before.id) {
         return Err(AdminError::invalid("id cannot be changed"));
     }
-    entitlement::ignore(&mut fields, &["created_at", "updated_at", "path"])?;
+    fields.ignore(&SHOWN_ONLY);
     fields.finish()?;
     let after = described.into_group(before.id.clone(), later(before.updated_at, now));
     Ok(Group { created_at: before.created_at, ..after })

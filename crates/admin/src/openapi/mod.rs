@@ -41,13 +41,35 @@ pub fn document() -> Value {
         "paths": paths,
         "components": {
             "securitySchemes": { "adminSecret": { "type": "http", "scheme": "bearer" } },
-            "schemas": schema::all(),
+            "schemas": closed(schema::all()),
             "responses": { "Error": {
                 "description": "Refused",
                 "content": { "application/json": { "schema": reference("Error") } },
             } },
         },
     })
+}
+
+/// The schemas, of which those of request bodies allow no further members: what nobody knows is refused.
+fn closed(mut schemas: Value) -> Value {
+    for (name, _) in super::operations().iter().filter_map(|operation| operation.body) {
+        if let Some(schema) = schemas.get_mut(name) {
+            close(schema);
+        }
+    }
+    schemas
+}
+
+/// Closes a schema and those of its members, as far as they say which members they have.
+fn close(schema: &mut Value) {
+    let Value::Object(parts) = schema else { return };
+    if let Some(Value::Object(properties)) = parts.get_mut("properties") {
+        properties.values_mut().for_each(close);
+        parts.insert("additionalProperties".to_owned(), false.into());
+    }
+    if let Some(Value::Array(alternatives)) = parts.get_mut("oneOf") {
+        alternatives.iter_mut().for_each(close);
+    }
 }
 
 fn add(paths: &mut Map<String, Value>, path: String, operation: &Operation) {

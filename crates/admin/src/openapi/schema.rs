@@ -45,6 +45,20 @@ fn number() -> Value {
     json!({ "type": "integer", "minimum": 0 })
 }
 
+/// A member that is shown, and that a change accepts without effect, so that what was shown can be sent back.
+fn shown_only(schema: Value) -> Value {
+    let mut schema = schema;
+    if let Value::Object(parts) = &mut schema {
+        parts.insert("readOnly".to_owned(), true.into());
+    }
+    schema
+}
+
+/// A member that is accepted for callers that send it, and has no effect.
+fn without_effect() -> Value {
+    json!({ "description": "Accepted, without effect." })
+}
+
 fn optional(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(kind) = schema.get_mut("type") {
@@ -157,23 +171,21 @@ fn shared() -> Schemas {
 }
 
 fn clients() -> Schemas {
-    let overrides = object(
-        &[],
-        &[
-            ("code_lifetime", seconds()),
-            ("access_token_lifetime", seconds()),
-            ("id_token_lifetime", seconds()),
-            ("refresh_token_idle_lifetime", seconds()),
-            ("refresh_token_absolute_lifetime", seconds()),
-            ("refresh_token_rotation", flag()),
-            ("refresh_retry_window", seconds()),
-            ("pkce", pkce()),
-            ("require_pkce", require_pkce()),
-            ("access_token_typ", access_token_typ()),
-            ("audience_is_issuer", flag()),
-            ("id_token_claims", id_token_claims()),
-        ],
-    );
+    let settings = [
+        ("code_lifetime", seconds()),
+        ("access_token_lifetime", seconds()),
+        ("id_token_lifetime", seconds()),
+        ("refresh_token_idle_lifetime", seconds()),
+        ("refresh_token_absolute_lifetime", seconds()),
+        ("refresh_token_rotation", flag()),
+        ("refresh_retry_window", seconds()),
+        ("pkce", pkce()),
+        ("require_pkce", require_pkce()),
+        ("access_token_typ", access_token_typ()),
+        ("audience_is_issuer", flag()),
+        ("id_token_claims", id_token_claims()),
+    ];
+    let overrides = object(&[], &settings);
     let method = json!({
         "type": "string",
         "enum": ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"],
@@ -218,15 +230,17 @@ fn clients() -> Schemas {
         ],
     );
     let shown = extended(&shared, &["client_id"], &[("created_at", time()), ("updated_at", time())]);
-    // These settings may stand beside `settings` too; they are shown in it alone.
-    let sent = [
-        ("client_secret", secret()),
-        ("pkce", pkce()),
-        ("require_pkce", require_pkce()),
-        ("access_token_typ", access_token_typ()),
-    ];
     let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
     let with_secret = extended(&shown, &[], &secrets);
+    let accepted = [
+        ("client_secret", secret()),
+        ("client_secret_expires_at", shown_only(number())),
+        ("client_id_issued_at", shown_only(number())),
+        ("created_at", shown_only(time())),
+        ("updated_at", shown_only(time())),
+    ];
+    // A setting may also stand beside `settings`; it is shown in `settings` alone.
+    let metadata = extended(&extended(&shared, &[], &accepted), &[], &settings);
     let claims = json!({ "type": "object" });
     let preview = object(
         &["scope", "id_token", "access_token", "userinfo"],
@@ -239,7 +253,7 @@ fn clients() -> Schemas {
     );
     vec![
         ("BulkClient", bulk("client", &with_secret)),
-        ("ClientMetadata", extended(&shared, &[], &sent)),
+        ("ClientMetadata", metadata),
         ("ClientWithSecret", with_secret),
         ("TokenPreview", preview),
         ("Client", shown),
@@ -275,7 +289,14 @@ fn users() -> Schemas {
                 docs/reference/password-hashes.md.";
     let hash = json!({ "type": "string", "format": "password", "description": hash });
     let password = [("password", secret()), ("password_hash", hash)];
-    let new = extended(&record, &[], &[("id", text())]);
+    let other_names = ["enabled", "is_active", "disabled", "blocked"].map(|name| (name, flag()));
+    let accepted = [
+        ("id", text()),
+        ("created_at", shown_only(time())),
+        ("updated_at", shown_only(time())),
+        ("user_type", without_effect()),
+    ];
+    let taken = extended(&extended(&record, &[], &other_names), &[], &accepted);
     let shown = extended(&record, &["id"], &[("id", text()), ("created_at", time()), ("updated_at", time())]);
     let named = object(&["id"], &[("id", text()), ("email", optional(&text()))]);
     let grant = [
@@ -288,9 +309,9 @@ fn users() -> Schemas {
         ("refresh_tokens", number()),
     ];
     vec![
-        ("NewUser", extended(&new, &[], &password)),
+        ("NewUser", extended(&taken, &[], &password)),
         ("BulkUser", bulk("user", &named)),
-        ("UserRecord", record),
+        ("UserRecord", taken),
         ("User", shown),
         (
             "NewPassword",
@@ -414,7 +435,15 @@ fn shards() -> Schemas {
         ("RefreshTokenSharding", object(&["config"], &[("clientId", optional(&text())), ("config", config)])),
         (
             "NewRefreshTokenSharding",
-            object(&["shardCount"], &[("clientId", text()), ("shardCount", wanted), ("notes", text())]),
+            object(
+                &["shardCount"],
+                &[
+                    ("clientId", text()),
+                    ("shardCount", wanted),
+                    ("notes", without_effect()),
+                    ("skip_sync_check", without_effect()),
+                ],
+            ),
         ),
         ("ShardStatistics", object(&["kinds"], &[("kinds", list(kind))])),
     ]

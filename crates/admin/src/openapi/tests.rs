@@ -114,6 +114,28 @@ fn schemas_name_every_member_that_is_shown() {
     assert!(lifetimes.keys().all(|name| described.contains_key(name)));
 }
 
+/// Whether a schema, or each of its alternatives, refuses members that it does not name.
+fn is_closed(schema: &Value) -> bool {
+    match schema["oneOf"].as_array() {
+        Some(alternatives) => alternatives.iter().all(is_closed),
+        None => schema["additionalProperties"] == false,
+    }
+}
+
+/// As the server does, the schema of a body refuses members that it does not name.
+#[test]
+fn bodies_have_no_further_members() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    for (name, _) in crate::operations().iter().filter_map(|operation| operation.body) {
+        assert!(is_closed(&schemas[name]), "{name}");
+    }
+    assert_eq!(schemas["UserRecord"]["properties"]["address"]["additionalProperties"], false);
+    assert_eq!(schemas["ClientMetadata"]["properties"]["settings"]["additionalProperties"], false);
+    assert!(schemas["User"]["additionalProperties"].is_null(), "answers may get members");
+    assert!(schemas["ClientMetadata"]["properties"]["jwks"]["additionalProperties"].is_null());
+}
+
 #[test]
 fn groups_and_roles_are_shown_as_their_schemas_say_and_can_be_sent_back() {
     let fields = |document: Value| {

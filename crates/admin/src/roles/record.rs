@@ -10,6 +10,9 @@ use crate::entitlement::{self, later, members};
 use crate::error::AdminError;
 use crate::fields::Fields;
 
+/// Members of a shown role that a change cannot set. They are accepted, so that what was shown can be sent back.
+const SHOWN_ONLY: [&str; 2] = ["created_at", "updated_at"];
+
 /// Reads a new role.
 ///
 /// # Errors
@@ -25,7 +28,7 @@ pub(crate) fn new(mut fields: Fields, random: &dyn Random, now: Timestamp) -> Re
         created_at: now,
         updated_at: now,
     };
-    entitlement::ignore(&mut fields, &["created_at", "updated_at"])?;
+    fields.ignore(&SHOWN_ONLY);
     fields.finish()?;
     Ok(role)
 }
@@ -48,7 +51,7 @@ pub(crate) fn changed(before: &Role, mut fields: Fields, now: Timestamp) -> Resu
         updated_at: later(before.updated_at, now),
         ..before.clone()
     };
-    entitlement::ignore(&mut fields, &["created_at", "updated_at"])?;
+    fields.ignore(&SHOWN_ONLY);
     fields.finish()?;
     Ok(role)
 }

@@ -58,6 +58,7 @@ async fn set_introspection_validation(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.fields().await?;
     let strict: bool = fields.require("strictValidation")?;
     let audience = fields.text("expectedAudience")?;
+    fields.finish()?;
     let settings = change(&call, |current| {
         let (introspection_strict, introspection_audience) = (strict, audience.clone());
         Ok(IssuerSettings { introspection_strict, introspection_audience, ..current.clone() })
@@ -98,6 +99,7 @@ async fn set_token_exchange(call: Call, payload: Payload) -> Answer {
     // The setting is one limit for both parameters, so it becomes the higher of the two requested ones.
     let resources = fields.bounded("maxResourceParams", 1..=100)?;
     let audiences = fields.bounded("maxAudienceParams", 1..=100)?;
+    fields.finish()?;
     let targets = resources.max(audiences).and_then(|most| u16::try_from(most).ok());
     let settings = change(&call, |current| {
         let token_exchange = enabled.unwrap_or(current.token_exchange);

@@ -5,13 +5,16 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
-use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE};
+use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE, Lifetimes};
+use symbolon_protocol::unknown_member;
 
 use super::super::error::AdminError;
 
 /// The most work of a password hash, in KiB: what `argon2.import_work` may be at most. An attempt is answered after some
 /// twelve seconds then.
 const MOST_PASSWORD_WORK_KIB: u64 = 16 << 20;
+/// Settings that follow from changes of others, so nobody may set them.
+const FOLLOWING: [&str; 2] = ["outlived", "signing_algorithm_before"];
 
 const DAY: u64 = 86_400;
 const YEAR: u64 = 365 * DAY;
@@ -49,12 +52,11 @@ pub(crate) fn read(
     mut named: Map<String, Value>,
 ) -> Result<IssuerSettings, AdminError> {
     let defaults = document(&IssuerSettings::default());
-    if let Some(name) =
-        ["outlived", "signing_algorithm_before"].into_iter().find(|own| named.contains_key(*own))
-    {
+    if let Some(name) = FOLLOWING.into_iter().find(|own| named.contains_key(*own)) {
         return Err(AdminError::invalid(format!("{name} is not valid: it follows from changes")));
     }
     policy::read_earlier_name(&mut named).map_err(AdminError::invalid)?;
+    refuse_unknown(&named)?;
     for (name, value) in named {
         let value = match (onto.get(&name), value) {
             (_, Value::Null) => defaults.get(&name).cloned().unwrap_or_default(),
@@ -76,6 +78,17 @@ pub(crate) fn read(
     }
     serde_json::from_value(Value::Object(onto))
         .map_err(|error| AdminError::invalid(format!("the settings are not valid: {error}")))
+}
+
+/// Refuses names that no setting has.
+fn refuse_unknown(named: &Map<String, Value>) -> Result<(), AdminError> {
+    let own = unknown_member::names_of::<IssuerSettings>();
+    let known: Vec<&str> = own.iter().copied().filter(|name| !FOLLOWING.contains(name)).collect();
+    unknown_member::check(named, &known, "")?;
+    if let Some(Value::Object(lifetimes)) = named.get("lifetimes") {
+        unknown_member::check(lifetimes, unknown_member::names_of::<Lifetimes>(), "lifetimes")?;
+    }
+    Ok(())
 }
 
 /// Checks the bounds.
@@ -172,8 +185,16 @@ mod tests {
         assert!(told(json!({ "pkce": "sometimes" })).starts_with("pkce is not valid"));
         assert!(told(json!({ "pkce": false })).starts_with("pkce is not valid"));
         assert!(told(json!({ "pkce": "or_nonce", "require_pkce": true })).contains("contradict"));
-        assert!(told(json!({ "no_such": 1 })).starts_with("no_such is not valid"));
-        assert!(told(json!({ "lifetimes": { "no_such": 1 } })).starts_with("lifetimes is not valid"));
+        assert_eq!(told(json!({ "no_such": null })), "unknown member \"no_such\"");
+        assert_eq!(
+            told(json!({ "audit_day": 9 })),
+            "unknown member \"audit_day\"; did you mean \"audit_days\"?"
+        );
+        assert_eq!(
+            told(json!({ "lifetimes": { "acess_token": 1 } })),
+            "unknown member \"lifetimes.acess_token\"; did you mean \"lifetimes.access_token\"?"
+        );
+        assert_eq!(told(json!({ "outlived": null })), "outlived is not valid: it follows from changes");
         assert_eq!(told(json!({ "lifetimes": { "code": 0 } })), "lifetimes.code must be 1 to 600");
         assert_eq!(told(json!({ "audit_days": 0 })), "audit_days must be 1 to 3650");
         assert!(told(json!({ "password_work_kib": 16_777_217 })).contains("at most 16777216"));

@@ -132,6 +132,7 @@ async fn create(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.fields().await?;
     let described = Described::read(&mut fields)?;
     let (id, given) = (id(&mut fields, &*call.app.random)?, password(&mut fields)?);
+    fields.finish()?;
     let password = hashed(&call, given).await?;
     let user = described.into_user(id, call.now());
     if call.app.store.create_user(call.id(), user.clone(), password).await? == Created::Exists {
@@ -148,7 +149,7 @@ async fn replace(call: Call, payload: Payload) -> Answer {
 }
 
 async fn patch(call: Call, payload: Payload) -> Answer {
-    let named = payload.object().await?;
+    let named = record::with_active_by_its_name(payload.object().await?)?;
     refuse_password(&named)?;
     change(&call, |user| {
         let mut document = view(user);
@@ -185,6 +186,7 @@ async fn changed(
     if fields.take::<UserId>("id")?.is_some_and(|id| id != before.id) {
         return Err(AdminError::invalid("id cannot be changed"));
     }
+    fields.finish()?;
     let user = described.onto(&before, call.now());
     match call.app.store.update_user(call.id(), user.clone(), before.updated_at).await {
         Ok(true) => {}

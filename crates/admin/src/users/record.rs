@@ -10,12 +10,20 @@ use symbolon_protocol::user::{Address, Profile, User};
 
 use super::super::error::AdminError;
 use super::super::fields::Fields;
+use super::super::script_members;
 
 /// The longest e-mail address, in bytes (RFC 5321 4.5.3.1.3: 256 with its angle brackets).
 const MAX_EMAIL: usize = 254;
 /// The shortest and longest password, in characters and bytes (NIST SP 800-63B 5.1.1.2).
 const MIN_PASSWORD: usize = 8;
 const MAX_PASSWORD: usize = 1024;
+
+/// The names by which other systems and their exports say whether a user is active, and whether `true` means that it is.
+const ACTIVE: [(&str, bool); 5] =
+    [("active", true), ("enabled", true), ("is_active", true), ("disabled", false), ("blocked", false)];
+
+/// Members of a shown user that a change cannot set. They are accepted, so that what was shown can be sent back.
+const SHOWN_ONLY: [&str; 2] = ["created_at", "updated_at"];
 
 /// The members of a user in a request.
 #[derive(Debug, PartialEq)]
@@ -37,7 +45,7 @@ pub(crate) enum GivenPassword {
 }
 
 impl Described {
-    /// Reads the members of a user.
+    /// Reads the members of a user. The caller reads the others, such as `id`, and finishes.
     ///
     /// # Errors
     /// 400 that names the member.
@@ -46,8 +54,10 @@ impl Described {
             email: email(fields)?,
             email_verified: fields.take("email_verified")?.unwrap_or_default(),
             profile: profile(fields)?,
-            active: fields.take("active")?.unwrap_or(true),
+            active: active(fields)?.unwrap_or(true),
         };
+        fields.ignore(&SHOWN_ONLY);
+        fields.ignore(&script_members::USER);
         if described.email.is_none() && described.profile.preferred_username.is_none() {
             return Err(AdminError::invalid("email is required, or preferred_username"));
         }
@@ -109,6 +119,44 @@ pub(crate) fn password(fields: &mut Fields) -> Result<GivenPassword, AdminError>
     }
 }
 
+/// Whether the user is active, by whichever of the names of [`ACTIVE`] are given.
+///
+/// # Errors
+/// 400 if one is not a boolean, or two contradict each other.
+fn active(fields: &mut Fields) -> Result<Option<bool>, AdminError> {
+    let mut told: Option<(&str, bool)> = None;
+    for (name, means) in ACTIVE {
+        let Some(given) = fields.take::<bool>(name)? else { continue };
+        let is_active = given == means;
+        match told {
+            Some((other, said)) if said != is_active => {
+                return Err(AdminError::invalid(format!("{name} contradicts {other}")));
+            }
+            _ => told = Some((name, is_active)),
+        }
+    }
+    Ok(told.map(|(_, is_active)| is_active))
+}
+
+/// A patch of a user with `active` in place of its other names. A patch is merged with the shown user, which has `active`:
+/// there `disabled` would seem to contradict it.
+///
+/// # Errors
+/// As [`Described::read`].
+pub(crate) fn with_active_by_its_name(patch: Map<String, Value>) -> Result<Map<String, Value>, AdminError> {
+    let is_alias = |name: &str| name != "active" && patch.contains_key(name);
+    if !ACTIVE.iter().any(|(name, _)| is_alias(name)) {
+        return Ok(patch);
+    }
+    let told = active(&mut Fields::new(patch.clone()))?;
+    let mut patch = patch;
+    patch.retain(|name, _| !ACTIVE.iter().any(|(known, _)| known == name));
+    if let Some(is_active) = told {
+        patch.insert("active".to_owned(), is_active.into());
+    }
+    Ok(patch)
+}
+
 fn email(fields: &mut Fields) -> Result<Option<String>, AdminError> {
     let Some(email) = fields.text("email")? else { return Ok(None) };
     if is_email(&email) {
@@ -152,15 +200,17 @@ fn profile(fields: &mut Fields) -> Result<Profile, AdminError> {
 
 fn address(fields: &mut Fields) -> Result<Option<Address>, AdminError> {
     let Some(object) = fields.take::<Map<String, Value>>("address")? else { return Ok(None) };
-    let mut parts = Fields::new(object);
-    Ok(Some(Address {
+    let mut parts = Fields::within("address", object);
+    let address = Address {
         formatted: parts.text("formatted")?,
         street_address: parts.text("street_address")?,
         locality: parts.text("locality")?,
         region: parts.text("region")?,
         postal_code: parts.text("postal_code")?,
         country: parts.text("country")?,
-    }))
+    };
+    parts.finish()?;
+    Ok(Some(address))
 }
 
 /// A user as JSON. Members without a value are omitted rather than `null`.
@@ -177,9 +227,16 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn read(value: Value) -> Result<Described, AdminError> {
+    fn object(value: Value) -> Map<String, Value> {
         let Value::Object(object) = value else { panic!("an object") };
-        Described::read(&mut Fields::new(object))
+        object
+    }
+
+    fn read(value: Value) -> Result<Described, AdminError> {
+        let mut fields = Fields::new(object(value));
+        let described = Described::read(&mut fields)?;
+        fields.ignore(&["id"]);
+        fields.finish().map(|()| described)
     }
 
     fn told<T>(result: Result<T, AdminError>) -> String {
@@ -208,6 +265,57 @@ mod tests {
         for bad in ["ann", "@x.example", "ann@", "a nn@x.example", "ann@.example", "ann@x."] {
             assert_eq!(told(read(json!({ "email": bad }))), "email is not an e-mail address", "{bad}");
         }
+    }
+
+    #[test]
+    fn a_member_that_no_user_has_is_refused() {
+        let refused = told(read(json!({ "email": "a@x.example", "emial_verified": true })));
+        assert_eq!(refused, "unknown member \"emial_verified\"; did you mean \"email_verified\"?");
+        let refused = told(read(json!({ "email": "a@x.example", "address": { "contry": "AT" } })));
+        assert_eq!(refused, "unknown member \"address.contry\"; did you mean \"address.country\"?");
+    }
+
+    #[test]
+    fn whether_a_user_is_active_has_the_names_that_imports_use() {
+        let active = |mut said: Value| {
+            said["email"] = json!("a@x.example");
+            read(said).map(|described| described.active)
+        };
+        for (said, is_active) in [
+            (json!({}), true),
+            (json!({ "enabled": false }), false),
+            (json!({ "is_active": false }), false),
+            (json!({ "disabled": true }), false),
+            (json!({ "blocked": true }), false),
+            (json!({ "blocked": false, "disabled": false, "enabled": true }), true),
+            (json!({ "active": false, "blocked": true, "enabled": null }), false),
+        ] {
+            assert_eq!(active(said.clone()).expect("valid"), is_active, "{said}");
+        }
+        assert_eq!(told(active(json!({ "active": true, "disabled": true }))), "disabled contradicts active");
+        assert_eq!(
+            told(active(json!({ "enabled": false, "blocked": false }))),
+            "blocked contradicts enabled"
+        );
+        assert!(told(active(json!({ "disabled": "yes" }))).starts_with("disabled is not valid"));
+    }
+
+    #[test]
+    fn a_patch_names_active_by_its_name() {
+        let patched = |patch: Value| with_active_by_its_name(object(patch)).map(Value::Object);
+        for (patch, expected) in [
+            (json!({ "name": "A" }), json!({ "name": "A" })),
+            (json!({ "active": null }), json!({ "active": null })),
+            (json!({ "disabled": true, "name": null }), json!({ "active": false, "name": null })),
+            (json!({ "blocked": false, "active": true }), json!({ "active": true })),
+            (json!({ "disabled": null }), json!({})),
+        ] {
+            assert_eq!(patched(patch.clone()).expect("valid"), expected, "{patch}");
+        }
+        assert_eq!(
+            told(patched(json!({ "enabled": true, "disabled": true }))),
+            "disabled contradicts enabled"
+        );
     }
 
     #[test]

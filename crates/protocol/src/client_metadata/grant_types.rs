@@ -1,13 +1,14 @@
 //! The member `grant_types` of client metadata (RFC 7591 2).
 
-use super::{Metadata, invalid, take};
+use super::{invalid, take};
 use crate::client::{Client, DelegationMode, GrantType, TokenEndpointAuthMethod};
 use crate::error::OAuthError;
+use crate::unknown_member::Members;
 
 /// Reads the member `grant_types`. A grant type that can do nothing for the client is refused, with the mend: whoever
 /// registers the client would else find out only when its first token request fails.
 pub(super) fn read(
-    doc: &mut Metadata,
+    doc: &mut Members,
     method: TokenEndpointAuthMethod,
 ) -> Result<Vec<GrantType>, OAuthError> {
     let asked: Option<Vec<GrantType>> = take(doc, "grant_types")?;

@@ -6,17 +6,18 @@ use super::{Metadata, invalid};
 use crate::client::Client;
 use crate::error::{ErrorCode, OAuthError};
 use crate::pkce::policy;
-
-/// Settings that are also read beside the members of RFC 7591, where administrators write them too. If they were
-/// ignored there, a client would be protected less, or more, than its administrator believes.
-const BESIDE: [&str; 3] = ["pkce", "require_pkce", "access_token_typ"];
+use crate::settings::ClientOverrides;
+use crate::unknown_member;
 
 /// Brings what was sent into one form: every setting stands in `settings`, under its present name.
+///
+/// A setting is also read beside the members of RFC 7591, as in `{"client_name": "Shop", "require_pkce": false}`, because
+/// administrators write it there too.
 ///
 /// # Errors
 /// `invalid_request`, naming the setting: two values that contradict each other, or one that is not valid.
 pub(super) fn gather(doc: &mut Metadata) -> Result<(), OAuthError> {
-    for name in BESIDE {
+    for name in unknown_member::names_of::<ClientOverrides>().iter().copied() {
         let Some(value) = doc.remove(name) else { continue };
         let settings = doc.entry("settings").or_insert(Value::Null);
         if settings.is_null() {

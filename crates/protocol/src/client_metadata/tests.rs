@@ -95,7 +95,8 @@ fn refusals_name_the_member() {
         ("id_token_signed_response_alg", json!("none")),
         ("allowed_redirect_origins", json!(["https://rp.example/path"])),
         ("default_max_age", json!(-1)),
-        ("settings", json!({"acces_token_lifetime": 60})),
+        ("settings", json!({"access_token_lifetime": "1h"})),
+        ("require_auth_time", json!(true)),
         ("settings.code_lifetime", json!(null)),
         ("client_secret", json!("short")),
         ("client_secret", json!("x".repeat(31))),
@@ -111,6 +112,61 @@ fn refusals_name_the_member() {
         let error = create(metadata, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidRequest, "{name}");
         assert!(error.description.starts_with(name), "{name}: {error}");
+    }
+}
+
+#[test]
+fn members_that_no_client_has_are_refused_by_the_nearest_name() {
+    let first = made(readme()).client;
+    let table = [
+        ("redirect_uri", json!(["https://rp.example/"]), "redirect_uri", Some("redirect_uris")),
+        ("name", json!("x"), "name", Some("client_name")),
+        ("enabled", json!(false), "enabled", None),
+        ("skip_consnet", json!(null), "skip_consnet", Some("skip_consent")),
+        ("settings", json!({"acces_token_lifetime": null}), "settings.acces_token_lifetime",
+            Some("settings.access_token_lifetime")),
+    ];
+    for (name, value, unknown, nearest) in table {
+        let mut expected = format!("unknown member \"{unknown}\"");
+        if let Some(nearest) = nearest {
+            expected.push_str(&format!("; did you mean \"{nearest}\"?"));
+        }
+        let patched = [(name.to_owned(), value.clone())].into_iter().collect();
+        let refusals = [
+            create(with(name, value.clone()), NOW, &SeededRandom::new(1)),
+            replace(&first, with(name, value), NOW, &SeededRandom::new(1)),
+            patch(&first, patched, NOW, &SeededRandom::new(1)),
+        ];
+        for refused in refusals {
+            assert_eq!(refused.map(|_| ()).unwrap_err().description, expected);
+        }
+    }
+}
+
+#[test]
+fn a_setting_may_stand_beside_the_metadata() {
+    let client = made(with("refresh_token_rotation", json!(false))).client;
+    assert_eq!(client.settings.refresh_token_rotation, Some(false));
+    let change = object(json!({"code_lifetime": 30, "settings": {"id_token_lifetime": 60}}));
+    let client = patch(&client, change, NOW, &SeededRandom::new(2)).unwrap().client;
+    let settings = (client.settings.code_lifetime, client.settings.id_token_lifetime);
+    assert_eq!((settings, client.settings.refresh_token_rotation), ((Some(30), Some(60)), Some(false)));
+    let change = object(json!({"refresh_token_rotation": null}));
+    let client = patch(&client, change, NOW, &SeededRandom::new(2)).unwrap().client;
+    assert_eq!(client.settings.refresh_token_rotation, None);
+    let mut twice = with("code_lifetime", json!(30));
+    twice.insert("settings".to_owned(), json!({"code_lifetime": 60}));
+    let refused = create(twice, NOW, &SeededRandom::new(2)).map(|_| ()).unwrap_err();
+    assert!(refused.description.starts_with("code_lifetime and settings.code_lifetime"), "{refused}");
+}
+
+#[test]
+fn no_setting_has_the_name_of_metadata() {
+    let shown = view(&made(readme()).client);
+    let names = unknown_member::names_of::<ClientOverrides>();
+    assert!(!names.is_empty());
+    for name in names {
+        assert!(!shown.contains_key(*name), "{name} would be taken for a setting");
     }
 }
 

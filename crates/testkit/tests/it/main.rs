@@ -50,6 +50,7 @@ mod stopping;
 mod telemetry;
 mod token_exchange;
 mod traces;
+mod unknown_members;
 mod upgrade;
 mod userinfo;
 mod users;

@@ -81,3 +81,48 @@ fn a_hash_that_costs_too_much_is_not_imported() {
         assert_eq!(server.admin("GET", "/users/costly", None).status, 404);
     }
 }
+
+/// Exports of other systems say by other names whether somebody may sign in: a disabled user must not come in active.
+#[test]
+fn a_disabled_user_is_inactive_by_whichever_name() {
+    let server = TestServer::start();
+    for (id, name, value) in [
+        ("a", "active", false),
+        ("b", "enabled", false),
+        ("c", "is_active", false),
+        ("d", "disabled", true),
+        ("e", "blocked", true),
+    ] {
+        let email = format!("{id}@example.com");
+        let body = json!({ "id": id, "email": email, name: value });
+        let made = server.admin("POST", "/users", Some(body));
+        assert_eq!((made.status, &made.json()["user"]["active"]), (201, &json!(false)), "{name}");
+        assert!(made.json()["user"].get("blocked").is_none(), "it is shown by its own name");
+        assert_eq!(
+            server.admin("POST", "/test/sessions", Some(json!({ "user_id": id }))).status,
+            404,
+            "{name}"
+        );
+        let patched = server.admin("PATCH", &format!("/users/{id}"), Some(json!({ name: !value })));
+        assert_eq!((patched.status, &patched.json()["user"]["active"]), (200, &json!(true)), "{name}");
+        assert_eq!(
+            server.admin("POST", "/test/sessions", Some(json!({ "user_id": id }))).status,
+            201,
+            "{name}"
+        );
+    }
+    for contradiction in
+        [json!({ "active": true, "blocked": true }), json!({ "enabled": true, "disabled": true })]
+    {
+        for (method, path) in [("PATCH", "/users/a"), ("PUT", "/users/a"), ("POST", "/users")] {
+            let mut body = contradiction.clone();
+            body["email"] = json!("a@example.com");
+            let refused = server.admin(method, path, Some(body));
+            assert_eq!(refused.status, 400, "{method} {contradiction}");
+            assert!(refused.body.contains("contradicts"), "{refused:?}");
+        }
+    }
+    let odd = server.admin("PATCH", "/users/a", Some(json!({ "disabled": "yes" })));
+    assert!(odd.status == 400 && odd.body.contains("disabled is not valid"), "{odd:?}");
+    assert_eq!(server.admin("GET", "/users/a", None).json()["user"]["active"], true);
+}

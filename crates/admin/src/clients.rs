@@ -1,6 +1,7 @@
 //! Clients, with the member names of RFC 7591.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::response::Response;
 use http::Method;
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata::{self, Metadata, Registration};
+use symbolon_protocol::client_secret::LONGEST_KEPT;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::ClientId;
 use symbolon_protocol::pkce::PkcePolicy;
@@ -38,10 +40,11 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::taking(Method::PATCH, ONE, "ClientMetadata", "Changes the members that are named", patch)
             .answers(200, with_secret()),
         Operation::delete(ONE, "Deletes a client and ends its tokens", remove).answers(204, Value::Null),
-        Operation::plain(
+        Operation::taking(
             Method::POST,
             "/clients/{client_id}/regenerate-secret",
-            "Draws a new secret; the old one ends at once",
+            "RegenerateSecret",
+            "Draws a new secret; the old one ends at once, or after `keep_old_seconds`",
             regenerate_secret,
         )
         .answers(200, with_secret()),
@@ -52,14 +55,14 @@ fn unknown() -> AdminError {
     AdminError::not_found("there is no such client")
 }
 
-fn view(client: &Client) -> Value {
-    Value::Object(client_metadata::view(client))
+fn view(call: &Call, client: &Arc<Client>) -> Value {
+    Value::Object(client_metadata::view(&call.app.client_secret_uses.merged(call.id(), client)))
 }
 
 async fn list(call: Call) -> Answer {
     let page = paging::requested(&call)?;
     let found = call.app.store.list_clients(call.id(), &page).await?;
-    let clients: Vec<Value> = found.items.iter().map(|client| view(client)).collect();
+    let clients: Vec<Value> = found.items.iter().map(|client| view(&call, client)).collect();
     Ok(ok(&json!({ "clients": clients, "pagination": paging::pagination(&page, found.total) })))
 }
 
@@ -71,7 +74,7 @@ pub(super) async fn load(call: &Call) -> Result<Arc<Client>, AdminError> {
 
 async fn show(call: Call) -> Answer {
     let client = load(&call).await?;
-    Ok(ok(&json!({ "client": view(&client) })))
+    Ok(ok(&json!({ "client": view(&call, &client) })))
 }
 
 /// Warns if a client is saved with a setting that leaves it less protected than the default does.
@@ -116,9 +119,14 @@ async fn patch(call: Call, payload: Payload) -> Answer {
     .await
 }
 
-async fn regenerate_secret(call: Call) -> Answer {
+async fn regenerate_secret(call: Call, payload: Payload) -> Answer {
+    let mut fields = payload.optional_fields().await?;
+    let keep_old = fields.bounded("keep_old_seconds", 0..=LONGEST_KEPT.as_secs())?;
+    fields.finish()?;
+    let keep_old = Duration::from_secs(keep_old.unwrap_or_default());
     change(&call, |client| {
-        client_metadata::regenerate_secret(client, call.now(), &*call.app.random).map_err(Into::into)
+        client_metadata::regenerate_secret(client, keep_old, call.now(), &*call.app.random)
+            .map_err(Into::into)
     })
     .await
 }
@@ -144,6 +152,8 @@ async fn changed(
     rule: &(impl Fn(&Client) -> Result<Registration, AdminError> + Send + Sync),
 ) -> Result<Option<Response>, AdminError> {
     let before = load(call).await?;
+    // With the uses of secrets that this node knows of, so that the change does not take them away.
+    let before = call.app.client_secret_uses.merged(call.id(), &before);
     let registration = rule(&before)?;
     signing_keys::ensure(call, algorithms(&registration.client)).await?;
     let of_issuer = call.issuer.settings.load_full();
@@ -160,7 +170,11 @@ async fn changed(
         Err(error) => return Err(error.into()),
     }
     warn_of_weak_settings(call, &registration.client);
-    let detail = json!({ "new_secret": registration.client_secret.is_some() });
+    let mut detail = json!({ "new_secret": registration.client_secret.is_some() });
+    let secrets = before.client_secrets.changes_to(&registration.client.client_secrets);
+    if let (false, Value::Object(members)) = (secrets.is_empty(), &mut detail) {
+        members.insert("secrets".to_owned(), json!(secrets));
+    }
     call.audit(
         Event::ClientUpdated,
         Concerns { client: Some(&before.client_id), detail, ..Concerns::default() },

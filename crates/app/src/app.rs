@@ -20,6 +20,7 @@ use tokio::sync::SetOnce;
 use crate::access_token_cache::{AccessTokenCache, VerifiedAccessToken};
 use crate::audit::AuditLog;
 use crate::changes::{self, Changes};
+use crate::client_secret_use::ClientSecretUses;
 use crate::clock::Clock;
 use crate::detached::Detached;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
@@ -66,6 +67,8 @@ pub struct App {
     pub tracer: Option<Arc<Tracer>>,
     /// The audit log's queue and the events' counters.
     pub audit: AuditLog,
+    /// When client secrets were used.
+    pub client_secret_uses: ClientSecretUses,
     /// The registry of all metrics.
     pub registry: Arc<Registry>,
     /// Signatures made, by algorithm.
@@ -136,6 +139,7 @@ impl App {
             passwords: Passwords::new(&config.security.argon2, &*ports.random),
             rate_limits,
             audit: AuditLog::new(&registry),
+            client_secret_uses: ClientSecretUses::default(),
             issuers: ArcSwap::default(),
             config: ArcSwap::from_pointee(config),
             store: ports.store,

@@ -9,6 +9,7 @@ pub mod access_token_cache;
 pub mod app;
 pub mod audit;
 pub mod changes;
+pub mod client_secret_use;
 pub mod clock;
 pub mod detached;
 #[cfg(any(test, feature = "fuzz"))]

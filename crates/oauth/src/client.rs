@@ -66,6 +66,9 @@ pub(super) async fn authenticate(
             app.rate_limits.check_client(class, &issuer.id, &client.client_id, now)?;
         }
     }
+    if let Some(secret) = verified.secret_use {
+        app.note_client_secret_use(&issuer.id, &client, secret, now);
+    }
     Ok(client)
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwk::JwkSet;
 
+use crate::client_secret::ClientSecrets;
 use crate::id::ClientId;
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::settings::ClientOverrides;
@@ -88,11 +89,6 @@ pub enum ClientType {
     Public,
 }
 
-/// A stored client secret: its SHA-256. Secrets have at least 32 characters, so no slow hash is needed.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SecretDigest(pub [u8; 32]);
-
 /// What a client may do by token exchange (RFC 8693).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -129,9 +125,9 @@ pub enum DelegationMode {
 pub struct Client {
     /// RFC 7591 3.2.1.
     pub client_id: ClientId,
-    /// Digests of its current secrets; empty for public clients and for those that sign assertions.
-    #[serde(default)]
-    pub client_secrets: Vec<SecretDigest>,
+    /// Its secrets; none for public clients and for those that sign assertions.
+    #[serde(flatten)]
+    pub client_secrets: ClientSecrets,
     /// The name shown to users.
     #[serde(default)]
     pub client_name: String,

@@ -6,6 +6,7 @@
 //! ignore unknown members, RFC 7591 2.)
 
 mod grant_types;
+mod secrets;
 mod settings;
 
 use serde::de::DeserializeOwned;
@@ -14,8 +15,8 @@ use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 
-use crate::client::{Client, GrantType, SecretDigest, TokenEndpointAuthMethod, TokenExchangePolicy};
-use crate::client_authentication::secret_digest;
+use crate::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
+use crate::client_secret::ClientSecret;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::{ClientId, is_dot_segment};
 use crate::json::merge_patch;
@@ -25,15 +26,12 @@ use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
 use crate::unknown_member::{self, Members};
 
+pub use secrets::{MIN_SECRET, regenerate_secret};
 pub use settings::is_below_default;
 
 /// A JSON object of metadata.
 pub type Metadata = Map<String, Value>;
 
-/// The shortest client secret that may be chosen: it is stored as a fast digest.
-pub const MIN_SECRET: usize = 32;
-/// The longest secret.
-const MAX_SECRET: usize = 512;
 /// The most values in a list.
 const MAX_VALUES: usize = 256;
 /// The most keys of a client.
@@ -71,8 +69,8 @@ const UNSUPPORTED: [&str; 24] = [
     "software_statement",
 ];
 /// Members of a shown client that a change cannot set. They are accepted, so that what was shown can be sent back.
-const SHOWN_ONLY: [&str; 4] =
-    ["created_at", "updated_at", "client_id_issued_at", "client_secret_expires_at"];
+const SHOWN_ONLY: [&str; 5] =
+    ["created_at", "updated_at", "client_id_issued_at", "client_secrets", "client_secret_expires_at"];
 /// Members that are stored and displayed, without other effect.
 const DISPLAY_URIS: [&str; 4] = ["logo_uri", "client_uri", "policy_uri", "tos_uri"];
 const DISPLAY_OTHERS: [&str; 6] = [
@@ -131,26 +129,7 @@ pub fn patch(
     build(document, Some(client), now, random)
 }
 
-/// The client with one new secret in place of all others.
-///
-/// # Errors
-/// `invalid_request` if the client's authentication method uses no secret.
-pub fn regenerate_secret(
-    client: &Client,
-    now: Timestamp,
-    random: &dyn Random,
-) -> Result<Registration, OAuthError> {
-    if !uses_secret(client.token_endpoint_auth_method) {
-        return Err(OAuthError::invalid_request("the client's token_endpoint_auth_method knows no secret"));
-    }
-    let secret = draw_secret(random);
-    let mut client = client.clone();
-    client.client_secrets = vec![secret_digest(secret.expose())];
-    client.updated_at = later(client.updated_at, now);
-    Ok(Registration { client, client_secret: Some(secret) })
-}
-
-/// The client as JSON, without a secret.
+/// The client as JSON. Of its secrets only what may be known of them.
 pub fn view(client: &Client) -> Metadata {
     let mut shown = document(client);
     settings::show_earlier_names(&mut shown);
@@ -186,6 +165,9 @@ fn document(client: &Client) -> Metadata {
             out.extend(object);
         }
     }
+    if !client.client_secrets.is_empty() {
+        out.insert("client_secrets".to_owned(), client.client_secrets.iter().map(secret_view).collect());
+    }
     for (name, value) in [
         ("jwks", json!(client.jwks)),
         ("token_endpoint_auth_signing_alg", json!(client.token_endpoint_auth_signing_alg)),
@@ -198,6 +180,15 @@ fn document(client: &Client) -> Metadata {
         }
     }
     out
+}
+
+fn secret_view(secret: &ClientSecret) -> Value {
+    json!({
+        "id": secret.id,
+        "created_at": secret.created_at,
+        "expires_at": secret.expires_at,
+        "last_used_at": secret.last_used_at,
+    })
 }
 
 impl Registration {
@@ -227,8 +218,8 @@ fn build(
     let method = take(doc, "token_endpoint_auth_method")?.unwrap_or_default();
     let grant_types = grant_types::read(doc, method)?;
     let given = take::<SecretString>(doc, "client_secret")?;
-    let own = current.map(|client| client.client_secrets.clone()).unwrap_or_default();
-    let (client_secrets, client_secret) = secrets(method, given, own, random)?;
+    let own = current.map(|client| client.client_secrets.live(now)).unwrap_or_default();
+    let (client_secrets, client_secret) = secrets::secrets(method, given, own, now, random)?;
     let client = Client {
         client_id,
         client_secrets,
@@ -447,45 +438,6 @@ fn display(doc: &mut Members) -> Result<Metadata, OAuthError> {
         }
     }
     Ok(shown)
-}
-
-fn uses_secret(method: TokenEndpointAuthMethod) -> bool {
-    use TokenEndpointAuthMethod as Method;
-    matches!(method, Method::ClientSecretBasic | Method::ClientSecretPost)
-}
-
-/// The digests to store, and the secret to show.
-fn secrets(
-    method: TokenEndpointAuthMethod,
-    given: Option<SecretString>,
-    own: Vec<SecretDigest>,
-    random: &dyn Random,
-) -> Result<(Vec<SecretDigest>, Option<SecretString>), OAuthError> {
-    if !uses_secret(method) {
-        return match given {
-            Some(_) => Err(invalid("client_secret", "is not used by this token_endpoint_auth_method")),
-            None => Ok((Vec::new(), None)),
-        };
-    }
-    let secret = match given {
-        Some(secret) => {
-            let text = secret.expose();
-            // Stored as a fast digest, so it must be long enough not to be guessed (RFC 6749 10.10).
-            if !(MIN_SECRET..=MAX_SECRET).contains(&text.len()) || !text.bytes().all(|b| b.is_ascii_graphic())
-            {
-                return Err(invalid("client_secret", "must be 32 to 512 visible ASCII characters"));
-            }
-            secret
-        }
-        None if own.is_empty() => draw_secret(random),
-        None => return Ok((own, None)),
-    };
-    Ok((vec![secret_digest(secret.expose())], Some(secret)))
-}
-
-/// A new secret: 256 random bits after a prefix by which scanners find leaked secrets.
-fn draw_secret(random: &dyn Random) -> SecretString {
-    SecretString::new(format!("cs_{}", random::base64url::<32>(random)))
 }
 
 #[cfg(test)]

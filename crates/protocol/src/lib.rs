@@ -8,6 +8,7 @@ pub mod authorize;
 pub mod client;
 pub mod client_authentication;
 pub mod client_metadata;
+pub mod client_secret;
 pub mod code;
 pub mod consent;
 pub mod discovery;

@@ -7,12 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use symbolon_crypto::digest;
 use symbolon_crypto::random;
 use symbolon_crypto::secret::SecretString;
 use symbolon_protocol::client::{
-    Client, DelegationMode, GrantType, SecretDigest, TokenEndpointAuthMethod, TokenExchangePolicy,
+    Client, DelegationMode, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy,
 };
+use symbolon_protocol::client_authentication::secret_digest;
+use symbolon_protocol::client_secret::{ClientSecret, ClientSecrets};
 use symbolon_protocol::id::{ClientId, IssuerId, UserId};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::time::Timestamp;
@@ -193,7 +194,13 @@ fn walk_through_client(issuer: &str, now: Timestamp) -> Client {
 fn service_client(demo: &Demo, now: Timestamp) -> Client {
     Client {
         client_name: "Symbolon demo service".to_owned(),
-        client_secrets: vec![SecretDigest(digest::sha256(&[demo.service_secret.as_bytes()]))],
+        client_secrets: ClientSecrets::only(ClientSecret {
+            id: "demo".into(),
+            digest: secret_digest(&demo.service_secret),
+            created_at: Some(now),
+            expires_at: None,
+            last_used_at: None,
+        }),
         grant_types: vec![GrantType::ClientCredentials, GrantType::TokenExchange],
         token_endpoint_auth_method: TokenEndpointAuthMethod::ClientSecretPost,
         token_exchange: TokenExchangePolicy {
@@ -210,7 +217,7 @@ fn service_client(demo: &Demo, now: Timestamp) -> Client {
 fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
     Client {
         client_id: ClientId::trusted(id),
-        client_secrets: Vec::new(),
+        client_secrets: ClientSecrets::default(),
         client_name: String::new(),
         redirect_uris: Vec::new(),
         post_logout_redirect_uris: Vec::new(),
@@ -243,9 +250,10 @@ async fn ensure_client(app: &App, wanted: Client) -> Result<(), DemoError> {
         app.store.create_client(&issuer, wanted).await?;
         return Ok(());
     };
+    let digests = |client: &Client| client.client_secrets.iter().map(|own| own.digest.clone()).collect::<Vec<_>>();
     let same = known.redirect_uris == wanted.redirect_uris
         && known.post_logout_redirect_uris == wanted.post_logout_redirect_uris
-        && known.client_secrets == wanted.client_secrets;
+        && digests(&known) == digests(&wanted);
     if !same {
         let changed = Client {
             redirect_uris: wanted.redirect_uris,

@@ -3,6 +3,7 @@
 mod groups;
 
 use serde_json::{Map, Value, json};
+use symbolon_protocol::client_secret::LONGEST_KEPT;
 use symbolon_protocol::pkce::PkcePolicy;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
@@ -229,11 +230,23 @@ fn clients() -> Schemas {
             ("allow_claims_without_scope", flag()),
         ],
     );
-    let shown = extended(&shared, &["client_id"], &[("created_at", time()), ("updated_at", time())]);
+    let kept_secret = [
+        ("id", text()),
+        ("created_at", optional(&time())),
+        ("expires_at", optional(&time())),
+        ("last_used_at", optional(&time())),
+    ];
+    let kept_secrets = list(object(&kept_secret.each_ref().map(|(name, _)| *name), &kept_secret));
+    let shown = extended(
+        &shared,
+        &["client_id"],
+        &[("client_secrets", kept_secrets.clone()), ("created_at", time()), ("updated_at", time())],
+    );
     let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
     let with_secret = extended(&shown, &[], &secrets);
     let accepted = [
         ("client_secret", secret()),
+        ("client_secrets", shown_only(kept_secrets)),
         ("client_secret_expires_at", shown_only(number())),
         ("client_id_issued_at", shown_only(number())),
         ("created_at", shown_only(time())),
@@ -254,10 +267,18 @@ fn clients() -> Schemas {
     vec![
         ("BulkClient", bulk("client", &with_secret)),
         ("ClientMetadata", metadata),
+        ("RegenerateSecret", object(&[], &[("keep_old_seconds", kept_for())])),
         ("ClientWithSecret", with_secret),
         ("TokenPreview", preview),
         ("Client", shown),
     ]
+}
+
+/// How long an old secret stays alive.
+fn kept_for() -> Value {
+    let most = LONGEST_KEPT.as_secs();
+    let about = "Seconds for which the old secret stays alive beside the new one; 0 without.";
+    json!({ "type": "integer", "minimum": 0, "maximum": most, "description": about })
 }
 
 /// A line of a bulk answer: the created record under a member, or an error.

@@ -8,7 +8,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use symbolon_crypto::secret::{SecretBytes, SecretString};
 
 use super::secret_digest;
-use crate::client::SecretDigest;
+use crate::client_secret::SecretDigest;
 use crate::id::ClientId;
 use crate::params;
 

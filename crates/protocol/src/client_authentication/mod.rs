@@ -18,7 +18,8 @@ pub use presented::{PresentedCredentials, Transport};
 use smol_str::SmolStr;
 use symbolon_crypto::digest;
 
-use crate::client::{Client, SecretDigest, TokenEndpointAuthMethod};
+use crate::client::{Client, TokenEndpointAuthMethod};
+use crate::client_secret::{ClientSecret, SecretDigest};
 use crate::error::OAuthError;
 use crate::id::{ClientId, Jti};
 use crate::time::Timestamp;
@@ -89,6 +90,8 @@ pub struct AssertionUse {
 pub struct Verified {
     /// The use that the store must mark; `None` for other methods.
     pub assertion_use: Option<AssertionUse>,
+    /// The id of the secret whose use should be noted in the client's record; `None` if that was done lately.
+    pub secret_use: Option<SmolStr>,
 }
 
 /// Authenticates a client. `client` is the record of [`PresentedCredentials::client_id`], if it exists.
@@ -112,13 +115,14 @@ pub fn verify(
             PresentedCredentials::Secret { digest, verbatim, .. },
             Method::ClientSecretBasic | Method::ClientSecretPost,
         ) => {
-            let good = is_live_secret(client, digest)
-                | verbatim.as_ref().is_some_and(|digest| is_live_secret(client, digest));
-            good.then(Verified::default).ok_or_else(refused)
+            let decoded = live_secret(client, digest, expected.now);
+            let verbatim = verbatim.as_ref().and_then(|digest| live_secret(client, digest, expected.now));
+            let secret = decoded.or(verbatim).ok_or_else(refused)?;
+            Ok(Verified { secret_use: secret.use_to_note(expected.now), ..Verified::default() })
         }
         (PresentedCredentials::Assertion(assertion), Method::PrivateKeyJwt) => {
             let assertion_use = assertion.verify(client, expected)?;
-            Ok(Verified { assertion_use: Some(assertion_use) })
+            Ok(Verified { assertion_use: Some(assertion_use), ..Verified::default() })
         }
         // RFC 6749 3.2.1: only a public client is identified without authentication.
         (PresentedCredentials::Public { .. }, Method::None) => Ok(Verified::default()),
@@ -132,10 +136,12 @@ pub fn verify(
     }
 }
 
-/// Compares with every current secret in constant time, even after a match.
-fn is_live_secret(client: &Client, presented: &SecretDigest) -> bool {
-    let same = |own: &SecretDigest| digest::constant_time_eq(&own.0, &presented.0);
-    client.client_secrets.iter().fold(false, |found, own| found | same(own))
+/// The live secret that was presented. Compares with every secret in constant time, even after a match.
+fn live_secret<'a>(client: &'a Client, presented: &SecretDigest, now: Timestamp) -> Option<&'a ClientSecret> {
+    client.client_secrets.iter().fold(None, |found, own| {
+        let is_same = own.matches(presented) & own.is_live(now);
+        if is_same { Some(own) } else { found }
+    })
 }
 
 /// The digest by which a secret is stored.

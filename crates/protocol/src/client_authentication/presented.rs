@@ -2,7 +2,7 @@
 
 use super::assertion::{Assertion, CLIENT_ASSERTION_TYPE};
 use super::{AuthenticationFailed, basic, secret_digest};
-use crate::client::SecretDigest;
+use crate::client_secret::SecretDigest;
 use crate::id::ClientId;
 use crate::params::Params;
 

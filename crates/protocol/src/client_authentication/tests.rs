@@ -9,6 +9,7 @@ use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
 use symbolon_crypto::key::SigningKey;
 use symbolon_crypto::random::SeededRandom;
+use symbolon_crypto::secret::SecretString;
 
 use super::*;
 use crate::client_metadata;
@@ -27,7 +28,9 @@ fn client(method: TokenEndpointAuthMethod, secrets: &[&str]) -> Client {
     let metadata = json!({"client_id": "rp", "client_name": "RP", "redirect_uris": ["https://rp.example/"]});
     let Value::Object(metadata) = metadata else { panic!("an object") };
     let made = client_metadata::create(metadata, NOW, &SeededRandom::new(1)).unwrap().client;
-    let client_secrets = secrets.iter().map(|secret| secret_digest(secret)).collect();
+    let random = SeededRandom::new(2);
+    let of = |secret: &&str| ClientSecret::new(&SecretString::from(*secret), NOW, &random);
+    let client_secrets = secrets.iter().map(of).collect::<Vec<_>>().into();
     Client { token_endpoint_auth_method: method, client_secrets, ..made }
 }
 
@@ -44,6 +47,32 @@ fn authenticate(header: Option<&str>, body: &str, client: &Client) -> Result<Ver
     let params = Params::parse(body.as_bytes()).unwrap();
     let presented = PresentedCredentials::read(header.map(str::as_bytes), &params)?;
     verify(&presented, Some(client), &EXPECTED)
+}
+
+#[test]
+fn an_expired_secret_does_not_authenticate() {
+    let mut registered = client(TokenEndpointAuthMethod::ClientSecretBasic, &[SECRET]);
+    let (new, old) = ("another-secret-another-secret-another", SECRET);
+    let later = ClientSecret::new(&SecretString::from(new), NOW, &SeededRandom::new(3));
+    let minute = Duration::from_secs(60);
+    registered.client_secrets = registered.client_secrets.renewed(later, minute, NOW);
+    let at = |secret: &str, now: Timestamp| {
+        let header = basic(&format!("rp:{secret}"));
+        let params = Params::parse(b"").unwrap();
+        let presented = PresentedCredentials::read(Some(header.as_bytes()), &params).unwrap();
+        verify(&presented, Some(&registered), &Expectation { now, ..EXPECTED })
+    };
+    for (secret, now, good) in [
+        (old, NOW, true),
+        (old, NOW + (minute - Duration::from_millis(1)), true),
+        (old, NOW + minute, false),
+        (new, NOW, true),
+        (new, NOW + minute * 1_000_000, true),
+    ] {
+        assert_eq!(at(secret, now).is_ok(), good, "{secret} at {now}");
+    }
+    let used = |secret: &str| at(secret, NOW).unwrap().secret_use.unwrap();
+    assert_ne!(used(old), used(new), "each notes its own use");
 }
 
 #[test]

@@ -1,8 +1,11 @@
+use std::time::Duration;
+
 use proptest::prelude::*;
 use symbolon_crypto::random::SeededRandom;
 
 use super::*;
 use crate::client::DelegationMode;
+use crate::client_authentication::secret_digest;
 use crate::pkce::PkcePolicy;
 use crate::token::access_token::AccessTokenTyp;
 
@@ -30,6 +33,11 @@ fn made(metadata: Metadata) -> Registration {
     create(metadata, NOW, &SeededRandom::new(5)).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// What is kept of the client's secrets.
+fn digests(client: &Client) -> Vec<[u8; 32]> {
+    client.client_secrets.iter().map(|secret| secret.digest.0).collect()
+}
+
 fn with(name: &str, value: Value) -> Metadata {
     let mut metadata = readme();
     metadata.insert(name.to_owned(), value);
@@ -43,7 +51,7 @@ fn creation_answers_with_everything_and_the_secret_once() {
     let secret = shown["client_secret"].as_str().unwrap();
     assert!(secret.len() >= MIN_SECRET);
     assert!(secret.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'));
-    assert_eq!(made.client.client_secrets.first().map(|d| d.0), Some(secret_digest(secret).0));
+    assert_eq!(digests(&made.client), [secret_digest(secret).0]);
     assert_eq!(shown["client_id"].as_str().unwrap().len(), 23);
     assert_eq!(shown["response_types"], json!(["code"]));
     assert_eq!(shown["token_endpoint_auth_method"], "client_secret_basic");
@@ -229,7 +237,7 @@ fn a_grant_type_that_can_do_nothing_alone_is_refused_with_the_mend() {
 fn a_given_secret_is_kept() {
     let secret = "a-secret+that=is/long%enough-to-keep";
     let made = made(with("client_secret", secret.into()));
-    assert_eq!(made.client.client_secrets.first().map(|d| d.0), Some(secret_digest(secret).0));
+    assert_eq!(digests(&made.client), [secret_digest(secret).0]);
     assert_eq!(made.view()["client_secret"], secret);
 }
 
@@ -271,12 +279,33 @@ fn secrets_come_and_go_with_the_method() {
     let none = object(json!({"token_endpoint_auth_method": "none"}));
     let public = patch(&first, none, NOW, &SeededRandom::new(2)).unwrap().client;
     assert!(public.client_secrets.is_empty());
-    assert!(regenerate_secret(&public, NOW, &SeededRandom::new(3)).is_err());
+    assert!(regenerate_secret(&public, Duration::ZERO, NOW, &SeededRandom::new(3)).is_err());
     let back = object(json!({"token_endpoint_auth_method": "client_secret_post"}));
     let again = patch(&public, back, NOW, &SeededRandom::new(2)).unwrap();
     assert!(again.client_secret.is_some());
-    let other = regenerate_secret(&again.client, NOW, &SeededRandom::new(4)).unwrap();
-    assert!(other.client.client_secrets != again.client.client_secrets);
+    let other = regenerate_secret(&again.client, Duration::ZERO, NOW, &SeededRandom::new(4)).unwrap();
+    assert!(digests(&other.client) != digests(&again.client) && digests(&other.client).len() == 1);
+}
+
+#[test]
+fn an_old_secret_is_shown_beside_the_new_one_until_it_has_expired_and_something_changes() {
+    let minute = Duration::from_secs(60);
+    let first = made(readme()).client;
+    let second = regenerate_secret(&first, minute, NOW, &SeededRandom::new(2)).unwrap();
+    let shown = Value::Object(second.view());
+    assert_eq!(shown["client_secret_expires_at"], 0, "the new one stays");
+    let secrets = shown["client_secrets"].as_array().unwrap();
+    assert_eq!((secrets.len(), &secrets[0]["expires_at"]), (2, &Value::Null));
+    assert_eq!((&secrets[0]["created_at"], &secrets[1]["expires_at"]), (&json!(NOW), &json!(NOW + minute)));
+    assert_eq!((&secrets[1]["last_used_at"], digests(&second.client)[1]), (&Value::Null, digests(&first)[0]));
+    for (later, left) in [(NOW + minute / 2, 2), (NOW + minute, 1)] {
+        let renamed = object(json!({"client_name": "new"}));
+        let renamed = patch(&second.client, renamed, later, &SeededRandom::new(3)).unwrap();
+        assert_eq!((renamed.client.client_secrets.iter().count(), renamed.client_secret.is_none()), (left, true));
+    }
+    let given = object(json!({"client_secret": "a-secret+that=is/long%enough-to-keep"}));
+    let given = patch(&second.client, given, NOW, &SeededRandom::new(3)).unwrap();
+    assert_eq!(given.client.client_secrets.iter().count(), 1, "a given secret is in place of all others");
 }
 
 /// `pkce`, in `settings` or beside it, and `require_pkce` for scripts that know the setting by this name.

@@ -71,7 +71,7 @@ pub(crate) fn scope(text: &str) -> Scope {
 pub(crate) fn client(id: &str) -> Client {
     Client {
         client_id: ClientId::trusted(id),
-        client_secrets: Vec::new(),
+        client_secrets: Default::default(),
         client_name: String::new(),
         redirect_uris: vec!["https://app.example.com/cb".to_owned()],
         post_logout_redirect_uris: Vec::new(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use symbolon_protocol::client::Client;
+use symbolon_protocol::client_secret::{ClientSecret, SecretDigest};
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
 
@@ -14,6 +15,7 @@ use crate::port::Created;
 
 pub async fn all(back_end: &dyn BackEnd) {
     is_created_changed_and_deleted(back_end).await;
+    keeps_what_is_known_of_its_secrets(back_end).await;
     belongs_to_one_issuer(back_end).await;
     is_listed_and_found(back_end).await;
     comes_once_while_others_come_and_go(back_end).await;
@@ -54,6 +56,33 @@ async fn is_created_changed_and_deleted(back_end: &dyn BackEnd) {
     let some = ["a", "b", "c", "b"].map(|id| client(id, *now)).to_vec();
     let created = store.create_clients(issuer, some).await.unwrap();
     assert_eq!(created, [Created::Exists, Created::Created, Created::Created, Created::Exists]);
+}
+
+/// The use of a secret is noted without another `updated_at`: a change by an administrator who saw the record before goes
+/// through, and a note by somebody who saw it before that change does not.
+async fn keeps_what_is_known_of_its_secrets(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "client-secrets").await;
+    let Scene { store, issuer, now, .. } = &scene;
+    let secret = |id: &str, expires_at| ClientSecret {
+        id: id.into(),
+        digest: SecretDigest([id.len() as u8; 32]),
+        created_at: Some(*now),
+        expires_at,
+        last_used_at: None,
+    };
+    let mut first = client("a", *now);
+    first.client_secrets = vec![secret("new", None), secret("older", Some(*now + MINUTE))].into();
+    store.create_client(issuer, first.clone()).await.unwrap();
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found == first));
+    let mut noted = first.clone();
+    noted.client_secrets.note_use("older", *now + MINUTE / 2);
+    assert!(store.update_client(issuer, noted.clone(), *now).await.unwrap());
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found == noted));
+    let changed = Client { client_name: "B".to_owned(), updated_at: *now + MINUTE, ..first };
+    assert!(store.update_client(issuer, changed.clone(), *now).await.unwrap());
+    let late = store.update_client(issuer, noted, *now).await;
+    assert!(matches!(late, Err(StoreError::Conflict)));
+    assert!(store.client(issuer, &id("a")).await.unwrap().is_some_and(|found| *found == changed));
 }
 
 async fn belongs_to_one_issuer(back_end: &dyn BackEnd) {

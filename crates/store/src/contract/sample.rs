@@ -53,7 +53,7 @@ pub async fn redeem(
 pub fn client(id: &str, now: Timestamp) -> Client {
     Client {
         client_id: ClientId::parse(id).unwrap(),
-        client_secrets: Vec::new(),
+        client_secrets: Default::default(),
         client_name: format!("The {id} client"),
         redirect_uris: vec![format!("https://{id}.example/callback")],
         post_logout_redirect_uris: Vec::new(),

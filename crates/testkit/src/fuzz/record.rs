@@ -20,7 +20,7 @@ pub fn client_metadata(data: &[u8]) {
         "a redirect URI of no good"
     );
     assert!(!client.is_public() || registered.client_secret.is_none(), "a public client with a secret");
-    assert_eq!(registered.client_secret.is_some(), client.client_secrets.len() == 1);
+    assert_eq!(registered.client_secret.is_some(), client.client_secrets.iter().count() == 1);
     let shown = client_metadata::view(client);
     assert!(!shown.contains_key("client_secret"));
     let again = client_metadata::replace(client, shown.clone(), NOW, &random)

@@ -18,6 +18,7 @@ mod bodies;
 mod claims;
 mod client_authentication;
 mod client_credentials;
+mod client_secrets;
 mod connections;
 mod corpus;
 mod cors;

@@ -1,0 +1,80 @@
+//! The secret of a client: drawn or given, and renewed.
+
+use std::time::Duration;
+
+use symbolon_crypto::random::{self, Random};
+use symbolon_crypto::secret::SecretString;
+
+use super::{Registration, invalid, later};
+use crate::client::{Client, TokenEndpointAuthMethod};
+use crate::client_secret::{ClientSecret, ClientSecrets};
+use crate::error::OAuthError;
+use crate::time::Timestamp;
+
+/// The shortest client secret that may be chosen: it is stored as a fast digest.
+pub const MIN_SECRET: usize = 32;
+/// The longest secret.
+const MAX_SECRET: usize = 512;
+
+/// The client with a new secret. The newest of its live secrets stays alive beside the new one for `keep_old`, so that the
+/// application can be given the new one in between; zero ends it at once. No other secret stays.
+///
+/// # Errors
+/// `invalid_request` if the client's authentication method uses no secret.
+pub fn regenerate_secret(
+    client: &Client,
+    keep_old: Duration,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
+    if !uses_secret(client.token_endpoint_auth_method) {
+        return Err(OAuthError::invalid_request("the client's token_endpoint_auth_method knows no secret"));
+    }
+    let secret = draw_secret(random);
+    let new = ClientSecret::new(&secret, now, random);
+    let mut client = client.clone();
+    client.client_secrets = client.client_secrets.renewed(new, keep_old, now);
+    client.updated_at = later(client.updated_at, now);
+    Ok(Registration { client, client_secret: Some(secret) })
+}
+
+fn uses_secret(method: TokenEndpointAuthMethod) -> bool {
+    use TokenEndpointAuthMethod as Method;
+    matches!(method, Method::ClientSecretBasic | Method::ClientSecretPost)
+}
+
+/// The secrets to store, and the one to show if it is new. `own` are those that the client has and that are alive.
+pub(super) fn secrets(
+    method: TokenEndpointAuthMethod,
+    given: Option<SecretString>,
+    own: ClientSecrets,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<(ClientSecrets, Option<SecretString>), OAuthError> {
+    if !uses_secret(method) {
+        return match given {
+            Some(_) => Err(invalid("client_secret", "is not used by this token_endpoint_auth_method")),
+            None => Ok((ClientSecrets::default(), None)),
+        };
+    }
+    let secret = match given {
+        Some(secret) => {
+            let text = secret.expose();
+            // Stored as a fast digest, so it must be long enough not to be guessed (RFC 6749 10.10).
+            if !(MIN_SECRET..=MAX_SECRET).contains(&text.len()) || !text.bytes().all(|b| b.is_ascii_graphic())
+            {
+                return Err(invalid("client_secret", "must be 32 to 512 visible ASCII characters"));
+            }
+            secret
+        }
+        None if own.is_empty() => draw_secret(random),
+        None => return Ok((own, None)),
+    };
+    let stored = ClientSecret::new(&secret, now, random);
+    Ok((ClientSecrets::only(stored), Some(secret)))
+}
+
+/// A new secret: 256 random bits after a prefix by which scanners find leaked secrets.
+fn draw_secret(random: &dyn Random) -> SecretString {
+    SecretString::new(format!("cs_{}", random::base64url::<32>(random)))
+}

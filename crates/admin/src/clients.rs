@@ -19,14 +19,14 @@ use symbolon_store::port::Created;
 
 use crate::call::{Call, Concerns, Payload, created, done, ok};
 use crate::error::{AdminError, Answer};
-use crate::operation::{Operation, PAGE, Parameter, page_of, wrapped};
+use crate::operation::{Operation, PAGE, Parameter, page_of, reference, wrapped};
 use crate::{ending, paging, settings, signing_keys};
 
 pub(super) fn operations() -> Vec<Operation> {
     const ONE: &str = "/clients/{client_id}";
     let search = Parameter { name: "search", kind: "string", about: "Part of a client's name or id." };
     let client = || wrapped("client", "Client");
-    let with_secret = || wrapped("client", "ClientWithSecret");
+    let with_secret = || reference("Registration");
     vec![
         Operation::get("/clients", "Lists clients, newest first", list)
             .query(&PAGE)
@@ -78,11 +78,25 @@ async fn show(call: Call) -> Answer {
 }
 
 /// Warns if a client is saved with a setting that leaves it less protected than the default does.
-pub(super) fn warn_of_weak_settings(call: &Call, client: &Client) {
+fn warn_of_weak_settings(call: &Call, client: &Client) {
     if client_metadata::is_below_default(client) {
         let (issuer, client_id) = (&*call.issuer.url, client.client_id.as_str());
         tracing::warn!(issuer, client_id, "the client has pkce=optional. {}", PkcePolicy::WEAKENS);
     }
+}
+
+/// A registration as it is answered: the client, with its secret if that is new, and what should be known of it. That is
+/// logged too, so this is called once, for a client that was saved.
+pub(super) fn answered(call: &Call, registration: &Registration) -> Value {
+    warn_of_weak_settings(call, &registration.client);
+    if registration.warnings.is_empty() {
+        return json!({ "client": registration.view() });
+    }
+    for warning in &registration.warnings {
+        tracing::warn!(issuer = %call.id(), client = %registration.client.client_id, "{warning}");
+    }
+    let warnings: Vec<String> = registration.warnings.iter().map(ToString::to_string).collect();
+    json!({ "client": registration.view(), "warnings": warnings })
 }
 
 /// The algorithms that a client's settings name: its issuer must have a key for each.
@@ -92,29 +106,31 @@ pub(super) fn algorithms(client: &Client) -> impl Iterator<Item = Algorithm> {
 
 async fn create(call: Call, payload: Payload) -> Answer {
     let metadata: Metadata = payload.object().await?;
-    let registration = client_metadata::create(metadata, call.now(), &*call.app.random)?;
+    let key = &call.issuer.client_secret_key;
+    let registration = client_metadata::create(metadata, key, call.now(), &*call.app.random)?;
     signing_keys::ensure(&call, algorithms(&registration.client)).await?;
     let client_id = registration.client.client_id.clone();
     if call.app.store.create_client(call.id(), registration.client.clone()).await? == Created::Exists {
         return Err(AdminError::conflict("there is a client of this client_id"));
     }
-    warn_of_weak_settings(&call, &registration.client);
     call.audit(Event::ClientCreated, Concerns { client: Some(&client_id), ..Concerns::default() });
-    Ok(created(&json!({ "client": registration.view() })))
+    Ok(created(&answered(&call, &registration)))
 }
 
 async fn replace(call: Call, payload: Payload) -> Answer {
-    let metadata = payload.object().await?;
+    let (metadata, key) = (payload.object().await?, &call.issuer.client_secret_key);
     change(&call, |client| {
-        client_metadata::replace(client, metadata.clone(), call.now(), &*call.app.random).map_err(Into::into)
+        client_metadata::replace(client, metadata.clone(), key, call.now(), &*call.app.random)
+            .map_err(Into::into)
     })
     .await
 }
 
 async fn patch(call: Call, payload: Payload) -> Answer {
-    let metadata = payload.object().await?;
+    let (metadata, key) = (payload.object().await?, &call.issuer.client_secret_key);
     change(&call, |client| {
-        client_metadata::patch(client, metadata.clone(), call.now(), &*call.app.random).map_err(Into::into)
+        client_metadata::patch(client, metadata.clone(), key, call.now(), &*call.app.random)
+            .map_err(Into::into)
     })
     .await
 }
@@ -123,9 +139,10 @@ async fn regenerate_secret(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.optional_fields().await?;
     let keep_old = fields.bounded("keep_old_seconds", 0..=LONGEST_KEPT.as_secs())?;
     fields.finish()?;
-    let keep_old = Duration::from_secs(keep_old.unwrap_or_default());
+    let (keep_old, key) =
+        (Duration::from_secs(keep_old.unwrap_or_default()), &call.issuer.client_secret_key);
     change(&call, |client| {
-        client_metadata::regenerate_secret(client, keep_old, call.now(), &*call.app.random)
+        client_metadata::regenerate_secret(client, keep_old, key, call.now(), &*call.app.random)
             .map_err(Into::into)
     })
     .await
@@ -169,7 +186,6 @@ async fn changed(
         Err(StoreError::Conflict) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
-    warn_of_weak_settings(call, &registration.client);
     let mut detail = json!({ "new_secret": registration.client_secret.is_some() });
     let secrets = before.client_secrets.changes_to(&registration.client.client_secrets);
     if let (false, Value::Object(members)) = (secrets.is_empty(), &mut detail) {
@@ -179,7 +195,7 @@ async fn changed(
         Event::ClientUpdated,
         Concerns { client: Some(&before.client_id), detail, ..Concerns::default() },
     );
-    Ok(Some(ok(&json!({ "client": registration.view() }))))
+    Ok(Some(ok(&answered(call, &registration))))
 }
 
 async fn remove(call: Call) -> Answer {

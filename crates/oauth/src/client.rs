@@ -44,6 +44,7 @@ pub(super) async fn authenticate(
         issuer: &issuer.url,
         token_endpoint: &issuer.token_endpoint,
         audience_is_issuer: has_audience && issuer.settings.load().audience_is_issuer,
+        secret_key: &issuer.client_secret_key,
         now,
     };
     let verified = verify(&presented, client.as_deref(), &expected).map_err(refused)?;

@@ -11,6 +11,7 @@ mod settings;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
@@ -26,7 +27,7 @@ use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
 use crate::unknown_member::{self, Members};
 
-pub use secrets::{MIN_SECRET, regenerate_secret};
+pub use secrets::regenerate_secret;
 pub use settings::is_below_default;
 
 /// A JSON object of metadata.
@@ -89,14 +90,32 @@ pub struct Registration {
     pub client: Client,
     /// The new secret, to be shown now.
     pub client_secret: Option<SecretString>,
+    /// What the administrator should know of what was accepted.
+    pub warnings: Vec<Warning>,
 }
 
-/// A new client. `client_id` and `client_secret` are generated unless given.
+/// Something that was accepted although it is weaker than it should be. The message names no secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Warning {
+    /// A given secret is shorter than [`LONG`](crate::client_secret::LONG).
+    #[error(
+        "client_secret has {0} characters and should have 32 at least: replace it by one that is drawn here \
+         (regenerate-secret with keep_old_seconds)"
+    )]
+    ShortSecret(usize),
+}
+
+/// A new client. `client_id` and `client_secret` are generated unless given. `key` is the issuer's for client secrets.
 ///
 /// # Errors
 /// `invalid_request`, naming the member.
-pub fn create(metadata: Metadata, now: Timestamp, random: &dyn Random) -> Result<Registration, OAuthError> {
-    build(metadata, None, now, random)
+pub fn create(
+    metadata: Metadata,
+    key: &HmacKey,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
+    build(metadata, None, key, now, random)
 }
 
 /// The client with all metadata replaced: omitted members get their defaults (RFC 7592 2.2). `client_id`,
@@ -107,10 +126,11 @@ pub fn create(metadata: Metadata, now: Timestamp, random: &dyn Random) -> Result
 pub fn replace(
     client: &Client,
     metadata: Metadata,
+    key: &HmacKey,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
-    build(metadata, Some(client), now, random)
+    build(metadata, Some(client), key, now, random)
 }
 
 /// The client with some members changed; members that are `null` get their defaults (RFC 7396).
@@ -120,13 +140,14 @@ pub fn replace(
 pub fn patch(
     client: &Client,
     mut patch: Metadata,
+    key: &HmacKey,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
     let mut document = document(client);
     settings::gather(&mut patch)?;
     merge_patch(&mut document, patch);
-    build(document, Some(client), now, random)
+    build(document, Some(client), key, now, random)
 }
 
 /// The client as JSON. Of its secrets only what may be known of them.
@@ -208,6 +229,7 @@ impl Registration {
 fn build(
     mut document: Metadata,
     current: Option<&Client>,
+    key: &HmacKey,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
@@ -219,7 +241,8 @@ fn build(
     let grant_types = grant_types::read(doc, method)?;
     let given = take::<SecretString>(doc, "client_secret")?;
     let own = current.map(|client| client.client_secrets.live(now)).unwrap_or_default();
-    let (client_secrets, client_secret) = secrets::secrets(method, given, own, now, random)?;
+    let warnings = secrets::too_short(given.as_ref()).map(Warning::ShortSecret).into_iter().collect();
+    let (client_secrets, client_secret) = secrets::secrets(method, given, own, key, now, random)?;
     let client = Client {
         client_id,
         client_secrets,
@@ -251,7 +274,7 @@ fn build(
     if current.is_none() {
         grant_types::check_exchange(&client)?;
     }
-    Ok(Registration { client, client_secret })
+    Ok(Registration { client, client_secret, warnings })
 }
 
 /// Always later than before, even if the clock has not advanced: stores detect lost races by `updated_at`.

@@ -4,12 +4,22 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smol_str::{SmolStr, format_smolstr};
-use symbolon_crypto::digest;
+use symbolon_crypto::digest::{self, HmacKey};
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 
 use crate::client_authentication::secret_digest;
 use crate::time::Timestamp;
+
+/// The shortest secret that may be given, in characters. The secrets that are drawn here are longer than [`LONG`].
+pub const SHORTEST: usize = 16;
+
+/// From this length on a secret is kept as a plain digest. If its characters are random, nobody guesses it from the digest,
+/// not even in a search of years: RFC 6749 10.10 asks for a chance below 2^-128.
+pub const LONG: usize = 32;
+
+/// How many different characters a given secret must have at least. Fewer are no random text of this length.
+pub const DIFFERENT_CHARACTERS: usize = 8;
 
 /// The longest time for which an old secret may stay alive beside a new one.
 pub const LONGEST_KEPT: Duration = Duration::from_secs(30 * 86_400);
@@ -18,7 +28,12 @@ pub const LONGEST_KEPT: Duration = Duration::from_secs(30 * 86_400);
 /// early by as much, and there is not a write for every request.
 pub const USE_NOTED_EVERY: Duration = Duration::from_secs(600);
 
-/// A stored client secret: its SHA-256. Secrets have at least 32 characters, so no slow hash is needed.
+/// The SHA-256 of a secret, or what was made of it with a key ([`ClientSecret::is_keyed`]).
+///
+/// It is no slow hash, because every request of a client compares it. A slow hash would only protect secrets that are too
+/// short to be searched for otherwise. Those of at least [`LONG`] characters are not; for shorter ones that another provider
+/// drew, whoever has a copy of the database lacks the key, without which there is nothing to search
+/// (`docs/decisions/034-imported-client-secrets.md`).
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SecretDigest(pub [u8; 32]);
@@ -30,6 +45,8 @@ pub struct ClientSecret {
     pub id: SmolStr,
     /// What presented secrets are compared with.
     pub digest: SecretDigest,
+    /// Whether `digest` is the HMAC-SHA-256 of the secret's SHA-256 under the issuer's key for this purpose.
+    pub is_keyed: bool,
     /// When it was made; unknown for secrets that builds before this member made.
     pub created_at: Option<Timestamp>,
     /// From when on it is refused; `None` if it stays until it is replaced.
@@ -39,12 +56,14 @@ pub struct ClientSecret {
 }
 
 impl ClientSecret {
-    /// A new secret.
-    pub fn new(secret: &SecretString, now: Timestamp, random: &dyn Random) -> Self {
+    /// A new secret. If it is shorter than [`LONG`], its digest is made with the issuer's key.
+    pub fn new(secret: &SecretString, key: &HmacKey, now: Timestamp, random: &dyn Random) -> Self {
+        let (plain, is_keyed) = (secret_digest(secret.expose()), secret.expose().len() < LONG);
         Self {
             // Starts with a letter, so that no id looks like a command-line option.
             id: format_smolstr!("s{}", random::base64url::<6>(random)),
-            digest: secret_digest(secret.expose()),
+            digest: if is_keyed { keyed(&plain, key) } else { plain },
+            is_keyed,
             created_at: Some(now),
             expires_at: None,
             last_used_at: None,
@@ -56,8 +75,11 @@ impl ClientSecret {
         self.expires_at.is_none_or(|end| now < end)
     }
 
-    /// Whether a presented secret has this digest. Takes the same time for all.
-    pub fn matches(&self, presented: &SecretDigest) -> bool {
+    /// Whether a secret that was presented with this SHA-256 is this one. Takes the same time for all.
+    pub fn matches(&self, presented: &SecretDigest, key: &HmacKey) -> bool {
+        if self.is_keyed {
+            return digest::constant_time_eq(&self.digest.0, &keyed(presented, key).0);
+        }
         digest::constant_time_eq(&self.digest.0, &presented.0)
     }
 
@@ -66,6 +88,10 @@ impl ClientSecret {
         let is_due = self.last_used_at.is_none_or(|noted| now.since(noted) >= USE_NOTED_EVERY);
         is_due.then(|| self.id.clone())
     }
+}
+
+fn keyed(plain: &SecretDigest, key: &HmacKey) -> SecretDigest {
+    SecretDigest(key.sign(&[&plain.0]))
 }
 
 /// The secrets of a client, the newest first. At most two are alive; those that have expired go at the next change.
@@ -180,6 +206,9 @@ struct StoredSecrets {
 #[derive(Clone, Serialize, Deserialize)]
 struct StoredRecord {
     id: SmolStr,
+    /// Left out where it is false, as in the records of builds that knew no keys.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_keyed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -195,12 +224,13 @@ impl From<StoredSecrets> for ClientSecrets {
         let is_known = client_secret_records.len() == client_secrets.len();
         let mut records = client_secret_records.into_iter().filter(|_| is_known);
         let secrets = client_secrets.into_iter().enumerate().map(|(place, digest)| match records.next() {
-            Some(StoredRecord { id, created_at, expires_at, last_used_at }) => {
-                ClientSecret { id, digest, created_at, expires_at, last_used_at }
+            Some(StoredRecord { id, is_keyed, created_at, expires_at, last_used_at }) => {
+                ClientSecret { id, digest, is_keyed, created_at, expires_at, last_used_at }
             }
             None => ClientSecret {
                 id: format_smolstr!("s{}", place + 1),
                 digest,
+                is_keyed: false,
                 created_at: None,
                 expires_at: None,
                 last_used_at: None,
@@ -213,8 +243,8 @@ impl From<StoredSecrets> for ClientSecrets {
 impl From<ClientSecrets> for StoredSecrets {
     fn from(secrets: ClientSecrets) -> Self {
         let split = secrets.0.into_iter().map(|secret| {
-            let ClientSecret { id, digest, created_at, expires_at, last_used_at } = secret;
-            (digest, StoredRecord { id, created_at, expires_at, last_used_at })
+            let ClientSecret { id, digest, is_keyed, created_at, expires_at, last_used_at } = secret;
+            (digest, StoredRecord { id, is_keyed, created_at, expires_at, last_used_at })
         });
         let (client_secrets, client_secret_records) = split.unzip();
         Self { client_secrets, client_secret_records }
@@ -233,7 +263,7 @@ mod tests {
 
     fn secret(text: &str) -> ClientSecret {
         let random = SeededRandom::new(u64::from(text.as_bytes()[0]));
-        ClientSecret::new(&SecretString::from(text), NOW, &random)
+        ClientSecret::new(&SecretString::from(text), &HmacKey::new(b"key"), NOW, &random)
     }
 
     fn ids(secrets: &ClientSecrets) -> Vec<&str> {
@@ -278,6 +308,25 @@ mod tests {
         assert_eq!(secrets.0[0].last_used_at, Some(NOW));
         assert_eq!(secrets.0[0].use_to_note(NOW + (USE_NOTED_EVERY - Duration::from_millis(1))), None);
         assert_eq!(secrets.0[0].use_to_note(NOW + USE_NOTED_EVERY), Some(id));
+    }
+
+    #[test]
+    fn a_short_secret_is_known_only_with_the_key() {
+        let (key, other) = (HmacKey::new(b"key"), HmacKey::new(b"other"));
+        for (length, is_keyed) in [(16, true), (31, true), (32, false), (64, false)] {
+            let text: String = ('!'..='~').take(length).collect();
+            let secret =
+                ClientSecret::new(&SecretString::from(text.as_str()), &key, NOW, &SeededRandom::new(1));
+            let presented = secret_digest(&text);
+            assert_eq!((secret.is_keyed, secret.digest != presented), (is_keyed, is_keyed), "{length}");
+            assert!(secret.matches(&presented, &key), "{length}");
+            assert_eq!(secret.matches(&presented, &other), !is_keyed, "{length}");
+            assert!(!secret.matches(&secret_digest("another"), &key), "{length}");
+            // Who has the database and sends what it holds is not let in.
+            assert!(!secret.matches(&secret.digest, &key) || !is_keyed, "{length}");
+            let stored = serde_json::to_value(ClientSecrets::only(secret.clone())).unwrap();
+            assert!(serde_json::from_value::<ClientSecrets>(stored).unwrap() == ClientSecrets::only(secret));
+        }
     }
 
     #[test]

@@ -116,6 +116,7 @@ fn is_about(hint: &IdTokenHint, session: &Session) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use symbolon_crypto::digest::HmacKey;
     use symbolon_crypto::random::SeededRandom;
 
     use super::*;
@@ -133,7 +134,9 @@ mod tests {
             "post_logout_redirect_uris": [AFTER],
         });
         let serde_json::Value::Object(metadata) = metadata else { panic!("an object") };
-        client_metadata::create(metadata, Timestamp::EPOCH, &SeededRandom::new(1)).map(|r| r.client).unwrap()
+        let key = HmacKey::new(b"key");
+        let made = client_metadata::create(metadata, &key, Timestamp::EPOCH, &SeededRandom::new(1));
+        made.map(|made| made.client).unwrap()
     }
 
     fn session() -> Session {

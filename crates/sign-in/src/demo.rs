@@ -197,6 +197,7 @@ fn service_client(demo: &Demo, now: Timestamp) -> Client {
         client_secrets: ClientSecrets::only(ClientSecret {
             id: "demo".into(),
             digest: secret_digest(&demo.service_secret),
+            is_keyed: false,
             created_at: Some(now),
             expires_at: None,
             last_used_at: None,

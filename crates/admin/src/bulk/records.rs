@@ -3,20 +3,18 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use symbolon_protocol::client::Client;
-use symbolon_protocol::client_metadata::{self, Registration, is_below_default};
+use symbolon_protocol::client_metadata::{self, Registration};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::port::Created;
 
 use super::super::call::{Call, Payload};
-use super::super::clients::{algorithms, warn_of_weak_settings};
+use super::super::clients::{algorithms, answered};
 use super::super::error::{AdminError, Answer};
 use super::super::signing_keys;
 use super::super::users::{self, Described};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
-use super::wrapped;
 
 /// One chunk at a time, so that of two lines with the same address the first one wins.
 pub(super) const fn pace(event: Event) -> Pace {
@@ -70,26 +68,19 @@ async fn create_clients(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
         batch.push(new_client(&call, line).await);
     }
     let new: Vec<Registration> = batch.take();
-    let views: Vec<_> = new.iter().map(Registration::view).collect();
-    let clients: Vec<Client> = new.into_iter().map(|registration| registration.client).collect();
-    let weak: Vec<Option<Client>> =
-        clients.iter().map(|client| is_below_default(client).then(|| client.clone())).collect();
+    let clients = new.iter().map(|registration| registration.client.clone()).collect();
     let created = call.app.store.create_clients(call.id(), clients).await.map_err(AdminError::from);
-    for (weak, created) in weak.iter().zip(created.iter().flatten()) {
-        if let (Some(client), Created::Created) = (weak, created) {
-            warn_of_weak_settings(&call, client);
-        }
-    }
     batch.settle(created.map(|created| {
-        views.into_iter().zip(created).map(|(view, created)| match created {
-            Created::Created => Ok(wrapped("client", view)),
+        new.iter().zip(created).map(|(registration, created)| match created {
+            Created::Created => Ok(answered(&call, registration)),
             Created::Exists => Err(AdminError::conflict("there is a client of this client_id")),
         })
     }))
 }
 
 async fn new_client(call: &Call, line: Line) -> Result<Registration, AdminError> {
-    let registration = client_metadata::create(stream::object(line)?, call.now(), &*call.app.random)?;
+    let (metadata, key) = (stream::object(line)?, &call.issuer.client_secret_key);
+    let registration = client_metadata::create(metadata, key, call.now(), &*call.app.random)?;
     signing_keys::ensure(call, algorithms(&registration.client)).await?;
     Ok(registration)
 }

@@ -244,6 +244,8 @@ fn clients() -> Schemas {
     );
     let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
     let with_secret = extended(&shown, &[], &secrets);
+    let registration =
+        object(&["client"], &[("client", reference("ClientWithSecret")), ("warnings", texts())]);
     let accepted = [
         ("client_secret", secret()),
         ("client_secrets", shown_only(kept_secrets)),
@@ -265,7 +267,8 @@ fn clients() -> Schemas {
         ],
     );
     vec![
-        ("BulkClient", bulk("client", &with_secret)),
+        ("BulkClient", bulk_of(&registration)),
+        ("Registration", registration),
         ("ClientMetadata", metadata),
         ("RegenerateSecret", object(&[], &[("keep_old_seconds", kept_for())])),
         ("ClientWithSecret", with_secret),

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::random::SeededRandom;
 use symbolon_protocol::client_metadata;
 use symbolon_protocol::settings::IssuerSettings;
@@ -93,7 +94,12 @@ fn schemas_name_every_member_that_is_shown() {
     }) else {
         panic!("an object")
     };
-    let made = client_metadata::create(metadata, Timestamp::from_millis(1), &SeededRandom::new(1));
+    let made = client_metadata::create(
+        metadata,
+        &HmacKey::new(b"key"),
+        Timestamp::from_millis(1),
+        &SeededRandom::new(1),
+    );
     let view = Value::Object(made.expect("valid").view());
     assert_described("ClientWithSecret", &view);
     assert_described(

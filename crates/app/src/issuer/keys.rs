@@ -183,6 +183,7 @@ impl IssuerState {
             settings: ArcSwap::from_pointee(settings),
             keys: ArcSwap::from_pointee(ring),
             refresh_token_key: derived(&secret, "refresh-token"),
+            client_secret_key: derived(&secret, "client-secret"),
             form_key: derived(&secret, "form"),
             interactions: TextSealer::new(&digest::derive(&secret, "interaction")),
             interaction_session_key: derived(&secret, "interaction-session"),

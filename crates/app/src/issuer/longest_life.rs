@@ -107,8 +107,9 @@ mod tests {
         let serde_json::Value::Object(metadata) = metadata else { panic!("an object") };
         let random = symbolon_crypto::random::SeededRandom::new(1);
         let now = symbolon_protocol::time::Timestamp::from_seconds(1);
-        let mut client =
-            symbolon_protocol::client_metadata::create(metadata, now, &random).expect("registered").client;
+        let key = symbolon_crypto::digest::HmacKey::new(b"key");
+        let made = symbolon_protocol::client_metadata::create(metadata, &key, now, &random);
+        let mut client = made.expect("registered").client;
         client.settings.refresh_token_absolute_lifetime = Some(400 * 86_400);
         longest_life(&Many(clients, client), &IssuerId::default_issuer(), settings).await.unwrap()
     }

@@ -54,6 +54,8 @@ pub struct IssuerState {
     pub keys: ArcSwap<KeyRing>,
     /// Authenticates refresh tokens.
     pub refresh_token_key: HmacKey,
+    /// The key of the digests of short client secrets.
+    pub client_secret_key: HmacKey,
     /// The key of the CSRF tokens in forms.
     pub form_key: HmacKey,
     /// Seals interactions, which the browser keeps while a person looks at a page.

@@ -30,6 +30,7 @@ pub(crate) fn issuer(url: &str, prefix: &str, key: u8) -> IssuerState {
         settings: ArcSwap::default(),
         keys: ArcSwap::from_pointee(KeyRing::default()),
         refresh_token_key: HmacKey::new(&[0; 32]),
+        client_secret_key: HmacKey::new(&[key; 32]),
         form_key: HmacKey::new(&[key; 32]),
         interactions: TextSealer::new(&SecretArray::new([key; 32])),
         interaction_session_key: HmacKey::new(&[key; 32]),

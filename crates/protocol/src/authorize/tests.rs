@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::random::SeededRandom;
 
 use super::*;
@@ -30,7 +31,8 @@ fn client() -> Client {
         "scope": "openid profile email offline_access",
     });
     let serde_json::Value::Object(metadata) = metadata else { panic!("an object") };
-    client_metadata::create(metadata, NOW, &SeededRandom::new(1)).map(|made| made.client).unwrap()
+    let key = HmacKey::new(b"key");
+    client_metadata::create(metadata, &key, NOW, &SeededRandom::new(1)).map(|made| made.client).unwrap()
 }
 
 fn session() -> Session {

@@ -16,7 +16,7 @@ pub use assertion::{Assertion, CLIENT_ASSERTION_TYPE, MAX_ASSERTION_LIFE};
 pub use presented::{PresentedCredentials, Transport};
 
 use smol_str::SmolStr;
-use symbolon_crypto::digest;
+use symbolon_crypto::digest::{self, HmacKey};
 
 use crate::client::{Client, TokenEndpointAuthMethod};
 use crate::client_secret::{ClientSecret, SecretDigest};
@@ -65,6 +65,8 @@ pub struct Expectation<'a> {
     pub token_endpoint: &'a str,
     /// Whether only the issuer is accepted as the `aud`; the client's own setting overrides this.
     pub audience_is_issuer: bool,
+    /// The issuer's key for client secrets ([`ClientSecret::is_keyed`]).
+    pub secret_key: &'a HmacKey,
     /// The current time.
     pub now: Timestamp,
 }
@@ -115,8 +117,8 @@ pub fn verify(
             PresentedCredentials::Secret { digest, verbatim, .. },
             Method::ClientSecretBasic | Method::ClientSecretPost,
         ) => {
-            let decoded = live_secret(client, digest, expected.now);
-            let verbatim = verbatim.as_ref().and_then(|digest| live_secret(client, digest, expected.now));
+            let decoded = live_secret(client, digest, expected);
+            let verbatim = verbatim.as_ref().and_then(|digest| live_secret(client, digest, expected));
             let secret = decoded.or(verbatim).ok_or_else(refused)?;
             Ok(Verified { secret_use: secret.use_to_note(expected.now), ..Verified::default() })
         }
@@ -137,9 +139,13 @@ pub fn verify(
 }
 
 /// The live secret that was presented. Compares with every secret in constant time, even after a match.
-fn live_secret<'a>(client: &'a Client, presented: &SecretDigest, now: Timestamp) -> Option<&'a ClientSecret> {
+fn live_secret<'a>(
+    client: &'a Client,
+    presented: &SecretDigest,
+    expected: &Expectation<'_>,
+) -> Option<&'a ClientSecret> {
     client.client_secrets.iter().fold(None, |found, own| {
-        let is_same = own.matches(presented) & own.is_live(now);
+        let is_same = own.matches(presented, expected.secret_key) & own.is_live(expected.now);
         if is_same { Some(own) } else { found }
     })
 }

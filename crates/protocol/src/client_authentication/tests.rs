@@ -1,3 +1,4 @@
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use base64::Engine;
@@ -21,15 +22,21 @@ const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const SECRET: &str = "correct-horse-battery-staple-0123456789";
 const ISSUER: &str = "https://op.example";
 const TOKEN_ENDPOINT: &str = "https://op.example/token";
-const EXPECTED: Expectation<'_> =
-    Expectation { issuer: ISSUER, token_endpoint: TOKEN_ENDPOINT, audience_is_issuer: false, now: NOW };
+static KEY: LazyLock<HmacKey> = LazyLock::new(|| HmacKey::new(b"the issuer's key for client secrets"));
+static EXPECTED: LazyLock<Expectation<'static>> = LazyLock::new(|| Expectation {
+    issuer: ISSUER,
+    token_endpoint: TOKEN_ENDPOINT,
+    audience_is_issuer: false,
+    secret_key: &KEY,
+    now: NOW,
+});
 
 fn client(method: TokenEndpointAuthMethod, secrets: &[&str]) -> Client {
     let metadata = json!({"client_id": "rp", "client_name": "RP", "redirect_uris": ["https://rp.example/"]});
     let Value::Object(metadata) = metadata else { panic!("an object") };
-    let made = client_metadata::create(metadata, NOW, &SeededRandom::new(1)).unwrap().client;
+    let made = client_metadata::create(metadata, &KEY, NOW, &SeededRandom::new(1)).unwrap().client;
     let random = SeededRandom::new(2);
-    let of = |secret: &&str| ClientSecret::new(&SecretString::from(*secret), NOW, &random);
+    let of = |secret: &&str| ClientSecret::new(&SecretString::from(*secret), &KEY, NOW, &random);
     let client_secrets = secrets.iter().map(of).collect::<Vec<_>>().into();
     Client { token_endpoint_auth_method: method, client_secrets, ..made }
 }
@@ -50,17 +57,32 @@ fn authenticate(header: Option<&str>, body: &str, client: &Client) -> Result<Ver
 }
 
 #[test]
+fn a_short_secret_of_another_provider_authenticates_at_this_issuer_alone() {
+    let short = "imported-secret1";
+    let registered = client(TokenEndpointAuthMethod::ClientSecretBasic, &[short, SECRET]);
+    let header = basic(&format!("rp:{short}"));
+    assert!(authenticate(Some(&header), "", &registered).is_ok());
+    let params = Params::parse(b"").unwrap();
+    let presented = PresentedCredentials::read(Some(header.as_bytes()), &params).unwrap();
+    let other = HmacKey::new(b"the key of another issuer");
+    let elsewhere = Expectation { secret_key: &other, ..*EXPECTED };
+    assert!(verify(&presented, Some(&registered), &elsewhere).is_err());
+    let wrong = basic("rp:imported-secret2");
+    assert!(authenticate(Some(&wrong), "", &registered).is_err());
+}
+
+#[test]
 fn an_expired_secret_does_not_authenticate() {
     let mut registered = client(TokenEndpointAuthMethod::ClientSecretBasic, &[SECRET]);
     let (new, old) = ("another-secret-another-secret-another", SECRET);
-    let later = ClientSecret::new(&SecretString::from(new), NOW, &SeededRandom::new(3));
+    let later = ClientSecret::new(&SecretString::from(new), &KEY, NOW, &SeededRandom::new(3));
     let minute = Duration::from_secs(60);
     registered.client_secrets = registered.client_secrets.renewed(later, minute, NOW);
     let at = |secret: &str, now: Timestamp| {
         let header = basic(&format!("rp:{secret}"));
         let params = Params::parse(b"").unwrap();
         let presented = PresentedCredentials::read(Some(header.as_bytes()), &params).unwrap();
-        verify(&presented, Some(&registered), &Expectation { now, ..EXPECTED })
+        verify(&presented, Some(&registered), &Expectation { now, ..*EXPECTED })
     };
     for (secret, now, good) in [
         (old, NOW, true),

@@ -1,18 +1,18 @@
 //! The secret of a client: drawn or given, and renewed.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
 
 use super::{Registration, invalid, later};
 use crate::client::{Client, TokenEndpointAuthMethod};
-use crate::client_secret::{ClientSecret, ClientSecrets};
+use crate::client_secret::{ClientSecret, ClientSecrets, DIFFERENT_CHARACTERS, LONG, SHORTEST};
 use crate::error::OAuthError;
 use crate::time::Timestamp;
 
-/// The shortest client secret that may be chosen: it is stored as a fast digest.
-pub const MIN_SECRET: usize = 32;
 /// The longest secret.
 const MAX_SECRET: usize = 512;
 
@@ -24,6 +24,7 @@ const MAX_SECRET: usize = 512;
 pub fn regenerate_secret(
     client: &Client,
     keep_old: Duration,
+    key: &HmacKey,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
@@ -31,11 +32,11 @@ pub fn regenerate_secret(
         return Err(OAuthError::invalid_request("the client's token_endpoint_auth_method knows no secret"));
     }
     let secret = draw_secret(random);
-    let new = ClientSecret::new(&secret, now, random);
+    let new = ClientSecret::new(&secret, key, now, random);
     let mut client = client.clone();
     client.client_secrets = client.client_secrets.renewed(new, keep_old, now);
     client.updated_at = later(client.updated_at, now);
-    Ok(Registration { client, client_secret: Some(secret) })
+    Ok(Registration { client, client_secret: Some(secret), warnings: Vec::new() })
 }
 
 fn uses_secret(method: TokenEndpointAuthMethod) -> bool {
@@ -48,6 +49,7 @@ pub(super) fn secrets(
     method: TokenEndpointAuthMethod,
     given: Option<SecretString>,
     own: ClientSecrets,
+    key: &HmacKey,
     now: Timestamp,
     random: &dyn Random,
 ) -> Result<(ClientSecrets, Option<SecretString>), OAuthError> {
@@ -59,19 +61,35 @@ pub(super) fn secrets(
     }
     let secret = match given {
         Some(secret) => {
-            let text = secret.expose();
-            // Stored as a fast digest, so it must be long enough not to be guessed (RFC 6749 10.10).
-            if !(MIN_SECRET..=MAX_SECRET).contains(&text.len()) || !text.bytes().all(|b| b.is_ascii_graphic())
-            {
-                return Err(invalid("client_secret", "must be 32 to 512 visible ASCII characters"));
-            }
+            check_given(secret.expose())?;
             secret
         }
         None if own.is_empty() => draw_secret(random),
         None => return Ok((own, None)),
     };
-    let stored = ClientSecret::new(&secret, now, random);
+    let stored = ClientSecret::new(&secret, key, now, random);
     Ok((ClientSecrets::only(stored), Some(secret)))
+}
+
+/// Whether a secret of somebody else's drawing may be taken. RFC 6749 10.10: the chance to guess it MUST be below 2^-128 and
+/// SHOULD be below 2^-160. Secrets of a provider that drew shorter ones are taken all the same, so that its applications can
+/// be moved one by one; decision 034 says what protects them.
+fn check_given(text: &str) -> Result<(), OAuthError> {
+    if !(SHORTEST..=MAX_SECRET).contains(&text.len()) || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let why = format!("must be {SHORTEST} to {MAX_SECRET} visible ASCII characters");
+        return Err(invalid("client_secret", why));
+    }
+    if text.bytes().collect::<BTreeSet<_>>().len() < DIFFERENT_CHARACTERS {
+        let why =
+            format!("must have at least {DIFFERENT_CHARACTERS} different characters: it is easily guessed");
+        return Err(invalid("client_secret", why));
+    }
+    Ok(())
+}
+
+/// The length of a secret that was given and is shorter than it should be.
+pub(super) fn too_short(given: Option<&SecretString>) -> Option<usize> {
+    given.map(|secret| secret.expose().len()).filter(|length| *length < LONG)
 }
 
 /// A new secret: 256 random bits after a prefix by which scanners find leaked secrets.

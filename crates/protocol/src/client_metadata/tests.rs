@@ -1,3 +1,4 @@
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -6,10 +7,39 @@ use symbolon_crypto::random::SeededRandom;
 use super::*;
 use crate::client::DelegationMode;
 use crate::client_authentication::secret_digest;
+use crate::client_secret::{LONG, SHORTEST};
 use crate::pkce::PkcePolicy;
 use crate::token::access_token::AccessTokenTyp;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_123);
+
+static KEY: LazyLock<HmacKey> = LazyLock::new(|| HmacKey::new(b"the issuer's key for client secrets"));
+
+fn create(metadata: Metadata, now: Timestamp, random: &dyn Random) -> Result<Registration, OAuthError> {
+    super::create(metadata, &KEY, now, random)
+}
+
+fn replace(
+    client: &Client,
+    metadata: Metadata,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
+    super::replace(client, metadata, &KEY, now, random)
+}
+
+fn patch(
+    client: &Client,
+    change: Metadata,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
+    super::patch(client, change, &KEY, now, random)
+}
+
+fn regenerate_secret(client: &Client, keep: Duration, random: &dyn Random) -> Result<Registration, OAuthError> {
+    super::regenerate_secret(client, keep, &KEY, NOW, random)
+}
 
 fn object(value: Value) -> Metadata {
     match value {
@@ -49,7 +79,7 @@ fn creation_answers_with_everything_and_the_secret_once() {
     let made = made(readme());
     let shown = Value::Object(made.view());
     let secret = shown["client_secret"].as_str().unwrap();
-    assert!(secret.len() >= MIN_SECRET);
+    assert!(secret.len() >= LONG);
     assert!(secret.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'));
     assert_eq!(digests(&made.client), [secret_digest(secret).0]);
     assert_eq!(shown["client_id"].as_str().unwrap().len(), 23);
@@ -107,7 +137,9 @@ fn refusals_name_the_member() {
         ("require_auth_time", json!(true)),
         ("settings.code_lifetime", json!(null)),
         ("client_secret", json!("short")),
-        ("client_secret", json!("x".repeat(31))),
+        ("client_secret", json!("fifteen-letters")),
+        ("client_secret", json!("abcdefg".repeat(9))),
+        ("client_secret", json!("a secret with spaces, that is long enough")),
         ("logo_uri", json!("javascript:alert(1)")),
         ("delegation_mode", json!("both")),
         ("skip_consent", json!("yes")),
@@ -242,6 +274,27 @@ fn a_given_secret_is_kept() {
 }
 
 #[test]
+fn a_secret_that_another_provider_drew_is_taken_with_a_warning() {
+    for (secret, is_short) in
+        [("sixteen-letters!", true), ("0123456789abcdef0123456789abcde", true), ("0123456789abcdef0123456789abcdef", false)]
+    {
+        assert_eq!((secret.len() >= SHORTEST, secret.len() < LONG), (true, is_short), "{secret}");
+        let made = made(with("client_secret", secret.into()));
+        assert_eq!(made.view()["client_secret"], secret);
+        let stored = made.client.client_secrets.iter().next().unwrap();
+        assert_eq!(stored.digest != secret_digest(secret), is_short, "a short one is kept by a keyed digest");
+        assert!(stored.matches(&secret_digest(secret), &KEY), "{secret}");
+        let warnings: Vec<String> = made.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings.len(), usize::from(is_short), "{warnings:?}");
+        assert!(warnings.iter().all(|warning| !warning.contains(secret)), "{warnings:?}");
+        // It is warned of once, where it is given.
+        let patched = patch(&made.client, object(json!({"client_name": "x"})), NOW, &SeededRandom::new(2));
+        assert!(patched.unwrap().warnings.is_empty());
+    }
+    assert!(made(readme()).warnings.is_empty(), "a drawn one is long enough");
+}
+
+#[test]
 fn a_patch_changes_what_it_names() {
     let first = made(with("settings", json!({"code_lifetime": 30, "id_token_lifetime": 60}))).client;
     let change = json!({"client_name": "new", "scope": null, "settings": {"code_lifetime": null},
@@ -279,11 +332,11 @@ fn secrets_come_and_go_with_the_method() {
     let none = object(json!({"token_endpoint_auth_method": "none"}));
     let public = patch(&first, none, NOW, &SeededRandom::new(2)).unwrap().client;
     assert!(public.client_secrets.is_empty());
-    assert!(regenerate_secret(&public, Duration::ZERO, NOW, &SeededRandom::new(3)).is_err());
+    assert!(regenerate_secret(&public, Duration::ZERO, &SeededRandom::new(3)).is_err());
     let back = object(json!({"token_endpoint_auth_method": "client_secret_post"}));
     let again = patch(&public, back, NOW, &SeededRandom::new(2)).unwrap();
     assert!(again.client_secret.is_some());
-    let other = regenerate_secret(&again.client, Duration::ZERO, NOW, &SeededRandom::new(4)).unwrap();
+    let other = regenerate_secret(&again.client, Duration::ZERO, &SeededRandom::new(4)).unwrap();
     assert!(digests(&other.client) != digests(&again.client) && digests(&other.client).len() == 1);
 }
 
@@ -291,7 +344,7 @@ fn secrets_come_and_go_with_the_method() {
 fn an_old_secret_is_shown_beside_the_new_one_until_it_has_expired_and_something_changes() {
     let minute = Duration::from_secs(60);
     let first = made(readme()).client;
-    let second = regenerate_secret(&first, minute, NOW, &SeededRandom::new(2)).unwrap();
+    let second = regenerate_secret(&first, minute, &SeededRandom::new(2)).unwrap();
     let shown = Value::Object(second.view());
     assert_eq!(shown["client_secret_expires_at"], 0, "the new one stays");
     let secrets = shown["client_secrets"].as_array().unwrap();

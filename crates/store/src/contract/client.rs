@@ -66,6 +66,7 @@ async fn keeps_what_is_known_of_its_secrets(back_end: &dyn BackEnd) {
     let secret = |id: &str, expires_at| ClientSecret {
         id: id.into(),
         digest: SecretDigest([id.len() as u8; 32]),
+        is_keyed: id == "older",
         created_at: Some(*now),
         expires_at,
         last_used_at: None,

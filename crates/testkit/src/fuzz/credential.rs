@@ -1,5 +1,7 @@
 //! Clients' credentials, and requests to the token endpoint.
 
+use std::sync::LazyLock;
+
 use symbolon_crypto::jws::{EncodedHeader, finish, signing_input};
 use symbolon_crypto::{SeededRandom, digest};
 use symbolon_protocol::client::Client;
@@ -16,14 +18,15 @@ use symbolon_protocol::session::Amr;
 use symbolon_protocol::token::token_exchange::ExchangeRequest;
 use symbolon_protocol::token::{authorization_code, client_credentials, refresh_token, token_exchange};
 
-use super::fixture::{CLIENT_KEY, CLIENTS, NOW, SECRET, URL, base64, context, form, two_lines};
+use super::fixture::{CLIENT_KEY, CLIENTS, NOW, SECRET, SECRET_KEY, URL, base64, context, form, two_lines};
 
-const EXPECTED: Expectation<'static> = Expectation {
+static EXPECTED: LazyLock<Expectation<'static>> = LazyLock::new(|| Expectation {
     issuer: URL,
     token_endpoint: "https://op.example.com/token",
     audience_is_issuer: false,
+    secret_key: &SECRET_KEY,
     now: NOW,
-};
+});
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /// An `Authorization` header (one line, `-` for none) and a form: no client passes without its secret, and a grant's

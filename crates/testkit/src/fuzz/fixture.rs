@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::jwk::JwkSet;
 use symbolon_crypto::key::SigningKey;
 use symbolon_crypto::{Algorithm, SeededRandom, encoding};
@@ -22,6 +23,9 @@ pub(super) const SECRET: &str = "s3cret+%2B-of-32-characters-or-more";
 /// signatures: a valid signature was made by the target itself.
 pub(super) static CLIENT_KEY: LazyLock<SigningKey> =
     LazyLock::new(|| SigningKey::generate(Algorithm::Es256, Some("client")).expect("a key"));
+
+/// The issuer's key for client secrets.
+pub(super) static SECRET_KEY: LazyLock<HmacKey> = LazyLock::new(|| HmacKey::new(b"client secrets"));
 
 /// One client for each `auth` method.
 pub(super) struct Clients {
@@ -75,7 +79,7 @@ fn client(id: &str, method: TokenEndpointAuthMethod) -> Client {
         _ => metadata["client_secret"] = SECRET.into(),
     }
     let serde_json::Value::Object(metadata) = metadata else { unreachable!("an object") };
-    let made = client_metadata::create(metadata, NOW, &SeededRandom::new(1));
+    let made = client_metadata::create(metadata, &SECRET_KEY, NOW, &SeededRandom::new(1));
     made.unwrap_or_else(|error| panic!("{id}: {error}")).client
 }
 

@@ -7,13 +7,13 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata;
 use symbolon_protocol::redirect_uri::check_registration;
 
-use super::fixture::NOW;
+use super::fixture::{NOW, SECRET_KEY};
 
 /// A client's metadata: what is registered is shown, and read again as the same client; no secret is shown twice.
 pub fn client_metadata(data: &[u8]) {
     let Ok(Value::Object(document)) = serde_json::from_slice(data) else { return };
     let random = SeededRandom::new(1);
-    let Ok(registered) = client_metadata::create(document, NOW, &random) else { return };
+    let Ok(registered) = client_metadata::create(document, &SECRET_KEY, NOW, &random) else { return };
     let client = &registered.client;
     assert!(
         client.redirect_uris.iter().all(|uri| check_registration(uri).is_ok()),
@@ -23,7 +23,7 @@ pub fn client_metadata(data: &[u8]) {
     assert_eq!(registered.client_secret.is_some(), client.client_secrets.iter().count() == 1);
     let shown = client_metadata::view(client);
     assert!(!shown.contains_key("client_secret"));
-    let again = client_metadata::replace(client, shown.clone(), NOW, &random)
+    let again = client_metadata::replace(client, shown.clone(), &SECRET_KEY, NOW, &random)
         .unwrap_or_else(|error| panic!("what is shown cannot be sent back: {error}"));
     let mut view = client_metadata::view(&again.client);
     view.insert("updated_at".to_owned(), shown["updated_at"].clone());

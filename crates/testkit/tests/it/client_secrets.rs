@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_testkit::{Answer, Options, RelyingParty, TestServer};
 
+use crate::admin::bulk;
+
 const CREDENTIALS: (&str, &str) = ("grant_type", "client_credentials");
 
 fn seconds(count: u64) -> Duration {
@@ -16,11 +18,16 @@ fn regenerate(server: &TestServer, rp: &RelyingParty, body: Option<Value>) -> An
     server.admin("POST", &format!("/clients/{}/regenerate-secret", rp.client_id), body)
 }
 
+fn with_secret(rp: &RelyingParty, secret: &str) -> RelyingParty {
+    let mut same = rp.clone();
+    same.client_secret = Some(secret.to_owned());
+    same
+}
+
 /// The same client with the secret of an answer.
 fn with_secret_of(rp: &RelyingParty, answer: &Answer) -> RelyingParty {
     assert_eq!(answer.status, 200, "{answer:?}");
-    let secret = answer.json()["client"]["client_secret"].as_str().expect("a secret").to_owned();
-    RelyingParty { client_secret: Some(secret), ..rp.clone() }
+    with_secret(rp, answer.json()["client"]["client_secret"].as_str().expect("a secret"))
 }
 
 fn is_good(rp: &RelyingParty) -> bool {
@@ -47,10 +54,10 @@ fn an_old_secret_stays_for_the_time_that_was_asked_for() {
     assert_eq!(answer.json()["client"]["client_secret_expires_at"], 0, "the new one stays");
     let secrets = shown(&server, &old);
     let times = |secret: &Value| (secret["created_at"].clone(), secret["expires_at"].clone());
-    assert_eq!(secrets.iter().map(times).collect::<Vec<_>>(), [
-        (json!(now), Value::Null),
-        (json!(made_at), json!(now + 600_000))
-    ]);
+    assert_eq!(
+        secrets.iter().map(times).collect::<Vec<_>>(),
+        [(json!(now), Value::Null), (json!(made_at), json!(now + 600_000))]
+    );
     assert_ne!(secrets[0]["id"], secrets[1]["id"]);
     assert!(is_good(&old) && is_good(&new));
     server.clock.advance(seconds(600) - Duration::from_millis(1));
@@ -126,7 +133,8 @@ fn each_secret_shows_when_it_was_used() {
     let new = with_secret_of(&old, &regenerate(&server, &old, Some(json!({ "keep_old_seconds": 86_400 }))));
     assert!(shown(&server, &old).iter().all(|secret| secret["last_used_at"].is_null()), "none was used");
     let (begin, updated) = (server.now().millis(), |server: &TestServer| {
-        server.admin("GET", &format!("/clients/{}", old.client_id), None).json()["client"]["updated_at"].clone()
+        server.admin("GET", &format!("/clients/{}", old.client_id), None).json()["client"]["updated_at"]
+            .clone()
     });
     let unchanged = updated(&server);
     assert!(is_good(&old));
@@ -139,7 +147,7 @@ fn each_secret_shows_when_it_was_used() {
     last_uses(&server, &old, &[Some(begin + 599_000), Some(begin + 600_000)]);
     assert_eq!(updated(&server), unchanged, "a use is no change of the client");
     // A wrong secret is no use.
-    let wrong = RelyingParty { client_secret: Some("x".repeat(40)), ..old.clone() };
+    let wrong = with_secret(&old, &"x".repeat(40));
     server.clock.advance(seconds(1_000));
     assert!(!is_good(&wrong));
     last_uses(&server, &old, &[Some(begin + 599_000), Some(begin + 600_000)]);
@@ -180,7 +188,10 @@ fn raced_regenerations_leave_two_secrets() {
         racers.into_iter().map(|racer| racer.join().expect("answered")).collect()
     });
     let done: Vec<_> = answers.iter().filter(|answer| answer.status == 200).collect();
-    assert!(answers.iter().all(|answer| matches!(answer.status, 200 | 503)) && !done.is_empty(), "{answers:?}");
+    assert!(
+        answers.iter().all(|answer| matches!(answer.status, 200 | 503)) && !done.is_empty(),
+        "{answers:?}"
+    );
     assert_eq!(shown(&server, &rp).len(), 2);
     let good = done.iter().filter(|answer| is_good(&with_secret_of(&rp, answer))).count();
     let first = usize::from(is_good(&rp));
@@ -206,4 +217,96 @@ fn the_audit_log_says_which_secrets_came_and_went() {
     assert_eq!(server.admin("PATCH", &path, Some(json!({ "client_name": "x" }))).status, 200);
     let found = server.admin("GET", "/audit-logs?event=client.updated", None).json();
     assert_eq!(found["audit_logs"][0]["detail"].get("secrets"), None);
+}
+
+/// Sixteen characters, as another provider drew them.
+const IMPORTED: &str = "kT4w-9xQ.v7Zb2Lr";
+
+fn importing(client_id: &str, secret: &str) -> Value {
+    json!({
+        "client_id": client_id, "client_name": "Moved in", "grant_types": ["client_credentials"],
+        "client_secret": secret,
+    })
+}
+
+#[test]
+fn a_secret_of_another_provider_is_taken_with_a_warning() {
+    let server = TestServer::start();
+    let made = server.admin("POST", "/clients", Some(importing("one", IMPORTED)));
+    assert_eq!((made.status, made.json()["client"]["client_secret"].as_str()), (201, Some(IMPORTED)));
+    let warning = made.json()["warnings"][0].as_str().expect("a warning").to_owned();
+    assert!(warning.contains("16 characters") && !warning.contains(IMPORTED), "{warning}");
+    let lines = bulk(
+        &server,
+        "/clients/bulk",
+        &[
+            importing("two", IMPORTED),
+            importing("three", "fifteen-letters"),
+            importing("four", "abababababababababababab"),
+            importing("five", "0123456789abcdef0123456789abcdef"),
+        ],
+    );
+    assert!(lines[0]["warnings"][0].as_str().is_some_and(|told| told.contains("16 characters")), "{lines:?}");
+    for (line, why) in [(&lines[1], "16 to 512"), (&lines[2], "8 different characters")] {
+        assert!(line["error_description"].as_str().is_some_and(|told| told.contains(why)), "{line}");
+    }
+    assert!(lines[3].get("warnings").is_none(), "{lines:?}");
+    let known = |server: &TestServer, id: &str, secret| RelyingParty::known(server, id, Some(secret), "");
+    for id in ["one", "two"] {
+        assert!(is_good(&known(&server, id, IMPORTED)), "{id}");
+        assert!(!is_good(&known(&server, id, "kT4w-9xQ.v7Zb2Ls")), "{id}");
+    }
+    // The key of the digest is the issuer's, and as lasting as its other keys.
+    let options = Options { seed: 2_000, ..Options::default() }.issuer(&server.issuer);
+    let server = server.restart(options);
+    let imported = known(&server, "one", IMPORTED);
+    assert!(is_good(&imported));
+    let new =
+        with_secret_of(&imported, &regenerate(&server, &imported, Some(json!({ "keep_old_seconds": 60 }))));
+    assert!(is_good(&imported) && is_good(&new), "a drawn one may take over in the usual way");
+    server.clock.advance(seconds(60));
+    assert!(!is_good(&imported) && is_good(&new));
+}
+
+#[test]
+fn a_weak_secret_is_refused_wherever_it_is_given() {
+    let server = TestServer::start();
+    let rp = RelyingParty::register(&server, json!({ "client_id": "app" }));
+    for weak in [
+        "",
+        "fifteen-letters",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "a secret of many letters",
+        "sécret-sécret-1234",
+    ] {
+        for (method, path, id) in
+            [("POST", "/clients", "new"), ("PUT", "/clients/app", "app"), ("PATCH", "/clients/app", "app")]
+        {
+            let refused = server.admin(method, path, Some(importing(id, weak)));
+            let told = refused.json()["error_description"].as_str().unwrap_or_default().to_owned();
+            assert!(
+                refused.status == 400 && told.starts_with("client_secret"),
+                "{method} {weak}: {refused:?}"
+            );
+            assert!(weak.is_empty() || !told.contains(weak), "{told}");
+        }
+    }
+    assert!(is_good(&rp), "the client is as it was");
+}
+
+/// Each issuer has a key of its own: a digest that is copied to another issuer is nobody's.
+#[test]
+fn a_short_secret_is_kept_by_a_digest_that_nobody_can_search() {
+    let server = TestServer::start();
+    assert_eq!(server.admin("POST", "/clients", Some(importing("app", IMPORTED))).status, 201);
+    let url = format!("{}/acme", server.url);
+    assert_eq!(server.admin("POST", "/issuers", Some(json!({ "id": "acme", "url": url }))).status, 201);
+    let (from, to) = (IssuerId::default_issuer(), IssuerId::parse("acme").expect("an id"));
+    let id = ClientId::parse("app").expect("an id");
+    let stored = server.block_on(server.app.store.client(&from, &id)).expect("read").expect("a client");
+    let plain = symbolon_crypto::digest::sha256(&[IMPORTED.as_bytes()]);
+    assert!(stored.client_secrets.iter().all(|secret| secret.is_keyed && secret.digest.0 != plain));
+    server.block_on(server.app.store.create_client(&to, (*stored).clone())).expect("written");
+    let there = RelyingParty::known(&server, "app", Some(IMPORTED), "").served_at(&url);
+    assert!(is_good(&RelyingParty::known(&server, "app", Some(IMPORTED), "")) && !is_good(&there));
 }

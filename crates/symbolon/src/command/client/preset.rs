@@ -275,6 +275,7 @@ fn host(base: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use symbolon_crypto::digest::HmacKey;
     use symbolon_crypto::random::SeededRandom;
     use symbolon_protocol::client::TokenEndpointAuthMethod;
     use symbolon_protocol::client_metadata;
@@ -295,7 +296,8 @@ mod tests {
     fn every_preset_makes_a_client_by_the_rules() {
         for preset in available() {
             let metadata = preset.metadata(Some(URL), &Map::new()).unwrap();
-            let made = client_metadata::create(metadata, Timestamp::from_millis(1), &SeededRandom::new(1));
+            let (key, now) = (HmacKey::new(b"key"), Timestamp::from_millis(1));
+            let made = client_metadata::create(metadata, &key, now, &SeededRandom::new(1));
             let made = made.unwrap_or_else(|error| panic!("{}: {error:?}", preset.name));
             let client = made.client;
             let is_public = client.token_endpoint_auth_method == TokenEndpointAuthMethod::None;

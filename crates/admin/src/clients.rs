@@ -139,8 +139,7 @@ async fn regenerate_secret(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.optional_fields().await?;
     let keep_old = fields.bounded("keep_old_seconds", 0..=LONGEST_KEPT.as_secs())?;
     fields.finish()?;
-    let (keep_old, key) =
-        (Duration::from_secs(keep_old.unwrap_or_default()), &call.issuer.client_secret_key);
+    let (keep_old, key) = (Duration::from_secs(keep_old.unwrap_or_default()), &call.issuer.client_secret_key);
     change(&call, |client| {
         client_metadata::regenerate_secret(client, keep_old, key, call.now(), &*call.app.random)
             .map_err(Into::into)

@@ -6,6 +6,7 @@ use symbolon_crypto::jwk::JwkSet;
 
 use crate::client_secret::ClientSecrets;
 use crate::id::ClientId;
+use crate::redirect_uri::RedirectUriForm;
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::settings::ClientOverrides;
 use crate::time::Timestamp;
@@ -131,9 +132,12 @@ pub struct Client {
     /// The name shown to users.
     #[serde(default)]
     pub client_name: String,
-    /// Compared as strings, except for the port on loopback addresses (RFC 8252 7.3).
+    /// Compared as strings, except for the port on loopback addresses (RFC 8252 7.3) and what `redirect_uri_forms` allows.
     #[serde(default)]
     pub redirect_uris: Vec<String>,
+    /// Forms of redirect URIs that an administrator allowed it beyond those that every client may register.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirect_uri_forms: Vec<RedirectUriForm>,
     /// OpenID Connect RP-Initiated Logout 3.1.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
@@ -190,6 +194,10 @@ pub struct Client {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// What a later build wrote and this one does not know. Kept, because a node of this build that runs on during an upgrade
+    /// writes the whole record, also when it only notes the use of a secret.
+    #[serde(flatten)]
+    pub unknown_members: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Client {

@@ -21,7 +21,7 @@ use crate::client_secret::ClientSecret;
 use crate::error::{ErrorCode, OAuthError};
 use crate::id::{ClientId, is_dot_segment};
 use crate::json::merge_patch;
-use crate::redirect_uri;
+use crate::redirect_uri::{self, RedirectUriForm};
 use crate::scope::Scope;
 use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
@@ -103,6 +103,9 @@ pub enum Warning {
          (regenerate-secret with keep_old_seconds)"
     )]
     ShortSecret(usize),
+    /// A form of redirect URIs that only some clients are allowed.
+    #[error("redirect_uri_forms allows {name}: {risk}", name = .0.as_str(), risk = .0.risk())]
+    Form(RedirectUriForm),
 }
 
 /// A new client. `client_id` and `client_secret` are generated unless given. `key` is the issuer's for client secrets.
@@ -186,6 +189,9 @@ fn document(client: &Client) -> Metadata {
             out.extend(object);
         }
     }
+    if !client.redirect_uri_forms.is_empty() {
+        out.insert("redirect_uri_forms".to_owned(), json!(client.redirect_uri_forms));
+    }
     if !client.client_secrets.is_empty() {
         out.insert("client_secrets".to_owned(), client.client_secrets.iter().map(secret_view).collect());
     }
@@ -241,14 +247,18 @@ fn build(
     let grant_types = grant_types::read(doc, method)?;
     let given = take::<SecretString>(doc, "client_secret")?;
     let own = current.map(|client| client.client_secrets.live(now)).unwrap_or_default();
-    let warnings = secrets::too_short(given.as_ref()).map(Warning::ShortSecret).into_iter().collect();
+    let redirect_uri_forms = forms(doc)?;
+    let too_short = secrets::too_short(given.as_ref()).map(Warning::ShortSecret);
+    let warnings =
+        too_short.into_iter().chain(redirect_uri_forms.iter().copied().map(Warning::Form)).collect();
     let (client_secrets, client_secret) = secrets::secrets(method, given, own, key, now, random)?;
     let client = Client {
         client_id,
         client_secrets,
         client_name: client_name(doc)?,
-        redirect_uris: redirect_uris(doc, &grant_types)?,
-        post_logout_redirect_uris: uris(doc, "post_logout_redirect_uris")?,
+        redirect_uris: redirect_uris(doc, &grant_types, &redirect_uri_forms)?,
+        post_logout_redirect_uris: post_logout_redirect_uris(doc, &redirect_uri_forms)?,
+        redirect_uri_forms,
         grant_types,
         scope: scope(doc)?,
         token_endpoint_auth_method: method,
@@ -267,6 +277,7 @@ fn build(
         display: display(doc)?,
         created_at: current.map_or(now, |client| client.created_at),
         updated_at: current.map_or(now, |client| later(client.updated_at, now)),
+        unknown_members: current.map(|client| client.unknown_members.clone()).unwrap_or_default(),
     };
     doc.ignore(&SHOWN_ONLY);
     doc.know(unknown_member::names_of::<ClientOverrides>());
@@ -320,9 +331,8 @@ fn refuse_unsupported(doc: &mut Members) -> Result<(), OAuthError> {
         return Err(invalid("response_types", "must be [code]"));
     }
     for name in UNSUPPORTED {
-        let is_off = |value: &Value| {
-            value.is_null() || *value == false || *value == "none" || *value == json!([])
-        };
+        let is_off =
+            |value: &Value| value.is_null() || *value == false || *value == "none" || *value == json!([]);
         if doc.take(name).is_some_and(|value| !is_off(&value)) {
             return Err(invalid(name, "is not supported: leave it out"));
         }
@@ -357,8 +367,18 @@ fn client_name(doc: &mut Members) -> Result<String, OAuthError> {
     Ok(name)
 }
 
-fn redirect_uris(doc: &mut Members, grants: &[GrantType]) -> Result<Vec<String>, OAuthError> {
-    let uris = uris(doc, "redirect_uris")?;
+/// The forms that are allowed, each once.
+fn forms(doc: &mut Members) -> Result<Vec<RedirectUriForm>, OAuthError> {
+    let named: Vec<RedirectUriForm> = take(doc, "redirect_uri_forms")?.unwrap_or_default();
+    Ok(RedirectUriForm::ALL.into_iter().filter(|form| named.contains(form)).collect())
+}
+
+fn redirect_uris(
+    doc: &mut Members,
+    grants: &[GrantType],
+    allowed: &[RedirectUriForm],
+) -> Result<Vec<String>, OAuthError> {
+    let uris = uris(doc, "redirect_uris", allowed)?;
     // RFC 6749 3.1.2.2: a client that receives codes must register redirect URIs.
     if uris.is_empty() && grants.contains(&GrantType::AuthorizationCode) {
         let mend = "name one, or leave that grant type out of grant_types";
@@ -370,10 +390,24 @@ fn redirect_uris(doc: &mut Members, grants: &[GrantType]) -> Result<Vec<String>,
     Ok(uris)
 }
 
-fn uris(doc: &mut Members, name: &'static str) -> Result<Vec<String>, OAuthError> {
+/// RP-Initiated Logout 3: the URI must be exactly a registered one. So a wildcard would match nothing here.
+fn post_logout_redirect_uris(
+    doc: &mut Members,
+    allowed: &[RedirectUriForm],
+) -> Result<Vec<String>, OAuthError> {
+    let of_text = |form: &RedirectUriForm| *form != RedirectUriForm::WildcardHost;
+    let allowed: Vec<RedirectUriForm> = allowed.iter().copied().filter(of_text).collect();
+    uris(doc, "post_logout_redirect_uris", &allowed)
+}
+
+fn uris(
+    doc: &mut Members,
+    name: &'static str,
+    allowed: &[RedirectUriForm],
+) -> Result<Vec<String>, OAuthError> {
     let uris = list(doc, name)?;
     for uri in &uris {
-        redirect_uri::check_registration(uri)
+        redirect_uri::check_form(uri, allowed)
             .map_err(|why| invalid(name, format!("has {uri}, which {why}")))?;
     }
     Ok(uris)

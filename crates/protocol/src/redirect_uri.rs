@@ -1,5 +1,9 @@
 //! Redirect URIs: validation at registration, matching, and appending parameters.
 
+mod form;
+
+pub use form::RedirectUriForm;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::{Host, Url};
 
@@ -21,6 +25,12 @@ pub enum InvalidRedirectUri {
     /// A wildcard in the host: URIs are compared as strings (RFC 9700 2.1).
     #[error("must not contain a wildcard")]
     Wildcard,
+    /// A wildcard that is allowed, but not at its place.
+    #[error("must have one wildcard, as the first label of an https host in its normal form")]
+    WildcardPlace,
+    /// A wildcard for hosts of which not one owner decides.
+    #[error("must have a wildcard below a domain that somebody registered, not below a public suffix")]
+    WildcardDomain,
     /// A private-use scheme must be a reversed domain name (RFC 8252 7.1); `javascript:` and similar ones are not.
     #[error("must use https, or a private-use scheme with a dot such as com.example.app")]
     Scheme,
@@ -31,6 +41,14 @@ pub enum InvalidRedirectUri {
 /// # Errors
 /// [`InvalidRedirectUri`]
 pub fn check_registration(uri: &str) -> Result<(), InvalidRedirectUri> {
+    check_form(uri, &[])
+}
+
+/// Checks a URI of a client for which an administrator allowed some forms beyond those that every client may register.
+///
+/// # Errors
+/// [`InvalidRedirectUri`]
+pub fn check_form(uri: &str, allowed: &[RedirectUriForm]) -> Result<(), InvalidRedirectUri> {
     // RFC 3986 2: a URI contains no spaces, quotes or backslashes; browsers would silently alter them.
     let clean =
         |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`');
@@ -47,7 +65,10 @@ pub fn check_registration(uri: &str) -> Result<(), InvalidRedirectUri> {
         return Err(InvalidRedirectUri::UserInfo);
     }
     if url.host_str().is_some_and(|host| host.contains('*')) {
-        return Err(InvalidRedirectUri::Wildcard);
+        return match url.scheme() {
+            "https" if allowed.contains(&RedirectUriForm::WildcardHost) => form::check_wildcard(uri, &url),
+            _ => Err(InvalidRedirectUri::Wildcard),
+        };
     }
     // The parser accepts `https:host` and `https:///host`; other parsers do not.
     let authority = |scheme: &str| {
@@ -57,10 +78,19 @@ pub fn check_registration(uri: &str) -> Result<(), InvalidRedirectUri> {
     match url.scheme() {
         "https" if authority("https") => Ok(()),
         "http" if authority("http") && is_this_machine(&url) => Ok(()),
+        "http" if allowed.contains(&RedirectUriForm::HttpPrivateHost) && form::is_private_host(uri, &url) => {
+            Ok(())
+        }
         "http" => Err(InvalidRedirectUri::PlainHttp),
         "https" => Err(InvalidRedirectUri::NotAbsolute),
         // RFC 8252 7.1: based on a domain name under the app's control, in reverse order.
         scheme if scheme.contains('.') => Ok(()),
+        scheme
+            if allowed.contains(&RedirectUriForm::PrivateUseSchemeWithoutDot)
+                && form::is_private_use_scheme(uri, scheme) =>
+        {
+            Ok(())
+        }
         _ => Err(InvalidRedirectUri::Scheme),
     }
 }
@@ -80,32 +110,40 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// Whether a URI matches one of the registered ones.
-pub fn is_registered(registered: &[String], presented: &str) -> bool {
-    registered.iter().any(|own| own == presented)
-        || loopback(presented)
-            .is_some_and(|parts| registered.iter().any(|own| loopback(own).as_ref() == Some(&parts)))
+/// Whether a URI matches one of the registered ones of a client with these forms.
+pub fn is_registered(registered: &[String], presented: &str, allowed: &[RedirectUriForm]) -> bool {
+    registered.iter().any(|own| matches(own, presented, allowed))
 }
 
-/// Whether any program on the device could receive the answer (RFC 8252 8.6): the URI has a private-use scheme, or a
-/// loopback port that the client did not register.
+/// Whether more than one program could receive the answer (RFC 8252 8.6): the URI has a private-use scheme, or a loopback
+/// port or a host that the client did not register as such.
 pub fn is_anybodys(registered: &[String], presented: &str) -> bool {
     let is_private_use = !presented.starts_with("https://") && !presented.starts_with("http://");
     is_private_use || !registered.iter().any(|own| own == presented)
 }
 
 /// Whether `presented` matches `registered`: the same string (RFC 9700 2.1), except for the port of an http URI on a
-/// loopback address (RFC 8252 7.3). `localhost` is a name, not an address, so its port must match.
-pub fn matches(registered: &str, presented: &str) -> bool {
+/// loopback address (RFC 8252 7.3). `localhost` is a name, not an address, so its port must match, unless the client is
+/// allowed [any](RedirectUriForm::AnyLocalhostPort). A wildcard is no text that matches itself.
+pub fn matches(registered: &str, presented: &str, allowed: &[RedirectUriForm]) -> bool {
+    if form::is_wildcard(registered) {
+        return form::matches_wildcard(registered, presented);
+    }
     registered == presented
         || loopback(presented).is_some_and(|parts| loopback(registered).as_ref() == Some(&parts))
+        || (allowed.contains(&RedirectUriForm::AnyLocalhostPort)
+            && form::localhost(presented).is_some_and(|parts| form::localhost(registered) == Some(parts)))
 }
 
 /// Splits an http URI on a loopback address into the address and the part after the port.
 fn loopback(uri: &str) -> Option<(&str, &str)> {
     let rest = uri.strip_prefix("http://")?;
     let address = ["127.0.0.1", "[::1]"].into_iter().find(|address| rest.starts_with(address))?;
-    let rest = rest.get(address.len()..)?;
+    Some((address, behind_port(rest.get(address.len()..)?)?))
+}
+
+/// What follows the port, if there is one, in the part of a URI behind its host; `None` if that is not the whole host.
+fn behind_port(rest: &str) -> Option<&str> {
     let rest = match rest.strip_prefix(':') {
         None => rest,
         Some(rest) => {
@@ -115,17 +153,12 @@ fn loopback(uri: &str) -> Option<(&str, &str)> {
             rest.get(end..)?
         }
     };
-    (rest.is_empty() || rest.starts_with(['/', '?'])).then_some((address, rest))
+    (rest.is_empty() || rest.starts_with(['/', '?'])).then_some(rest)
 }
 
-/// Whether an origin belongs to a URI: it is the URI's own origin, or the same loopback address with another port, as
-/// in [`matches()`].
-pub fn is_at(uri: &str, page: &str) -> bool {
-    let same_address = || {
-        let ((address, rest), (own, _)) = (loopback(page)?, loopback(uri)?);
-        Some(rest.is_empty() && address == own)
-    };
-    origin(uri).as_deref() == Some(page) || same_address() == Some(true)
+/// Whether an origin belongs to a URI: it is the URI's own origin, or one that differs from it as in [`matches()`].
+pub fn is_at(uri: &str, page: &str, allowed: &[RedirectUriForm]) -> bool {
+    origin(uri).is_some_and(|own| matches(&own, page, allowed))
 }
 
 /// The origin (RFC 6454 6.2) of an http or https URI, as browsers send it.
@@ -224,7 +257,7 @@ mod tests {
             ("http://localhost/cb", "http://localhost:5173", false),
             ("com.example.app:/cb", "null", false),
         ] {
-            assert_eq!(is_at(uri, page), at, "{uri} {page}");
+            assert_eq!(is_at(uri, page, &[]), at, "{uri} {page}");
         }
     }
 
@@ -253,12 +286,12 @@ mod tests {
             ("http://127.0.0.1", "http://127.0.0.1:1.evil.example"),
         ];
         for (registered, presented) in same {
-            assert!(matches(registered, presented), "{registered} {presented}");
-            assert!(is_registered(&["https://x.example".into(), registered.into()], presented));
+            assert!(matches(registered, presented, &[]), "{registered} {presented}");
+            assert!(is_registered(&["https://x.example".into(), registered.into()], presented, &[]));
         }
         for (registered, presented) in different {
-            assert!(!matches(registered, presented), "{registered} {presented}");
-            assert!(!is_registered(&[registered.into()], presented));
+            assert!(!matches(registered, presented, &[]), "{registered} {presented}");
+            assert!(!is_registered(&[registered.into()], presented, &[]));
         }
     }
 
@@ -290,19 +323,19 @@ mod tests {
         fn only_the_port_of_a_loopback_address_may_differ(a in ".{0,40}", port: u16, path in "/[a-z?=/]{0,12}") {
             let registered = format!("http://127.0.0.1{path}");
             let presented = format!("http://127.0.0.1:{port}{path}");
-            prop_assert!(matches(&registered, &presented));
-            if matches(&registered, &a) {
+            prop_assert!(matches(&registered, &presented, &[]));
+            if matches(&registered, &a, &[]) {
                 prop_assert!(a.starts_with("http://127.0.0.1"));
             }
             let other = format!("https://rp.example{path}");
-            prop_assert_eq!(matches(&other, &a), other == a);
+            prop_assert_eq!(matches(&other, &a, &[]), other == a);
             let _ = check_registration(&a);
         }
 
         #[test]
         fn what_may_be_registered_and_matches_leads_to_the_registered_host(tail in "[:@/?#.a-z0-9]{0,24}") {
             let presented = format!("http://127.0.0.1{tail}");
-            if matches("http://127.0.0.1/cb", &presented) {
+            if matches("http://127.0.0.1/cb", &presented, &[]) {
                 let url = Url::parse(&presented).expect("a URL");
                 prop_assert_eq!(url.host_str(), Some("127.0.0.1"));
                 prop_assert_eq!(url.path(), "/cb");

@@ -221,6 +221,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         client_secrets: ClientSecrets::default(),
         client_name: String::new(),
         redirect_uris: Vec::new(),
+        redirect_uri_forms: Vec::new(),
         post_logout_redirect_uris: Vec::new(),
         grant_types: Vec::new(),
         scope: Scope::parse(scope).unwrap_or_default(),
@@ -240,6 +241,7 @@ fn client(id: &'static str, scope: &str, now: Timestamp) -> Client {
         display: serde_json::Map::new(),
         created_at: now,
         updated_at: now,
+        unknown_members: Default::default(),
     }
 }
 
@@ -251,7 +253,8 @@ async fn ensure_client(app: &App, wanted: Client) -> Result<(), DemoError> {
         app.store.create_client(&issuer, wanted).await?;
         return Ok(());
     };
-    let digests = |client: &Client| client.client_secrets.iter().map(|own| own.digest.clone()).collect::<Vec<_>>();
+    let digests =
+        |client: &Client| client.client_secrets.iter().map(|own| own.digest.clone()).collect::<Vec<_>>();
     let same = known.redirect_uris == wanted.redirect_uris
         && known.post_logout_redirect_uris == wanted.post_logout_redirect_uris
         && digests(&known) == digests(&wanted);

@@ -5,6 +5,7 @@ mod groups;
 use serde_json::{Map, Value, json};
 use symbolon_protocol::client_secret::LONGEST_KEPT;
 use symbolon_protocol::pkce::PkcePolicy;
+use symbolon_protocol::redirect_uri::RedirectUriForm;
 use symbolon_protocol::token::access_token::AccessTokenTyp;
 use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::user_claims::PROFILE_CLAIMS;
@@ -197,6 +198,7 @@ fn clients() -> Schemas {
             ("client_id", text()),
             ("client_name", text()),
             ("redirect_uris", texts()),
+            ("redirect_uri_forms", forms()),
             ("post_logout_redirect_uris", texts()),
             ("grant_types", texts()),
             ("response_types", texts()),
@@ -275,6 +277,11 @@ fn clients() -> Schemas {
         ("TokenPreview", preview),
         ("Client", shown),
     ]
+}
+
+/// Forms of redirect URIs that a client may be allowed.
+fn forms() -> Value {
+    list(json!({ "type": "string", "enum": RedirectUriForm::ALL.map(RedirectUriForm::as_str) }))
 }
 
 /// How long an old secret stays alive.

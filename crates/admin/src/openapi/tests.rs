@@ -91,6 +91,7 @@ fn schemas_name_every_member_that_is_shown() {
         "token_endpoint_auth_signing_alg": "ES256", "id_token_signed_response_alg": "ES256",
         "access_token_signed_response_alg": "ES256", "allowed_token_exchange_resources": ["https://api.example"],
         "allowed_subject_token_clients": ["a"], "settings": { "code_lifetime": 5, "pkce": "required", "access_token_typ": "JWT" },
+        "redirect_uri_forms": ["http_private_host"],
     }) else {
         panic!("an object")
     };

@@ -52,5 +52,5 @@ pub(super) fn allow(request: &HeaderMap, client: Option<&Client>, response: &mut
 
 fn is_of(client: &Client, origin: &str) -> bool {
     client.allowed_redirect_origins.iter().any(|own| own == origin)
-        || client.redirect_uris.iter().any(|uri| redirect_uri::is_at(uri, origin))
+        || client.redirect_uris.iter().any(|uri| redirect_uri::is_at(uri, origin, &client.redirect_uri_forms))
 }

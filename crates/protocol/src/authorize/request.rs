@@ -282,7 +282,7 @@ fn redirect_uri<'p>(sent: &Sent<'p>, client: &Client) -> Result<&'p str, OAuthEr
         Given::Absent => return Err(OAuthError::invalid_request("redirect_uri is missing")),
         Given::Repeated(_) => return Err(params::repeated("redirect_uri")),
     };
-    if !redirect_uri::is_registered(&client.redirect_uris, uri) {
+    if !redirect_uri::is_registered(&client.redirect_uris, uri, &client.redirect_uri_forms) {
         return Err(not_registered(uri));
     }
     Ok(uri)

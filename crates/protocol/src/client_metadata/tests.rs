@@ -37,7 +37,11 @@ fn patch(
     super::patch(client, change, &KEY, now, random)
 }
 
-fn regenerate_secret(client: &Client, keep: Duration, random: &dyn Random) -> Result<Registration, OAuthError> {
+fn regenerate_secret(
+    client: &Client,
+    keep: Duration,
+    random: &dyn Random,
+) -> Result<Registration, OAuthError> {
     super::regenerate_secret(client, keep, &KEY, NOW, random)
 }
 
@@ -143,6 +147,8 @@ fn refusals_name_the_member() {
         ("logo_uri", json!("javascript:alert(1)")),
         ("delegation_mode", json!("both")),
         ("skip_consent", json!("yes")),
+        ("redirect_uri_forms", json!(["anything"])),
+        ("redirect_uri_forms", json!("wildcard_host")),
     ];
     for (name, value) in table {
         let metadata = match name {
@@ -163,8 +169,12 @@ fn members_that_no_client_has_are_refused_by_the_nearest_name() {
         ("name", json!("x"), "name", Some("client_name")),
         ("enabled", json!(false), "enabled", None),
         ("skip_consnet", json!(null), "skip_consnet", Some("skip_consent")),
-        ("settings", json!({"acces_token_lifetime": null}), "settings.acces_token_lifetime",
-            Some("settings.access_token_lifetime")),
+        (
+            "settings",
+            json!({"acces_token_lifetime": null}),
+            "settings.acces_token_lifetime",
+            Some("settings.access_token_lifetime"),
+        ),
     ];
     for (name, value, unknown, nearest) in table {
         let mut expected = format!("unknown member \"{unknown}\"");
@@ -208,6 +218,35 @@ fn no_setting_has_the_name_of_metadata() {
     for name in names {
         assert!(!shown.contains_key(*name), "{name} would be taken for a setting");
     }
+}
+
+#[test]
+fn forms_of_redirect_uris_are_allowed_one_by_one_and_warned_of() {
+    let wild = json!(["https://*.preview.example.com/cb"]);
+    assert!(create(with("redirect_uris", wild.clone()), NOW, &SeededRandom::new(1)).is_err());
+    let mut allowed = with("redirect_uris", wild.clone());
+    allowed
+        .insert("redirect_uri_forms".into(), json!(["wildcard_host", "any_localhost_port", "wildcard_host"]));
+    let registered = made(allowed.clone());
+    let forms = json!(["any_localhost_port", "wildcard_host"]);
+    assert_eq!(registered.view()["redirect_uri_forms"], forms);
+    let warnings: Vec<String> = registered.warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        warnings.len() == 2 && warnings[1].starts_with("redirect_uri_forms allows wildcard_host"),
+        "{warnings:?}"
+    );
+    // What is registered stays allowed, or cannot stay.
+    let client = registered.client;
+    let forbidden = patch(&client, object(json!({"redirect_uri_forms": null})), NOW, &SeededRandom::new(1));
+    assert!(forbidden.map(|_| ()).unwrap_err().description.starts_with("redirect_uris has https://*."));
+    let change = object(json!({"redirect_uri_forms": [], "redirect_uris": ["https://rp.example/"]}));
+    let plain = patch(&client, change, NOW, &SeededRandom::new(1)).unwrap();
+    assert!(plain.warnings.is_empty() && !plain.view().contains_key("redirect_uri_forms"));
+    allowed.insert("post_logout_redirect_uris".into(), wild);
+    let refused = create(allowed, NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+    assert!(refused.description.starts_with("post_logout_redirect_uris"), "{refused}");
+    let stored = serde_json::to_string(&client).unwrap();
+    assert!(serde_json::from_str::<Client>(&stored).unwrap() == client);
 }
 
 #[test]
@@ -275,9 +314,11 @@ fn a_given_secret_is_kept() {
 
 #[test]
 fn a_secret_that_another_provider_drew_is_taken_with_a_warning() {
-    for (secret, is_short) in
-        [("sixteen-letters!", true), ("0123456789abcdef0123456789abcde", true), ("0123456789abcdef0123456789abcdef", false)]
-    {
+    for (secret, is_short) in [
+        ("sixteen-letters!", true),
+        ("0123456789abcdef0123456789abcde", true),
+        ("0123456789abcdef0123456789abcdef", false),
+    ] {
         assert_eq!((secret.len() >= SHORTEST, secret.len() < LONG), (true, is_short), "{secret}");
         let made = made(with("client_secret", secret.into()));
         assert_eq!(made.view()["client_secret"], secret);
@@ -354,11 +395,36 @@ fn an_old_secret_is_shown_beside_the_new_one_until_it_has_expired_and_something_
     for (later, left) in [(NOW + minute / 2, 2), (NOW + minute, 1)] {
         let renamed = object(json!({"client_name": "new"}));
         let renamed = patch(&second.client, renamed, later, &SeededRandom::new(3)).unwrap();
-        assert_eq!((renamed.client.client_secrets.iter().count(), renamed.client_secret.is_none()), (left, true));
+        assert_eq!(
+            (renamed.client.client_secrets.iter().count(), renamed.client_secret.is_none()),
+            (left, true)
+        );
     }
     let given = object(json!({"client_secret": "a-secret+that=is/long%enough-to-keep"}));
     let given = patch(&second.client, given, NOW, &SeededRandom::new(3)).unwrap();
     assert_eq!(given.client.client_secrets.iter().count(), 1, "a given secret is in place of all others");
+}
+
+/// A node of this build may run beside nodes of a later one, and before, beside nodes of an earlier one.
+#[test]
+fn records_of_other_builds_are_read_and_lose_nothing() {
+    let client = made(readme()).client;
+    let stored = serde_json::to_value(&client).unwrap();
+    assert!(client.unknown_members.is_empty(), "every member is known");
+    let mut earlier = stored.clone();
+    earlier.as_object_mut().unwrap().remove("client_secret_records");
+    let earlier: Client = serde_json::from_value(earlier).unwrap();
+    assert!(earlier.unknown_members.is_empty() && digests(&earlier) == digests(&client));
+    let mut later = stored;
+    later["member_of_a_later_build"] = json!({"a": [1]});
+    let mut read: Client = serde_json::from_value(later.clone()).unwrap();
+    let id = read.client_secrets.iter().next().unwrap().id.clone();
+    read.client_secrets.note_use(&id, NOW);
+    assert_eq!(serde_json::to_value(&read).unwrap()["member_of_a_later_build"], json!({"a": [1]}));
+    let changed =
+        patch(&read, object(json!({"client_name": "x"})), NOW, &SeededRandom::new(2)).unwrap().client;
+    assert!(changed.unknown_members == read.unknown_members);
+    assert!(!view(&changed).contains_key("member_of_a_later_build"));
 }
 
 /// `pkce`, in `settings` or beside it, and `require_pkce` for scripts that know the setting by this name.

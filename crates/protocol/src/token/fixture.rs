@@ -74,6 +74,7 @@ pub(crate) fn client(id: &str) -> Client {
         client_secrets: Default::default(),
         client_name: String::new(),
         redirect_uris: vec!["https://app.example.com/cb".to_owned()],
+        redirect_uri_forms: Vec::new(),
         post_logout_redirect_uris: Vec::new(),
         grant_types: GrantType::ALL.to_vec(),
         scope: scope("openid profile email address phone groups roles offline_access api"),
@@ -93,6 +94,7 @@ pub(crate) fn client(id: &str) -> Client {
         display: serde_json::Map::new(),
         created_at: NOW,
         updated_at: NOW,
+        unknown_members: Default::default(),
     }
 }
 

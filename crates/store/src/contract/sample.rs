@@ -56,6 +56,7 @@ pub fn client(id: &str, now: Timestamp) -> Client {
         client_secrets: Default::default(),
         client_name: format!("The {id} client"),
         redirect_uris: vec![format!("https://{id}.example/callback")],
+        redirect_uri_forms: Vec::new(),
         post_logout_redirect_uris: Vec::new(),
         grant_types: vec![GrantType::AuthorizationCode, GrantType::RefreshToken],
         scope: Scope::parse("openid profile").unwrap(),
@@ -75,6 +76,7 @@ pub fn client(id: &str, now: Timestamp) -> Client {
         display: Default::default(),
         created_at: now,
         updated_at: now,
+        unknown_members: Default::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use symbolon_crypto::SeededRandom;
 use symbolon_crypto::password::PasswordHash;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata;
-use symbolon_protocol::redirect_uri::check_registration;
+use symbolon_protocol::redirect_uri::check_form;
 
 use super::fixture::{NOW, SECRET_KEY};
 
@@ -16,7 +16,7 @@ pub fn client_metadata(data: &[u8]) {
     let Ok(registered) = client_metadata::create(document, &SECRET_KEY, NOW, &random) else { return };
     let client = &registered.client;
     assert!(
-        client.redirect_uris.iter().all(|uri| check_registration(uri).is_ok()),
+        client.redirect_uris.iter().all(|uri| check_form(uri, &client.redirect_uri_forms).is_ok()),
         "a redirect URI of no good"
     );
     assert!(!client.is_public() || registered.client_secret.is_none(), "a public client with a secret");

@@ -45,7 +45,10 @@ fn check_accepted(accepted: &AuthorizationRequest<'_>, client: &Client) {
 /// RFC 6749 4.1.2.1: an answer goes to a registered URI, whose scheme, host and path stay the same, and contains the
 /// same state.
 fn check_answer(to: &ReturnTo<'_>, client: &Client) {
-    assert!(is_registered(&client.redirect_uris, to.redirect_uri), "an answer to a stranger");
+    assert!(
+        is_registered(&client.redirect_uris, to.redirect_uri, &client.redirect_uri_forms),
+        "an answer to a stranger"
+    );
     let refused = symbolon_protocol::error::OAuthError::invalid_request("a reason & more");
     match error(to, &refused, URL) {
         AuthorizationResponse::Redirect(location) => {
@@ -98,11 +101,11 @@ pub fn logout_request(data: &[u8]) {
 pub fn redirect_uri(data: &[u8]) {
     let Some((registered, presented)) = two_lines(data) else { return };
     let registrable = check_registration(registered).is_ok();
-    assert_eq!(matches(registered, presented), is_registered(&[registered.to_owned()], presented));
+    assert_eq!(matches(registered, presented, &[]), is_registered(&[registered.to_owned()], presented, &[]));
     if !registrable {
         return;
     }
-    assert!(matches(registered, registered));
+    assert!(matches(registered, registered, &[]));
     let location = append_query(registered, &[("state", presented)]);
     let (plain, answered) = (parse(registered), parse(&location));
     assert_eq!(
@@ -113,7 +116,7 @@ pub fn redirect_uri(data: &[u8]) {
         answered.query_pairs().last().map(|(_, value)| value.into_owned()).as_deref(),
         Some(presented)
     );
-    if !matches(registered, presented) {
+    if !matches(registered, presented, &[]) {
         return;
     }
     let target = parse(presented);

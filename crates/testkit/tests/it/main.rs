@@ -39,6 +39,7 @@ mod pages;
 mod password_hashes;
 mod pkce;
 mod rate_limits;
+mod redirect_uri_forms;
 mod refresh_token;
 mod revocation;
 mod roles;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use symbolon_protocol::entitlement::{Description, Entitlements, HeldGroup, HeldRole};
-use symbolon_protocol::id::{GroupId, RoleId, UserId};
+use symbolon_protocol::id::{GroupId, RoleId, UserId, refused_in_paths};
 use symbolon_protocol::role::RoleHolder;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::port::PageRequest;
@@ -40,12 +40,8 @@ pub(super) fn id<T: DeserializeOwned + Borrow<str>>(
     drawn: impl FnOnce() -> T,
 ) -> Result<T, AdminError> {
     let given: Option<T> = fields.take("id")?;
-    let is_a_path = |id: &T| {
-        let text: &str = id.borrow();
-        matches!(text, "bulk" | "export")
-    };
-    if given.as_ref().is_some_and(is_a_path) {
-        return Err(AdminError::invalid("id must not be bulk or export, which are paths of their own"));
+    if let Some(why) = given.as_ref().and_then(|id| refused_in_paths(id.borrow())) {
+        return Err(AdminError::invalid(format!("id {why}")));
     }
     Ok(given.unwrap_or_else(drawn))
 }

@@ -19,7 +19,7 @@ use symbolon_crypto::secret::SecretString;
 use crate::client::{Client, GrantType, TokenEndpointAuthMethod, TokenExchangePolicy};
 use crate::client_secret::ClientSecret;
 use crate::error::{ErrorCode, OAuthError};
-use crate::id::{ClientId, is_dot_segment};
+use crate::id::{ClientId, refused_in_paths};
 use crate::json::merge_patch;
 use crate::redirect_uri::{self, RedirectUriForm};
 use crate::scope::Scope;
@@ -350,10 +350,10 @@ fn client_id(
             Err(invalid("client_id", "cannot be changed"))
         }
         (_, Some(client)) => Ok(client.client_id.clone()),
-        (Some(given), None) if is_dot_segment(given.as_str()) => {
-            Err(invalid("client_id", "must not be . or .."))
-        }
-        (Some(given), None) => Ok(given),
+        (Some(given), None) => match refused_in_paths(given.as_str()) {
+            Some(why) => Err(invalid("client_id", why)),
+            None => Ok(given),
+        },
         // Starts with a letter, so that no id looks like a command-line option.
         (None, None) => Ok(ClientId::trusted(format!("c{}", random::token_128(random)))),
     }

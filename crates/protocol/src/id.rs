@@ -23,9 +23,15 @@ pub(crate) fn visible_ascii(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Whether an id would be removed from a URL path as a dot segment (RFC 3986 5.2.4). Such an id is never assigned.
-pub fn is_dot_segment(id: &str) -> bool {
-    matches!(id, "." | "..")
+/// Why a record of the admin API may not have this id, if it may not: no path would lead to the record.
+pub fn refused_in_paths(id: &str) -> Option<&'static str> {
+    match id {
+        // RFC 3986 5.2.4: removed from a URL path as dot segments.
+        "." | ".." => Some("must not be . or .."),
+        // `/users/export` stands beside `/users/{user_id}`, and is not the user `export`.
+        "bulk" | "export" => Some("must not be bulk or export, which are paths of their own"),
+        _ => None,
+    }
 }
 
 fn slug(text: &str) -> bool {
@@ -162,6 +168,16 @@ impl IssuerId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_that_no_path_leads_to_is_refused() {
+        for bad in [".", "..", "bulk", "export"] {
+            assert!(refused_in_paths(bad).is_some_and(|why| why.contains(bad)), "{bad}");
+        }
+        for good in ["...", "Export", "bulk2", "a.b"] {
+            assert_eq!(refused_in_paths(good), None, "{good}");
+        }
+    }
 
     #[test]
     fn grammar_is_checked_where_text_comes_in() {

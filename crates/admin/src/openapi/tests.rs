@@ -4,6 +4,7 @@ use std::path::Path;
 use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::random::SeededRandom;
 use symbolon_protocol::client_metadata;
+use symbolon_protocol::id::refused_in_paths;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 
@@ -171,6 +172,27 @@ fn a_missing_body_is_not_documented_and_a_stream_is() {
     let bulk = &document["paths"]["/users/bulk"]["post"];
     assert!(bulk["requestBody"]["content"]["application/x-ndjson"].is_object());
     assert!(bulk["responses"]["200"]["content"]["application/x-ndjson"].is_object());
+}
+
+/// `/users/export` stands beside `/users/{user_id}`: no path would lead to a user of that id.
+#[test]
+fn no_record_has_an_id_that_is_a_path_of_its_own() {
+    let paths: HashSet<&str> = crate::operations().iter().map(|operation| operation.path).collect();
+    let is_variable = |path: &str| path.rsplit('/').next().is_some_and(|last| last.starts_with('{'));
+    let above = |path: &str| path.rsplit_once('/').map(|(above, _)| above.to_owned());
+    let with_records: HashSet<String> =
+        paths.iter().filter(|path| is_variable(path)).filter_map(|path| above(path)).collect();
+    let mut literal: Vec<&str> = paths
+        .iter()
+        .filter(|path| !is_variable(path) && above(path).is_some_and(|above| with_records.contains(&above)))
+        .filter_map(|path| path.rsplit('/').next())
+        .collect();
+    literal.sort_unstable();
+    literal.dedup();
+    assert!(literal.contains(&"export") && literal.contains(&"bulk"), "{literal:?}");
+    for last in literal {
+        assert!(refused_in_paths(last).is_some(), "{last}");
+    }
 }
 
 /// Paths that cannot stand beside each other panic here and not at the start of a server.

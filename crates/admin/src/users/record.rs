@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use symbolon_crypto::password;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
-use symbolon_protocol::id::{UserId, is_dot_segment};
+use symbolon_protocol::id::{UserId, refused_in_paths};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{Address, Profile, User};
 
@@ -89,8 +89,8 @@ pub(crate) fn id(fields: &mut Fields, random: &dyn Random) -> Result<UserId, Adm
     if given.as_ref().is_some_and(|id| id.as_str().starts_with("client:")) {
         return Err(AdminError::invalid("id must not begin with client:"));
     }
-    if given.as_ref().is_some_and(|id| is_dot_segment(id.as_str())) {
-        return Err(AdminError::invalid("id must not be . or .."));
+    if let Some(why) = given.as_ref().and_then(|id| refused_in_paths(id.as_str())) {
+        return Err(AdminError::invalid(format!("id {why}")));
     }
     // Starts with a letter, so that no id looks like a command-line option.
     Ok(given.unwrap_or_else(|| UserId::trusted(format!("u{}", random::token_128(random)))))

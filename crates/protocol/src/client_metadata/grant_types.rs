@@ -7,10 +7,7 @@ use crate::unknown_member::Members;
 
 /// Reads the member `grant_types`. A grant type that can do nothing for the client is refused, with the mend: whoever
 /// registers the client would else find out only when its first token request fails.
-pub(super) fn read(
-    doc: &mut Members,
-    method: TokenEndpointAuthMethod,
-) -> Result<Vec<GrantType>, OAuthError> {
+pub(super) fn read(doc: &mut Members, method: TokenEndpointAuthMethod) -> Result<Vec<GrantType>, OAuthError> {
     let asked: Option<Vec<GrantType>> = take(doc, "grant_types")?;
     let mut grants = Vec::new();
     for grant in asked.unwrap_or_else(|| vec![GrantType::AuthorizationCode]) {

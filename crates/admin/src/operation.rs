@@ -74,13 +74,14 @@ impl Operation {
         }
     }
 
-    /// An operation without a request body. A `POST` may send an empty object, but no members: they would go unseen.
+    /// An operation that needs no request body. A body may be an empty object, but have no members: they would go unseen, as
+    /// an `expires_at` for a membership. The body of a `GET` is not read (RFC 9110 9.3.1: it has no meaning).
     pub(super) fn plain<F, Fut>(method: Method, path: &'static str, summary: &'static str, run: F) -> Self
     where
         F: Fn(Call) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Answer> + Send + 'static,
     {
-        let reads_body = method == Method::POST;
+        let reads_body = method != Method::GET;
         let run: Run = Arc::new(move |call, payload: Payload| {
             let (running, payload) = (run(call), reads_body.then_some(payload));
             Box::pin(async move {

@@ -11,6 +11,7 @@ use symbolon_protocol::token::token_exchange::{ACCESS_TOKEN_TYPE, JWT_TYPE};
 use symbolon_protocol::user_claims::PROFILE_CLAIMS;
 
 use super::super::operation::reference;
+use super::super::script_members::ID_JAG;
 
 /// An object schema with some required members.
 fn object(required: &[&str], members: &[(&str, Value)]) -> Value {
@@ -404,7 +405,7 @@ fn settings() -> Schemas {
         ("allowedSubjectTokenTypes", subject_token_types()),
         ("maxResourceParams", number()),
         ("maxAudienceParams", number()),
-        ("idJag", object(&[], &[("enabled", flag())])),
+        ("idJag", cross_domain()),
     ];
     vec![
         ("IssuerSettings", settings),
@@ -418,6 +419,13 @@ fn settings() -> Schemas {
         ("IntrospectionValidation", object(&["strictValidation"], &introspection)),
         ("TokenExchangeSettings", object(&[], &exchange)),
     ]
+}
+
+/// Identity assertions for another domain: not supported, so they can only be off.
+fn cross_domain() -> Value {
+    let mut members = vec![("enabled", json!({ "type": "boolean", "const": false }))];
+    members.extend(ID_JAG.map(|name| (name, without_effect())));
+    object(&[], &members)
 }
 
 fn shards() -> Schemas {

@@ -42,8 +42,12 @@ pub(crate) fn changed(before: &Role, mut fields: Fields, now: Timestamp) -> Resu
     if fields.take::<RoleId>("id")?.is_some_and(|id| id != before.id) {
         return Err(AdminError::invalid("id cannot be changed"));
     }
-    if fields.take::<ClientId>("client_id")?.is_some_and(|client| Some(client) != before.client_id) {
-        return Err(AdminError::invalid("client_id cannot be changed: create another role for that client"));
+    // `null` is a value here: a role without a client is one of the issuer.
+    let names_client = fields.names("client_id");
+    if fields.take::<ClientId>("client_id")? != before.client_id && names_client {
+        return Err(AdminError::invalid(
+            "client_id cannot be changed: create another role, for that client or for the issuer",
+        ));
     }
     let role = Role {
         name: fields.require("name")?,
@@ -102,6 +106,8 @@ mod tests {
         for role in [&of_client, &of_issuer] {
             let why = told(change(role, json!({ "name": "Ops", "client_id": "other" })));
             assert!(why.starts_with("client_id cannot be changed"), "{why}");
+            let null = change(role, json!({ "name": "Ops", "client_id": null }));
+            assert_eq!(null.is_ok(), role.client_id.is_none(), "null asks for a role of the issuer");
             assert_eq!(told(change(role, json!({ "name": "Ops", "id": "other" }))), "id cannot be changed");
         }
         let renamed = change(&of_client, json!({ "name": "Operators" })).unwrap();

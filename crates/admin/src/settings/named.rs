@@ -1,12 +1,14 @@
 //! Settings with endpoints of their own.
 
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use symbolon_protocol::settings::{IssuerSettings, SubjectTokenTypes};
 
 use super::super::call::{Call, Payload, ok};
 use super::super::error::{AdminError, Answer};
+use super::super::fields::Fields;
 use super::super::operation::{Operation, reference};
+use super::super::script_members;
 use super::change;
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -88,14 +90,22 @@ async fn token_exchange(call: Call) -> Answer {
     Ok(ok(&exchange_view(&call.app.store.settings(call.id()).await?)))
 }
 
+/// Reads `idJag`, identity assertions for another domain. They are not supported, so they can only be off.
+fn refuse_cross_domain(fields: &mut Fields) -> Result<(), AdminError> {
+    let Some(options) = fields.take::<Map<String, Value>>("idJag")? else { return Ok(()) };
+    let mut options = Fields::within("idJag", options);
+    if options.take::<bool>("enabled")?.unwrap_or_default() {
+        return Err(AdminError::invalid("idJag is not supported"));
+    }
+    options.ignore(&script_members::ID_JAG);
+    options.finish()
+}
+
 async fn set_token_exchange(call: Call, payload: Payload) -> Answer {
     let mut fields = payload.fields().await?;
     let enabled: Option<bool> = fields.take("enabled")?;
     let types: Option<SubjectTokenTypes> = fields.take("allowedSubjectTokenTypes")?;
-    let cross_domain: Option<Value> = fields.take("idJag")?;
-    if cross_domain.is_some_and(|options| options.get("enabled") == Some(&Value::Bool(true))) {
-        return Err(AdminError::invalid("idJag is not supported"));
-    }
+    refuse_cross_domain(&mut fields)?;
     // The setting is one limit for both parameters, so it becomes the higher of the two requested ones.
     let resources = fields.bounded("maxResourceParams", 1..=100)?;
     let audiences = fields.bounded("maxAudienceParams", 1..=100)?;

@@ -40,6 +40,7 @@ fn a_role_is_created_changed_and_deleted() {
     assert_eq!(server.admin("PUT", &path, Some(replaced)).status, 200, "what is shown may be sent back");
     for (bad, named) in [
         (json!({ "client_id": "other" }), "client_id cannot be changed"),
+        (json!({ "client_id": null }), "client_id cannot be changed"),
         (json!({ "id": "other" }), "id cannot be changed"),
         (json!({ "name": null }), "name is required"),
         (json!({ "users": [] }), "users"),

@@ -65,6 +65,78 @@ fn every_body_is_read_to_its_last_member() {
 }
 
 #[test]
+fn groups_roles_and_who_has_them_are_read_to_the_last_member() {
+    let server = TestServer::start();
+    let (user, _) = server.signed_in("ann@example.com");
+    for (path, id) in [("/groups", "staff"), ("/roles", "ops")] {
+        assert_eq!(server.admin("POST", path, Some(json!({ "id": id, "name": id }))).status, 201);
+    }
+    let (member, to_user) = (format!("/groups/staff/members/{user}"), format!("/users/{user}/roles/ops"));
+    for (method, path, good, slip, meant) in [
+        ("POST", "/groups", json!({ "name": "x" }), "parent", Some("parent_id")),
+        ("PUT", "/groups/staff", json!({ "name": "staff" }), "descripton", Some("description")),
+        ("PATCH", "/groups/staff", json!({}), "nam", Some("name")),
+        ("POST", "/roles", json!({ "name": "x" }), "clientId", Some("client_id")),
+        ("PUT", "/roles/ops", json!({ "name": "ops" }), "client", Some("client_id")),
+        ("PATCH", "/roles/ops", json!({}), "descripton", Some("description")),
+        ("PUT", &*member, json!({}), "expires_at", None),
+        ("DELETE", &*member, json!({}), "reason", None),
+        ("PUT", &*to_user, json!({}), "scope", None),
+        ("PUT", "/groups/staff/roles/ops", json!({}), "until", None),
+    ] {
+        let mut body = good;
+        body[slip] = Value::Null;
+        let told = refusal(&server.admin(method, path, Some(body)));
+        let mut expected = format!("unknown member \"{slip}\"");
+        if let Some(meant) = meant {
+            expected.push_str(&format!("; did you mean \"{meant}\"?"));
+        }
+        assert_eq!(told, expected, "{method} {path}");
+    }
+    let entitlements = server.admin("GET", &format!("/users/{user}/entitlements"), None).json();
+    assert_eq!(entitlements["entitlements"]["groups"], json!([]), "nothing was done");
+    for (path, line, slip) in [
+        ("/groups/bulk", json!({ "name": "a" }), "parents"),
+        ("/roles/bulk", json!({ "name": "a" }), "clients"),
+        ("/memberships/bulk", json!({ "group_id": "staff", "user_id": user }), "until"),
+        ("/memberships/bulk-removal", json!({ "group_id": "staff", "user_id": user }), "reason"),
+        ("/given-roles/bulk", json!({ "role_id": "ops", "user_id": user }), "scope"),
+        ("/given-roles/bulk-removal", json!({ "role_id": "ops", "user_id": user }), "reason"),
+    ] {
+        let mut bad = line.clone();
+        bad[slip] = json!("x");
+        let lines = bulk(&server, path, &[bad, line]);
+        let told = lines[0]["error_description"].as_str().unwrap_or_else(|| panic!("{path}: {lines:?}"));
+        assert!(told.starts_with(&format!("unknown member \"{slip}\"")), "{path}: {told}");
+        assert!(lines[1].get("error").is_none(), "{path}: {lines:?}");
+    }
+}
+
+/// `/users/export` and its like are paths of their own: nobody could reach a record of that id.
+#[test]
+fn an_id_that_no_path_leads_to_is_refused() {
+    let server = TestServer::start();
+    let of = |path: &str, id: &str| match path {
+        "/users" => json!({ "id": id, "email": "ann@example.com" }),
+        "/clients" => json!({ "client_id": id, "client_name": "x", "redirect_uris": ["https://x.example/"] }),
+        _ => json!({ "id": id, "name": "x" }),
+    };
+    for path in ["/users", "/clients", "/groups", "/roles"] {
+        for id in ["bulk", "export", ".", ".."] {
+            let told = refusal(&server.admin("POST", path, Some(of(path, id))));
+            assert!(told.contains("id"), "{path} {id}: {told}");
+            let lines = bulk(&server, &format!("{path}/bulk"), &[of(path, id)]);
+            assert_eq!((&lines[0]["error_description"], lines.len()), (&json!(told), 1), "{path} {id}");
+            if ["bulk", "export"].contains(&id) {
+                assert!(told.contains("must not be bulk or export"), "{path} {id}: {told}");
+            }
+        }
+        let made = server.admin("POST", path, Some(of(path, "exports")));
+        assert_eq!(made.status, 201, "{path}: {made:?}");
+    }
+}
+
+#[test]
 fn a_line_with_an_unknown_member_is_refused_alone() {
     let server = TestServer::start();
     RelyingParty::register(&server, json!({ "client_id": "app" }));
@@ -115,7 +187,7 @@ fn the_members_of_the_load_scripts_are_taken() {
     let sharding = json!({ "clientId": "x", "shardCount": 8, "notes": "a test", "skip_sync_check": true });
     let exchange = json!({
         "enabled": true, "allowedSubjectTokenTypes": ["urn:ietf:params:oauth:token-type:access_token"],
-        "maxResourceParams": 5, "maxAudienceParams": 5, "idJag": { "enabled": false, "allowed": [] },
+        "maxResourceParams": 5, "maxAudienceParams": 5, "idJag": { "enabled": false, "allowedIssuers": [] },
     });
     for (method, path, body, status) in [
         ("POST", "/clients", client, 201),

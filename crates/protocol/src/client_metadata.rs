@@ -407,8 +407,14 @@ fn uris(
 ) -> Result<Vec<String>, OAuthError> {
     let uris = list(doc, name)?;
     for uri in &uris {
-        redirect_uri::check_form(uri, allowed)
-            .map_err(|why| invalid(name, format!("has {uri}, which {why}")))?;
+        if let Err(why) = redirect_uri::check_form(uri, allowed) {
+            let mend = match redirect_uri::needed_form(uri) {
+                Some(RedirectUriForm::WildcardHost) if name != "redirect_uris" => String::new(),
+                Some(form) => format!("; redirect_uri_forms with {} allows it", form.as_str()),
+                None => String::new(),
+            };
+            return Err(invalid(name, format!("has {uri}, which {why}{mend}")));
+        }
     }
     Ok(uris)
 }

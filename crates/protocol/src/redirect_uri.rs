@@ -95,6 +95,11 @@ pub fn check_form(uri: &str, allowed: &[RedirectUriForm]) -> Result<(), InvalidR
     }
 }
 
+/// The form that would let a URI be registered that is refused without.
+pub fn needed_form(uri: &str) -> Option<RedirectUriForm> {
+    RedirectUriForm::ALL.into_iter().find(|form| check_form(uri, &[*form]).is_ok())
+}
+
 /// RFC 3986 3.2: whether the authority, from `://` to the next delimiter, contains an `@`.
 fn has_user_info(uri: &str, scheme: &str) -> bool {
     let rest = uri.get(scheme.len()..).and_then(|rest| rest.strip_prefix("://")).unwrap_or_default();

@@ -250,6 +250,25 @@ fn forms_of_redirect_uris_are_allowed_one_by_one_and_warned_of() {
 }
 
 #[test]
+fn a_refused_redirect_uri_says_which_form_would_allow_it() {
+    for (name, uri, form) in [
+        ("redirect_uris", "http://10.0.0.5/cb", Some("http_private_host")),
+        ("redirect_uris", "myapp:/cb", Some("private_use_scheme_without_dot")),
+        ("redirect_uris", "https://*.preview.example.com/cb", Some("wildcard_host")),
+        ("redirect_uris", "http://rp.example/cb", None),
+        ("redirect_uris", "javascript:/cb", None),
+        ("post_logout_redirect_uris", "http://10.0.0.5/", Some("http_private_host")),
+        ("post_logout_redirect_uris", "https://*.preview.example.com/", None),
+    ] {
+        let refused = create(with(name, json!([uri])), NOW, &SeededRandom::new(1)).map(|_| ()).unwrap_err();
+        assert!(refused.description.starts_with(&format!("{name} has {uri}, which must")), "{refused}");
+        let mend = form.map(|form| format!("; redirect_uri_forms with {form} allows it"));
+        assert_eq!(refused.description.contains("allows it"), mend.is_some(), "{refused}");
+        assert!(refused.description.ends_with(&mend.unwrap_or_default()), "{refused}");
+    }
+}
+
+#[test]
 fn methods_and_what_they_need() {
     let public = json!({"client_name": "spa", "redirect_uris": ["https://rp.example/"],
         "token_endpoint_auth_method": "none"});

@@ -3,6 +3,7 @@
 mod metadata;
 mod paste;
 mod preset;
+mod secrets;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command};
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 use symbolon_protocol::json::merge_patch;
 
 use super::api::{Api, segment};
-use super::output::{Column, facts, line, members, print, table};
+use super::output::{Column, facts, line, members, note, print, table};
 use super::{CommandError, confirm, given, named};
 use crate::cli::{self, about_an_issuer};
 use paste::Provider;
@@ -45,7 +46,7 @@ pub(super) fn command() -> Command {
         .subcommand(about_an_issuer(Command::new("list").about("List clients").arg(search)))
         .subcommand(about_an_issuer(Command::new("show").about("Show a client").arg(client())))
         .subcommand(about_an_issuer(metadata::arguments(update)))
-        .subcommand(about_an_issuer(new_secret_command()))
+        .subcommand(about_an_issuer(secrets::command()))
         .subcommand(about_an_issuer(delete))
 }
 
@@ -67,13 +68,6 @@ fn create_command() -> Command {
         .arg(url.help("Where the application is, such as https://app.example.com; the preset adds its paths"))
 }
 
-fn new_secret_command() -> Command {
-    Command::new("new-secret")
-        .about("Draw a new secret for a client; the old one ends at once")
-        .arg(client())
-        .arg(confirm::argument())
-}
-
 /// The argument that names a client.
 fn client() -> Arg {
     cli::drawn_id("client", "CLIENT").help("Its id or name")
@@ -85,7 +79,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("list", matches)) => list(matches),
         Some(("show", matches)) => show(matches),
         Some(("update", matches)) => update(matches),
-        Some(("new-secret", matches)) => new_secret(matches),
+        Some(("new-secret", matches)) => secrets::renew(matches),
         Some(("delete", matches)) => delete(matches),
         _ => Ok(()),
     }
@@ -99,6 +93,7 @@ fn create(matches: &ArgMatches) -> Result<(), CommandError> {
     let provider = if preset.is_some() { Some(Provider::ask(&api)?) } else { None };
     let mut answer = api.ask(Method::POST, "/clients", Some(&body))?;
     api.close()?;
+    say_warnings(&answer);
     let mut made = answer.get_mut("client").map(Value::take).unwrap_or_default();
     let (Some(preset), Some(provider)) = (preset, provider) else {
         return Ok(print(matches, &made, with_secret)?);
@@ -163,7 +158,15 @@ fn shown(client: &Value) -> String {
         "post_logout_redirect_uris",
         "grant_types",
     ];
-    members(client, &first)
+    members(&secrets::told(client), &first)
+}
+
+/// Says on standard error what the server accepted although it is weaker than it should be. What is printed stays the client.
+fn say_warnings(answer: &Value) {
+    let warnings = answer.get("warnings").and_then(Value::as_array);
+    for warning in warnings.into_iter().flatten().filter_map(Value::as_str) {
+        note(&format!("warning: {}", line(warning)));
+    }
 }
 
 fn update(matches: &ArgMatches) -> Result<(), CommandError> {
@@ -176,20 +179,9 @@ fn update(matches: &ArgMatches) -> Result<(), CommandError> {
     let path = format!("/clients/{}", segment(&id));
     let answer = api.ask(Method::PATCH, &path, Some(&Value::Object(body)))?;
     api.close()?;
+    say_warnings(&answer);
     let changed = answer.get("client").unwrap_or(&Value::Null);
     Ok(print(matches, changed, shown)?)
-}
-
-fn new_secret(matches: &ArgMatches) -> Result<(), CommandError> {
-    let api = Api::reach(matches)?;
-    let client = named::client(&api, given(matches, "client"))?;
-    let question = format!("Draw a new secret for {}? The old one ends at once.", who(&client));
-    confirm::ask(matches, &question)?;
-    let path = format!("/clients/{}/regenerate-secret", segment(id(&client)));
-    let answer = api.ask(Method::POST, &path, None)?;
-    api.close()?;
-    let changed = answer.get("client").unwrap_or(&Value::Null);
-    Ok(print(matches, changed, |changed| format!("{}The old secret ends at once.\n", with_secret(changed)))?)
 }
 
 fn delete(matches: &ArgMatches) -> Result<(), CommandError> {

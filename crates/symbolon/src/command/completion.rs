@@ -61,7 +61,7 @@ mod tests {
     fn scripts_have_every_command_with_its_options_and_values() {
         for (name, shell) in SHELLS {
             let script = String::from_utf8(script(shell)).unwrap();
-            for offered in ["client", "new-secret", "preset", "jupyterhub", "completion"] {
+            for offered in ["client", "new-secret", "keep-old", "preset", "jupyterhub", "completion"] {
                 assert!(script.contains(offered), "{name} without {offered}");
             }
         }

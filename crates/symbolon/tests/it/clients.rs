@@ -151,6 +151,74 @@ fn a_new_secret_replaces_the_old_one_at_the_token_endpoint() {
 }
 
 #[test]
+fn an_old_secret_goes_on_beside_the_new_one_for_as_long_as_is_said() {
+    let place = Place::new();
+    let _server = place.serve(&[]);
+    let old = register(&place, "app", "App");
+    let token = |secret: &str| {
+        let form = format!("grant_type=client_credentials&client_id=app&client_secret={secret}");
+        place.form("/token", &form).0
+    };
+    let told = place.run(&["client", "new-secret", "app", "--keep-old", "1h"]).good();
+    let new = told.lines().find_map(|line| line.strip_prefix("client_secret ")).unwrap().trim().to_owned();
+    assert!(told.contains("The old secret is accepted until 20"), "{told}");
+    assert_eq!((token(&new), token(&old)), (200, 200));
+    let secrets = place.run(&["client", "show", "app", "--json"]).json()["client_secrets"].clone();
+    let (created, end) =
+        (secrets[0]["created_at"].as_u64().unwrap(), secrets[1]["expires_at"].as_u64().unwrap());
+    assert_eq!((end - created, secrets.as_array().unwrap().len()), (3_600_000, 2), "{secrets}");
+    let shown = place.run(&["client", "show", "app"]).good();
+    let line = shown.lines().find(|line| line.starts_with("client_secrets ")).unwrap();
+    assert!(line.contains("(created 20") && line.contains(", ends 20"), "{line}");
+    // Of two that are alive the older one ends.
+    let told = place.run(&["client", "new-secret", "app", "--keep-old", "90"]).good();
+    assert!(told.contains("accepted until"), "{told}");
+    assert_eq!((token(&new), token(&old)), (200, 401), "two are alive at most");
+    for bad in ["soon", "31d", "1500ms"] {
+        let refused = place.run(&["client", "new-secret", "app", "--keep-old", bad]).bad(2);
+        assert!(refused.contains(bad) && refused.contains("--keep-old"), "{refused}");
+    }
+    assert_eq!(token(&new), 200, "nothing changed");
+}
+
+fn warns(place: &Place) {
+    let create = ["client", "create", "--client-id", "moved", "--metadata", "-"];
+    let metadata = r#"{"client_name":"Moved in","grant_types":["client_credentials"],"client_secret":"kT4w-9xQ.v7Zb2Lr"}"#;
+    let made = place.run_with(&create, &[], metadata);
+    assert_eq!(made.code, 0, "{}{}", made.out, made.error);
+    assert!(made.error.contains("symbolon: warning: client_secret has 16 characters"), "{}", made.error);
+    assert!(!made.error.contains("kT4w"), "{}", made.error);
+    let allow = [
+        "client",
+        "update",
+        "moved",
+        "--redirect-uri-form",
+        "http_private_host",
+        "--redirect-uri",
+        "http://10.0.0.5/cb",
+        "--json",
+    ];
+    let allowed = place.run(&allow);
+    assert!(
+        allowed.error.contains("symbolon: warning: redirect_uri_forms allows http_private_host"),
+        "{}",
+        allowed.error
+    );
+    assert_eq!(allowed.json()["redirect_uri_forms"], json!(["http_private_host"]));
+    let plain = place.run(&["client", "create", "--name", "x", "--grant-type", "client_credentials"]);
+    assert!(!plain.error.contains("warning"), "{}", plain.error);
+    plain.good();
+}
+
+#[test]
+fn what_is_accepted_although_it_is_weak_is_warned_of() {
+    warns(&Place::new());
+    let place = Place::new();
+    let _server = place.serve(&[]);
+    warns(&place);
+}
+
+#[test]
 fn a_server_that_is_not_there_is_told_in_a_line_with_what_mends_it() {
     let place = Place::new();
     let told = place.run(&["client", "show", "app", "--server", "http://127.0.0.1:1"]).bad(1);

@@ -162,6 +162,26 @@ fn another_issuer_is_named_by_its_own_url() {
 }
 
 #[test]
+fn a_preset_uses_weaker_forms_of_redirect_uris_where_they_are_allowed() {
+    let place = Place::new();
+    for (preset, url, form, wanted) in [
+        ("django", "http://nas.local:8000", "http_private_host", "http://nas.local:8000/oidc/callback/"),
+        (
+            "web-server",
+            "https://*.preview.example.com",
+            "wildcard_host",
+            "https://*.preview.example.com/callback",
+        ),
+        ("native", URL, "any_localhost_port", "http://localhost/callback"),
+    ] {
+        let made = create(&place, preset, &["--url", url, "--redirect-uri-form", form]);
+        let uris = made["redirect_uris"].as_array().unwrap();
+        assert!(uris.contains(&json!(wanted)), "{preset}: {made}");
+        assert_eq!(made["redirect_uri_forms"], json!([form]), "{preset}");
+    }
+}
+
+#[test]
 fn what_a_preset_cannot_do_is_told_and_makes_no_client() {
     let place = Place::new();
     let refused = |more: &[&str]| {
@@ -173,7 +193,9 @@ fn what_a_preset_cannot_do_is_told_and_makes_no_client() {
     assert!(refused(&["--preset", "django", "--url", "app.example.com"]).contains("--url app.example.com"));
     let device = refused(&["--preset", "device", "--name", "TV"]);
     assert!(device.contains("device_code") && device.contains("does not have"), "{device}");
-    // An address that the server does not allow is told in its own words.
+    // An address that the server does not allow is told in its own words, with the form that would allow it.
+    let private = refused(&["--preset", "django", "--url", "http://nas.local:8000"]);
+    assert!(private.contains("redirect_uri_forms with http_private_host allows it"), "{private}");
     let plain = refused(&["--preset", "django", "--url", "http://app.example.com"]);
     assert!(plain.contains("must use https"), "{plain}");
     let unknown = place.run(&["client", "create", "--preset", "djanog", "--url", URL]).bad(2);

@@ -21,8 +21,15 @@ const TEXTS: [(&str, &str, &str, &str); 3] = [
 ];
 
 /// Options that may be given more than once.
-const LISTS: [(&str, &str, &str, &str); 4] = [
+const LISTS: [(&str, &str, &str, &str); 5] = [
     ("redirect-uri", "redirect_uris", "URI", "Where codes may go; may be given more than once"),
+    (
+        "redirect-uri-form",
+        "redirect_uri_forms",
+        "FORM",
+        "A weaker form of redirect URIs that it may have: private_use_scheme_without_dot, http_private_host, \
+         any_localhost_port or wildcard_host; may be given more than once",
+    ),
     (
         "post-logout-redirect-uri",
         "post_logout_redirect_uris",
@@ -111,6 +118,7 @@ fn from_file(path: &str) -> Result<Map<String, Value>, CommandError> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use symbolon_protocol::redirect_uri::RedirectUriForm;
 
     fn of(arguments: &[&str]) -> Result<Value, CommandError> {
         let all = std::iter::once(&"create").chain(arguments);
@@ -146,6 +154,16 @@ mod tests {
                 "settings": { "access_token_lifetime": 600 },
             })
         );
+    }
+
+    #[test]
+    fn the_help_names_every_form_of_redirect_uris() {
+        let help = LISTS.iter().find(|(_, member, ..)| *member == "redirect_uri_forms").map(|list| list.3);
+        for form in RedirectUriForm::ALL {
+            assert!(help.is_some_and(|help| help.contains(form.as_str())), "{}", form.as_str());
+        }
+        let forms = of(&["--redirect-uri-form", "http_private_host"]).unwrap();
+        assert_eq!(forms, json!({ "redirect_uri_forms": ["http_private_host"] }));
     }
 
     #[test]

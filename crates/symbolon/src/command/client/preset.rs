@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 use symbolon_protocol::client::GrantType;
+use symbolon_protocol::redirect_uri::RedirectUriForm;
 
 use super::paste::Form;
 use crate::command::CommandError;
@@ -26,6 +27,9 @@ pub(super) struct Preset {
     callbacks: &'static [&'static str],
     /// Redirect URIs that are the same wherever it runs.
     redirect_uris: &'static [&'static str],
+    /// Redirect URIs that it has besides where a weaker form of them is allowed by `--redirect-uri-form`: the form, and
+    /// the URI. Without the option the client has none of them (docs/topics/redirect-uris.md).
+    in_weaker_forms: &'static [(RedirectUriForm, &'static str)],
     /// The paths below `--url` where a logout may end.
     logouts: &'static [&'static str],
     /// Whether `--url` names an API: the audience of the tokens that it introspects.
@@ -55,6 +59,7 @@ const WEB: Preset = Preset {
     auth_method: BASIC,
     callbacks: &["/callback"],
     redirect_uris: &[],
+    in_weaker_forms: &[],
     logouts: START_PAGE,
     is_api: false,
     settings: &[],
@@ -81,6 +86,8 @@ pub(super) static ALL: [Preset; 13] = [
         callbacks: &[],
         // RFC 8252 7.3: the application listens on a loopback address, at any port.
         redirect_uris: &["http://127.0.0.1/callback", "http://[::1]/callback"],
+        // Some libraries name the host instead of the address, and take any port there too.
+        in_weaker_forms: &[(RedirectUriForm::AnyLocalhostPort, "http://localhost/callback")],
         logouts: &[],
         ..WEB
     },
@@ -215,13 +222,21 @@ impl Preset {
         };
         let mut redirect_uris = below(self.callbacks);
         redirect_uris.extend(self.redirect_uris.iter().map(|uri| (*uri).to_owned()));
+        let forms = explicit.get("redirect_uri_forms").and_then(Value::as_array);
+        let is_allowed =
+            |form: RedirectUriForm| forms.is_some_and(|all| all.iter().any(|it| it == form.as_str()));
+        let weaker = self.in_weaker_forms.iter().filter(|(form, _)| is_allowed(*form));
+        redirect_uris.extend(weaker.map(|(_, uri)| (*uri).to_owned()));
+        // RP-Initiated Logout 3: a logout ends at exactly a registered URI, so a wildcard would stand for none.
+        let is_wildcard = base.is_some_and(|base| base.contains('*'));
+        let logouts: &[&str] = if is_wildcard { &[] } else { self.logouts };
         let members = json!({
             "client_name": base.map_or(self.name, host),
             "grant_types": self.grants,
             "scope": self.scope,
             "token_endpoint_auth_method": self.auth_method,
             "redirect_uris": redirect_uris,
-            "post_logout_redirect_uris": below(self.logouts),
+            "post_logout_redirect_uris": below(logouts),
             "audiences": if self.is_api { below(&[""]) } else { Vec::new() },
             "settings": self.settings(),
         });
@@ -279,6 +294,7 @@ mod tests {
     use symbolon_crypto::random::SeededRandom;
     use symbolon_protocol::client::TokenEndpointAuthMethod;
     use symbolon_protocol::client_metadata;
+    use symbolon_protocol::redirect_uri::check_form;
     use symbolon_protocol::time::Timestamp;
 
     const URL: &str = "https://app.example.com/";
@@ -333,6 +349,28 @@ mod tests {
         let made = of("resource-server", Some("https://api.example.com")).unwrap();
         assert_eq!(made["audiences"], json!(["https://api.example.com"]));
         assert_eq!((&made["grant_types"], &made["redirect_uris"]), (&json!([]), &json!([])));
+    }
+
+    #[test]
+    fn weaker_forms_of_redirect_uris_are_used_where_they_are_allowed_and_nowhere_else() {
+        let allowing = |name: &str, url: Option<&str>, form: &str| {
+            let explicit = Map::from_iter([("redirect_uri_forms".to_owned(), json!([form]))]);
+            find(name).unwrap().metadata(url, &explicit).unwrap()
+        };
+        let (v4, v6) = ("http://127.0.0.1/callback", "http://[::1]/callback");
+        assert_eq!(of("native", None).unwrap()["redirect_uris"], json!([v4, v6]));
+        assert_eq!(allowing("native", None, "http_private_host")["redirect_uris"], json!([v4, v6]));
+        let with_name = json!([v4, v6, "http://localhost/callback"]);
+        assert_eq!(allowing("native", None, "any_localhost_port")["redirect_uris"], with_name);
+        let preview = allowing("web-server", Some("https://*.preview.example.com"), "wildcard_host");
+        assert_eq!(preview["redirect_uris"], json!(["https://*.preview.example.com/callback"]));
+        assert_eq!(preview["post_logout_redirect_uris"], json!([]));
+        for preset in available() {
+            let weaker = preset.in_weaker_forms.iter().all(|(form, uri)| check_form(uri, &[*form]).is_ok());
+            assert!(weaker, "{}", preset.name);
+            let usual = preset.metadata(Some(URL), &Map::new()).unwrap();
+            assert!(!usual.contains_key("redirect_uri_forms"), "{}: nobody asked for it", preset.name);
+        }
     }
 
     #[test]

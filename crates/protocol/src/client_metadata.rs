@@ -19,6 +19,7 @@ use crate::error::{ErrorCode, OAuthError};
 use crate::id::{ClientId, is_dot_segment};
 use crate::json::merge_patch;
 use crate::redirect_uri;
+use crate::refusal::{Details, Reason};
 use crate::scope::Scope;
 use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
@@ -125,7 +126,10 @@ pub fn regenerate_secret(
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
     if !uses_secret(client.token_endpoint_auth_method) {
-        return Err(OAuthError::invalid_request("the client's token_endpoint_auth_method knows no secret"));
+        return Err(OAuthError::invalid_request(
+            Reason::ClientMetadataInvalid,
+            "the client's token_endpoint_auth_method knows no secret",
+        ));
     }
     let secret = draw_secret(random);
     let mut client = client.clone();
@@ -250,7 +254,9 @@ fn later(before: Timestamp, now: Timestamp) -> Timestamp {
 }
 
 fn invalid(name: &str, why: impl std::fmt::Display) -> OAuthError {
-    OAuthError::with(ErrorCode::InvalidRequest, format!("{name} {why}"))
+    let description = format!("{name} {why}");
+    OAuthError::with(ErrorCode::InvalidRequest, Reason::ClientMetadataInvalid, description)
+        .about(Details::of(name))
 }
 
 /// A member by its type; absent and `null` mean the same (RFC 7591 2).

@@ -8,6 +8,7 @@ use symbolon_protocol::consent::Consent;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::session::{Session, SessionId};
 
 use crate::authorize::{refuse, resume};
@@ -38,7 +39,11 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         Some("deny") => deny(call, &interaction.pending, &session).await,
         // The person at the page is not the session's user, and wants to sign in.
         Some("switch") => login_page::show_to_another(&call.context, interaction).await,
-        _ => Err(OAuthError::invalid_request("decision must be allow, deny or switch").into()),
+        decision => {
+            let details = Details::of("decision").sent(decision.unwrap_or_default());
+            let description = "decision must be allow, deny or switch";
+            Err(OAuthError::invalid_request(Reason::PageFormInvalid, description).about(details).into())
+        }
     }
 }
 
@@ -70,5 +75,5 @@ async fn deny(
     let client = RequestingClient::of(&call.context, pending).await?.client;
     call.context.audit(Event::ConsentDenied, Some(&session.user), Some(&client.client_id));
     call.client = Some(Arc::clone(&client));
-    refuse(call, pending, &denied()).await
+    refuse(call, pending, denied().about(Details::of_user(&session.user))).await
 }

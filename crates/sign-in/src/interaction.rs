@@ -16,6 +16,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::id::{Sid, UserId};
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::Timestamp;
@@ -254,6 +255,7 @@ pub(super) fn to_root(context: &Context) -> Response {
 /// The error for a value that is not a sealed interaction of this issuer.
 pub(super) fn unreadable() -> Failure {
     Failure::OAuth(OAuthError::invalid_request(
+        Reason::PageNotOurs,
         "this page was not opened by a link of ours: go back to the application and begin again",
     ))
 }
@@ -336,5 +338,5 @@ impl RequestingClient {
 pub(super) async fn client_of(context: &Context, params: &Params<'_>) -> Result<Arc<Client>, Failure> {
     let client_id = request::client_id(params)?;
     let client = context.app.store.client(&context.issuer.id, &client_id).await?;
-    client.ok_or_else(|| request::unknown_client().into())
+    client.ok_or_else(|| request::unknown_client(Some(&client_id)).into())
 }

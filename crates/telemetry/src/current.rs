@@ -7,6 +7,9 @@
 use std::cell::RefCell;
 use std::net::IpAddr;
 
+use symbolon_protocol::refusal::Refusal;
+
+use super::endpoint::Endpoint;
 use super::facts::RequestFacts;
 use super::request_id::RequestId;
 
@@ -33,17 +36,33 @@ pub struct Current(Option<Box<RequestState>>);
 struct RequestState {
     arrival: Arrival,
     facts: RequestFacts,
+    /// Boxed, because most requests are not refused.
+    refusal: Option<Box<Refusal>>,
 }
 
 impl Current {
     /// The state of a request that has just arrived.
     pub(super) fn of(arrival: Arrival) -> Self {
-        Self(Some(Box::new(RequestState { arrival, facts: RequestFacts::new() })))
+        Self(Some(Box::new(RequestState { arrival, facts: RequestFacts::new(), refusal: None })))
     }
 
     /// The arrival of the current request; `None` outside of a request.
     pub fn arrival() -> Option<Arrival> {
         CURRENT.with_borrow(|current| current.0.as_ref().map(|known| known.arrival.clone()))
+    }
+
+    /// The endpoint of the current request, if it was noted.
+    pub fn endpoint() -> Option<Endpoint> {
+        CURRENT.with_borrow(|current| current.0.as_ref()?.facts.known_endpoint())
+    }
+
+    /// Notes why the current request is refused, for its log line. Does nothing outside of a request.
+    pub fn note_refusal(refusal: Refusal) {
+        CURRENT.with_borrow_mut(|current| {
+            if let Some(known) = &mut current.0 {
+                known.refusal = Some(Box::new(refusal));
+            }
+        });
     }
 
     /// Runs `work` on the facts of the current request. Does nothing outside of a request.
@@ -55,6 +74,11 @@ impl Current {
     pub(super) fn facts(&self) -> &RequestFacts {
         static NONE: RequestFacts = RequestFacts::new();
         self.0.as_ref().map_or(&NONE, |known| &known.facts)
+    }
+
+    /// Why this request was refused, while no thread is polling it.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        self.0.as_ref()?.refusal.as_deref()
     }
 
     /// Runs `work` with this request as the thread's current one.

@@ -226,7 +226,10 @@ impl RequestRecord {
         if let Some(thread_ns) = self.meter.checked_ns() {
             figures.record_check(cpu_ns, thread_ns);
         }
-        let logged = telemetry.log.wants(endpoint, outcome, self.number);
+        // Introspection answers 200 where it refuses, so the outcome alone does not say that a request was refused.
+        let refusal = self.current.refusal();
+        let logged = telemetry.log.wants(endpoint, outcome, self.number)
+            || refusal.is_some_and(|refusal| !refusal.reason.is_routine());
         if !logged && self.trace.is_none() {
             return;
         }
@@ -239,6 +242,7 @@ impl RequestRecord {
             outcome,
             status,
             oauth_error: facts.known_oauth_error(),
+            refusal,
             client_id: facts.known_client_id(),
             issuer: facts.known_issuer(),
             remote: facts.known_remote().or(*remote),

@@ -3,6 +3,7 @@
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
+use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::revocation;
 use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::authorization_code::{self as rule, PresentedCode};
@@ -17,7 +18,16 @@ use super::{GrantCall, GrantResult, claims};
 use symbolon_app::audit::Actor;
 use symbolon_app::http::Failure;
 
-const UNKNOWN: OAuthError = OAuthError::invalid_grant("the code is unknown, expired or used");
+/// The error for a code that is not redeemed. The client is told the same whatever the reason.
+fn unknown(reason: Reason) -> OAuthError {
+    OAuthError::invalid_grant(reason, "the code is unknown, expired or used")
+}
+
+/// The same error for a code that the store does not have: an unused one is forgotten when it expires.
+#[cold]
+fn not_kept(code: &AuthorizationCode) -> OAuthError {
+    unknown(if code.has_our_form() { Reason::CodeExpired } else { Reason::CodeNotOurs })
+}
 
 pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result<GrantResult, Failure> {
     let (context, form) = (call.context, call.form);
@@ -25,7 +35,8 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let code = AuthorizationCode::new(form.require("code")?);
     let presented =
         PresentedCode { redirect_uri: form.get("redirect_uri")?, code_verifier: form.get("code_verifier")? };
-    let KeptCode { grant: found, at } = app.store.code(&issuer.id, &code, call.now).await?.ok_or(UNKNOWN)?;
+    let kept = app.store.code(&issuer.id, &code, call.now).await?;
+    let KeptCode { grant: found, at } = kept.ok_or_else(|| not_kept(&code))?;
     rule::check(&found, call.client, presented)?;
     let resource: Vec<&str> = form.get_all("resource").collect();
     let targets = resource::narrowed(&issuer.url, call.client, &found.resources, &resource)?;
@@ -34,14 +45,15 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     // the check revokes the issued tokens as well, by their lineage.
     let ended = app.store.revoked(&issuer.id, &rule::lineage(&found)).await?.take(durable);
     let records = claims::records(call, &found.user, &found.scope).await?;
+    let refused = |reason| Err(unknown(reason).about(Details::of_user(&found.user)).into());
     match app.store.redeem_code(&at, call.now).await? {
-        Redemption::Redeemed if ended => Err(UNKNOWN.into()),
+        Redemption::Redeemed if ended => refused(Reason::CodeRevoked),
         Redemption::Redeemed => redeemed(call, (&found, &targets), records, durable).await,
         Redemption::Replayed => {
             replayed(call, &found, durable).await?;
-            Err(UNKNOWN.into())
+            refused(Reason::CodeUsed)
         }
-        Redemption::Unknown => Err(UNKNOWN.into()),
+        Redemption::Unknown => refused(Reason::CodeExpired),
     }
 }
 

@@ -3,6 +3,7 @@
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{Family, FamilyId};
+use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::token::refresh_token::{
     self as rule, PresentedRefreshToken, RefreshPlan, RefreshRecords, Refreshed, Refused, RegisteredToken,
 };
@@ -19,8 +20,9 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let (context, form) = (call.context, call.form);
     let (app, issuer) = (&context.app, &context.issuer);
     let text = form.require("refresh_token")?;
-    let (id, version) = family_of(context, text).ok_or(rule::unknown())?;
-    let family = app.store.family(&issuer.id, &id).await?.take(durable).ok_or(rule::unknown())?;
+    let (id, version) = family_of(context, text).ok_or_else(|| rule::unknown(Reason::RefreshTokenNotOurs))?;
+    let family = app.store.family(&issuer.id, &id).await?.take(durable);
+    let family = family.ok_or_else(|| rule::unknown(Reason::RefreshTokenEnded))?;
     let (plan, records) = plan(call, &family, version, durable).await?;
     let resource: Vec<&str> = form.get_all("resource").collect();
     let targets = resource::narrowed(&issuer.url, call.client, &family.resources, &resource)?;

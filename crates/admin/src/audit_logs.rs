@@ -47,6 +47,7 @@ async fn search(call: Call) -> Answer {
         client: call.query("client_id")?,
         from: call.query("from")?.map(Timestamp::from_millis),
         to: call.query("to")?.map(Timestamp::from_millis),
+        ..AuditFilter::default()
     };
     let found = call.app.store.search_audit(call.id(), &filter, &page).await?;
     let records: Vec<Value> = found.items.iter().map(|record| json!(record)).collect();

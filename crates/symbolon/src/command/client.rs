@@ -12,7 +12,7 @@ use symbolon_protocol::json::merge_patch;
 
 use super::api::{Api, segment};
 use super::output::{Column, facts, line, members, print, table};
-use super::{CommandError, confirm, given, named};
+use super::{CommandError, confirm, failure, given, named};
 use crate::cli::{self, about_an_issuer};
 use paste::Provider;
 use preset::Preset;
@@ -44,6 +44,7 @@ pub(super) fn command() -> Command {
         .subcommand(about_an_issuer(create_command()))
         .subcommand(about_an_issuer(Command::new("list").about("List clients").arg(search)))
         .subcommand(about_an_issuer(Command::new("show").about("Show a client").arg(client())))
+        .subcommand(failure::why_command())
         .subcommand(about_an_issuer(metadata::arguments(update)))
         .subcommand(about_an_issuer(new_secret_command()))
         .subcommand(about_an_issuer(delete))
@@ -84,6 +85,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("create", matches)) => create(matches),
         Some(("list", matches)) => list(matches),
         Some(("show", matches)) => show(matches),
+        Some(("why", matches)) => failure::why(matches),
         Some(("update", matches)) => update(matches),
         Some(("new-secret", matches)) => new_secret(matches),
         Some(("delete", matches)) => delete(matches),

@@ -90,6 +90,33 @@ fn sign_ins() {
     run(&scene, &scene.server, &CASES);
 }
 
+/// People type their password into the field of the name. It must not be readable anywhere, and the attempt must be found.
+#[test]
+fn a_password_in_the_wrong_field_is_found_but_not_shown() {
+    let scene = Scene::new();
+    let typed = "Tr0ub4dor&3";
+    assert_eq!(sign_in(&scene, "wrong-field", typed, PASSWORD).status, 403);
+    assert_eq!(sign_in(&scene, "right-field", "nobody@example.com", typed).status, 403);
+    scene.server.drain_audit();
+    let all = scene.server.admin("GET", "/audit-logs?limit=100", None).body;
+    assert!(!all.contains(typed) && !all.contains(PASSWORD) && all.contains("T... (11 characters)"), "{all}");
+    let search = |query: &str| {
+        let found = scene.server.admin("GET", &format!("/audit-logs?{query}"), None);
+        assert_eq!(found.status, 200, "{found:?}");
+        let found = found.json();
+        let requests = found["audit_logs"].as_array().unwrap().iter().map(|record| record["request"].clone());
+        requests.collect::<Vec<Value>>()
+    };
+    assert_eq!(search("name=tr0ub4dor%263"), [json!("wrong-field")], "whatever its case");
+    assert_eq!(search("name=nobody%40example.com"), [json!("right-field")]);
+    assert_eq!(search("name=somebody"), Vec::<Value>::new());
+    assert_eq!(search("request_id=right-field"), [json!("right-field")]);
+    assert_eq!(search("address=127.0.0.1&event=session.sign_in_failed").len(), 2);
+    assert_eq!(search("address=%3A%3Affff%3A127.0.0.1&name=nobody%40example.com").len(), 1);
+    assert_eq!(search("address=192.0.2.1").len(), 0);
+    assert_eq!(scene.server.admin("GET", "/audit-logs?address=here", None).status, 400);
+}
+
 /// The names of one issuer say nothing at another: the digests have keys of their own.
 #[test]
 fn issuers_keep_their_failures_apart() {

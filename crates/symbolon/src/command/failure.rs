@@ -1,14 +1,13 @@
 //! `symbolon client why` and `symbolon explain`: why requests were refused, and what mends it.
 
-use std::time::{Duration, UNIX_EPOCH};
-
 use clap::{Arg, ArgMatches, Command, value_parser};
 use http::Method;
 use serde_json::Value;
 
 use super::api::{Api, segment};
+use super::moment::dated;
 use super::output::{line, print};
-use super::{CommandError, given};
+use super::{CommandError, given, named};
 use crate::cli::{about_an_issuer, drawn_id};
 
 /// `symbolon client why`.
@@ -19,7 +18,8 @@ pub(super) fn why_command() -> Command {
         .value_parser(value_parser!(u32).range(1..=100))
         .default_value("10")
         .help("The most failures that are shown");
-    let client = drawn_id("client", "CLIENT").help("The client_id, as the client sends it");
+    let client = drawn_id("client", "CLIENT")
+        .help("Its id or name; also an id that an application sends though no such client is registered");
     about_an_issuer(
         Command::new("why")
             .about("Say why requests of a client were refused lately, newest first, and what mends it")
@@ -40,7 +40,15 @@ pub(super) fn explain_command() -> Command {
 pub(super) fn why(matches: &ArgMatches) -> Result<(), CommandError> {
     let client = given(matches, "client");
     let limit = matches.get_one::<u32>("limit").copied().unwrap_or(10);
-    let failures = ask(matches, &format!("/clients/{}/failures?limit={limit}", segment(client)))?;
+    let api = Api::reach(matches)?;
+    let id = match named::client_id(&api, client) {
+        // Not registered, which may be why its requests are refused.
+        Err(CommandError::NotFound(_)) => client.to_owned(),
+        found => found?,
+    };
+    let path = format!("/clients/{}/failures?limit={limit}", segment(&id));
+    let failures = failures_of(api.ask(Method::GET, &path, None)?);
+    api.close()?;
     Ok(print(matches, &failures, |failures| match failures.as_array() {
         Some(failures) if !failures.is_empty() => told(failures),
         _ => format!("No request of {} was refused in the last 7 days at this issuer.\n", line(client)),
@@ -48,15 +56,15 @@ pub(super) fn why(matches: &ArgMatches) -> Result<(), CommandError> {
 }
 
 pub(super) fn explain(matches: &ArgMatches) -> Result<(), CommandError> {
-    let failures = ask(matches, &format!("/failures/{}", segment(given(matches, "request"))))?;
+    let api = Api::reach(matches)?;
+    let path = format!("/failures/{}", segment(given(matches, "request")));
+    let failures = failures_of(api.ask(Method::GET, &path, None)?);
+    api.close()?;
     Ok(print(matches, &failures, |failures| told(failures.as_array().map_or(&[], Vec::as_slice)))?)
 }
 
-fn ask(matches: &ArgMatches, path: &str) -> Result<Value, CommandError> {
-    let api = Api::reach(matches)?;
-    let mut answer = api.ask(Method::GET, path, None)?;
-    api.close()?;
-    Ok(answer.get_mut("failures").map(Value::take).unwrap_or_default())
+fn failures_of(mut answer: Value) -> Value {
+    answer.get_mut("failures").map(Value::take).unwrap_or_default()
 }
 
 /// A paragraph for each failure.
@@ -65,11 +73,9 @@ fn told(failures: &[Value]) -> String {
 }
 
 fn paragraph(failure: &Value) -> String {
+    let failure = dated(failure);
     let text = |member: &str| failure.get(member).and_then(Value::as_str).map(line);
     let known = |member: &str| text(member).unwrap_or_default();
-    // The last second that the format has: year 9999.
-    let at = failure.get("at").and_then(Value::as_u64).unwrap_or_default().min(253_402_300_799_000);
-    let at = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at));
     let about = [
         ("client", "client_id"),
         ("user", "user_id"),
@@ -81,7 +87,7 @@ fn paragraph(failure: &Value) -> String {
     let about: Vec<String> =
         about.iter().filter_map(|(title, member)| Some(format!("{title} {}", text(member)?))).collect();
     let mut lines = vec![
-        format!("{at}  {}", known("reason")),
+        format!("{}  {}", known("at"), known("reason")),
         format!("  {}", known("explanation")),
         format!("  Mend: {}", known("mend")),
         format!("  {}", about.join(", ")),

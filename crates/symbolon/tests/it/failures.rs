@@ -47,8 +47,19 @@ fn ask(place: &Place, ids: [&str; 2]) {
     assert_eq!((one.as_array().unwrap().len(), &one[0]["request_id"]), (1, &json!(ids[1])));
     assert_eq!(place.run(&["explain", ids[1], "--json"]).json()[0]["reason"], "client_secret_wrong");
     assert!(place.run(&["explain", "no-such-request"]).bad(1).contains("404"));
+    assert_eq!(place.run(&["client", "why", "App"]).good(), why, "a client is also found by its name");
     assert!(place.run(&["client", "why", "nobody"]).bad(1).contains("no such client"));
     assert!(place.run(&["client", "why", "app", "--issuer", "nobody"]).bad(1).contains("404"));
+    for (option, value, found) in [
+        ("--request", ids[0], Some(ids[0])),
+        ("--address", "127.0.0.1", Some(ids[1])),
+        ("--address", "192.0.2.1", None),
+        ("--name", "nobody@example.com", None),
+    ] {
+        let refused = ["audit", "search", "--event", "request.refused", "--json", option, value];
+        let newest = place.run(&refused).json()[0]["request"].clone();
+        assert_eq!(newest.as_str(), found, "{option} {value}");
+    }
     place.run(&["client", "why", "app", "--limit", "0"]).bad(2);
     place.run(&["explain"]).bad(2);
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::id::UserId;
 use crate::refusal::{Details, Reason, Refusal};
 
 /// An error code of the `error` parameter.
@@ -139,6 +140,14 @@ impl OAuthError {
     #[must_use]
     pub fn about(mut self, details: Details) -> Self {
         self.details = Some(Box::new(details));
+        self
+    }
+
+    /// Names the user that the request was about, for the operator.
+    #[must_use]
+    pub fn of_user(mut self, user: &UserId) -> Self {
+        let details = self.details.take().map(|details| *details).unwrap_or_default();
+        self.details = Some(Box::new(details.user(user)));
         self
     }
 

@@ -41,7 +41,7 @@ pub(super) async fn introspect(call: &mut Call) -> Result<Response, Failure> {
     let token = form.require("token")?;
     let body = match context.app.access_tokens.verify(&context.issuer, token) {
         Ok(verified) => access_token(context, &client, &verified, now, durable).await?,
-        Err(reason) => refresh_token(context, &client, (token, reason), now, durable).await?,
+        Err(refusal) => refresh_token(context, &client, (token, refusal), now, durable).await?,
     };
     Ok(no_store(json(StatusCode::OK, body)))
 }
@@ -95,13 +95,13 @@ async fn access_token(
 async fn refresh_token(
     context: &Context,
     client: &Client,
-    (token, no_access_token): (&str, Reason),
+    (token, no_access_token): (&str, Refusal),
     now: Timestamp,
     durable: &mut Durable,
 ) -> Result<Vec<u8>, Failure> {
     let Context { app, issuer, .. } = context;
     let Some((id, version)) = family_of(context, token) else {
-        return Ok(inactive(context, client, no_access_token.into()));
+        return Ok(inactive(context, client, no_access_token));
     };
     let Some(family) = app.store.family(&issuer.id, &id).await?.take(durable) else {
         return Ok(inactive(context, client, Reason::RefreshTokenEnded.into()));

@@ -26,7 +26,7 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     let now = app.now();
     let verified = {
         let token = bearer(&received.headers, &received.form)?;
-        app.access_tokens.verify(issuer, &token).map_err(|reason| refused(context, reason.into()))?
+        app.access_tokens.verify(issuer, &token).map_err(|refusal| refused(context, refusal))?
     };
     let claims = &verified.claims;
     userinfo::check(claims, &issuer.url, now).map_err(Failure::Bearer)?;

@@ -67,8 +67,7 @@ async fn live(
     durable: &mut Durable,
 ) -> Result<Arc<VerifiedAccessToken>, Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
-    let verified =
-        app.access_tokens.verify(issuer, token).map_err(|reason| refused(Refusal::from(reason)))?;
+    let verified = app.access_tokens.verify(issuer, token).map_err(refused)?;
     if app.revoked(issuer, &verified, durable).await? {
         return Err(refused(verified.claims.refused(Reason::TokenRevoked)).into());
     }

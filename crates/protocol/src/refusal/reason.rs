@@ -396,8 +396,8 @@ reasons! {
             "An ID token, or a token of another kind, was sent where an access token is needed."
             "Send the value of `access_token`, not that of `id_token`.";
         TokenOfOtherIssuer "token_of_other_issuer"
-            "The token was issued by another issuer."
-            "Ask the issuer that issued it: its URL is the token's `iss`.";
+            "The token was issued by another issuer, as its `iss` says."
+            "Ask the issuer that issued it. If it should have been this one, compare the issuer's URL in the application's settings with this one's, also the slash at its end.";
         TokenExpired "token_expired"
             "The token has expired."
             "Refresh before `expires_in` is over; set the clocks.";

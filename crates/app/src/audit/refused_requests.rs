@@ -4,8 +4,9 @@
 //! Per minute and process, a client's refused requests have at most [`PER_CLIENT`] records, of which one reason has at
 //! most [`PER_REASON`], and one reason at one network [`PER_PEER`]. Reasons of everyday life
 //! ([`Reason::is_routine`]) have [`PER_ROUTINE_REASON`] and do not count towards the client's. Clients that are not
-//! registered share one such quota, and so do those beyond the first [`CLIENTS`] of a minute. All clients together have
-//! at most [`ALL`]; only the first of a client in a minute has its record in any case.
+//! registered share one such quota, and so do those beyond the first [`CLIENTS`] of a minute. All clients together have a
+//! [`Budget`], [`NOTABLE`] or [`ROUTINE`]: a flood that lasts for days must not push out of the audit log what
+//! administrators did.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -25,6 +26,7 @@ use crate::rate_limit::network;
 use symbolon_telemetry::{Endpoint, Exposition, MetricSource, MetricType, RequestId};
 
 const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(86_400);
 /// Clients with a quota of their own per minute.
 const CLIENTS: usize = 512;
 /// Records of a client per minute, without routine reasons.
@@ -35,8 +37,10 @@ const PER_REASON: u32 = 30;
 const PER_PEER: u32 = 20;
 /// Records of one routine reason of a client per minute; half of them from one network.
 const PER_ROUTINE_REASON: u32 = 10;
-/// Records of all clients per minute.
-const ALL: u32 = 600;
+/// The budget of all reasons that are not routine.
+const NOTABLE: Budget = Budget { per_day: 20_000, per_minute: 600, beyond: 20 };
+/// The budget of routine reasons, of which an application that works causes some every minute.
+const ROUTINE: Budget = Budget { per_day: 5_000, per_minute: 100, beyond: 5 };
 
 /// A refused request, as its endpoint reports it.
 pub struct RefusedRequest<'a> {
@@ -105,11 +109,39 @@ impl Quota {
     }
 }
 
+/// How many records all clients together may have.
+struct Budget {
+    per_day: u32,
+    /// While the day's budget lasts. The first of a client in a minute has its record beyond this too.
+    per_minute: u32,
+    /// Per minute, once the day's budget is used up; only for the first of a client in a minute.
+    beyond: u32,
+}
+
+/// What is used of a budget.
+#[derive(Default)]
+struct Spent {
+    in_day: u32,
+    in_minute: u32,
+}
+
+impl Spent {
+    /// Whether one more record fits. `is_first`: it is its owner's first of this minute.
+    fn leaves_room(&self, budget: &Budget, is_first: bool) -> bool {
+        match self.in_day < budget.per_day {
+            true => is_first || self.in_minute < budget.per_minute,
+            false => is_first && self.in_minute < budget.beyond,
+        }
+    }
+}
+
 /// The quotas of the current minute.
 #[derive(Default)]
 struct Minute {
     began: Timestamp,
-    records: u32,
+    day_began: Timestamp,
+    notable: Spent,
+    routine: Spent,
     quotas: HashMap<Owner, Quota>,
     /// The quota of clients for which there is no room.
     others: Quota,
@@ -121,23 +153,37 @@ impl Minute {
         if now.since(self.began) >= MINUTE {
             self.begin(now);
         }
+        let (spent, budget) = match reason.is_routine() {
+            true => (&mut self.routine, &ROUTINE),
+            false => (&mut self.notable, &NOTABLE),
+        };
         let has_room = self.quotas.len() < CLIENTS || self.quotas.contains_key(&owner);
         let quota = if has_room { self.quotas.entry(owner).or_default() } else { &mut self.others };
         quota.is_used = true;
-        let is_first = quota.records.is_empty();
-        if !quota.admits(reason, peer) || (self.records >= ALL && !is_first) {
+        let is_first = quota.count(|(own, ..)| own.is_routine() == reason.is_routine()) == 0;
+        if !quota.admits(reason, peer) || !spent.leaves_room(budget, is_first) {
             quota.unrecorded += 1;
             return None;
         }
         quota.add(reason, peer);
-        self.records += 1;
+        spent.in_day += 1;
+        spent.in_minute += 1;
         Some(std::mem::take(&mut quota.unrecorded))
     }
 
     /// Begins a minute: everybody's quota is full again. Owners from whom nothing came for a minute are forgotten.
     fn begin(&mut self, now: Timestamp) {
         self.began = now;
-        self.records = 0;
+        let is_new_day = now.since(self.day_began) >= DAY;
+        if is_new_day {
+            self.day_began = now;
+        }
+        for spent in [&mut self.notable, &mut self.routine] {
+            spent.in_minute = 0;
+            if is_new_day {
+                spent.in_day = 0;
+            }
+        }
         self.quotas.retain(|_, quota| {
             quota.records.clear();
             std::mem::take(&mut quota.is_used) && quota.unrecorded > 0

@@ -46,7 +46,7 @@ fn a_flood_at_many_clients_is_bounded_in_records_and_memory() {
     let mut minute = Minute::default();
     let flood = (0..200_000).map(|n| (owner(n % 100_000), REASON, peer(n)));
     let records = recorded(&mut minute, flood);
-    assert!(records <= ALL as usize + CLIENTS + 1, "{records}");
+    assert!(records <= NOTABLE.per_minute as usize + CLIENTS + 1, "{records}");
     assert_eq!(minute.quotas.len(), CLIENTS);
     assert_eq!(minute.admit(owner(100), Reason::CodeUsed, peer(1), NOW), None, "all have used up theirs");
     assert_eq!(minute.admit(owner(100), Reason::CodeUsed, peer(1), NOW + MINUTE), Some(2));
@@ -55,4 +55,39 @@ fn a_flood_at_many_clients_is_bounded_in_records_and_memory() {
     minute.admit(owner(8), REASON, peer(1), NOW + 2 * MINUTE);
     minute.admit(owner(8), REASON, peer(1), NOW + 3 * MINUTE);
     assert_eq!(minute.quotas.len(), 1, "whoever is quiet is forgotten");
+}
+
+/// The records of a day in which every minute brings a flood at many clients.
+fn recorded_in_a_day(minute: &mut Minute, began: Timestamp, reason: Reason) -> u32 {
+    let mut records = 0;
+    for number in 0..1_440 {
+        let now = began + number * MINUTE;
+        // Once the day's budget is used up, only the first of a client may have a record.
+        let each = if number < 60 { 16 } else { 1 };
+        for n in 0..40 * each {
+            records += u32::from(minute.admit(owner(n % 40), reason, peer(n), now).is_some());
+        }
+    }
+    records
+}
+
+#[test]
+fn a_flood_of_days_has_a_bound_a_day_and_each_day_begins_anew() {
+    let mut minute = Minute::default();
+    let notable = recorded_in_a_day(&mut minute, NOW, REASON);
+    assert!((NOTABLE.per_day..NOTABLE.per_day + 1_440 * NOTABLE.beyond).contains(&notable), "{notable}");
+    let routine = recorded_in_a_day(&mut minute, NOW + DAY, Reason::SessionMissing);
+    assert!((ROUTINE.per_day..ROUTINE.per_day + 1_440 * ROUTINE.beyond).contains(&routine), "{routine}");
+    let again = recorded_in_a_day(&mut minute, NOW + 2 * DAY, REASON);
+    assert_eq!(again, notable, "a new day");
+}
+
+#[test]
+fn routine_refusals_take_no_room_of_others() {
+    let mut minute = Minute::default();
+    recorded_in_a_day(&mut minute, NOW, Reason::SessionMissing);
+    let late = NOW + 1_439 * MINUTE;
+    let flood = (0..40).map(|n| (owner(n), REASON, peer(n)));
+    let admitted = flood.filter_map(|(owner, reason, peer)| minute.admit(owner, reason, peer, late));
+    assert_eq!(admitted.count(), 40);
 }

@@ -91,12 +91,12 @@ pub fn check_protected(
 
 impl From<Unprotected> for OAuthError {
     fn from(lack: Unprotected) -> Self {
-        let (reason, expected): (_, &[&str]) = match lack {
-            Unprotected::PublicClient | Unprotected::NoChallenge => (Reason::PkceMissing, &["S256"]),
-            Unprotected::NeitherChallengeNorNonce => (Reason::PkceOrNonceMissing, &["S256", "nonce"]),
+        let reason = match lack {
+            Unprotected::PublicClient | Unprotected::NoChallenge => Reason::PkceMissing,
+            Unprotected::NeitherChallengeNorNonce => Reason::PkceOrNonceMissing,
         };
-        let details = Details::of("code_challenge").sent("").expected(expected.iter().copied());
-        Self::with(ErrorCode::InvalidRequest, reason, lack.to_string()).about(details)
+        Self::with(ErrorCode::InvalidRequest, reason, lack.to_string())
+            .about(Details::of("code_challenge").sent(""))
     }
 }
 

@@ -52,8 +52,7 @@ pub fn needs_entitlements(token: &AccessToken) -> bool {
 /// # Errors
 /// `invalid_token` if there is no such user, or they may no longer sign in.
 pub fn claims(token: &AccessToken, records: UserRecords) -> Result<UserInfo<'_>, OAuthError> {
-    let is_users = |user: &User| user.id.as_str() == token.sub;
-    match records.user.as_deref().filter(|user| is_users(user)) {
+    match records.user.as_deref().filter(|user: &&User| user.id.as_str() == token.sub) {
         Some(user) if user.may_sign_in() => {}
         found => {
             let reason = if found.is_some() { Reason::UserDeactivated } else { Reason::TokenUserUnknown };

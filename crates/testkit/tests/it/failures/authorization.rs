@@ -20,7 +20,7 @@ fn silent(bench: &Bench) -> AuthorizationRequest {
     bench.rp.authorization_request().with("prompt", "none")
 }
 
-pub(super) const CASES: [Case<Bench>; 27] = [
+pub(super) const CASES: [Case<Bench>; 29] = [
     Case::new(Reason::ClientUnknown, PAGE, &["`client_id` was nobody"], |bench, id| {
         with(bench, id, "client_id", "nobody")
     }),
@@ -76,7 +76,20 @@ pub(super) const CASES: [Case<Bench>; 27] = [
         &["`scope` was payments, registered is openid profile email offline_access"],
         |bench, id| with(bench, id, "scope", "payments"),
     ),
-    Case::new(Reason::PkceMissing, INVALID, &[], |bench, id| {
+    Case::new(
+        Reason::ScopeMissing,
+        (302, "invalid_scope"),
+        &["`scope` was missing or empty, registered is offline_access"],
+        |bench, id| {
+            let rp = bench.client(json!({ "scope": "offline_access" }));
+            bench.authorize(id, &rp.authorization_request().without("scope"))
+        },
+    ),
+    Case::new(Reason::PkceOrNonceMissing, INVALID, &["`code_challenge` was missing"], |bench, id| {
+        let request = bench.rp.authorization_request().without("nonce");
+        bench.authorize(id, &request.without("code_challenge").without("code_challenge_method"))
+    }),
+    Case::new(Reason::PkceMissing, INVALID, &["`code_challenge` was missing"], |bench, id| {
         let request = bench.public().authorization_request();
         bench.authorize(id, &request.without("code_challenge").without("code_challenge_method"))
     }),

@@ -6,7 +6,7 @@ use serde_json::json;
 use symbolon_protocol::refusal::Reason;
 use symbolon_testkit::{Answer, RelyingParty, TokenSet, decode_jwt};
 
-use super::{Bench, Case, run};
+use super::{Bench, Case, explained, run};
 
 const INVALID: (u16, &str) = (400, "invalid_grant");
 const CALLBACK: &str = "https://rp.example/callback";
@@ -84,7 +84,9 @@ pub(super) const CASES: [Case<Bench>; 21] = [
     ),
     Case::new(Reason::PkceVerifierMissing, INVALID, &[], |bench, id| {
         let (code, _) = bench.code(&bench.rp);
-        bench.redeem(id, &bench.rp, &code, &[("redirect_uri", CALLBACK)])
+        let answer = bench.redeem(id, &bench.rp, &code, &[("redirect_uri", CALLBACK)]);
+        assert_eq!(explained(&bench.server, "", id)["user_id"], json!(bench.user), "whose code it is");
+        answer
     }),
     Case::new(Reason::PkceVerifierWrong, INVALID, &[], |bench, id| {
         let (code, verifier) = bench.code(&bench.rp);
@@ -113,7 +115,9 @@ pub(super) const CASES: [Case<Bench>; 21] = [
         &["`scope` was openid offline_access, expected is openid profile email"],
         |bench, id| {
             let token = refresh_token(bench, &bench.rp);
-            bench.refresh(id, &bench.rp, &token, &[("scope", "openid offline_access")])
+            let answer = bench.refresh(id, &bench.rp, &token, &[("scope", "openid offline_access")]);
+            assert_eq!(explained(&bench.server, "", id)["user_id"], json!(bench.user), "whose token it is");
+            answer
         },
     ),
     Case::new(Reason::RefreshTokenNotOurs, INVALID, &[], |bench, id| bench.refresh(id, &bench.rp, "x", &[])),

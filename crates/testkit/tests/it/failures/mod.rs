@@ -42,7 +42,7 @@ impl<B> Case<B> {
     }
 }
 
-/// Provokes each case and reads its explanation.
+/// Provokes each case, and reads its explanation and, where it names a client, that client's failures.
 fn run<B>(bench: &B, server: &TestServer, cases: &[Case<B>]) {
     for case in cases {
         let id = format!("case-{}", case.reason.name());
@@ -58,7 +58,20 @@ fn run<B>(bench: &B, server: &TestServer, cases: &[Case<B>]) {
             assert!(explanation.contains(value), "{id} lacks {value}: {explanation}");
         }
         assert_eq!(failure["address"], "127.0.0.1", "{failure}");
+        if let Some(client) = failure["client_id"].as_str() {
+            assert_eq!(of_client(server, client, &id), failure, "the failures of {client}");
+        }
     }
+}
+
+/// What the list of a client's failures says of a request.
+fn of_client(server: &TestServer, client: &str, id: &str) -> Value {
+    let answer = server.admin("GET", &format!("/clients/{client}/failures?limit=100"), None);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let failures = answer.json()["failures"].as_array().unwrap().clone();
+    let times: Vec<_> = failures.iter().map(|failure| failure["at"].as_u64().unwrap()).collect();
+    assert!(times.is_sorted_by(|newer, older| newer >= older), "newest first: {times:?}");
+    failures.into_iter().find(|failure| failure["request_id"] == id).unwrap_or_default()
 }
 
 /// The only failure of a request.

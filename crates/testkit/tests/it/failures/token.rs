@@ -9,7 +9,7 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_protocol::refusal::Reason;
 use symbolon_testkit::{Answer, Signing, decode_jwt};
 
-use super::{Bench, Case, run};
+use super::{Bench, Case, explained, of_client, run};
 
 const CHALLENGE: (u16, &str) = (401, "invalid_token");
 /// RFC 7662 2.2: the caller is told no more.
@@ -59,7 +59,7 @@ pub(super) const CASES: [Case<Bench>; 18] = [
         let id_token = bench.rp.sign_in(&bench.session).id_token.unwrap();
         bench.userinfo(id, &id_token)
     }),
-    Case::new(Reason::TokenOfOtherIssuer, CHALLENGE, &[], |bench, id| {
+    Case::new(Reason::TokenOfOtherIssuer, CHALLENGE, &["`iss` was https://other.example"], |bench, id| {
         bench.userinfo(id, &bench.signed_token(json!({ "iss": "https://other.example" })))
     }),
     Case::new(Reason::TokenExpired, CHALLENGE, &["on the provider's clock"], |bench, id| {
@@ -135,4 +135,51 @@ fn presented_tokens() {
     bench.server.drain_audit();
     let all = bench.server.admin("GET", "/audit-logs?event=request.refused&limit=100", None).body;
     assert!(!all.contains("eyJ"), "no token is kept: {all}");
+}
+
+/// What an API that introspects must be able to find out: it is told `{"active": false}` whatever the reason.
+#[test]
+fn an_api_that_introspects_finds_out_why_a_token_is_not_active() {
+    let bench = Bench::new();
+    let issuer = bench.server.issuer.as_str();
+    let api = bench.client(json!({ "audiences": [issuer] }));
+    let now = bench.server.now().seconds();
+    let of_other = Signing::generate(Algorithm::Es256);
+    let (_, claims) = decode_jwt(&token(&bench));
+    let elsewhere = json!({ "iss": "https://other.example", "aud": issuer, "sub": "a", "exp": now + 60 });
+    let revoked = token(&bench);
+    assert_eq!(bench.rp.post("/revoke", &[("token", &revoked)]).status, 200);
+    let refresh_token = bench.rp.sign_in(&bench.session).refresh_token.unwrap();
+    let id_token = bench.rp.sign_in(&bench.session).id_token.unwrap();
+    for (token, reason, said) in [
+        (bench.signed_token(json!({ "exp": now - 1 })), Reason::TokenExpired, "`exp` was"),
+        (bench.signed_token(json!({ "nbf": now + 100 })), Reason::TokenNotYetValid, "`nbf` was"),
+        (revoked, Reason::TokenRevoked, "has ended"),
+        (
+            bench.signed_token(json!({ "aud": "https://api.example" })),
+            Reason::TokenOfOtherClient,
+            "`aud` was https://api.example, of client ",
+        ),
+        (of_other.jwt("at+jwt", &elsewhere), Reason::TokenOfOtherIssuer, "`iss` was https://other.example"),
+        (of_other.jwt("at+jwt", &claims), Reason::TokenKeyUnknown, "`kid` was "),
+        ("nothing-of-ours".to_owned(), Reason::TokenMalformed, "not a signed JWT"),
+        (id_token, Reason::TokenOfOtherKind, "ID token"),
+        (refresh_token, Reason::RefreshTokenOfOtherClient, "another client"),
+    ] {
+        let id = format!("asked-{}", reason.name());
+        let answer = bench.post(&id, &api, "/introspect", &[("token", &token)]);
+        assert_eq!((answer.status, answer.json()), (200, json!({ "active": false })), "{id}");
+        let failure = explained(&bench.server, "", &id);
+        assert_eq!(
+            of_client(&bench.server, &api.client_id, &id),
+            failure,
+            "it is the API that wants to know"
+        );
+        assert_eq!((&failure["reason"], &failure["endpoint"]), (&json!(reason.name()), &json!("introspect")));
+        assert!(failure["explanation"].as_str().unwrap().contains(said), "{said}: {failure}");
+        assert_eq!(failure["mend"], reason.mend(), "{failure}");
+    }
+    let good = bench.post("asked-good", &api, "/introspect", &[("token", &token(&bench))]);
+    assert_eq!(good.json()["active"], true, "{good:?}");
+    assert_eq!(bench.server.admin("GET", "/failures/asked-good", None).status, 404);
 }

@@ -37,7 +37,15 @@ struct RequestState {
     arrival: Arrival,
     facts: RequestFacts,
     /// Boxed, because most requests are not refused.
-    refusal: Option<Box<Refusal>>,
+    refusal: Option<Box<NotedRefusal>>,
+}
+
+/// Why a request is refused.
+#[derive(Debug)]
+struct NotedRefusal {
+    refusal: Refusal,
+    /// Whether the audit log has a record of it.
+    is_recorded: bool,
 }
 
 impl Current {
@@ -56,11 +64,12 @@ impl Current {
         CURRENT.with_borrow(|current| current.0.as_ref()?.facts.known_endpoint())
     }
 
-    /// Notes why the current request is refused, for its log line. Does nothing outside of a request.
-    pub fn note_refusal(refusal: Refusal) {
+    /// Notes why the current request is refused, for its log line. If the audit log has a record of it (`is_recorded`),
+    /// it has a line in any case, so that one is found by the other. Does nothing outside of a request.
+    pub fn note_refusal(refusal: Refusal, is_recorded: bool) {
         CURRENT.with_borrow_mut(|current| {
             if let Some(known) = &mut current.0 {
-                known.refusal = Some(Box::new(refusal));
+                known.refusal = Some(Box::new(NotedRefusal { refusal, is_recorded }));
             }
         });
     }
@@ -78,7 +87,13 @@ impl Current {
 
     /// Why this request was refused, while no thread is polling it.
     pub(super) fn refusal(&self) -> Option<&Refusal> {
-        self.0.as_ref()?.refusal.as_deref()
+        Some(&self.0.as_ref()?.refusal.as_ref()?.refusal)
+    }
+
+    /// Whether this request was refused and the audit log has a record of it.
+    pub(super) fn is_recorded_refusal(&self) -> bool {
+        let noted = self.0.as_ref().and_then(|known| known.refusal.as_ref());
+        noted.is_some_and(|noted| noted.is_recorded)
     }
 
     /// Runs `work` with this request as the thread's current one.

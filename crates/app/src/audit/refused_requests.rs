@@ -225,8 +225,8 @@ impl MetricSource for RefusedRequests {
 }
 
 impl AuditLog {
-    /// Counts a refused request, and records it unless its client's quota is used up.
-    pub(crate) fn request_refused(&self, refused: &RefusedRequest<'_>, of: &Circumstances<'_>) {
+    /// Counts a refused request, and records it unless its client's quota is used up. Returns whether it is recorded.
+    pub(crate) fn request_refused(&self, refused: &RefusedRequest<'_>, of: &Circumstances<'_>) -> bool {
         let RefusedRequest { refusal, client, .. } = refused;
         self.refused_requests.count(refusal.reason);
         let client = refusal.client().or(*client);
@@ -237,13 +237,14 @@ impl AuditLog {
         let admitted = self.refused_requests.minute.lock().admit(owner, refusal.reason, peer, of.now);
         let Some(unrecorded) = admitted else {
             self.count(Event::RequestRefused);
-            return;
+            return false;
         };
         let mut detail = detail(refused, of.endpoint);
         if unrecorded > 0 {
             detail.insert("unrecorded".to_owned(), unrecorded.into());
         }
         self.record(of.issuer, entry(Event::RequestRefused, refused, detail, of), of.now);
+        true
     }
 
     /// Records a refused login name or password. Every one has a record: rate limits bound their number.

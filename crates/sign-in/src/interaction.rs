@@ -14,7 +14,7 @@ use symbolon_crypto::random;
 use symbolon_protocol::authorize::request::{self, AuthorizationRequest, Rejection};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
-use symbolon_protocol::id::{Sid, UserId};
+use symbolon_protocol::id::{ClientId, Sid, UserId};
 use symbolon_protocol::params::Params;
 use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::scope::Scope;
@@ -62,6 +62,11 @@ impl PendingAuthorization {
         let request =
             std::str::from_utf8(request).map_err(|error| Failure::Internal(error.to_string()))?.to_owned();
         Ok(Self { request, signed_in_at: None, allowed: None, scopes: None })
+    }
+
+    /// The client that the request names.
+    pub(super) fn client_id(&self) -> Option<ClientId> {
+        request::client_id(&Params::parse(self.request.as_bytes()).ok()?).ok()
     }
 }
 

@@ -132,6 +132,8 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     let is_ours = interaction.accepts((context, received), &params, Purpose::Logout, sid)?;
     if !is_ours || !session.is_named(sid) {
         // The form is forged, or another user has signed in meanwhile and has not been asked.
+        let refusal = Refusal::about(Reason::PageFormExpired, Details::of_user(&session.user));
+        context.refused(RefusedRequest::anonymous(refusal, None));
         return ask(context, interaction, &session).await;
     }
     match params.get("decision")? {

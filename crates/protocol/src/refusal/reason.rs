@@ -249,6 +249,9 @@ reasons! {
         PageNotOurs "page_not_ours"
             "The address or form of a page was not made by this provider, or was made under another key."
             "Begin again at the application. A bookmark of the login page, or an address that was cut, does this.";
+        PageFormExpired "page_form_expired"
+            "The form of the consent or logout page was not accepted: the session has ended or another user has signed in since the page was shown, its cookie is missing, or it came from another site."
+            "Let the person decide on the page that is shown next. If it lasts, look whether the browser keeps the provider's cookies and a proxy changes `Origin` or `Host`.";
         PageFormInvalid "page_form_invalid"
             "The form of a page was sent with a decision that the page does not offer."
             "Use the page's own buttons; look for a browser extension that changes forms.";
@@ -450,6 +453,7 @@ impl Reason {
                 | Self::TokenExpired
                 | Self::TokenMissing
                 | Self::SignInFormExpired
+                | Self::PageFormExpired
         )
     }
 

@@ -1,9 +1,11 @@
 //! Logout requests.
 
+use serde_json::json;
 use symbolon_protocol::refusal::Reason;
 use symbolon_testkit::Answer;
 
-use super::{Bench, Case, run};
+use super::{Bench, Case, explained, run};
+use crate::login::hidden;
 
 fn logout(bench: &Bench, id: &str, parameters: &[(&str, &str)]) -> Answer {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
@@ -12,7 +14,7 @@ fn logout(bench: &Bench, id: &str, parameters: &[(&str, &str)]) -> Answer {
 
 const AFTER: (&str, &str) = ("post_logout_redirect_uri", "https://rp.example/bye");
 
-pub(super) const CASES: [Case<Bench>; 4] = [
+pub(super) const CASES: [Case<Bench>; 5] = [
     Case::new(
         Reason::ClientIdNotOfHint,
         (400, "invalid_request"),
@@ -30,6 +32,13 @@ pub(super) const CASES: [Case<Bench>; 4] = [
     ),
     Case::new(Reason::PostLogoutClientUnknown, (200, ""), &["https://rp.example/bye"], |bench, id| {
         logout(bench, id, &[AFTER])
+    }),
+    Case::new(Reason::PageFormExpired, (200, ""), &[], |bench, id| {
+        let (transaction, _) = hidden(&bench.session.get("/logout"));
+        let form = [("transaction", &*transaction), ("csrf_token", "forged"), ("decision", "confirm")];
+        let answer = bench.session.post_with("/logout/confirm", &form, &[("x-request-id", id)]);
+        assert_eq!(explained(&bench.server, "", id)["user_id"], json!(bench.user));
+        answer
     }),
     Case::new(Reason::IdTokenHintUnverifiable, (200, ""), &["`id_token_hint`"], |bench, id| {
         logout(bench, id, &[("id_token_hint", "a.b.c")])

@@ -33,7 +33,7 @@ fn user(scene: &Scene, body: Value) -> String {
 
 const REFUSED: (u16, &str) = (403, "");
 
-pub(super) const CASES: [Case<Scene>; 7] = [
+pub(super) const CASES: [Case<Scene>; 8] = [
     Case::new(Reason::LoginNameUnknown, REFUSED, &[], |scene, id| {
         let answer = sign_in(scene, id, "alcie@example.com", PASSWORD);
         let failure = explained(&scene.server, "", id);
@@ -74,6 +74,20 @@ pub(super) const CASES: [Case<Scene>; 7] = [
     }),
     Case::new(Reason::UserRefused, (303, "access_denied"), &[], |scene, id| {
         attempt(scene, id, &[("cancel", "1")])
+    }),
+    Case::new(Reason::PageFormExpired, (303, ""), &[], |scene, id| {
+        let browser = scene.server.browser();
+        let page = scene.at_login(&browser, &scene.rp.authorization_request());
+        let signed_in = Scene::sign_in(&browser, &page, "other@example.com", PASSWORD);
+        let (transaction, _) = hidden(&Scene::to_consent(&browser, &signed_in));
+        let form = [("transaction", &*transaction), ("csrf_token", "forged"), ("decision", "allow")];
+        let answer = browser.post_with("/consent", &form, &[("x-request-id", id)]);
+        let failure = explained(&scene.server, "", id);
+        assert_eq!(
+            (&failure["user_id"], &failure["client_id"]),
+            (&json!("other"), &json!(scene.rp.client_id))
+        );
+        answer
     }),
     Case::new(Reason::PageFormInvalid, (400, "invalid_request"), &["`decision` was maybe"], |scene, id| {
         let browser = scene.server.browser();

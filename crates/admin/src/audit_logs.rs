@@ -1,5 +1,7 @@
 //! The audit log, searched.
 
+use std::net::IpAddr;
+
 use serde_json::{Value, json};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::time::Timestamp;
@@ -25,6 +27,17 @@ pub(super) fn operations() -> Vec<Operation> {
             about: "Not before this time, in milliseconds since 1970.",
         },
         Parameter { name: "to", kind: "integer", about: "Before this time, in milliseconds since 1970." },
+        Parameter { name: "address", kind: "string", about: "Only requests from this IP address." },
+        Parameter {
+            name: "request_id",
+            kind: "string",
+            about: "Only this request: the id of the error page and of `X-Request-Id`.",
+        },
+        Parameter {
+            name: "name",
+            kind: "string",
+            about: "Only refused sign-ins with this login name, exactly as it was typed but for its case.",
+        },
     ];
     vec![
         Operation::get("/audit-logs", "Searches the audit log, newest first", search)
@@ -41,10 +54,16 @@ fn event(name: &str) -> Result<Event, AdminError> {
 
 async fn search(call: Call) -> Answer {
     let page = paging::requested(&call)?;
+    let address: Option<IpAddr> = call.query("address")?;
+    let name: Option<String> = call.query("name")?;
     let filter = AuditFilter {
         event: call.query::<String>("event")?.map(|name| event(&name)).transpose()?,
         user: call.query("user_id")?,
         client: call.query("client_id")?,
+        refused: false,
+        address: address.map(|address| address.to_canonical().to_string()),
+        request: call.query("request_id")?,
+        login_name_digest: name.map(|name| call.issuer.login_name_digest(&name)),
         from: call.query("from")?.map(Timestamp::from_millis),
         to: call.query("to")?.map(Timestamp::from_millis),
     };

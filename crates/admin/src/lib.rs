@@ -18,6 +18,7 @@ mod consents;
 mod ending;
 mod entitlement;
 mod error;
+mod failures;
 mod fields;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
@@ -93,6 +94,7 @@ fn operations() -> Vec<Operation> {
     [
         clients::operations(),
         preview_tokens::operations(),
+        failures::operations(),
         users::operations(),
         consents::operations(),
         grants::operations(),

@@ -11,10 +11,12 @@
 use std::sync::Arc;
 
 use quick_cache::sync::Cache;
+use serde::Deserialize;
 use symbolon_crypto::digest;
 use symbolon_crypto::jws::Compact;
 use symbolon_figures::CacheFigures;
 use symbolon_protocol::grant::Lineage;
+use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::token::access_token::AccessToken;
 
 use crate::issuer::IssuerState;
@@ -45,18 +47,26 @@ impl AccessTokenCache {
         Self { cache: Cache::new(CAPACITY), figures }
     }
 
-    /// The claims of an access token that this issuer signed with a key that still verifies; `None` for any other
-    /// token. The caller checks expiry and revocation.
-    pub fn verify(&self, issuer: &IssuerState, token: &str) -> Option<Arc<VerifiedAccessToken>> {
+    /// The claims of an access token that this issuer signed with a key that still verifies. The caller checks expiry
+    /// and revocation.
+    ///
+    /// # Errors
+    /// [`Refusal`]: it is not such a token.
+    pub fn verify(&self, issuer: &IssuerState, token: &str) -> Result<Arc<VerifiedAccessToken>, Refusal> {
         let Some((signing_input, signature)) = token.rsplit_once('.') else {
             self.figures.miss();
-            return None;
+            return Err(Reason::TokenMalformed.into());
         };
         let key = digest::sha256(&[signature.as_bytes()]);
         if let Some(known) = self.cache.get(&key).filter(|known| *known.signing_input == *signing_input) {
             self.figures.hit();
-            let good = known.claims.iss == *issuer.url && issuer.keys.load().verifying(&known.kid).is_some();
-            return good.then_some(known);
+            if known.claims.iss != *issuer.url {
+                return Err(of_other_issuer(issuer, &known.claims.iss));
+            }
+            return match issuer.keys.load().verifying(&known.kid) {
+                Some(_) => Ok(known),
+                None => Err(of_unknown_key(&known.kid)),
+            };
         }
         self.figures.miss();
         let (claims, kid) = verify(issuer, token)?;
@@ -64,19 +74,48 @@ impl AccessTokenCache {
         let verified =
             Arc::new(VerifiedAccessToken { claims, lineage, kid, signing_input: signing_input.into() });
         self.cache.insert(key, Arc::clone(&verified));
-        Some(verified)
+        Ok(verified)
     }
 }
 
 /// The claims of a token, and the `kid` of the key that verified its signature.
-fn verify(issuer: &IssuerState, token: &str) -> Option<(AccessToken, String)> {
-    let jws = Compact::parse(token).ok()?;
-    let kid = jws.header().kid.as_deref()?.to_owned();
+fn verify(issuer: &IssuerState, token: &str) -> Result<(AccessToken, String), Refusal> {
+    let jws = Compact::parse(token).map_err(|_| Reason::TokenMalformed)?;
+    let kid = jws.header().kid.as_deref().ok_or_else(|| not_verifiable(issuer, &jws))?.to_owned();
     let payload = {
         let keys = issuer.keys.load();
-        jws.verified_payload(keys.verifying(&kid)?).ok()?
+        let key = keys.verifying(&kid).ok_or_else(|| not_verifiable(issuer, &jws))?;
+        jws.verified_payload(key).map_err(|_| Reason::TokenSignatureWrong)?
     };
     // RFC 9068 4: the type and the issuer must be right.
-    let claims = AccessToken::parse(jws.header(), &payload).ok()?;
-    (claims.iss == *issuer.url).then_some((claims, kid))
+    let claims = AccessToken::parse(jws.header(), &payload).map_err(Reason::from)?;
+    match claims.iss == *issuer.url {
+        true => Ok((claims, kid)),
+        false => Err(of_other_issuer(issuer, &claims.iss)),
+    }
+}
+
+/// The refusal of a token that names none of the issuer's keys. Most such tokens come from another issuer, and say so.
+/// Nobody has verified what they say; it is told to the operator alone.
+#[cold]
+fn not_verifiable(issuer: &IssuerState, jws: &Compact<'_>) -> Refusal {
+    #[derive(Deserialize)]
+    struct Claims {
+        iss: String,
+    }
+    let payload = jws.payload().ok();
+    match payload.and_then(|payload| serde_json::from_slice::<Claims>(&payload).ok()) {
+        Some(Claims { iss }) if iss != *issuer.url => of_other_issuer(issuer, &iss),
+        _ => of_unknown_key(jws.header().kid.as_deref().unwrap_or_default()),
+    }
+}
+
+#[cold]
+fn of_other_issuer(issuer: &IssuerState, iss: &str) -> Refusal {
+    Refusal::about(Reason::TokenOfOtherIssuer, Details::of("iss").sent(iss).expected([&*issuer.url]))
+}
+
+#[cold]
+fn of_unknown_key(kid: &str) -> Refusal {
+    Refusal::about(Reason::TokenKeyUnknown, Details::of("kid").sent(kid))
 }

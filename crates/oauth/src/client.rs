@@ -9,11 +9,13 @@ use symbolon_protocol::client_authentication::{
 };
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::Durable;
 use symbolon_store::port::Use;
 
 use symbolon_app::http::{Context, Endpoint, Failure, Limit};
+use symbolon_app::rate_limit::Limited;
 
 /// Authenticates the client and counts the request against its limit, before any other part of the request is
 /// evaluated.
@@ -34,7 +36,8 @@ pub(super) async fn authenticate(
     let authorization = lines.next().map(http::HeaderValue::as_bytes);
     // RFC 6749 2.3: no more than one authentication in each request.
     if lines.next().is_some() {
-        return Err(OAuthError::invalid_request("more than one Authorization header").into());
+        let reason = Reason::ClientAuthenticatedTwice;
+        return Err(OAuthError::invalid_request(reason, "more than one Authorization header").into());
     }
     let presented = PresentedCredentials::read(authorization, form).map_err(refused)?;
     let client = app.store.client(&issuer.id, presented.client_id()).await?;
@@ -52,11 +55,13 @@ pub(super) async fn authenticate(
     let Some(client) = client else { return Err(Failure::Internal("a client without a record".into())) };
     if let Some(assertion) = verified.assertion_use {
         // Marks of used assertions are stored for a while, so each client's number of them is limited.
-        app.rate_limits.may_use_assertion(&issuer.id, &client.client_id, now)?;
+        let may_use = app.rate_limits.may_use_assertion(&issuer.id, &client.client_id, now);
+        may_use.map_err(|limited| client_limited(limited, &client))?;
         let used = app.store.use_assertion(&issuer.id, &assertion).await?;
         // RFC 7523 3: an assertion is used once.
         if used.take(durable) == Use::Replayed {
-            return Err(Failure::OAuth(OAuthError::invalid_client()));
+            let details = Details::of("jti").sent(assertion.jti.as_str()).client(&client.client_id);
+            return Err(OAuthError::invalid_client(Reason::AssertionReplayed).about(details).into());
         }
         app.rate_limits.used_assertion(&issuer.id, &client.client_id, now);
     }
@@ -64,13 +69,21 @@ pub(super) async fn authenticate(
         if client.is_public() {
             app.rate_limits.check_address(class, *remote, now)?;
         } else {
-            app.rate_limits.check_client(class, &issuer.id, &client.client_id, now)?;
+            app.rate_limits
+                .check_client(class, &issuer.id, &client.client_id, now)
+                .map_err(|limited| client_limited(limited, &client))?;
         }
     }
     if let Some(secret) = verified.secret_use {
         app.note_client_secret_use(&issuer.id, &client, secret, now);
     }
     Ok(client)
+}
+
+/// The client's own limit is used up.
+fn client_limited(limited: Limited, client: &Client) -> Failure {
+    let details = Details::of_client(&client.client_id);
+    Failure::limited(limited, Refusal::about(Reason::ClientRateLimited, details))
 }
 
 /// Counts a failed authentication against the address: somebody who guesses secrets must not use up the client's

@@ -8,6 +8,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::introspection::{self, INACTIVE, Inquiry, Strict};
+use symbolon_protocol::refusal::{Reason, Refusal};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::User;
 use symbolon_store::Durable;
@@ -15,6 +16,7 @@ use symbolon_store::Durable;
 use crate::client::authenticate;
 use crate::token::family_of;
 use symbolon_app::access_token_cache::VerifiedAccessToken;
+use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::{Call, Context, Failure, json, no_store};
 
 /// `POST /introspect`.
@@ -31,14 +33,15 @@ pub(super) async fn introspect(call: &mut Call) -> Result<Response, Failure> {
     if client.is_public() {
         return Err(OAuthError::new(
             ErrorCode::UnauthorizedClient,
+            Reason::PublicClientRefused,
             "public clients may not introspect tokens",
         )
         .into());
     }
     let token = form.require("token")?;
     let body = match context.app.access_tokens.verify(&context.issuer, token) {
-        Some(verified) => access_token(context, &client, &verified, now, durable).await?,
-        None => refresh_token(context, &client, token, now, durable).await?,
+        Ok(verified) => access_token(context, &client, &verified, now, durable).await?,
+        Err(refusal) => refresh_token(context, &client, (token, refusal), now, durable).await?,
     };
     Ok(no_store(json(StatusCode::OK, body)))
 }
@@ -48,6 +51,14 @@ async fn user_of(context: &Context, user: Option<UserId>) -> Result<Option<Arc<U
         Some(user) => Ok(context.app.store.user(&context.issuer.id, &user).await?),
         None => Ok(None),
     }
+}
+
+/// The answer for a token that the caller is not told about (RFC 7662 2.2). The operator is told why.
+#[cold]
+fn inactive(context: &Context, caller: &Client, refusal: Refusal) -> Vec<u8> {
+    let client = Some(&caller.client_id);
+    context.refused(RefusedRequest { refusal, client, actor: Actor::Client, told: None });
+    INACTIVE.to_json()
 }
 
 async fn access_token(
@@ -60,7 +71,7 @@ async fn access_token(
     let Context { app, issuer, .. } = context;
     let claims = &verified.claims;
     if app.revoked(issuer, verified, durable).await? {
-        return Ok(INACTIVE.to_json());
+        return Ok(inactive(context, client, claims.refused(Reason::TokenRevoked)));
     }
     let settings = issuer.settings.load();
     let strict = if settings.introspection_strict {
@@ -72,26 +83,40 @@ async fn access_token(
     };
     let user = user_of(context, claims.user()).await?;
     let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict };
-    Ok(introspection::of_access_token(&inquiry, claims, user.as_deref()).to_json())
+    let answer = introspection::of_access_token(&inquiry, claims, user.as_deref());
+    if !answer.is_active()
+        && let Err(refusal) = introspection::check_access_token(&inquiry, claims, user.as_deref())
+    {
+        return Ok(inactive(context, client, refusal));
+    }
+    Ok(answer.to_json())
 }
 
 async fn refresh_token(
     context: &Context,
     client: &Client,
-    token: &str,
+    (token, no_access_token): (&str, Refusal),
     now: Timestamp,
     durable: &mut Durable,
 ) -> Result<Vec<u8>, Failure> {
     let Context { app, issuer, .. } = context;
-    let Some((id, version)) = family_of(context, token) else { return Ok(INACTIVE.to_json()) };
+    let Some((id, version)) = family_of(context, token) else {
+        return Ok(inactive(context, client, no_access_token));
+    };
     let Some(family) = app.store.family(&issuer.id, &id).await?.take(durable) else {
-        return Ok(INACTIVE.to_json());
+        return Ok(inactive(context, client, Reason::RefreshTokenEnded.into()));
     };
     let lineage = symbolon_protocol::token::refresh_token::lineage(&family);
     if app.store.revoked(&issuer.id, &lineage).await?.take(durable) {
-        return Ok(INACTIVE.to_json());
+        return Ok(inactive(context, client, Reason::RefreshTokenRevoked.into()));
     }
     let user = user_of(context, Some(family.user.clone())).await?;
     let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict: None };
-    Ok(introspection::of_refresh_token(&inquiry, &family, version, user.as_deref()).to_json())
+    let answer = introspection::of_refresh_token(&inquiry, &family, version, user.as_deref());
+    if !answer.is_active()
+        && let Err(refusal) = introspection::check_refresh_token(&inquiry, &family, version, user.as_deref())
+    {
+        return Ok(inactive(context, client, refusal));
+    }
+    Ok(answer.to_json())
 }

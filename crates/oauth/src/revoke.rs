@@ -40,7 +40,7 @@ async fn access_token(
     durable: &mut Durable,
 ) -> Result<(), Failure> {
     let Context { app, issuer, .. } = context;
-    let Some(verified) = app.access_tokens.verify(issuer, token) else { return Ok(()) };
+    let Ok(verified) = app.access_tokens.verify(issuer, token) else { return Ok(()) };
     let claims = &verified.claims;
     let tombstone = revocation::of_access_token(&issuer.id, claims, &client.client_id, app.now())?;
     if let Some(tombstone) = tombstone {

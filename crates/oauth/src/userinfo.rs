@@ -3,7 +3,9 @@
 use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
 use symbolon_protocol::error::{ErrorCode, OAuthError};
+use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::user_claims::UserRecords;
@@ -24,12 +26,13 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     let now = app.now();
     let verified = {
         let token = bearer(&received.headers, &received.form)?;
-        app.access_tokens.verify(issuer, &token).ok_or_else(|| refused(context))?
+        app.access_tokens.verify(issuer, &token).map_err(|refusal| refused(context, refusal))?
     };
     let claims = &verified.claims;
     userinfo::check(claims, &issuer.url, now).map_err(Failure::Bearer)?;
     if app.revoked(issuer, &verified, durable).await? {
-        return Err(refused(context));
+        let refusal = claims.refused(Reason::TokenRevoked);
+        return Err(refused(context, refusal.naming(&claims.client_id)));
     }
     check_limits(context, claims, now)?;
     if received.headers.contains_key(header::ORIGIN) {
@@ -54,12 +57,23 @@ async fn records(context: &Context, token: &AccessToken) -> Result<UserRecords, 
 
 /// Counts the request for the token's user and client. A separate function, because within the handler's future the
 /// user's id would take up space while the future waits for the store.
-fn check_limits(context: &Context, claims: &AccessToken, now: Timestamp) -> Result<(), Limited> {
+fn check_limits(context: &Context, claims: &AccessToken, now: Timestamp) -> Result<(), Failure> {
     let (limits, issuer, client) = (&context.app.rate_limits, &context.issuer.id, &claims.client_id);
+    let limited = |limited: Limited, reason: Reason, user: Option<&UserId>| {
+        let mut details = Details::of_client(client);
+        if let Some(user) = user {
+            details = details.user(user);
+        }
+        Failure::limited(limited, Refusal::about(reason, details))
+    };
     if let Some(user) = claims.user() {
-        limits.check_userinfo_user(issuer, client, &user, now)?;
+        limits
+            .check_userinfo_user(issuer, client, &user, now)
+            .map_err(|by_user| limited(by_user, Reason::UserRateLimited, Some(&user)))?;
     }
-    limits.check_client(EndpointClass::Userinfo, issuer, client, now)
+    limits
+        .check_client(EndpointClass::Userinfo, issuer, client, now)
+        .map_err(|by_client| limited(by_client, Reason::ClientRateLimited, None))
 }
 
 /// The access token of a request: from the header or the form, never from the query (RFC 9700 4.3.2).
@@ -70,7 +84,8 @@ fn bearer(headers: &HeaderMap, form: &[u8]) -> Result<String, Failure> {
     if let Some(value) = lines.next() {
         // RFC 6750 2: clients MUST NOT use more than one method in each request.
         if in_form.is_some() || lines.next().is_some() {
-            return Err(Failure::Bearer(OAuthError::invalid_request("the access token came more than once")));
+            let (reason, description) = (Reason::TokenSentTwice, "the access token came more than once");
+            return Err(Failure::Bearer(OAuthError::invalid_request(reason, description)));
         }
         let text = value.to_str().map_err(|_| Failure::Bearer(malformed()))?;
         let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
@@ -84,20 +99,20 @@ fn bearer(headers: &HeaderMap, form: &[u8]) -> Result<String, Failure> {
 }
 
 fn malformed() -> OAuthError {
-    OAuthError::invalid_request("the Authorization header is not valid")
+    OAuthError::invalid_request(Reason::AuthorizationHeaderMalformed, "the Authorization header is not valid")
 }
 
-fn invalid_token() -> Failure {
-    Failure::Bearer(OAuthError::new(
-        ErrorCode::InvalidToken,
-        "the access token is expired, revoked or not one of ours",
-    ))
+/// The challenge for an invalid token. The client is told the same whatever the reason.
+fn invalid_token(refusal: Refusal) -> Failure {
+    let description = "the access token is expired, revoked or not one of ours";
+    let error = OAuthError::new(ErrorCode::InvalidToken, refusal.reason, description);
+    Failure::Bearer(error.because(refusal))
 }
 
 /// Counts an invalid token against the address that sent it.
-fn refused(context: &Context) -> Failure {
+fn refused(context: &Context, refusal: Refusal) -> Failure {
     match context.app.rate_limits.check_address(EndpointClass::Userinfo, context.remote, context.app.now()) {
         Err(limited) => limited.into(),
-        Ok(()) => invalid_token(),
+        Ok(()) => invalid_token(refusal),
     }
 }

@@ -5,8 +5,10 @@ use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jwk::JwkSet;
 
 use crate::client_secret::ClientSecrets;
+use crate::error::{ErrorCode, OAuthError};
 use crate::id::ClientId;
 use crate::redirect_uri::RedirectUriForm;
+use crate::refusal::{Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::settings::ClientOverrides;
 use crate::time::Timestamp;
@@ -233,5 +235,13 @@ impl Client {
     /// Whether it has registered a grant type.
     pub fn may_use(&self, grant: GrantType) -> bool {
         self.grant_types.contains(&grant)
+    }
+
+    /// `unauthorized_client` for a grant type that it has not registered (RFC 6749 5.2).
+    pub fn refused_grant(&self, grant: GrantType, description: &'static str) -> OAuthError {
+        let registered = self.grant_types.iter().map(|own| own.as_str());
+        OAuthError::new(ErrorCode::UnauthorizedClient, Reason::GrantTypeNotRegistered, description).about(
+            Details::of("grant_type").sent(grant.as_str()).registered(registered).client(&self.client_id),
+        )
     }
 }

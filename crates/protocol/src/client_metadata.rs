@@ -22,6 +22,7 @@ use crate::error::{ErrorCode, OAuthError};
 use crate::id::{ClientId, refused_in_paths};
 use crate::json::merge_patch;
 use crate::redirect_uri::{self, RedirectUriForm};
+use crate::refusal::{Details, Reason};
 use crate::scope::Scope;
 use crate::settings::{ClientOverrides, LONGEST_LIFE};
 use crate::time::Timestamp;
@@ -294,7 +295,9 @@ fn later(before: Timestamp, now: Timestamp) -> Timestamp {
 }
 
 fn invalid(name: &str, why: impl std::fmt::Display) -> OAuthError {
-    OAuthError::with(ErrorCode::InvalidRequest, format!("{name} {why}"))
+    let description = format!("{name} {why}");
+    OAuthError::with(ErrorCode::InvalidRequest, Reason::ClientMetadataInvalid, description)
+        .about(Details::of(name))
 }
 
 /// A member by its type; absent and `null` mean the same (RFC 7591 2).

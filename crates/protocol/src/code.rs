@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::grant::GrantId;
-use crate::id::{ClientId, Sid, UserId};
+use crate::id::{ClientId, Sid, UserId, leading_number};
 use crate::scope::Scope;
 use crate::session::Amr;
 use crate::time::Timestamp;
@@ -24,6 +24,16 @@ impl AuthorizationCode {
     /// The text, for the redirect.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// Whether the text has the form of a code, whether or not there ever was such a code.
+    pub fn has_our_form(&self) -> bool {
+        let routed = self.0.strip_prefix("ac_").and_then(leading_number::<u32>);
+        let secret = routed.and_then(|(_, rest)| leading_number::<u32>(rest)).map(|(_, secret)| secret);
+        secret.is_some_and(|secret| {
+            secret.len() >= 22
+                && secret.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        })
     }
 }
 
@@ -130,6 +140,17 @@ mod tests {
             let json = serde_json::to_value(&code).unwrap();
             assert_eq!(json["code_challenge"], serde_json::json!(challenge));
             assert_eq!(serde_json::from_value::<CodeGrant>(json).unwrap(), code);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_code_is_told_by_its_form() {
+        let form = |text: &str| AuthorizationCode::new(text).has_our_form();
+        assert!(form("ac_1_63_abcdefghijklmnopqrstuv-_0123456789"));
+        let bad =
+            ["", "ac_", "ac_1_2_short", "rt_1_2_abcdefghijklmnopqrstuv", "ac_1_x_abcdefghijklmnopqrstuv"];
+        for text in bad.into_iter().chain(["ac_1_2_abcdefghijklmnopqrstu%2F", "eyJhbGciOi.x.y"]) {
+            assert!(!form(text), "{text}");
         }
     }
 

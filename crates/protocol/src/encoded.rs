@@ -2,6 +2,7 @@
 //! KiB of text may become 6 KiB of escapes.
 
 use crate::error::OAuthError;
+use crate::refusal::{Details, Reason};
 
 /// The longest `state`, in bytes after URL encoding. Proxies refuse request lines beyond 8 KB, and the redirect URI
 /// and the code need room too.
@@ -14,7 +15,11 @@ pub const LONGEST_STATE: usize = 4 * 1024;
 pub(crate) fn check_state(state: Option<&str>) -> Result<(), OAuthError> {
     match state.is_none_or(|state| fits_address(state, LONGEST_STATE)) {
         true => Ok(()),
-        false => Err(OAuthError::invalid_request("state is longer than 4096 bytes, as an address has it")),
+        false => Err(OAuthError::invalid_request(
+            Reason::StateTooLong,
+            "state is longer than 4096 bytes, as an address has it",
+        )
+        .about(Details::of("state"))),
     }
 }
 

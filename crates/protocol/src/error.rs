@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::id::UserId;
+use crate::refusal::{Details, Reason, Refusal};
+
 /// An error code of the `error` parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "each variant is the registered code of the same name")]
@@ -82,7 +85,8 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// An error as sent to the client. Internal details are logged instead, and never put in here.
+/// An error as sent to the client, with the reason of the refusal, which is not sent. Internal details are logged
+/// instead, and never put into the description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {description}")]
 pub struct OAuthError {
@@ -90,34 +94,70 @@ pub struct OAuthError {
     pub code: ErrorCode,
     /// For the developer of the client: RFC 6749 5.2 allows %x20-21 / %x23-5B / %x5D-7E.
     pub description: Cow<'static, str>,
+    /// Why the request was refused, for the operator. Every constructor demands one.
+    pub reason: Reason,
+    /// The values that explain the reason, for the operator.
+    pub details: Option<Box<Details>>,
 }
 
 impl OAuthError {
     /// An error with a fixed description.
-    pub const fn new(code: ErrorCode, description: &'static str) -> Self {
-        Self { code, description: Cow::Borrowed(description) }
+    pub const fn new(code: ErrorCode, reason: Reason, description: &'static str) -> Self {
+        Self { code, description: Cow::Borrowed(description), reason, details: None }
     }
 
     /// An error whose description contains input; characters that RFC 6749 5.2 forbids are replaced.
-    pub fn with(code: ErrorCode, description: String) -> Self {
+    pub fn with(code: ErrorCode, reason: Reason, description: String) -> Self {
         let allowed = |c: char| matches!(c, ' '..='~') && c != '"' && c != '\\';
         let description =
             description.chars().map(|c| if allowed(c) { c } else { '?' }).take(300).collect::<String>();
-        Self { code, description: Cow::Owned(description) }
+        Self { code, description: Cow::Owned(description), reason, details: None }
     }
 
     /// `invalid_request`.
-    pub const fn invalid_request(description: &'static str) -> Self {
-        Self::new(ErrorCode::InvalidRequest, description)
+    pub const fn invalid_request(reason: Reason, description: &'static str) -> Self {
+        Self::new(ErrorCode::InvalidRequest, reason, description)
     }
 
     /// `invalid_grant`.
-    pub const fn invalid_grant(description: &'static str) -> Self {
-        Self::new(ErrorCode::InvalidGrant, description)
+    pub const fn invalid_grant(reason: Reason, description: &'static str) -> Self {
+        Self::new(ErrorCode::InvalidGrant, reason, description)
     }
 
-    /// `invalid_client`, with one description for all causes, so that it does not reveal which client ids exist.
-    pub const fn invalid_client() -> Self {
-        Self::new(ErrorCode::InvalidClient, "client authentication failed")
+    /// `invalid_client`, with one description for all reasons, so that it does not reveal which client ids exist.
+    pub const fn invalid_client(reason: Reason) -> Self {
+        Self::new(ErrorCode::InvalidClient, reason, "client authentication failed")
+    }
+
+    /// The same error for the client, with another reason and its values for the operator.
+    #[must_use]
+    pub fn because(self, refusal: Refusal) -> Self {
+        let Refusal { reason, details } = refusal;
+        Self { reason, details, ..self }
+    }
+
+    /// Adds the values that explain the reason.
+    #[must_use]
+    pub fn about(mut self, details: Details) -> Self {
+        self.details = Some(Box::new(details));
+        self
+    }
+
+    /// Names the user that the request was about, for the operator.
+    #[must_use]
+    pub fn of_user(mut self, user: &UserId) -> Self {
+        let details = self.details.take().map(|details| *details).unwrap_or_default();
+        self.details = Some(Box::new(details.user(user)));
+        self
+    }
+
+    /// What the operator is told, taken out of the error: what the client is told is all that is left.
+    pub fn take_refusal(&mut self) -> Refusal {
+        Refusal { reason: self.reason, details: self.details.take() }
+    }
+
+    /// What the client is told.
+    pub fn told(&self) -> (ErrorCode, &str) {
+        (self.code, &self.description)
     }
 }

@@ -35,7 +35,7 @@ macro_rules! events {
 events! {
     /// A user signed in.
     SignedIn => "session.signed_in", true;
-    /// A password was refused.
+    /// A login name or password was refused.
     SignInFailed => "session.sign_in_failed", true;
     /// A session ended before its time.
     SessionEnded => "session.ended", true;
@@ -109,6 +109,8 @@ events! {
     BackupMade => "backup.made", true;
     /// Somebody called the admin API with a wrong secret.
     AdminRefused => "admin.refused", true;
+    /// A request was refused. Under a flood only some have records.
+    RequestRefused => "request.refused", true;
     /// Silent authentication issued a code.
     SilentAuthentication => "authorize.silent", false;
     /// A code was redeemed.
@@ -121,6 +123,12 @@ events! {
     ClientCredentialsGranted => "client_credentials.granted", false;
     /// A token was exchanged.
     TokenExchanged => "token.exchanged", false;
+}
+
+impl Event {
+    /// The events of refused requests: the detail of their records has a reason
+    /// ([`Refusal::of_members`](crate::refusal::Refusal::of_members)).
+    pub const REFUSALS: [Self; 2] = [Self::RequestRefused, Self::SignInFailed];
 }
 
 /// A record of the audit log.

@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 
 use crate::client::Client;
 use crate::family::Family;
+use crate::refusal::{Details, Reason, Refusal};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
@@ -104,17 +105,48 @@ pub struct Inquiry<'a> {
     pub strict: Option<Strict<'a>>,
 }
 
+/// Whether the caller may be told that an access token is active. Its signature was verified, and it is not revoked.
+///
+/// # Errors
+/// [`Refusal`]: the caller is only told that it is inactive.
+pub fn check_access_token(
+    inquiry: &Inquiry<'_>,
+    token: &AccessToken,
+    user: Option<&User>,
+) -> Result<(), Refusal> {
+    let Inquiry { caller, issuer_url, now, strict } = *inquiry;
+    token.check(issuer_url, now).map_err(|not| token.refused_as_not_valid(not, issuer_url, now))?;
+    if let Some(Strict { audience, client_exists }) = strict {
+        if !client_exists {
+            return Err(token.refused(Reason::TokenClientUnknown));
+        }
+        if !token.aud.contains(audience) {
+            return Err(token.refused_audience([audience]));
+        }
+    }
+    if !tokens_are_good(user) {
+        return Err(token.refused(Reason::UserDeactivated));
+    }
+    if !may_see(caller, token) {
+        return Err(not_for(caller, token));
+    }
+    Ok(())
+}
+
+fn not_for(caller: &Client, token: &AccessToken) -> Refusal {
+    let sent = format!("{}, of client {}", token.audiences(), token.client_id);
+    let own = std::iter::once(caller.client_id.as_str()).chain(caller.audiences.iter().map(String::as_str));
+    Refusal::about(Reason::TokenOfOtherClient, Details::of("aud").sent(&sent).registered(own))
+}
+
 /// The answer for an access token whose signature was verified and that is not revoked. `user` is the token's user,
-/// if there is a record.
+/// if there is a record. Inactive where [`check_access_token`] refuses.
 pub fn of_access_token<'a>(
     inquiry: &Inquiry<'a>,
     token: &'a AccessToken,
     user: Option<&'a User>,
 ) -> Introspection<'a> {
-    let valid = token.check(inquiry.issuer_url, inquiry.now).is_ok();
-    let strict_met =
-        inquiry.strict.is_none_or(|strict| strict.client_exists && token.aud.contains(strict.audience));
-    if !(valid && strict_met && tokens_are_good(user) && may_see(inquiry.caller, token)) {
+    if check_access_token(inquiry, token, user).is_err() {
         return INACTIVE;
     }
     Introspection {
@@ -142,16 +174,39 @@ fn username<'a>(user: &'a User, scope: &Scope) -> Option<&'a str> {
     name.or_else(|| user.email.as_deref().filter(|_| scope.contains("email")))
 }
 
-/// The answer for an authentic refresh token of `version`, of a family whose lineage is not revoked. Only the
-/// family's client may see it.
+/// Whether the caller may be told that a refresh token is active: an authentic one of `version`, of a family whose
+/// lineage is not revoked. Only the family's client may see it.
+///
+/// # Errors
+/// [`Refusal`]: the caller is only told that it is inactive.
+pub fn check_refresh_token(
+    inquiry: &Inquiry<'_>,
+    family: &Family,
+    version: u32,
+    user: Option<&User>,
+) -> Result<(), Refusal> {
+    let reason = if version != family.version {
+        Reason::RefreshTokenReused
+    } else if family.ended(inquiry.now) {
+        Reason::RefreshTokenExpired
+    } else if !tokens_are_good(user) {
+        Reason::UserDeactivated
+    } else if family.client != inquiry.caller.client_id {
+        Reason::RefreshTokenOfOtherClient
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::about(reason, Details::of_user(&family.user)))
+}
+
+/// The answer for such a refresh token. Inactive where [`check_refresh_token`] refuses.
 pub fn of_refresh_token<'a>(
     inquiry: &Inquiry<'a>,
     family: &'a Family,
     version: u32,
     user: Option<&'a User>,
 ) -> Introspection<'a> {
-    let live = version == family.version && !family.ended(inquiry.now);
-    if !(live && tokens_are_good(user) && family.client == inquiry.caller.client_id) {
+    if check_refresh_token(inquiry, family, version, user).is_err() {
         return INACTIVE;
     }
     Introspection {

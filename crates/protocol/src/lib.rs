@@ -31,6 +31,7 @@ pub mod params;
 pub mod pkce;
 pub mod precis;
 pub mod redirect_uri;
+pub mod refusal;
 pub mod revocation;
 pub mod role;
 pub mod scope;

@@ -6,6 +6,7 @@ use crate::error::OAuthError;
 use crate::id_token_hint::IdTokenHint;
 use crate::params::Params;
 use crate::redirect_uri;
+use crate::refusal::{self, Details, Reason, Refusal};
 use crate::session::Session;
 
 /// A logout request; borrowed from its parameters.
@@ -79,11 +80,15 @@ impl<'p> LogoutRequest<'p> {
         if let (Some(claims), Some(named)) = (hint.claims(), self.client_id)
             && claims.aud.as_str() != named
         {
-            let error = OAuthError::invalid_request("client_id is not the client of the id_token_hint");
-            return LogoutDecision::Refuse(error);
+            let details = Details::of("client_id").sent(named).expected([claims.aud.as_str()]);
+            let error = OAuthError::invalid_request(
+                Reason::ClientIdNotOfHint,
+                "client_id is not the client of the id_token_hint",
+            );
+            return LogoutDecision::Refuse(error.about(details.client(&claims.aud).user(&claims.sub)));
         }
         let redirect = client.and_then(|client| self.redirect(client));
-        let goes_astray = self.post_logout_redirect_uri.is_some() && redirect.is_none();
+        let goes_astray = redirect.is_none() && self.goes_astray(client).is_some();
         match session {
             // Without a session nothing can be ended against the person's will, so they are redirected at once.
             None => LogoutDecision::EndNow { redirect },
@@ -93,6 +98,23 @@ impl<'p> LogoutRequest<'p> {
             // Section 6: without a hint about this session, any site could sign the person out.
             Some(_) => LogoutDecision::Ask { redirect },
         }
+    }
+
+    /// Why the person cannot be sent where the request asks, if it asks; they stay at the provider then. `client` is the
+    /// record of [`Self::client`].
+    pub fn goes_astray(&self, client: Option<&Client>) -> Option<Refusal> {
+        let uri = self.post_logout_redirect_uri?;
+        let details = Details::of("post_logout_redirect_uri").sent_uri(uri);
+        let Some(client) = client else {
+            return Some(Refusal::about(Reason::PostLogoutClientUnknown, details));
+        };
+        let registered = &client.post_logout_redirect_uris;
+        if registered.iter().any(|own| own == uri) {
+            return None;
+        }
+        let (registered, difference) = refusal::closest(registered, uri);
+        let details = details.registered(registered).differing(difference.as_deref());
+        Some(Refusal::about(Reason::PostLogoutRedirectUriNotRegistered, details.client(&client.client_id)))
     }
 
     /// Section 3: the OP MUST NOT redirect unless the URI exactly matches one that the client registered.

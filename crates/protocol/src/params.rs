@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{ErrorCode, OAuthError};
+use crate::refusal::{Details, Reason};
 
 /// The longest query or form that is parsed, in bytes.
 pub const MAX_LENGTH: usize = 64 * 1024;
@@ -25,7 +26,8 @@ impl<'a> Params<'a> {
     /// encoding, and text that is not UTF-8 (RFC 6749 appendix B).
     pub fn parse(encoded: &'a [u8]) -> Result<Self, OAuthError> {
         if encoded.len() > MAX_LENGTH {
-            return Err(OAuthError::invalid_request("the request is longer than 64 KiB"));
+            let description = "the request is longer than 64 KiB";
+            return Err(OAuthError::invalid_request(Reason::RequestTooLong, description));
         }
         let text = std::str::from_utf8(encoded).map_err(|_| NOT_FORM)?;
         let mut list = Vec::with_capacity(16);
@@ -38,7 +40,8 @@ impl<'a> Params<'a> {
             }
             count += 1;
             if count > MAX_PARAMETERS {
-                return Err(OAuthError::invalid_request("the request has more than 256 parameters"));
+                let description = "the request has more than 256 parameters";
+                return Err(OAuthError::invalid_request(Reason::RequestTooLong, description));
             }
             // RFC 6749 3.1 and 3.2: parameters sent without a value are treated as if they were omitted.
             let equals = memchr::memchr(b'=', pair.as_bytes()).filter(|equals| equals + 1 < pair.len());
@@ -68,8 +71,7 @@ impl<'a> Params<'a> {
     /// # Errors
     /// `invalid_request` if it is missing, empty or repeated.
     pub fn require(&self, name: &str) -> Result<&str, OAuthError> {
-        self.get(name)?
-            .ok_or_else(|| OAuthError::with(ErrorCode::InvalidRequest, format!("{name} is missing")))
+        self.get(name)?.ok_or_else(|| missing(name))
     }
 
     /// Refuses repeated parameters, known or not, except for those in `but`.
@@ -84,7 +86,11 @@ impl<'a> Params<'a> {
         repeated_name.map_or(Ok(()), |(_, name)| {
             // Unknown names are not repeated in the error, because it may be shown on a page or sent to a client: an
             // attacker could choose the text.
-            Err(if NAMED.contains(&name) { repeated(name) } else { REPEATED })
+            Err(if NAMED.contains(&name) {
+                repeated(name)
+            } else {
+                REPEATED.about(Details::default().sent(name))
+            })
         })
     }
 
@@ -136,14 +142,26 @@ const NAMED: [&str; 34] = [
     "token",
     "token_type_hint",
 ];
-const REPEATED: OAuthError = OAuthError::invalid_request("a parameter must not be repeated");
+const REPEATED: OAuthError =
+    OAuthError::invalid_request(Reason::ParameterRepeated, "a parameter must not be repeated");
 
-const NOT_FORM: OAuthError =
-    OAuthError::invalid_request("the parameters are not valid application/x-www-form-urlencoded UTF-8");
+const NOT_FORM: OAuthError = OAuthError::invalid_request(
+    Reason::FormMalformed,
+    "the parameters are not valid application/x-www-form-urlencoded UTF-8",
+);
 
 /// `invalid_request` for a repeated parameter.
 pub(crate) fn repeated(name: &str) -> OAuthError {
-    OAuthError::with(ErrorCode::InvalidRequest, format!("{name} must not be repeated"))
+    let description = format!("{name} must not be repeated");
+    OAuthError::with(ErrorCode::InvalidRequest, Reason::ParameterRepeated, description)
+        .about(Details::of(name))
+}
+
+/// `invalid_request` for a missing parameter.
+fn missing(name: &str) -> OAuthError {
+    let description = format!("{name} is missing");
+    OAuthError::with(ErrorCode::InvalidRequest, Reason::ParameterMissing, description)
+        .about(Details::of(name))
 }
 
 /// Decodes one name or value; `None` for a broken escape or bytes that are not UTF-8.

@@ -6,6 +6,7 @@ use symbolon_crypto::{digest, encoding};
 
 use crate::client::ClientType;
 use crate::error::{ErrorCode, OAuthError};
+use crate::refusal::{Details, Reason};
 
 pub use policy::PkcePolicy;
 
@@ -21,19 +22,27 @@ pub type CodeChallenge = [u8; 32];
 pub fn challenge(challenge: Option<&str>, method: Option<&str>) -> Result<Option<CodeChallenge>, OAuthError> {
     let Some(challenge) = challenge else {
         return match method {
-            Some(_) => Err(OAuthError::invalid_request(
+            Some(method) => Err(OAuthError::invalid_request(
+                Reason::PkceMissing,
                 "code_challenge is missing: code_challenge_method came without it",
-            )),
+            )
+            .about(Details::of("code_challenge_method").sent(method))),
             None => Ok(None),
         };
     };
     // RFC 7636 4.3: no method means `plain`, which RFC 9700 2.1.1 advises against, so it is refused.
     if method != Some("S256") {
-        return Err(OAuthError::invalid_request("code_challenge_method must be S256"));
+        let details =
+            Details::of("code_challenge_method").sent(method.unwrap_or_default()).expected(["S256"]);
+        let description = "code_challenge_method must be S256";
+        return Err(OAuthError::invalid_request(Reason::PkceMethodUnsupported, description).about(details));
     }
     // RFC 7636 4.2: BASE64URL(SHA256(verifier)), 43 characters for 32 bytes.
     encoding::decode_array(challenge).map(Some).map_err(|_| {
-        OAuthError::invalid_request("code_challenge must be a SHA-256 in base64url, 43 characters")
+        OAuthError::invalid_request(
+            Reason::PkceChallengeMalformed,
+            "code_challenge must be a SHA-256 in base64url, 43 characters",
+        )
     })
 }
 
@@ -82,7 +91,12 @@ pub fn check_protected(
 
 impl From<Unprotected> for OAuthError {
     fn from(lack: Unprotected) -> Self {
-        Self::with(ErrorCode::InvalidRequest, lack.to_string())
+        let reason = match lack {
+            Unprotected::PublicClient | Unprotected::NoChallenge => Reason::PkceMissing,
+            Unprotected::NeitherChallengeNorNonce => Reason::PkceOrNonceMissing,
+        };
+        Self::with(ErrorCode::InvalidRequest, reason, lack.to_string())
+            .about(Details::of("code_challenge").sent(""))
     }
 }
 
@@ -94,13 +108,22 @@ pub fn verify(challenge: Option<&CodeChallenge>, verifier: Option<&str>) -> Resu
     match (challenge, verifier) {
         (None, None) => Ok(()),
         // RFC 9700 4.8.2: a verifier without a challenge is a sign of a PKCE downgrade attack.
-        (None, Some(_)) => Err(OAuthError::invalid_grant("the code was not requested with a code_challenge")),
-        (Some(_), None) => Err(OAuthError::invalid_grant("code_verifier is missing")),
+        (None, Some(_)) => Err(OAuthError::invalid_grant(
+            Reason::PkceVerifierUnexpected,
+            "the code was not requested with a code_challenge",
+        )),
+        (Some(_), None) => {
+            Err(OAuthError::invalid_grant(Reason::PkceVerifierMissing, "code_verifier is missing"))
+        }
         (Some(challenge), Some(verifier)) => {
             let fits = is_verifier(verifier)
                 && digest::constant_time_eq(&digest::sha256(&[verifier.as_bytes()]), challenge);
-            fits.then_some(())
-                .ok_or(OAuthError::invalid_grant("code_verifier does not fit the code_challenge"))
+            fits.then_some(()).ok_or_else(|| {
+                OAuthError::invalid_grant(
+                    Reason::PkceVerifierWrong,
+                    "code_verifier does not fit the code_challenge",
+                )
+            })
         }
     }
 }

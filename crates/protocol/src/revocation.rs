@@ -9,6 +9,7 @@ use crate::error::OAuthError;
 use crate::family::Family;
 use crate::grant::{GrantId, Slot};
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId};
+use crate::refusal::{Details, Reason};
 use crate::session::Session;
 use crate::settings::{ClientOverrides, IssuerSettings};
 use crate::time::Timestamp;
@@ -175,7 +176,9 @@ fn check_owner(owner: &ClientId, caller: &ClientId) -> Result<(), OAuthError> {
     if owner == caller {
         return Ok(());
     }
-    Err(OAuthError::invalid_grant("the token was issued to another client"))
+    let details = Details::of("client_id").sent(caller.as_str()).expected([owner.as_str()]).client(caller);
+    Err(OAuthError::invalid_grant(Reason::TokenOfOtherClient, "the token was issued to another client")
+        .about(details))
 }
 
 /// The tombstone that revokes an access token (RFC 7009 2.1); `None` if it has expired. Its signature was verified

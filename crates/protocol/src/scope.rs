@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 
 use crate::error::{ErrorCode, OAuthError};
+use crate::refusal::{Details, Reason};
 
 /// How many characters of scope tokens an error names: with the longest text before them fewer than the 300 that an
 /// error has.
@@ -45,12 +46,18 @@ fn is_a_set(text: &str) -> bool {
 }
 
 /// `invalid_scope` (RFC 6749 4.1.2.1, 5.2), which names the scopes that the client may ask for instead.
-pub(crate) fn invalid(why: &str, may_ask: &Scope) -> OAuthError {
+pub(crate) fn invalid(reason: Reason, why: &str, may_ask: &Scope) -> OAuthError {
     let description = match may_ask.is_empty() {
         true => format!("{why}; there is no scope that the client may ask for here"),
         false => format!("{why}; the client may ask for: {}", shortened(may_ask)),
     };
-    OAuthError::with(ErrorCode::InvalidScope, description)
+    OAuthError::with(ErrorCode::InvalidScope, reason, description)
+}
+
+/// `invalid_scope` (RFC 6749 4.1.2.1, 5.2) for a text that [`Scope::parse`] refused.
+pub(crate) fn malformed(text: &str) -> OAuthError {
+    OAuthError::new(ErrorCode::InvalidScope, Reason::ScopeMalformed, "scope is malformed")
+        .about(Details::of("scope").sent(text))
 }
 
 /// As many whole tokens as an error names.
@@ -189,7 +196,8 @@ mod tests {
 
     #[test]
     fn an_error_names_what_may_be_asked_for_in_whole_tokens() {
-        let told = |text: &str| invalid("no", &scope(text)).description.into_owned();
+        let told =
+            |text: &str| invalid(Reason::ScopeNotRegistered, "no", &scope(text)).description.into_owned();
         assert_eq!(told("openid email"), "no; the client may ask for: openid email");
         assert_eq!(told(""), "no; there is no scope that the client may ask for here");
         let long = "x".repeat(100);

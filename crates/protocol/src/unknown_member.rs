@@ -14,7 +14,8 @@ use serde::de::value::Error as NoValue;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde_json::{Map, Value};
 
-use crate::error::{ErrorCode, OAuthError};
+use crate::error::OAuthError;
+use crate::refusal::Reason;
 
 /// The longest name, in bytes, for which a near one is looked for. A longer one is not a misspelling.
 const LONGEST: usize = 80;
@@ -61,7 +62,8 @@ impl From<UnknownMember> for OAuthError {
     fn from(unknown: UnknownMember) -> Self {
         // Not by `OAuthError::with`, which replaces quotation marks: RFC 6749 5.2 forbids them in the answers of the token
         // endpoint. This error is one of the admin API, where a JSON text may have them.
-        Self { code: ErrorCode::InvalidRequest, description: Cow::Owned(unknown.to_string()) }
+        let fixed = Self::invalid_request(Reason::ClientMetadataInvalid, "");
+        Self { description: Cow::Owned(unknown.to_string()), ..fixed }
     }
 }
 

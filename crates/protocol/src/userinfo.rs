@@ -2,18 +2,21 @@
 
 use crate::error::{ErrorCode, OAuthError};
 use crate::json::Object;
+use crate::refusal::{Reason, Refusal};
 use crate::scope::OPENID;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessToken;
 use crate::user::User;
 use crate::user_claims::{RequestedClaims, UserClaims, UserRecords};
 
-/// The error for a token that is not accepted (RFC 6750 3.1).
-pub const fn invalid_token() -> OAuthError {
+/// The error for a token that is not accepted (RFC 6750 3.1). The client is told the same whatever the reason.
+fn invalid_token(token: &AccessToken, refusal: Refusal) -> OAuthError {
     OAuthError::new(
         ErrorCode::InvalidToken,
+        refusal.reason,
         "the access token is malformed, expired, revoked or not for this",
     )
+    .because(refusal.naming(&token.client_id))
 }
 
 /// Whether an access token may be used at UserInfo. Its signature was verified, and it is not revoked.
@@ -22,14 +25,18 @@ pub const fn invalid_token() -> OAuthError {
 /// `invalid_token` for a token of another issuer, an expired one, and one whose audience is not the issuer;
 /// `insufficient_scope` without `openid`.
 pub fn check(token: &AccessToken, issuer_url: &str, now: Timestamp) -> Result<(), OAuthError> {
-    token.check(issuer_url, now).map_err(|_| invalid_token())?;
+    token
+        .check(issuer_url, now)
+        .map_err(|not| invalid_token(token, token.refused_as_not_valid(not, issuer_url, now)))?;
     // RFC 9068 4: `aud` MUST name the resource server, which is the issuer itself.
     if !token.aud.contains(issuer_url) {
-        return Err(invalid_token());
+        return Err(invalid_token(token, token.refused_audience([issuer_url])));
     }
     // OpenID Connect Core 5.3.1, RFC 6750 3.1.
     if !token.scope.contains(OPENID) {
-        return Err(OAuthError::new(ErrorCode::InsufficientScope, "the scope openid is required"));
+        let reason = Reason::TokenScopeInsufficient;
+        return Err(OAuthError::new(ErrorCode::InsufficientScope, reason, "the scope openid is required")
+            .because(token.refused(reason).naming(&token.client_id)));
     }
     Ok(())
 }
@@ -45,9 +52,12 @@ pub fn needs_entitlements(token: &AccessToken) -> bool {
 /// # Errors
 /// `invalid_token` if there is no such user, or they may no longer sign in.
 pub fn claims(token: &AccessToken, records: UserRecords) -> Result<UserInfo<'_>, OAuthError> {
-    let is_good = |user: &User| user.may_sign_in() && user.id.as_str() == token.sub;
-    if !records.user.as_deref().is_some_and(is_good) {
-        return Err(invalid_token());
+    match records.user.as_deref().filter(|user: &&User| user.id.as_str() == token.sub) {
+        Some(user) if user.may_sign_in() => {}
+        found => {
+            let reason = if found.is_some() { Reason::UserDeactivated } else { Reason::TokenUserUnknown };
+            return Err(invalid_token(token, token.refused(reason)));
+        }
     }
     Ok(UserInfo { token, claims: UserClaims::of(records, RequestedClaims::by(&token.scope)) })
 }

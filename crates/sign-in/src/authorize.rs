@@ -14,6 +14,7 @@ use symbolon_protocol::encoded;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::settings::IssuerSettings;
@@ -22,6 +23,7 @@ use symbolon_store::Durable;
 
 use crate::interaction::{Interaction, Page, PendingAuthorization, client_of, to_root};
 use crate::{consent_page, login_page};
+use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::{Call, Context, Failure, Framing, Policy, html, redirect, session_cookie};
 use symbolon_telemetry::RequestFacts;
 
@@ -32,6 +34,7 @@ const LONGEST_PENDING: usize = 8 * 1024;
 /// The error for a client whose user was issued too many codes recently (RFC 6749 4.1.2.1).
 const TOO_MANY_CODES: OAuthError = OAuthError::new(
     ErrorCode::TemporarilyUnavailable,
+    Reason::CodesTooMany,
     "this person got too many authorization codes lately: try again in a moment",
 );
 
@@ -49,8 +52,9 @@ pub(super) async fn authorize(call: &mut Call) -> Result<Response, Failure> {
         next => {
             let pending = PendingAuthorization::of(received.encoded())?;
             if !encoded::fits_json(&pending.request, LONGEST_PENDING) {
-                let error = OAuthError::invalid_request("a request that needs a page may have 8 KiB at most");
-                return refuse(call, &pending, &error).await;
+                let description = "a request that needs a page may have 8 KiB at most";
+                let error = OAuthError::invalid_request(Reason::RequestTooLongForPage, description);
+                return refuse(call, &pending, error).await;
             }
             let interaction = Interaction::begin(context, received, pending);
             // Boxed, because pages are rare and their futures are large: the future of a silent request stays small.
@@ -118,7 +122,7 @@ async fn lead_to(
 pub(super) async fn refuse(
     call: &mut Call,
     pending: &PendingAuthorization,
-    error: &OAuthError,
+    error: OAuthError,
 ) -> Result<Response, Failure> {
     let Call { context, received, .. } = &*call;
     let params = Params::parse(pending.request.as_bytes())?;
@@ -129,8 +133,17 @@ pub(super) async fn refuse(
         Err(Rejection::Redirect(to, _)) => to,
         Err(Rejection::Page(error)) => return Err(error.into()),
     };
+    let answer = response::error(&to, &error, &context.issuer.url);
+    note_refused(context, error, &client);
+    send(answer, received.is_post(), &context.issuer.prefix)
+}
+
+/// Notes an error that goes to the client by redirect.
+fn note_refused(context: &Context, mut error: OAuthError, client: &Client) {
     RequestFacts::new().oauth_error(error.code.as_str()).note();
-    send(response::error(&to, error, &context.issuer.url), received.is_post(), &context.issuer.prefix)
+    let (refusal, client) = (error.take_refusal(), Some(&client.client_id));
+    let told = Some((error.code.as_str(), &*error.description));
+    context.refused(RefusedRequest { told, ..RefusedRequest::anonymous(refusal, client) });
 }
 
 /// What an authorization request needs next.
@@ -184,7 +197,7 @@ impl AuthorizationAttempt<'_> {
                 return Err(error.into());
             }
             Err(Rejection::Redirect(to, error)) => {
-                return self.error(response::error(&to, &error, &issuer.url), &error);
+                return self.error(response::error(&to, &error, &issuer.url), error, &client);
             }
         };
         let now = app.now();
@@ -202,13 +215,18 @@ impl AuthorizationAttempt<'_> {
                 None => Ok(NextStep::SignIn),
             },
             Decision::Error(error) => {
-                self.error(response::error(&loaded.request.return_to, &error, &issuer.url), &error)
+                self.error(response::error(&loaded.request.return_to, &error, &issuer.url), error, &client)
             }
         }
     }
 
-    fn error(&self, answer: AuthorizationResponse, error: &OAuthError) -> Result<NextStep, Failure> {
-        RequestFacts::new().oauth_error(error.code.as_str()).note();
+    fn error(
+        &self,
+        answer: AuthorizationResponse,
+        error: OAuthError,
+        client: &Client,
+    ) -> Result<NextStep, Failure> {
+        note_refused(self.context, error, client);
         send(answer, self.is_post, &self.context.issuer.prefix).map(NextStep::Answer)
     }
 
@@ -242,8 +260,9 @@ impl AuthorizationAttempt<'_> {
         if app.rate_limits.check_code(&issuer.id, &session.user, *now).is_err() {
             // RFC 6749 4.1.2.1: the error goes to the client, because the request may be a silent one in a frame. The
             // log and metrics show it as rate limited, not as an unavailable store.
-            RequestFacts::new().oauth_error("rate_limit_exceeded").note();
             let answer = response::error(&request.return_to, &TOO_MANY_CODES, &issuer.url);
+            note_refused(self.context, TOO_MANY_CODES.about(Details::of_user(&session.user)), client);
+            RequestFacts::new().oauth_error("rate_limit_exceeded").note();
             return send(answer, self.is_post, &issuer.prefix).map(NextStep::Answer);
         }
         let issuance = Issuance { issuer: &issuer.id, settings, client, session, now: *now };

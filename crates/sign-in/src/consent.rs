@@ -8,11 +8,13 @@ use symbolon_protocol::consent::Consent;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::{Session, SessionId};
 
 use crate::authorize::{refuse, resume};
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
 use crate::login_page;
+use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure};
 
@@ -25,12 +27,14 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let params = Params::parse(&received.form)?;
     let interaction = Interaction::<PendingAuthorization>::open(context, received, &params)?;
     let Some((id, session)) = session_of(context, received, durable).await? else {
+        note_expired(context, &interaction.pending, None);
         return resume(call, interaction, None, Page::Consent).await;
     };
     let sid = session.sid.as_str();
     if !interaction.accepts((context, received), &params, Purpose::Consent, sid)? {
         // Another user has signed in since the page was shown, or the form is forged. Evaluates the request again for
         // the present session.
+        note_expired(context, &interaction.pending, Some(&session));
         return resume(call, interaction, Some(id), Page::Consent).await;
     }
     match params.get("decision")? {
@@ -38,8 +42,19 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
         Some("deny") => deny(call, &interaction.pending, &session).await,
         // The person at the page is not the session's user, and wants to sign in.
         Some("switch") => login_page::show_to_another(&call.context, interaction).await,
-        _ => Err(OAuthError::invalid_request("decision must be allow, deny or switch").into()),
+        decision => {
+            let details = Details::of("decision").sent(decision.unwrap_or_default());
+            let description = "decision must be allow, deny or switch";
+            Err(OAuthError::invalid_request(Reason::PageFormInvalid, description).about(details).into())
+        }
     }
+}
+
+/// Notes that the form is not accepted, though the person is only asked again.
+fn note_expired(context: &Context, pending: &PendingAuthorization, session: Option<&Session>) {
+    let details = session.map_or_else(Details::default, |session| Details::of_user(&session.user));
+    let refusal = Refusal::about(Reason::PageFormExpired, details);
+    context.refused(RefusedRequest::anonymous(refusal, pending.client_id().as_ref()));
 }
 
 async fn allow(
@@ -70,5 +85,5 @@ async fn deny(
     let client = RequestingClient::of(&call.context, pending).await?.client;
     call.context.audit(Event::ConsentDenied, Some(&session.user), Some(&client.client_id));
     call.client = Some(Arc::clone(&client));
-    refuse(call, pending, &denied()).await
+    refuse(call, pending, denied().about(Details::of_user(&session.user))).await
 }

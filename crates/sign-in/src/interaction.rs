@@ -14,8 +14,9 @@ use symbolon_crypto::random;
 use symbolon_protocol::authorize::request::{self, AuthorizationRequest, Rejection};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
-use symbolon_protocol::id::{Sid, UserId};
+use symbolon_protocol::id::{ClientId, Sid, UserId};
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_protocol::time::Timestamp;
@@ -61,6 +62,11 @@ impl PendingAuthorization {
         let request =
             std::str::from_utf8(request).map_err(|error| Failure::Internal(error.to_string()))?.to_owned();
         Ok(Self { request, signed_in_at: None, allowed: None, scopes: None })
+    }
+
+    /// The client that the request names.
+    pub(super) fn client_id(&self) -> Option<ClientId> {
+        request::client_id(&Params::parse(self.request.as_bytes()).ok()?).ok()
     }
 }
 
@@ -254,6 +260,7 @@ pub(super) fn to_root(context: &Context) -> Response {
 /// The error for a value that is not a sealed interaction of this issuer.
 pub(super) fn unreadable() -> Failure {
     Failure::OAuth(OAuthError::invalid_request(
+        Reason::PageNotOurs,
         "this page was not opened by a link of ours: go back to the application and begin again",
     ))
 }
@@ -336,5 +343,5 @@ impl RequestingClient {
 pub(super) async fn client_of(context: &Context, params: &Params<'_>) -> Result<Arc<Client>, Failure> {
     let client_id = request::client_id(params)?;
     let client = context.app.store.client(&context.issuer.id, &client_id).await?;
-    client.ok_or_else(|| request::unknown_client().into())
+    client.ok_or_else(|| request::unknown_client(Some(&client_id)).into())
 }

@@ -11,6 +11,7 @@ use symbolon_protocol::authorize::decide::denied;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid};
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::{Details, Reason, Refusal, shown_login_name};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
 use symbolon_protocol::session::{Amr, AuthenticationMethod, Session, SessionId};
 use symbolon_protocol::user::{PasswordHash, User};
@@ -21,6 +22,7 @@ use crate::authorize::{refuse, resume};
 use crate::interaction::{Interaction, Page, PendingAuthorization, RequestingClient, session_of};
 use crate::session_end::{end_session, longest_of};
 use crate::{login_page, session_quota};
+use symbolon_app::audit::{Actor, RefusedRequest};
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, set_cookie};
 use symbolon_app::passwords::FairnessKey;
@@ -39,11 +41,13 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
     let username = params.get("username")?.unwrap_or_default().trim().to_owned();
     let typed = (!username.is_empty()).then(|| username.clone());
     if !interaction.accepts((context, received), &params, Purpose::Login, "")? {
+        let client = Some(&asking.client.client_id);
+        context.refused(RefusedRequest::anonymous(Reason::SignInFormExpired.into(), client));
         return login_page::page(context, &interaction, &asking, typed, Some(LoginError::Expired));
     }
     let password = SecretString::new(params.get("password")?.unwrap_or_default().to_owned());
     if params.get("cancel")?.is_some() {
-        return refuse(call, &interaction.pending, &denied()).await;
+        return refuse(call, &interaction.pending, denied()).await;
     }
     if let Some((id, session)) = session_of(&call.context, &call.received, &mut call.durable).await?
         && interaction.session_id(&call.context, &session.user) == id
@@ -54,6 +58,10 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
             Ok(()) => signed_in(call, interaction, id, &session).await,
             Err(Limited { retry_after_seconds }) => {
                 let error = LoginError::TooManyAttempts { retry_after_seconds };
+                let details = Details::of_user(&session.user);
+                let refusal = Refusal::about(Reason::SignInRateLimited, details);
+                let client = Some(&asking.client.client_id);
+                call.context.refused(RefusedRequest::anonymous(refusal, client));
                 refused(&call.context, &interaction, (&asking, typed), error).await
             }
         };
@@ -73,7 +81,7 @@ pub(super) async fn submit(call: &mut Call) -> Result<Response, Failure> {
                 attempt.rehash(&right).await;
                 return response;
             }
-            None => LoginError::InvalidCredentials,
+            None => attempt.refused(Reason::SignInOvertaken, LoginError::InvalidCredentials),
         },
         Err(error) => error,
     };
@@ -142,17 +150,18 @@ impl PasswordAttempt<'_> {
         let in_flight = match app.rate_limits.begin_login(&issuer.id, self.username, *remote, app.now()) {
             Ok(in_flight) => in_flight,
             Err(Limited { retry_after_seconds }) => {
-                return Ok(Err(LoginError::TooManyAttempts { retry_after_seconds }));
+                let error = LoginError::TooManyAttempts { retry_after_seconds };
+                return Ok(Err(self.refused(Reason::SignInRateLimited, error)));
             }
         };
         let Ok(place) = app.passwords.reserve(self.fairness_key()) else {
-            return Ok(Err(LoginError::Busy));
+            return Ok(Err(self.refused(Reason::SignInBusy, LoginError::Busy)));
         };
         let found = app.store.user_by_login(&issuer.id, self.username).await?;
         let hash = found.as_ref().and_then(|(_, hash)| hash.clone());
         let Ok(right) = app.passwords.verify(place, self.password(), hash, self.imported_work_kib()).await
         else {
-            return Ok(Err(LoginError::Busy));
+            return Ok(Err(self.refused(Reason::SignInBusy, LoginError::Busy)));
         };
         match found {
             Some((user, Some(hash))) if right && user.may_sign_in() => {
@@ -161,11 +170,38 @@ impl PasswordAttempt<'_> {
             }
             found => {
                 app.rate_limits.failed_login(&issuer.id, self.username, *remote, app.now());
-                let user = found.as_ref().map(|(user, _)| &user.id);
-                self.context.audit(Event::SignInFailed, user, Some(self.client));
+                let reason = match &found {
+                    None => Reason::LoginNameUnknown,
+                    Some((_, None)) => Reason::PasswordNotSet,
+                    Some((_, Some(_))) if right => Reason::UserDeactivated,
+                    Some((_, Some(_))) => Reason::PasswordWrong,
+                };
+                let details = self.details(found.is_some());
+                let details = match &found {
+                    Some((user, _)) => details.user(&user.id),
+                    None => details,
+                };
+                let refusal = Refusal::about(reason, details);
+                self.context.sign_in_failed(RefusedRequest {
+                    actor: Actor::User,
+                    ..RefusedRequest::anonymous(refusal, Some(self.client))
+                });
                 Ok(Err(LoginError::InvalidCredentials))
             }
         }
+    }
+
+    /// Notes why the attempt is refused, and returns what the person is told.
+    fn refused(&self, reason: Reason, error: LoginError) -> LoginError {
+        let refusal = Refusal::about(reason, self.details(false));
+        self.context.refused(RefusedRequest::anonymous(refusal, Some(self.client)));
+        error
+    }
+
+    /// The typed login name, as it may be written down. `is_known`: there is a user of this name.
+    fn details(&self, is_known: bool) -> Details {
+        let digest = self.context.issuer.login_name_digest(self.username);
+        Details::default().login_name(&shown_login_name(self.username, is_known), &digest)
     }
 
     /// Whether the password is still right. While it was being checked, the user may have been deactivated or

@@ -9,15 +9,17 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid};
-use symbolon_protocol::id_token_hint::IdTokenHintClaims;
+use symbolon_protocol::id_token_hint::{IdTokenHint, IdTokenHintClaims};
 use symbolon_protocol::logout::{LogoutDecision, LogoutRequest};
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::{Details, Reason, Refusal};
 use symbolon_protocol::session::{Session, SessionId};
 use symbolon_store::Durable;
 use symbolon_store::port::PageRequest;
 
 use crate::interaction::{Interaction, PendingLogout, session_of, user_name};
 use crate::session_end::{end_session, end_session_by_sid};
+use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::csrf::Purpose;
 use symbolon_app::http::{Call, Context, Failure, Policy, html, redirect, remove_cookie};
 
@@ -41,6 +43,7 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
     asking.clone_from(&client);
     let session = session_of(context, received, durable).await?;
     let decision = request.decide(&hint, client.as_deref(), session.as_ref().map(|(_, session)| &**session));
+    note_what_fails(context, &request, &hint, client.as_deref());
     match (decision, session) {
         (LogoutDecision::Refuse(error), _) => Err(error.into()),
         (LogoutDecision::Ask { redirect }, Some((_, session))) => {
@@ -58,6 +61,26 @@ pub(super) async fn logout(call: &mut Call) -> Result<Response, Failure> {
             }
             signed_out(call, redirect, false)
         }
+    }
+}
+
+/// Notes what of the request cannot be done, though it is answered with a page: the person is not sent where it asks,
+/// or its hint says nothing.
+fn note_what_fails(
+    context: &Context,
+    request: &LogoutRequest<'_>,
+    hint: &IdTokenHint,
+    client: Option<&Client>,
+) {
+    let unverifiable = || match hint {
+        IdTokenHint::Unverifiable => {
+            Some(Refusal::about(Reason::IdTokenHintUnverifiable, Details::of("id_token_hint")))
+        }
+        IdTokenHint::Absent | IdTokenHint::IdToken(_) => None,
+    };
+    if let Some(refusal) = request.goes_astray(client).or_else(unverifiable) {
+        let client = client.map(|client| &client.client_id);
+        context.refused(RefusedRequest::anonymous(refusal, client));
     }
 }
 
@@ -109,6 +132,8 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
     let is_ours = interaction.accepts((context, received), &params, Purpose::Logout, sid)?;
     if !is_ours || !session.is_named(sid) {
         // The form is forged, or another user has signed in meanwhile and has not been asked.
+        let refusal = Refusal::about(Reason::PageFormExpired, Details::of_user(&session.user));
+        context.refused(RefusedRequest::anonymous(refusal, None));
         return ask(context, interaction, &session).await;
     }
     match params.get("decision")? {
@@ -118,7 +143,11 @@ pub(super) async fn confirm(call: &mut Call) -> Result<Response, Failure> {
         }
         // Section 3: redirects to the client only after a logout.
         Some("cancel") => Ok(redirect(true, &format!("{}/", context.issuer.prefix))),
-        _ => Err(OAuthError::invalid_request("decision must be confirm or cancel").into()),
+        decision => {
+            let details = Details::of("decision").sent(decision.unwrap_or_default());
+            let description = "decision must be confirm or cancel";
+            Err(OAuthError::invalid_request(Reason::PageFormInvalid, description).about(details).into())
+        }
     }
 }
 

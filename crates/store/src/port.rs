@@ -519,10 +519,31 @@ pub struct AuditFilter {
     pub user: Option<UserId>,
     /// Only this client.
     pub client: Option<ClientId>,
+    /// Only refused requests and sign-ins, whose records say why: [`Event::REFUSALS`] with a reason in the detail.
+    pub refused: bool,
+    /// Only requests from this address, as it is written in a record.
+    pub address: Option<String>,
+    /// Only this request.
+    pub request: Option<String>,
+    /// Only where the login name with this digest was typed.
+    pub login_name_digest: Option<String>,
     /// Not before this time.
     pub from: Option<Timestamp>,
     /// Before this time.
     pub to: Option<Timestamp>,
+}
+
+impl AuditFilter {
+    /// Texts that occur in the JSON document of every record that matches, and that decide these conditions alone: a
+    /// quotation mark inside a value is written with a backslash, so no value contains such a text.
+    pub fn members(&self) -> Vec<String> {
+        let member = |name: &str, value: &str| format!("\"{name}\":{}", serde_json::Value::from(value));
+        let address = self.address.as_deref().map(|address| member("address", address));
+        let request = self.request.as_deref().map(|request| member("request", request));
+        let digest = self.login_name_digest.as_deref().map(|digest| member("login_name_digest", digest));
+        let reason = self.refused.then(|| "\"reason\":\"".to_owned());
+        [address, request, digest, reason].into_iter().flatten().collect()
+    }
 }
 
 /// The audit log.
@@ -537,6 +558,14 @@ pub trait Audit: Send + Sync {
         filter: &AuditFilter,
         page: &PageRequest,
     ) -> Result<Page<AuditRecord>, StoreError>;
+    /// Like [`search_audit`](Self::search_audit), for the newest records only: stops when the page is full, and counts no
+    /// further.
+    async fn newest_audit(
+        &self,
+        issuer: &IssuerId,
+        filter: &AuditFilter,
+        most: u32,
+    ) -> Result<Vec<AuditRecord>, StoreError>;
     /// Deletes older records; returns how many.
     async fn trim_audit(&self, issuer: &IssuerId, before: Timestamp) -> Result<u64, StoreError>;
     /// Deletes records until those of all issuers together take `most` bytes of the disk or less, as closely as the

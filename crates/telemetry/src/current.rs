@@ -7,6 +7,9 @@
 use std::cell::RefCell;
 use std::net::IpAddr;
 
+use symbolon_protocol::refusal::Refusal;
+
+use super::endpoint::Endpoint;
 use super::facts::RequestFacts;
 use super::request_id::RequestId;
 
@@ -33,17 +36,42 @@ pub struct Current(Option<Box<RequestState>>);
 struct RequestState {
     arrival: Arrival,
     facts: RequestFacts,
+    /// Boxed, because most requests are not refused.
+    refusal: Option<Box<NotedRefusal>>,
+}
+
+/// Why a request is refused.
+#[derive(Debug)]
+struct NotedRefusal {
+    refusal: Refusal,
+    /// Whether the audit log has a record of it.
+    is_recorded: bool,
 }
 
 impl Current {
     /// The state of a request that has just arrived.
     pub(super) fn of(arrival: Arrival) -> Self {
-        Self(Some(Box::new(RequestState { arrival, facts: RequestFacts::new() })))
+        Self(Some(Box::new(RequestState { arrival, facts: RequestFacts::new(), refusal: None })))
     }
 
     /// The arrival of the current request; `None` outside of a request.
     pub fn arrival() -> Option<Arrival> {
         CURRENT.with_borrow(|current| current.0.as_ref().map(|known| known.arrival.clone()))
+    }
+
+    /// The endpoint of the current request, if it was noted.
+    pub fn endpoint() -> Option<Endpoint> {
+        CURRENT.with_borrow(|current| current.0.as_ref()?.facts.known_endpoint())
+    }
+
+    /// Notes why the current request is refused, for its log line. If the audit log has a record of it (`is_recorded`),
+    /// it has a line in any case, so that one is found by the other. Does nothing outside of a request.
+    pub fn note_refusal(refusal: Refusal, is_recorded: bool) {
+        CURRENT.with_borrow_mut(|current| {
+            if let Some(known) = &mut current.0 {
+                known.refusal = Some(Box::new(NotedRefusal { refusal, is_recorded }));
+            }
+        });
     }
 
     /// Runs `work` on the facts of the current request. Does nothing outside of a request.
@@ -55,6 +83,17 @@ impl Current {
     pub(super) fn facts(&self) -> &RequestFacts {
         static NONE: RequestFacts = RequestFacts::new();
         self.0.as_ref().map_or(&NONE, |known| &known.facts)
+    }
+
+    /// Why this request was refused, while no thread is polling it.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        Some(&self.0.as_ref()?.refusal.as_ref()?.refusal)
+    }
+
+    /// Whether this request was refused and the audit log has a record of it.
+    pub(super) fn is_recorded_refusal(&self) -> bool {
+        let noted = self.0.as_ref().and_then(|known| known.refusal.as_ref());
+        noted.is_some_and(|noted| noted.is_recorded)
     }
 
     /// Runs `work` with this request as the thread's current one.

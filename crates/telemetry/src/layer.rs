@@ -226,7 +226,10 @@ impl RequestRecord {
         if let Some(thread_ns) = self.meter.checked_ns() {
             figures.record_check(cpu_ns, thread_ns);
         }
-        let logged = telemetry.log.wants(endpoint, outcome, self.number);
+        // Introspection answers 200 where it refuses, so the outcome alone does not say that a request was refused. An API
+        // may ask about thousands of such tokens in a second, so only those that are recorded have a line for sure.
+        let logged =
+            telemetry.log.wants(endpoint, outcome, self.number) || self.current.is_recorded_refusal();
         if !logged && self.trace.is_none() {
             return;
         }
@@ -239,6 +242,7 @@ impl RequestRecord {
             outcome,
             status,
             oauth_error: facts.known_oauth_error(),
+            refusal: self.current.refusal(),
             client_id: facts.known_client_id(),
             issuer: facts.known_issuer(),
             remote: facts.known_remote().or(*remote),

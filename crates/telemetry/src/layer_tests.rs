@@ -271,3 +271,33 @@ fn per_turn(mut turn: impl FnMut(u64)) -> f64 {
     };
     (0..5).map(round).fold(f64::INFINITY, f64::min)
 }
+
+#[test]
+fn a_refused_request_says_why_in_its_line_even_where_its_answer_does_not() {
+    use symbolon_protocol::id::UserId;
+    use symbolon_protocol::refusal::{Details, Reason, Refusal};
+    let refused = |reason, details: Details, is_recorded| {
+        let lines = logged("info", |_| {
+            block_on(send(&telemetry(0), get("/introspect"), |_| async {
+                Current::note_refusal(Refusal::about(reason, details.clone()), is_recorded);
+                answer(200, RequestFacts::new().endpoint(Endpoint::Introspect))
+            }));
+        });
+        lines.first().cloned()
+    };
+    let details =
+        Details::of("aud").sent("https://a.example").registered(["b", "c"]).user(&UserId::trusted("ann"));
+    let line =
+        refused(Reason::TokenOfOtherClient, details.clone().differing(Some("it differs")), true).unwrap();
+    for (field, value) in [
+        ("reason", "token_of_other_client"),
+        ("parameter", "aud"),
+        ("sent", "https://a.example"),
+        ("registered", "b c"),
+        ("difference", "it differs"),
+        ("user_id", "ann"),
+    ] {
+        assert_eq!(line[field], value, "{line}");
+    }
+    assert_eq!(refused(Reason::TokenOfOtherClient, details, false), None, "sampled as a success is");
+}

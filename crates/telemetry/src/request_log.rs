@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use http::{Method, StatusCode};
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::refusal::{Details, Refusal};
 use tracing::Level;
 
 use super::endpoint::{Endpoint, RequestOutcome};
@@ -73,6 +75,8 @@ pub struct RequestLine<'a> {
     pub status: Option<StatusCode>,
     /// The OAuth error code of the answer.
     pub oauth_error: Option<&'static str>,
+    /// Why it was refused.
+    pub refusal: Option<&'a Refusal>,
     /// The registered client.
     pub client_id: Option<&'a str>,
     /// The issuer's id.
@@ -93,7 +97,7 @@ pub struct RequestLine<'a> {
 
 /// Lists the fields once for all levels: `tracing` needs a constant level per call site.
 macro_rules! request_event {
-    ($level:expr, $line:ident) => {
+    ($level:expr, $line:ident, $refused:ident) => {
         tracing::event!(
             target: TARGET,
             $level,
@@ -104,6 +108,12 @@ macro_rules! request_event {
             outcome = $line.outcome.name(),
             status = $line.status.map(|status| status.as_u16()),
             oauth_error = $line.oauth_error,
+            reason = $refused.reason,
+            parameter = $refused.details.and_then(Details::parameter_name),
+            sent = $refused.details.and_then(Details::sent_value),
+            registered = $refused.details.and_then(Details::other_values),
+            difference = $refused.details.and_then(Details::difference),
+            user_id = $refused.user_id,
             client_id = $line.client_id,
             issuer = $line.issuer,
             remote = $line.remote.map(tracing::field::display),
@@ -119,10 +129,30 @@ macro_rules! request_event {
 impl RequestLine<'_> {
     /// Writes the line: server errors as warnings, everything else as information.
     pub fn write(&self) {
+        let refused = RefusalFields::of(self.refusal);
         if matches!(self.outcome, RequestOutcome::ServerError | RequestOutcome::Unavailable) {
-            request_event!(Level::WARN, self);
+            request_event!(Level::WARN, self, refused);
         } else {
-            request_event!(Level::INFO, self);
+            request_event!(Level::INFO, self, refused);
+        }
+    }
+}
+
+/// The fields of a refused request; none for another.
+#[derive(Default)]
+struct RefusalFields<'a> {
+    reason: Option<&'static str>,
+    details: Option<&'a Details>,
+    user_id: Option<&'a str>,
+}
+
+impl<'a> RefusalFields<'a> {
+    fn of(refusal: Option<&'a Refusal>) -> Self {
+        let Some(refusal) = refusal else { return Self::default() };
+        Self {
+            reason: Some(refusal.reason.name()),
+            details: refusal.details.as_deref(),
+            user_id: refusal.user().map(UserId::as_str),
         }
     }
 }

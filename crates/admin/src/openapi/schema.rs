@@ -159,6 +159,28 @@ fn shared() -> Schemas {
         ("request", text()),
         ("detail", json!({})),
     ];
+    let failure = [
+        ("reason", text()),
+        ("at", time()),
+        ("request_id", text()),
+        ("event", text()),
+        ("endpoint", text()),
+        ("client_id", text()),
+        ("user_id", text()),
+        ("address", text()),
+        ("login_name", text()),
+        ("parameter", text()),
+        ("sent", text()),
+        ("registered", texts()),
+        ("expected", texts()),
+        ("difference", text()),
+        ("cause", text()),
+        ("explanation", text()),
+        ("mend", text()),
+        ("error", text()),
+        ("error_description", text()),
+        ("unrecorded", number()),
+    ];
     let issuer =
         object(&["id", "url"], &[("id", text()), ("url", json!({ "type": "string", "format": "uri" }))]);
     vec![
@@ -168,6 +190,7 @@ fn shared() -> Schemas {
         ),
         ("Pagination", object(&page.each_ref().map(|(name, _)| *name), &page)),
         ("AuditRecord", object(&["at", "event", "actor"], &audit)),
+        ("Failure", object(&["reason", "at", "request_id", "explanation", "mend"], &failure)),
         ("Issuer", extended(&issuer, &["created_at"], &[("created_at", time())])),
         ("NewIssuer", issuer),
     ]

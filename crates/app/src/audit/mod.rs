@@ -6,6 +6,7 @@
 mod admin_refused;
 mod figures;
 mod queue;
+mod refused_requests;
 mod writer;
 
 use std::net::IpAddr;
@@ -23,7 +24,11 @@ use tokio::sync::{oneshot, watch};
 use admin_refused::RefusedAdmins;
 use figures::AuditFigures;
 use queue::Queue;
+use refused_requests::RefusedRequests;
 use symbolon_telemetry::{CounterFamily, MetricSource, Registry, RequestId};
+
+pub(crate) use refused_requests::Circumstances;
+pub use refused_requests::RefusedRequest;
 
 /// Capacity of the queue in records: about 20 MiB when full.
 const CAPACITY: usize = 65_536;
@@ -131,6 +136,7 @@ pub struct AuditLog {
     reported_at: AtomicU64,
     reported: AtomicU64,
     refused_admins: RefusedAdmins,
+    refused_requests: Arc<RefusedRequests>,
     closing: watch::Sender<bool>,
     finished: watch::Sender<bool>,
 }
@@ -146,6 +152,8 @@ impl AuditLog {
         let queue = Arc::new(Queue::new(capacity));
         let figures = Arc::new(AuditFigures::new(Arc::clone(&queue)));
         registry.register(Arc::clone(&figures) as Arc<dyn MetricSource>);
+        let refused_requests = RefusedRequests::new();
+        registry.register(Arc::clone(&refused_requests) as Arc<dyn MetricSource>);
         Self {
             events: registry.events(&names),
             queue,
@@ -154,6 +162,7 @@ impl AuditLog {
             reported_at: AtomicU64::new(0),
             reported: AtomicU64::new(0),
             refused_admins: RefusedAdmins::default(),
+            refused_requests,
             closing: watch::Sender::new(false),
             finished: watch::Sender::new(false),
         }

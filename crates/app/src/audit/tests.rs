@@ -36,6 +36,15 @@ impl Audit for Written {
         Err(StoreError::Failed("not in this test".into()))
     }
 
+    async fn newest_audit(
+        &self,
+        _: &IssuerId,
+        _: &AuditFilter,
+        _: u32,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        Err(StoreError::Failed("not in this test".into()))
+    }
+
     async fn trim_audit(&self, _: &IssuerId, _: Timestamp) -> Result<u64, StoreError> {
         Err(StoreError::Failed("not in this test".into()))
     }

@@ -20,6 +20,7 @@ use symbolon_store::Durable;
 
 use super::failure::ErrorAbout;
 use super::{Context, Failure, cors, is_form, read_form};
+use crate::audit::{Actor, RefusedRequest};
 use crate::issuer::IssuerState;
 use crate::rate_limit::{BodyInFlight, EndpointClass};
 use symbolon_telemetry::{self as telemetry, RequestFacts};
@@ -218,17 +219,8 @@ impl Call {
 
     /// The response to an outcome that is durable.
     fn answer(&self, handled: Result<Response, Failure>) -> Response {
-        let Self { endpoint, context, received, client, .. } = self;
-        let mut response = handled.unwrap_or_else(|failure| match endpoint.failures {
-            Failures::Json => failure.into_json(),
-            Failures::Page => failure.into_page(&ErrorAbout {
-                headers: &received.headers,
-                request_id: Some(context.id.to_string()),
-                issuer_name: Some(context.issuer.display_name().to_owned()),
-                prefix: &context.issuer.prefix,
-                client: client.as_deref(),
-            }),
-        });
+        let Self { endpoint, received, client, .. } = self;
+        let mut response = handled.unwrap_or_else(|failure| self.refuse(failure));
         match endpoint.cors {
             Cors::None => {}
             Cors::Everybody => cors::allow_everybody(&mut response),
@@ -238,6 +230,31 @@ impl Call {
             RequestFacts::new().client_id(client.client_id.as_str()).note();
         }
         response
+    }
+
+    /// The response to a failure, whose reason is noted.
+    #[cold]
+    fn refuse(&self, mut failure: Failure) -> Response {
+        let Self { endpoint, context, received, client, .. } = self;
+        if let Some(refusal) = failure.take_refusal() {
+            // At these endpoints a client is known only once it is authenticated.
+            let actor = match (client, endpoint.limit) {
+                (Some(_), Limit::Client(_)) => Actor::Client,
+                _ => Actor::Anonymous,
+            };
+            let client = client.as_deref().map(|client| &client.client_id);
+            context.refused(RefusedRequest { refusal, client, actor, told: Some(failure.told()) });
+        }
+        match endpoint.failures {
+            Failures::Json => failure.into_json(),
+            Failures::Page => failure.into_page(&ErrorAbout {
+                headers: &received.headers,
+                request_id: Some(context.id.to_string()),
+                issuer_name: Some(context.issuer.display_name().to_owned()),
+                prefix: &context.issuer.prefix,
+                client: client.as_deref(),
+            }),
+        }
     }
 
     /// Waits for all that the request has read and written so far.

@@ -6,12 +6,13 @@ use serde::Serialize;
 use symbolon_pages::{ErrorPage, Language};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::error::{ErrorCode, OAuthError};
+use symbolon_protocol::refusal::{Reason, Refusal};
 use symbolon_store::StoreError;
 
 use super::response::{Policy, html, json, no_store};
 use crate::passwords::Busy;
 use crate::rate_limit::Limited;
-use symbolon_telemetry::RequestFacts;
+use symbolon_telemetry::{Current, RequestFacts};
 
 /// Why a request fails.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub enum Failure {
     TooMany {
         /// Seconds until a retry makes sense.
         retry_after: u64,
+        /// Whose limit is used up.
+        refusal: Refusal,
     },
     /// The body is too long.
     TooLarge,
@@ -54,9 +57,10 @@ impl From<OAuthError> for Failure {
     }
 }
 
+/// The limit of an address.
 impl From<Limited> for Failure {
     fn from(limited: Limited) -> Self {
-        Self::TooMany { retry_after: limited.retry_after_seconds }
+        Self::limited(limited, Reason::AddressRateLimited.into())
     }
 }
 
@@ -108,6 +112,37 @@ struct ErrorBody<'a> {
 }
 
 impl Failure {
+    /// A limit is used up; the refusal says whose.
+    pub const fn limited(limited: Limited, refusal: Refusal) -> Self {
+        Self::TooMany { retry_after: limited.retry_after_seconds, refusal }
+    }
+
+    /// What the operator is told about a refused request, taken out of the failure; `None` if the path belongs to no
+    /// endpoint.
+    pub fn take_refusal(&mut self) -> Option<Refusal> {
+        Some(match self {
+            Self::OAuth(error) | Self::Bearer(error) => error.take_refusal(),
+            Self::NoToken => Reason::TokenMissing.into(),
+            Self::Unavailable { .. } => Reason::Unavailable.into(),
+            Self::TooMany { refusal, .. } => {
+                let reason = refusal.reason;
+                std::mem::replace(refusal, reason.into())
+            }
+            Self::TooLarge => Reason::BodyTooLong.into(),
+            Self::BrokenBody | Self::TooSlow => Reason::BodyIncomplete.into(),
+            Self::NotAForm => Reason::NotAForm.into(),
+            Self::MethodNotAllowed => Reason::MethodNotAllowed.into(),
+            Self::Internal(_) => Reason::ServerFault.into(),
+            Self::NotFound => return None,
+        })
+    }
+
+    /// The error code and description that the client or the person is told.
+    pub fn told(&self) -> (&'static str, &str) {
+        let (_, code, description) = self.parts();
+        (code, description)
+    }
+
     fn parts(&self) -> (StatusCode, &'static str, &str) {
         match self {
             Self::OAuth(error) | Self::Bearer(error) => {
@@ -143,7 +178,8 @@ impl Failure {
 
     fn finish(&self, mut response: Response, code: &'static str) -> Response {
         if let Self::Internal(reason) = self {
-            tracing::error!(target: "symbolon::request", reason, "a request failed inside");
+            let request_id = Current::arrival().map(|arrival| arrival.id.to_string());
+            tracing::error!(target: "symbolon::request", request_id, reason, "a request failed inside");
         }
         if let Some(challenge) = self.challenge() {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
@@ -153,7 +189,7 @@ impl Failure {
             // the body is not read.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        if let Self::Unavailable { retry_after } | Self::TooMany { retry_after } = self {
+        if let Self::Unavailable { retry_after } | Self::TooMany { retry_after, .. } = self {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after));
         }
         RequestFacts::new().oauth_error(code).note();

@@ -11,6 +11,7 @@ use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use symbolon_protocol::params::MAX_LENGTH;
+use symbolon_protocol::refusal::Reason;
 use tokio::time::timeout;
 
 use super::{Context, Failure};
@@ -37,7 +38,7 @@ impl From<NoRoom> for Failure {
     fn from(no_room: NoRoom) -> Self {
         match no_room {
             NoRoom::Budget => Self::Unavailable { retry_after: 1 },
-            NoRoom::Share => Self::TooMany { retry_after: 1 },
+            NoRoom::Share => Self::TooMany { retry_after: 1, refusal: Reason::AddressRateLimited.into() },
         }
     }
 }

@@ -10,6 +10,7 @@ mod form;
 mod host;
 pub mod methods;
 mod per_worker_arc;
+mod refused;
 mod response;
 
 #[cfg(any(test, feature = "fuzz"))]

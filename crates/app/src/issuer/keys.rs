@@ -187,6 +187,7 @@ impl IssuerState {
             form_key: derived(&secret, "form"),
             interactions: TextSealer::new(&digest::derive(&secret, "interaction")),
             interaction_session_key: derived(&secret, "interaction-session"),
+            login_name_key: derived(&secret, "login-name"),
         };
         state.cookie = match state.is_default_at_root() {
             true => security.session_cookie.clone(),

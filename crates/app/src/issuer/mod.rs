@@ -21,6 +21,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::HeaderValue;
 use symbolon_crypto::digest::{self, HmacKey};
+use symbolon_crypto::encoding;
 use symbolon_crypto::sealed_text::TextSealer;
 use symbolon_crypto::secret::SecretArray;
 use symbolon_protocol::discovery;
@@ -28,6 +29,7 @@ use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::pkce::PkcePolicy;
+use symbolon_protocol::precis::login_key;
 use symbolon_protocol::settings::IssuerSettings;
 
 /// The state of one issuer.
@@ -62,6 +64,8 @@ pub struct IssuerState {
     pub interactions: TextSealer,
     /// Derives a session's id from the interaction that signed in. So one interaction signs in only once.
     pub interaction_session_key: HmacKey,
+    /// Digests typed login names, by which the audit log is searched.
+    pub login_name_key: HmacKey,
 }
 
 impl IssuerState {
@@ -94,6 +98,13 @@ impl IssuerState {
             return format!("{strict}{usual}");
         }
         format!("{strict}{usual}_{}", self.id)
+    }
+
+    /// A digest of a login name as it was typed, equal for every spelling of one name. It is keyed, so that nobody who
+    /// reads the audit log can find out by trying what was typed.
+    pub fn login_name_digest(&self, typed: &str) -> String {
+        let digest = self.login_name_key.sign(&[login_key(typed.trim()).as_bytes()]);
+        encoding::encode(digest.first_chunk::<12>().unwrap_or(&[0; 12]))
     }
 
     /// Reads an `id_token_hint`, verifying it with the issuer's keys.

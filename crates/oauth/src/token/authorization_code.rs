@@ -3,6 +3,7 @@
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
+use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::revocation;
 use symbolon_protocol::token::IssuePlan;
 use symbolon_protocol::token::authorization_code::{self as rule, PresentedCode};
@@ -17,7 +18,16 @@ use super::{GrantCall, GrantResult, claims};
 use symbolon_app::audit::Actor;
 use symbolon_app::http::Failure;
 
-const UNKNOWN: OAuthError = OAuthError::invalid_grant("the code is unknown, expired or used");
+/// The error for a code that is not redeemed. The client is told the same whatever the reason.
+fn unknown(reason: Reason) -> OAuthError {
+    OAuthError::invalid_grant(reason, "the code is unknown, expired or used")
+}
+
+/// The same error for a code that the store does not have: an unused one is forgotten when it expires.
+#[cold]
+fn not_kept(code: &AuthorizationCode) -> OAuthError {
+    unknown(if code.has_our_form() { Reason::CodeExpired } else { Reason::CodeNotOurs })
+}
 
 pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result<GrantResult, Failure> {
     let (context, form) = (call.context, call.form);
@@ -25,23 +35,27 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let code = AuthorizationCode::new(form.require("code")?);
     let presented =
         PresentedCode { redirect_uri: form.get("redirect_uri")?, code_verifier: form.get("code_verifier")? };
-    let KeptCode { grant: found, at } = app.store.code(&issuer.id, &code, call.now).await?.ok_or(UNKNOWN)?;
-    rule::check(&found, call.client, presented)?;
+    let kept = app.store.code(&issuer.id, &code, call.now).await?;
+    let KeptCode { grant: found, at } = kept.ok_or_else(|| not_kept(&code))?;
+    let of_user = |error: OAuthError| error.of_user(&found.user);
+    rule::check(&found, call.client, presented).map_err(of_user)?;
     let resource: Vec<&str> = form.get_all("resource").collect();
-    let targets = resource::narrowed(&issuer.url, call.client, &found.resources, &resource)?;
+    let targets =
+        resource::narrowed(&issuer.url, call.client, &found.resources, &resource).map_err(of_user)?;
     // A code whose session has ended is refused. The check comes before redemption: after it, a replay of the code
     // could already have revoked the grant, and the check would refuse the first use of the code too. What ends after
     // the check revokes the issued tokens as well, by their lineage.
     let ended = app.store.revoked(&issuer.id, &rule::lineage(&found)).await?.take(durable);
     let records = claims::records(call, &found.user, &found.scope).await?;
+    let refused = |reason| Err(of_user(unknown(reason)).into());
     match app.store.redeem_code(&at, call.now).await? {
-        Redemption::Redeemed if ended => Err(UNKNOWN.into()),
+        Redemption::Redeemed if ended => refused(Reason::CodeRevoked),
         Redemption::Redeemed => redeemed(call, (&found, &targets), records, durable).await,
         Redemption::Replayed => {
             replayed(call, &found, durable).await?;
-            Err(UNKNOWN.into())
+            refused(Reason::CodeUsed)
         }
-        Redemption::Unknown => Err(UNKNOWN.into()),
+        Redemption::Unknown => refused(Reason::CodeExpired),
     }
 }
 

@@ -15,6 +15,7 @@ use axum::response::Response;
 use symbolon_protocol::client::{Client, GrantType};
 use symbolon_protocol::error::{ErrorCode, OAuthError};
 use symbolon_protocol::params::Params;
+use symbolon_protocol::refusal::{Details, Reason};
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::token;
@@ -91,8 +92,10 @@ const fn label(grant_type: Option<GrantType>) -> telemetry::Endpoint {
 
 /// RFC 6749 5.2: a missing grant type is `invalid_request`, an unknown one `unsupported_grant_type`.
 fn unsupported(form: &Params<'_>) -> Result<OAuthError, OAuthError> {
-    form.require("grant_type")?;
-    Ok(OAuthError::new(ErrorCode::UnsupportedGrantType, "this grant_type is not supported"))
+    let sent = form.require("grant_type")?;
+    let details = Details::of("grant_type").sent(sent).expected(GrantType::ALL.map(GrantType::as_str));
+    let (code, reason) = (ErrorCode::UnsupportedGrantType, Reason::GrantTypeUnsupported);
+    Ok(OAuthError::new(code, reason, "this grant_type is not supported").about(details))
 }
 
 /// A grant request of an authenticated client.

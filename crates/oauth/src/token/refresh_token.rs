@@ -3,6 +3,7 @@
 use symbolon_crypto::jws::Compact;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{Family, FamilyId};
+use symbolon_protocol::refusal::Reason;
 use symbolon_protocol::token::refresh_token::{
     self as rule, PresentedRefreshToken, RefreshPlan, RefreshRecords, Refreshed, Refused, RegisteredToken,
 };
@@ -19,11 +20,13 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let (context, form) = (call.context, call.form);
     let (app, issuer) = (&context.app, &context.issuer);
     let text = form.require("refresh_token")?;
-    let (id, version) = family_of(context, text).ok_or(rule::unknown())?;
-    let family = app.store.family(&issuer.id, &id).await?.take(durable).ok_or(rule::unknown())?;
+    let (id, version) = family_of(context, text).ok_or_else(|| rule::unknown(Reason::RefreshTokenNotOurs))?;
+    let family = app.store.family(&issuer.id, &id).await?.take(durable);
+    let family = family.ok_or_else(|| rule::unknown(Reason::RefreshTokenEnded))?;
     let (plan, records) = plan(call, &family, version, durable).await?;
     let resource: Vec<&str> = form.get_all("resource").collect();
-    let targets = resource::narrowed(&issuer.url, call.client, &family.resources, &resource)?;
+    let targets = resource::narrowed(&issuer.url, call.client, &family.resources, &resource)
+        .map_err(|error| error.of_user(&family.user))?;
     let outcome = app.store.rotate(&issuer.id, &id, &plan.rotation).await?.take(durable);
     match plan.finish(&call.rules(), (text, &id), &issuer.refresh_token_key, outcome) {
         Ok(Refreshed { mut tokens, refresh_token, event }) => {
@@ -38,7 +41,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
                 let (user, client) = (Some(&family.user), Some(&family.client));
                 context.audit_by(Actor::Client, Event::RefreshTokenReused, user, client);
             }
-            Err(error.into())
+            Err(error.of_user(&family.user).into())
         }
     }
 }
@@ -60,7 +63,7 @@ async fn plan(
     let user = app.store.user(&issuer.id, &family.user).await?;
     let session = session.as_ref().map(|found| &*found.session);
     let records = RefreshRecords { family, version, has_ended, user: user.as_deref(), session };
-    let plan = rule::plan(&call.rules(), &records, presented)?;
+    let plan = rule::plan(&call.rules(), &records, presented).map_err(|error| error.of_user(&family.user))?;
     let needed = RecordsNeeded::by(&call.rules(), plan.scope());
     let entitlements = match needed.entitlements {
         true => Some(claims::entitlements(call, &family.user).await?),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::event::Event;
+use symbolon_protocol::refusal::{Reason, Refusal};
 use symbolon_protocol::token::token_exchange::{self as rule, ActorToken, ExchangeRequest};
 use symbolon_store::Durable;
 
@@ -28,7 +29,7 @@ pub(super) async fn grant(call: &GrantCall<'_>, durable: &mut Durable) -> Result
     let rules = call.rules();
     let exchange = rule::check(&rules, &request)?;
     let issued_token_type = exchange.issued_token_type;
-    let subject = live(call, exchange.subject_token, rule::invalid_subject_token(), durable).await?;
+    let subject = live(call, exchange.subject_token, rule::invalid_subject_token, durable).await?;
     let actor = match exchange.actor_token {
         Some(token) => Some(actor(call, token, durable).await?),
         None => None,
@@ -50,7 +51,7 @@ async fn actor(
     token: &str,
     durable: &mut Durable,
 ) -> Result<(Arc<VerifiedAccessToken>, bool), Failure> {
-    let actor = live(call, token, rule::invalid_actor_token(), durable).await?;
+    let actor = live(call, token, rule::invalid_actor_token, durable).await?;
     let own = actor.claims.client_id == call.client.client_id;
     let app = &call.context.app;
     let registered =
@@ -62,13 +63,13 @@ async fn actor(
 async fn live(
     call: &GrantCall<'_>,
     token: &str,
-    refusal: OAuthError,
+    refused: fn(Refusal) -> OAuthError,
     durable: &mut Durable,
 ) -> Result<Arc<VerifiedAccessToken>, Failure> {
     let (app, issuer) = (&call.context.app, &call.context.issuer);
-    let Some(verified) = app.access_tokens.verify(issuer, token) else { return Err(refusal.into()) };
+    let verified = app.access_tokens.verify(issuer, token).map_err(refused)?;
     if app.revoked(issuer, &verified, durable).await? {
-        return Err(refusal.into());
+        return Err(refused(verified.claims.refused(Reason::TokenRevoked)).into());
     }
     Ok(verified)
 }

@@ -9,6 +9,7 @@ use crate::error::{ErrorCode, OAuthError};
 use crate::id::UserId;
 use crate::id_token_hint::IdTokenHint;
 use crate::redirect_uri;
+use crate::refusal::{Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, Scope};
 use crate::session::Session;
 use crate::time::Timestamp;
@@ -56,36 +57,40 @@ pub fn decide(
     let silent = request.prompt.none;
     let live = session.filter(|(session, _)| now < session.expires_at);
     let Some((session, consent)) = live else {
-        return ask_or(silent, Decision::Login { reauthenticate: false }, ErrorCode::LoginRequired);
+        return ask_or(silent, Decision::Login { reauthenticate: false }, Reason::SessionMissing, None);
     };
+    let user = Some(&session.user);
     let signed_in_now = interaction.signed_in_at.is_some_and(|at| session.auth_time >= at);
-    if !is_expected(session, hint, silent) {
+    if let Err(reason) = check_expected(session, hint, silent) {
         // OpenID Connect Core 3.1.2.1: if another user than the hint's is signed in, the person may sign in again. If
         // it is then still another user, that is an error.
         let ask = Decision::Login { reauthenticate: true };
-        return ask_or(silent || signed_in_now, ask, ErrorCode::LoginRequired);
+        return ask_or(silent || signed_in_now, ask, reason, user);
     }
     if !signed_in_now && must_sign_in_again(request, session, now) {
-        return ask_or(silent, Decision::Login { reauthenticate: true }, ErrorCode::LoginRequired);
+        return ask_or(silent, Decision::Login { reauthenticate: true }, Reason::SignInTooOld, user);
     }
     let scope = grantable(request, client, consent);
     if scope.is_empty() {
+        let details = Details::of("scope").sent(request.scope.as_str()).user(&session.user);
         return error(
             ErrorCode::InvalidScope,
+            Reason::ScopeNotGrantable,
             "scope names only offline_access, which cannot be granted here: ask for another scope beside it",
+            details,
         );
     }
     if client.skip_consent {
         return Decision::Issue { scope };
     }
     if let Some((_, allowed)) = interaction.allowed.filter(|(user, _)| **user == session.user) {
-        return issue_allowed(&scope, allowed);
+        return issue_allowed(&scope, allowed, &session.user);
     }
     let remembered = consent.is_some_and(|consent| consent.scope.covers(&scope));
     if remembered && !request.prompt.consent && is_assured(request, client) {
         return Decision::Issue { scope };
     }
-    ask_or(silent, Decision::Consent { scopes: scope }, ErrorCode::ConsentRequired)
+    ask_or(silent, Decision::Consent { scopes: scope }, Reason::ConsentMissing, user)
 }
 
 /// RFC 8252 8.6: a remembered consent is not enough if any program on the device could have sent the request in the
@@ -95,26 +100,32 @@ fn is_assured(request: &AuthorizationRequest<'_>, client: &Client) -> bool {
     !client.is_public() || !redirect_uri::is_anybodys(&client.redirect_uris, redirect_uri)
 }
 
-/// The page, or an error for the client if no page may be shown (OpenID Connect Core 3.1.2.6).
-fn ask_or(silent: bool, page: Decision, code: ErrorCode) -> Decision {
-    match (silent, code) {
-        (false, _) => page,
-        (true, ErrorCode::ConsentRequired) => error(code, "the user has to consent"),
-        (true, _) => error(code, "the user has to sign in"),
+/// The page, or an error for the client if no page may be shown (OpenID Connect Core 3.1.2.6). `user`: of the
+/// browser's session, if there is one.
+fn ask_or(silent: bool, page: Decision, reason: Reason, user: Option<&UserId>) -> Decision {
+    let (code, description) = match (silent, reason) {
+        (false, _) => return page,
+        (true, Reason::ConsentMissing) => (ErrorCode::ConsentRequired, "the user has to consent"),
+        (true, _) => (ErrorCode::LoginRequired, "the user has to sign in"),
+    };
+    match user {
+        Some(user) => error(code, reason, description, Details::of_user(user)),
+        None => Decision::Error(OAuthError::new(code, reason, description)),
     }
 }
 
-fn error(code: ErrorCode, description: &'static str) -> Decision {
-    Decision::Error(OAuthError::new(code, description))
+fn error(code: ErrorCode, reason: Reason, description: &'static str, details: Details) -> Decision {
+    Decision::Error(OAuthError::new(code, reason, description).about(details))
 }
 
-fn is_expected(session: &Session, hint: &IdTokenHint, silent: bool) -> bool {
+/// Whether the session's user is the one that the hint names.
+fn check_expected(session: &Session, hint: &IdTokenHint, silent: bool) -> Result<(), Reason> {
     match hint {
-        IdTokenHint::Absent => true,
         // An unverifiable hint names no user. In a silent request it is therefore an error; otherwise the page shows
         // the person who is signed in.
-        IdTokenHint::Unverifiable => !silent,
-        IdTokenHint::IdToken(claims) => session.user == claims.sub,
+        IdTokenHint::Unverifiable if silent => Err(Reason::IdTokenHintUnverifiable),
+        IdTokenHint::IdToken(claims) if session.user != claims.sub => Err(Reason::SessionOfOtherUser),
+        IdTokenHint::Absent | IdTokenHint::Unverifiable | IdTokenHint::IdToken(_) => Ok(()),
     }
 }
 
@@ -139,15 +150,15 @@ fn grantable(request: &AuthorizationRequest<'_>, client: &Client, consent: Optio
 }
 
 /// The person may allow less than the requested scope (RFC 6749 3.3), but not nothing.
-fn issue_allowed(scope: &Scope, allowed: &Scope) -> Decision {
+fn issue_allowed(scope: &Scope, allowed: &Scope, user: &UserId) -> Decision {
     let scope = scope.intersection(allowed);
     if scope.is_empty() {
-        return Decision::Error(denied());
+        return Decision::Error(denied().about(Details::of_user(user)));
     }
     Decision::Issue { scope }
 }
 
 /// The error for a person who refused (RFC 6749 4.1.2.1).
 pub const fn denied() -> OAuthError {
-    OAuthError::new(ErrorCode::AccessDenied, "the user refused")
+    OAuthError::new(ErrorCode::AccessDenied, Reason::UserRefused, "the user refused")
 }

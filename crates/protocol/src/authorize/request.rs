@@ -7,6 +7,7 @@ use crate::id::ClientId;
 use crate::params::{self, Params};
 use crate::pkce::{self, CodeChallenge};
 use crate::redirect_uri;
+use crate::refusal::{self, Details, Reason};
 use crate::scope::{self, OPENID, Scope};
 use crate::settings::IssuerSettings;
 use crate::token::resource;
@@ -79,15 +80,20 @@ impl Prompt {
                 "select_account" => prompt.select_account = true,
                 // Initiating User Registration via OpenID Connect 4.1: a value that discovery does not list is an
                 // error.
-                _ => return Err(OAuthError::invalid_request("prompt has a value that is not supported")),
+                _ => return Err(prompt_invalid("prompt has a value that is not supported", text)),
             }
         }
         // OpenID Connect Core 3.1.2.1: none with any other value is an error.
         if prompt.none && (prompt.login || prompt.consent || prompt.select_account) {
-            return Err(OAuthError::invalid_request("prompt=none must stand alone"));
+            return Err(prompt_invalid("prompt=none must stand alone", text));
         }
         Ok(prompt)
     }
+}
+
+fn prompt_invalid(description: &'static str, sent: &str) -> OAuthError {
+    let details = Details::of("prompt").sent(sent).expected(Prompt::VALUES);
+    OAuthError::invalid_request(Reason::PromptInvalid, description).about(details)
 }
 
 /// How the answer reaches the client, after client and redirect URI have been validated.
@@ -141,12 +147,16 @@ pub struct AuthorizationRequest<'p> {
 /// # Errors
 /// `invalid_request`, shown as a page, because no redirect URI can be trusted.
 pub fn client_id(params: &Params<'_>) -> Result<ClientId, OAuthError> {
-    ClientId::parse(params.require("client_id")?).map_err(|_| unknown_client())
+    ClientId::parse(params.require("client_id")?).map_err(|_| unknown_client(None))
 }
 
 /// The error for an unknown `client_id`: a page with status 400.
-pub const fn unknown_client() -> OAuthError {
-    OAuthError::invalid_request("client_id names no client")
+pub fn unknown_client(named: Option<&ClientId>) -> OAuthError {
+    let error = OAuthError::invalid_request(Reason::ClientUnknown, "client_id names no client");
+    match named {
+        Some(named) => error.about(Details::of("client_id").sent(named.as_str()).client(named)),
+        None => error.about(Details::of("client_id")),
+    }
 }
 
 impl<'p> AuthorizationRequest<'p> {
@@ -176,7 +186,10 @@ impl<'p> AuthorizationRequest<'p> {
             .and_then(|request| {
                 let resource: Vec<&str> = params.get_all("resource").collect();
                 if resource.len() > usize::from(settings.token_exchange_max_targets) {
-                    return Err(OAuthError::invalid_request("too many resource parameters"));
+                    let details = Details::of("resource");
+                    let error =
+                        OAuthError::invalid_request(Reason::ResourceTooMany, "too many resource parameters");
+                    return Err(error.about(details));
                 }
                 resource::check(issuer, client, &resource)?;
                 Ok(Self { resource, ..request })
@@ -279,22 +292,31 @@ fn redirect_uri<'p>(sent: &Sent<'p>, client: &Client) -> Result<&'p str, OAuthEr
     }
     let uri = match sent.redirect_uri {
         Given::Once(uri) => uri,
-        Given::Absent => return Err(OAuthError::invalid_request("redirect_uri is missing")),
+        Given::Absent => return Err(redirect_uri_missing(client)),
         Given::Repeated(_) => return Err(params::repeated("redirect_uri")),
     };
     if !redirect_uri::is_registered(&client.redirect_uris, uri, &client.redirect_uri_forms) {
-        return Err(not_registered(uri));
+        return Err(not_registered(uri, client));
     }
     Ok(uri)
 }
 
+fn redirect_uri_missing(client: &Client) -> OAuthError {
+    let registered = client.redirect_uris.iter().map(String::as_str);
+    OAuthError::invalid_request(Reason::RedirectUriMissing, "redirect_uri is missing")
+        .about(Details::of("redirect_uri").registered(registered))
+}
+
 /// The error contains the URI, because whoever configured the client needs to see what it sends. It is shown to
 /// people, so it is shortened, and reduced to the characters of an `error_description` (RFC 6749 4.1.2.1).
-fn not_registered(uri: &str) -> OAuthError {
+fn not_registered(uri: &str, client: &Client) -> OAuthError {
     let is_shown = |c: char| matches!(c, ' '..='~') && c != '"' && c != '\\';
     let shown: String = uri.chars().map(|c| if is_shown(c) { c } else { '?' }).take(LONGEST_SHOWN).collect();
     let description = format!("redirect_uri is not registered for this client: {shown}");
-    OAuthError::with(ErrorCode::InvalidRequest, description)
+    let (registered, difference) = refusal::closest(&client.redirect_uris, uri);
+    let details = Details::of("redirect_uri").sent_uri(uri).registered(registered);
+    OAuthError::with(ErrorCode::InvalidRequest, Reason::RedirectUriNotRegistered, description)
+        .about(details.differing(difference.as_deref()))
 }
 
 /// The response mode without a `response_mode` parameter: fragment for response types that return tokens, and for
@@ -313,22 +335,42 @@ fn response_mode(sent: &Sent<'_>, redirect_uri: &str) -> Result<ResponseMode, OA
     match sent.response_mode.value().map(ResponseMode::parse) {
         None => Ok(default_mode(sent)),
         Some(Some(ResponseMode::FormPost)) if redirect_uri::origin(redirect_uri).is_none() => {
-            Err(OAuthError::invalid_request("response_mode=form_post needs a redirect_uri of http or https"))
+            let error = OAuthError::invalid_request(
+                Reason::ResponseModeNeedsHttp,
+                "response_mode=form_post needs a redirect_uri of http or https",
+            );
+            Err(error.about(Details::of("redirect_uri").sent_uri(redirect_uri)))
         }
         Some(Some(mode)) => Ok(mode),
-        Some(None) => Err(OAuthError::invalid_request("response_mode must be query, fragment or form_post")),
+        Some(None) => {
+            let error = OAuthError::invalid_request(
+                Reason::ResponseModeUnsupported,
+                "response_mode must be query, fragment or form_post",
+            );
+            let sent = sent.response_mode.value().unwrap_or_default();
+            let expected = ResponseMode::ALL.map(ResponseMode::as_str);
+            Err(error.about(Details::of("response_mode").sent(sent).expected(expected)))
+        }
     }
 }
 
 /// OpenID Connect Core 3.1.2.6, 6: unsupported parameters are refused with their own error codes.
 fn no_request_object(sent: &Sent<'_>) -> Result<(), OAuthError> {
     let refused = [
-        (sent.request, ErrorCode::RequestNotSupported, "request objects are not supported"),
-        (sent.request_uri, ErrorCode::RequestUriNotSupported, "request_uri is not supported"),
-        (sent.registration, ErrorCode::RegistrationNotSupported, "registration is not supported"),
+        (sent.request, "request", ErrorCode::RequestNotSupported, "request objects are not supported"),
+        (sent.request_uri, "request_uri", ErrorCode::RequestUriNotSupported, "request_uri is not supported"),
+        (
+            sent.registration,
+            "registration",
+            ErrorCode::RegistrationNotSupported,
+            "registration is not supported",
+        ),
     ];
     match refused.into_iter().find(|(given, ..)| given.value().is_some()) {
-        Some((_, code, description)) => Err(OAuthError::new(code, description)),
+        Some((_, name, code, description)) => {
+            let error = OAuthError::new(code, Reason::RequestParameterUnsupported, description);
+            Err(error.about(Details::of(name)))
+        }
         None => Ok(()),
     }
 }
@@ -336,8 +378,14 @@ fn no_request_object(sent: &Sent<'_>) -> Result<(), OAuthError> {
 fn response_type_code(sent: &Sent<'_>) -> Result<(), OAuthError> {
     match sent.response_type.value() {
         Some("code") => Ok(()),
-        Some(_) => Err(OAuthError::new(ErrorCode::UnsupportedResponseType, "response_type must be code")),
-        None => Err(OAuthError::invalid_request("response_type is missing")),
+        Some(sent) => {
+            let details = Details::of("response_type").sent(sent).expected(["code"]);
+            let reason = Reason::ResponseTypeUnsupported;
+            Err(OAuthError::new(ErrorCode::UnsupportedResponseType, reason, "response_type must be code")
+                .about(details))
+        }
+        None => Err(OAuthError::invalid_request(Reason::ParameterMissing, "response_type is missing")
+            .about(Details::of("response_type").expected(["code"]))),
     }
 }
 
@@ -346,8 +394,8 @@ fn may_use_codes(client: &Client) -> Result<(), OAuthError> {
     if client.may_use(GrantType::AuthorizationCode) {
         return Ok(());
     }
-    Err(OAuthError::new(
-        ErrorCode::UnauthorizedClient,
+    Err(client.refused_grant(
+        GrantType::AuthorizationCode,
         "the client is not registered for the grant type authorization_code",
     ))
 }
@@ -356,17 +404,17 @@ fn may_use_codes(client: &Client) -> Result<(), OAuthError> {
 fn max_age(sent: &Sent<'_>, client: &Client) -> Result<Option<u64>, OAuthError> {
     match sent.max_age.value() {
         None => Ok(client.default_max_age),
-        Some(text) => text
-            .parse()
-            .map(Some)
-            .map_err(|_| OAuthError::invalid_request("max_age must be a number of seconds")),
+        Some(text) => text.parse().map(Some).map_err(|_| {
+            OAuthError::invalid_request(Reason::MaxAgeMalformed, "max_age must be a number of seconds")
+                .about(Details::of("max_age").sent(text))
+        }),
     }
 }
 
 fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {
     match sent.nonce.value() {
         Some(nonce) if !encoded::fits_json(nonce, MAX_NONCE) => {
-            Err(OAuthError::invalid_request("nonce is longer than 2048 bytes"))
+            Err(OAuthError::invalid_request(Reason::NonceTooLong, "nonce is longer than 2048 bytes"))
         }
         nonce => Ok(nonce),
     }
@@ -375,17 +423,22 @@ fn nonce<'p>(sent: &Sent<'p>) -> Result<Option<&'p str>, OAuthError> {
 /// RFC 6749 3.3: without `scope` the request is processed with a pre-defined default. Scopes that the client has not
 /// registered are dropped; if none is left, that is an error. Whether `offline_access` stays is decided later.
 fn requested_scope(sent: &Sent<'_>, client: &Client) -> Result<Scope, OAuthError> {
-    let (asked, why) = match sent.scope.value() {
-        None => (client.default_scope(), "scope is missing, and no registered scope can stand in for it"),
+    let (asked, reason, why) = match sent.scope.value() {
+        None => (
+            client.default_scope(),
+            Reason::ScopeMissing,
+            "scope is missing, and no registered scope can stand in for it",
+        ),
         Some(text) => (
-            Scope::parse(text)
-                .map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?
-                .intersection(&client.scope),
+            Scope::parse(text).map_err(|_| scope::malformed(text))?.intersection(&client.scope),
+            Reason::ScopeNotRegistered,
             "scope names nothing that this client has registered",
         ),
     };
     if asked.is_empty() {
-        return Err(scope::invalid(why, &client.scope));
+        let details = Details::of("scope").sent(sent.scope.value().unwrap_or_default());
+        let details = details.registered([client.scope.as_str()]);
+        return Err(scope::invalid(reason, why, &client.scope).about(details));
     }
     Ok(asked)
 }

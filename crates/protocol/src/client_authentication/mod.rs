@@ -22,6 +22,7 @@ use crate::client::{Client, TokenEndpointAuthMethod};
 use crate::client_secret::{ClientSecret, SecretDigest};
 use crate::error::OAuthError;
 use crate::id::{ClientId, Jti};
+use crate::refusal::{Details, Reason};
 use crate::time::Timestamp;
 
 /// Client authentication failed, or was attempted in a way that is not allowed.
@@ -35,12 +36,23 @@ pub struct AuthenticationFailed {
 }
 
 impl AuthenticationFailed {
-    fn invalid_client(basic: bool) -> Self {
-        Self { error: OAuthError::invalid_client(), basic_challenge: basic }
+    fn invalid_client(reason: Reason, basic: bool) -> Self {
+        Self { error: OAuthError::invalid_client(reason), basic_challenge: basic }
     }
 
-    fn invalid_request(description: &'static str) -> Self {
-        OAuthError::invalid_request(description).into()
+    fn invalid_request(reason: Reason, description: &'static str) -> Self {
+        OAuthError::invalid_request(reason, description).into()
+    }
+
+    /// Adds the values that explain the reason.
+    fn about(self, details: Details) -> Self {
+        Self { error: self.error.about(details), ..self }
+    }
+
+    /// Names the client that the request claims to be from.
+    fn naming(mut self, client: &ClientId) -> Self {
+        let refusal = self.error.take_refusal().naming(client);
+        Self { error: self.error.because(refusal), ..self }
     }
 }
 
@@ -99,17 +111,21 @@ pub struct Verified {
 /// Authenticates a client. `client` is the record of [`PresentedCredentials::client_id`], if it exists.
 ///
 /// # Errors
-/// [`AuthenticationFailed`], with the same error for an unknown client, a method other than the registered one and a
-/// wrong secret, so that it does not reveal which clients exist. Errors in an assertion's claims are described only
-/// after its signature was verified.
+/// [`AuthenticationFailed`], which tells the client the same for an unknown client, a method other than the registered
+/// one and a wrong secret, so that it does not reveal which clients exist. Errors in an assertion's claims are described
+/// only after its signature was verified.
 pub fn verify(
     presented: &PresentedCredentials<'_>,
     client: Option<&Client>,
     expected: &Expectation<'_>,
 ) -> Result<Verified, AuthenticationFailed> {
     use TokenEndpointAuthMethod as Method;
-    let refused = || AuthenticationFailed::invalid_client(presented.is_basic());
-    let client = client.filter(|client| client.client_id == *presented.client_id()).ok_or_else(refused)?;
+    let refused = |reason| {
+        AuthenticationFailed::invalid_client(reason, presented.is_basic()).naming(presented.client_id())
+    };
+    let client = client
+        .filter(|client| client.client_id == *presented.client_id())
+        .ok_or_else(|| refused(Reason::ClientUnknown))?;
     match (presented, client.token_endpoint_auth_method) {
         // A secret is accepted in the header and in the form, whichever of the two methods is registered: libraries
         // guess.
@@ -119,11 +135,12 @@ pub fn verify(
         ) => {
             let decoded = live_secret(client, digest, expected);
             let verbatim = verbatim.as_ref().and_then(|digest| live_secret(client, digest, expected));
-            let secret = decoded.or(verbatim).ok_or_else(refused)?;
+            let secret = decoded.or(verbatim).ok_or_else(|| refused(Reason::ClientSecretWrong))?;
             Ok(Verified { secret_use: secret.use_to_note(expected.now), ..Verified::default() })
         }
         (PresentedCredentials::Assertion(assertion), Method::PrivateKeyJwt) => {
-            let assertion_use = assertion.verify(client, expected)?;
+            let assertion_use = assertion.verify(client, expected);
+            let assertion_use = assertion_use.map_err(|failed| failed.naming(&client.client_id))?;
             Ok(Verified { assertion_use: Some(assertion_use), ..Verified::default() })
         }
         // RFC 6749 3.2.1: only a public client is identified without authentication.
@@ -134,7 +151,17 @@ pub fn verify(
         {
             Ok(Verified::default())
         }
-        _ => Err(refused()),
+        (presented, registered) => {
+            let reason = match presented {
+                PresentedCredentials::Public { .. } => Reason::ClientAuthenticationMissing,
+                _ => Reason::ClientAuthenticationMethodOther,
+            };
+            let details = Details::of("token_endpoint_auth_method")
+                .sent(presented.method().as_str())
+                .registered([registered.as_str()])
+                .client(&client.client_id);
+            Err(refused(reason).about(details))
+        }
     }
 }
 

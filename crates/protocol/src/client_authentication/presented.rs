@@ -2,9 +2,11 @@
 
 use super::assertion::{Assertion, CLIENT_ASSERTION_TYPE};
 use super::{AuthenticationFailed, basic, secret_digest};
+use crate::client::TokenEndpointAuthMethod;
 use crate::client_secret::SecretDigest;
 use crate::id::ClientId;
 use crate::params::Params;
+use crate::refusal::{Details, Reason};
 
 /// How a secret was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +50,10 @@ impl<'a> PresentedCredentials<'a> {
         let methods = [authorization.is_some(), sent.secret.is_some(), sent.assertion.is_some()];
         // RFC 6749 2.3: the client MUST NOT use more than one authentication method in each request.
         if methods.into_iter().filter(|used| *used).count() > 1 {
-            return Err(AuthenticationFailed::invalid_request("more than one client authentication method"));
+            return Err(sent.named(AuthenticationFailed::invalid_request(
+                Reason::ClientAuthenticatedTwice,
+                "more than one client authentication method",
+            )));
         }
         let presented = match (authorization, sent.secret, sent.assertion) {
             (Some(header), ..) => Self::from_header(header)?,
@@ -60,15 +65,15 @@ impl<'a> PresentedCredentials<'a> {
             _ => Self::Public { client_id: sent.client_id()? },
         };
         // RFC 7521 4.2, and by analogy for Basic: a client_id parameter must equal that of the credentials.
-        if sent.client_id.is_some_and(|id| id != presented.client_id().as_str()) {
-            return Err(AuthenticationFailed::invalid_request("client_id is not the authenticated client"));
+        match sent.client_id {
+            Some(id) if id != presented.client_id().as_str() => Err(contradicting(id, presented.client_id())),
+            _ => Ok(presented),
         }
-        Ok(presented)
     }
 
     fn from_header(header: &[u8]) -> Result<Self, AuthenticationFailed> {
-        let basic::Credentials { client_id, digest, verbatim } =
-            basic::read(header).ok_or_else(|| AuthenticationFailed::invalid_client(true))?;
+        let basic::Credentials { client_id, digest, verbatim } = basic::read(header)
+            .ok_or_else(|| AuthenticationFailed::invalid_client(Reason::ClientCredentialsMalformed, true))?;
         Ok(Self::Secret { client_id, digest, verbatim, transport: Transport::Basic })
     }
 
@@ -83,6 +88,25 @@ impl<'a> PresentedCredentials<'a> {
     pub(super) fn is_basic(&self) -> bool {
         matches!(self, Self::Secret { transport: Transport::Basic, .. })
     }
+
+    /// The method that the request uses.
+    pub(super) fn method(&self) -> TokenEndpointAuthMethod {
+        match self {
+            Self::Secret { transport: Transport::Basic, .. } => TokenEndpointAuthMethod::ClientSecretBasic,
+            Self::Secret { transport: Transport::Post, .. } => TokenEndpointAuthMethod::ClientSecretPost,
+            Self::Assertion(_) => TokenEndpointAuthMethod::PrivateKeyJwt,
+            Self::Public { .. } => TokenEndpointAuthMethod::None,
+        }
+    }
+}
+
+fn contradicting(sent: &str, credentials: &ClientId) -> AuthenticationFailed {
+    let details = Details::of("client_id").sent(sent).expected([credentials.as_str()]).client(credentials);
+    AuthenticationFailed::invalid_request(
+        Reason::ClientIdContradicts,
+        "client_id is not the authenticated client",
+    )
+    .about(details)
 }
 
 /// The parameters for client authentication.
@@ -99,12 +123,19 @@ impl<'a> Sent<'a> {
         match (assertion, form.get("client_assertion_type")?) {
             (None, None) | (Some(_), Some(CLIENT_ASSERTION_TYPE)) => {}
             (None, Some(_)) => {
-                return Err(AuthenticationFailed::invalid_request("client_assertion is missing"));
-            }
-            (Some(_), _) => {
                 return Err(AuthenticationFailed::invalid_request(
+                    Reason::AssertionTypeWrong,
+                    "client_assertion is missing",
+                )
+                .about(Details::of("client_assertion")));
+            }
+            (Some(_), kind) => {
+                let details = Details::of("client_assertion_type").sent(kind.unwrap_or_default());
+                return Err(AuthenticationFailed::invalid_request(
+                    Reason::AssertionTypeWrong,
                     "client_assertion_type must be urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-                ));
+                )
+                .about(details.expected([CLIENT_ASSERTION_TYPE])));
             }
         }
         Ok(Self { client_id: form.get("client_id")?, secret: form.get("client_secret")?, assertion })
@@ -114,6 +145,14 @@ impl<'a> Sent<'a> {
     fn client_id(&self) -> Result<ClientId, AuthenticationFailed> {
         self.client_id
             .and_then(|id| ClientId::parse(id).ok())
-            .ok_or_else(|| AuthenticationFailed::invalid_client(false))
+            .ok_or_else(|| AuthenticationFailed::invalid_client(Reason::ClientNotNamed, false))
+    }
+
+    /// Names the client of the parameter `client_id` in an error, if there is one.
+    fn named(&self, failed: AuthenticationFailed) -> AuthenticationFailed {
+        match self.client_id.and_then(|id| ClientId::parse(id).ok()) {
+            Some(id) => failed.naming(&id),
+            None => failed,
+        }
     }
 }

@@ -124,8 +124,11 @@ fn a_wrong_secret_and_an_unknown_client_look_the_same() {
             PresentedCredentials::read(head.as_deref().map(str::as_bytes), &params).map_err(|_| ()).unwrap();
         let wrong = verify(&presented, Some(&registered), &EXPECTED).unwrap_err();
         let unknown = verify(&presented, None, &EXPECTED).unwrap_err();
-        assert_eq!(wrong, unknown);
-        assert_eq!(wrong.error, OAuthError::invalid_client());
+        assert_eq!(wrong.error.told(), unknown.error.told());
+        assert_eq!(wrong.basic_challenge, unknown.basic_challenge);
+        assert_eq!(wrong.error.told(), OAuthError::invalid_client(Reason::ClientUnknown).told());
+        let reasons = [wrong.error.reason, unknown.error.reason];
+        assert_eq!(reasons, [Reason::ClientSecretWrong, Reason::ClientUnknown], "the operator knows");
         assert_eq!(wrong.basic_challenge, header, "RFC 6749 5.2");
     }
     let other = Client { client_id: crate::id::ClientId::trusted("other"), ..registered };
@@ -316,7 +319,7 @@ fn signatures_by_other_keys_and_headers_are_refused() {
     let (own, other) = (signer(Algorithm::Es256), signer(Algorithm::Es256));
     let refused = |text: &str| {
         let failed = own.authenticate(text).unwrap_err();
-        assert_eq!(failed.error, OAuthError::invalid_client(), "{text}");
+        assert_eq!(failed.error.told(), OAuthError::invalid_client(Reason::ClientUnknown).told(), "{text}");
     };
     refused(&other.sign(&claims()));
     refused(&own.sign_as(&EncodedHeader::new(Algorithm::Es256, "k2", None), &claims()));

@@ -11,6 +11,7 @@ use super::{Registration, invalid, later};
 use crate::client::{Client, TokenEndpointAuthMethod};
 use crate::client_secret::{ClientSecret, ClientSecrets, DIFFERENT_CHARACTERS, LONG, SHORTEST};
 use crate::error::OAuthError;
+use crate::refusal::Reason;
 use crate::time::Timestamp;
 
 /// The longest secret.
@@ -29,7 +30,10 @@ pub fn regenerate_secret(
     random: &dyn Random,
 ) -> Result<Registration, OAuthError> {
     if !uses_secret(client.token_endpoint_auth_method) {
-        return Err(OAuthError::invalid_request("the client's token_endpoint_auth_method knows no secret"));
+        return Err(OAuthError::invalid_request(
+            Reason::ClientMetadataInvalid,
+            "the client's token_endpoint_auth_method knows no secret",
+        ));
     }
     let secret = draw_secret(random);
     let new = ClientSecret::new(&secret, key, now, random);

@@ -6,6 +6,7 @@ use super::{Metadata, invalid};
 use crate::client::Client;
 use crate::error::{ErrorCode, OAuthError};
 use crate::pkce::policy;
+use crate::refusal::{Details, Reason};
 use crate::settings::ClientOverrides;
 use crate::unknown_member;
 
@@ -35,8 +36,11 @@ pub(super) fn gather(doc: &mut Metadata) -> Result<(), OAuthError> {
         settings.insert(name.to_owned(), value);
     }
     match doc.get_mut("settings").and_then(Value::as_object_mut) {
-        Some(settings) => policy::read_earlier_name(settings)
-            .map_err(|why| OAuthError::with(ErrorCode::InvalidRequest, format!("settings.{why}"))),
+        Some(settings) => policy::read_earlier_name(settings).map_err(|why| {
+            let description = format!("settings.{why}");
+            OAuthError::with(ErrorCode::InvalidRequest, Reason::ClientMetadataInvalid, description)
+                .about(Details::of("settings"))
+        }),
         None => Ok(()),
     }
 }

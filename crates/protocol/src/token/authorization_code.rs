@@ -8,10 +8,11 @@ use super::refresh_token::still_allowed;
 use super::{Context, IssuePlan};
 use crate::client::{Client, GrantType};
 use crate::code::CodeGrant;
-use crate::error::{ErrorCode, OAuthError};
+use crate::error::OAuthError;
 use crate::family::Family;
 use crate::grant::Lineage;
 use crate::pkce::{self, PkcePolicy};
+use crate::refusal::{self, Details, Reason};
 use crate::scope::{OFFLINE_ACCESS, OPENID};
 use crate::time::Timestamp;
 
@@ -35,24 +36,40 @@ pub struct PresentedCode<'a> {
 pub fn check(code: &CodeGrant, client: &Client, presented: PresentedCode<'_>) -> Result<(), OAuthError> {
     // RFC 6749 5.2.
     if !client.may_use(GrantType::AuthorizationCode) {
-        return Err(OAuthError::new(
-            ErrorCode::UnauthorizedClient,
-            "the client may not use authorization_code",
-        ));
+        let grant = GrantType::AuthorizationCode;
+        return Err(client.refused_grant(grant, "the client may not use authorization_code"));
     }
     // RFC 6749 4.1.3: the code MUST have been issued to this client.
     if code.client != client.client_id {
-        return Err(OAuthError::invalid_grant("the code was issued to another client"));
+        let details = Details::of("client_id").sent(client.client_id.as_str());
+        return Err(OAuthError::invalid_grant(
+            Reason::CodeOfOtherClient,
+            "the code was issued to another client",
+        )
+        .about(details.expected([code.client.as_str()]).user(&code.user)));
     }
     // RFC 6749 4.1.3, OpenID Connect Core 3.1.3.2: required, because the authorization request contained it, and
     // identical.
-    let redirect_uri =
-        presented.redirect_uri.ok_or(OAuthError::invalid_request("redirect_uri is missing"))?;
+    let redirect_uri = presented.redirect_uri.ok_or_else(|| {
+        OAuthError::invalid_request(Reason::RedirectUriMissing, "redirect_uri is missing")
+            .about(Details::of("redirect_uri").expected([code.redirect_uri.as_str()]).user(&code.user))
+    })?;
     if redirect_uri != code.redirect_uri {
-        return Err(OAuthError::invalid_grant("redirect_uri is not that of the authorization request"));
+        return Err(redirect_uri_other(code, redirect_uri));
     }
     check_verifier(code, client, presented.code_verifier)?;
     still_allowed(&code.scope, client).map(drop)
+}
+
+fn redirect_uri_other(code: &CodeGrant, sent: &str) -> OAuthError {
+    let expected = std::slice::from_ref(&code.redirect_uri);
+    let (expected, difference) = refusal::closest(expected, sent);
+    let details = Details::of("redirect_uri").sent_uri(sent).expected(expected).user(&code.user);
+    OAuthError::invalid_grant(
+        Reason::CodeRedirectUriOther,
+        "redirect_uri is not that of the authorization request",
+    )
+    .about(details.differing(difference.as_deref()))
 }
 
 fn check_verifier(code: &CodeGrant, client: &Client, verifier: Option<&str>) -> Result<(), OAuthError> {
@@ -60,7 +77,10 @@ fn check_verifier(code: &CodeGrant, client: &Client, verifier: Option<&str>) -> 
     // RFC 9700 2.1.1: public clients MUST use PKCE. The client may have become public since the authorization request,
     // where the policy for confidential clients was applied.
     pkce::check_protected(PkcePolicy::Optional, client.client_type(), code.code_challenge.as_ref(), None)
-        .map_err(|_| OAuthError::invalid_grant("public clients must use PKCE"))
+        .map_err(|_| {
+            OAuthError::invalid_grant(Reason::PkceMissing, "public clients must use PKCE")
+                .about(Details::of("code_challenge").user(&code.user))
+        })
 }
 
 /// Everything whose end revokes a code; to be checked before the code is redeemed.

@@ -3,11 +3,12 @@
 use super::Context;
 use super::access_token::{AccessToken, client_subject};
 use super::claim::{Audience, OneOrMany};
-use super::resource::may_name;
+use super::resource::{may_name, not_registered};
 use super::token_exchange::check_resources;
 use crate::client::GrantType;
 use crate::error::{ErrorCode, OAuthError};
 use crate::grant::GrantId;
+use crate::refusal::{Details, Reason};
 use crate::scope::{self, GROUPS, ROLES, Scope};
 
 /// Scopes that concern a user, and have no meaning without one (OpenID Connect Core 5.4, 11). Groups and roles are those
@@ -37,14 +38,13 @@ pub fn issue(
     if client.is_public() {
         return Err(OAuthError::new(
             ErrorCode::UnauthorizedClient,
+            Reason::PublicClientRefused,
             "public clients may not use client_credentials",
         ));
     }
     if !client.may_use(GrantType::ClientCredentials) {
-        return Err(OAuthError::new(
-            ErrorCode::UnauthorizedClient,
-            "the client may not use client_credentials",
-        ));
+        let grant = GrantType::ClientCredentials;
+        return Err(client.refused_grant(grant, "the client may not use client_credentials"));
     }
     let scope = granted(&client.scope, scope)?;
     let aud = named(context, audience, resource)?;
@@ -63,15 +63,16 @@ pub fn issue(
 fn granted(registered: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError> {
     let without_user = |scope: &Scope| scope.filtered(|token| !NEED_A_USER.contains(&token));
     // RFC 6749 3.3: without `scope`, a pre-defined default.
-    let Some(asked) = asked.filter(|text| !text.is_empty()) else { return Ok(without_user(registered)) };
-    let asked =
-        Scope::parse(asked).map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?;
+    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(without_user(registered)) };
+    let asked = Scope::parse(text).map_err(|_| scope::malformed(text))?;
     let asked = without_user(&asked);
     // RFC 6749 3.3, 5.2.
     if registered.covers(&asked) {
         return Ok(asked);
     }
-    Err(scope::invalid("scope goes beyond what the client registered", &without_user(registered)))
+    let why = "scope goes beyond what the client registered";
+    Err(scope::invalid(Reason::ScopeNotRegistered, why, &without_user(registered))
+        .about(Details::of("scope").sent(text).registered([registered.as_str()])))
 }
 
 /// The audience that the request selects, if it selects one.
@@ -90,7 +91,9 @@ fn named(
     if audience.iter().chain(resource).all(allowed) {
         return Ok(Some(Audience::of(targets)));
     }
-    Err(OAuthError::new(ErrorCode::InvalidTarget, "the client may not name this audience or resource"))
+    let refused = audience.iter().chain(resource).copied().find(|value| !allowed(value)).unwrap_or_default();
+    let name = if audience.contains(&refused) { "audience" } else { "resource" };
+    Err(not_registered(context.client, (name, refused), "the client may not name this audience or resource"))
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ use crate::family::{Family, FamilyId};
 use crate::grant::{Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti};
 use crate::id_text::IdText;
+use crate::refusal::{Details, Reason};
 use crate::scope::{self, OPENID, Scope};
 use crate::time::Timestamp;
 
@@ -173,18 +174,27 @@ pub fn check(
 ) -> Result<Scope, OAuthError> {
     // RFC 6749 5.2.
     if !client.may_use(GrantType::RefreshToken) {
-        return Err(OAuthError::new(ErrorCode::UnauthorizedClient, "the client may not use refresh_token"));
+        return Err(client.refused_grant(GrantType::RefreshToken, "the client may not use refresh_token"));
     }
     // RFC 6749 6: the token is bound to the client that it was issued to.
     if family.client != client.client_id {
-        return Err(OAuthError::invalid_grant("the refresh token was issued to another client"));
+        let details = Details::of("client_id").sent(client.client_id.as_str());
+        return Err(OAuthError::invalid_grant(
+            Reason::RefreshTokenOfOtherClient,
+            "the refresh token was issued to another client",
+        )
+        .about(details.expected([family.client.as_str()]).user(&family.user)));
     }
     if family.ended(now) {
-        return Err(unknown());
+        return Err(unknown(Reason::RefreshTokenExpired).about(Details::of_user(&family.user)));
     }
     // RFC 9449 5.
     if family.binding.is_some() && family.binding.as_deref() != presented.thumbprint {
-        return Err(OAuthError::invalid_grant("the refresh token is bound to another key"));
+        return Err(OAuthError::invalid_grant(
+            Reason::RefreshTokenKeyOther,
+            "the refresh token is bound to another key",
+        )
+        .about(Details::of_user(&family.user)));
     }
     let asked = narrowed(&family.scope, presented.scope)?;
     still_allowed(&asked, client)
@@ -198,21 +208,23 @@ pub(super) fn still_allowed(granted: &Scope, client: &Client) -> Result<Scope, O
     if left.is_empty() && !granted.is_empty() {
         return Err(OAuthError::new(
             ErrorCode::InvalidScope,
+            Reason::ScopeNoLongerRegistered,
             "the client may have nothing of the granted scope any more",
-        ));
+        )
+        .about(Details::of("scope").sent(granted.as_str()).registered([client.scope.as_str()])));
     }
     Ok(left)
 }
 
 /// RFC 6749 6: the requested scope MUST NOT include any that was not granted; if omitted, it is the granted one.
 fn narrowed(granted: &Scope, asked: Option<&str>) -> Result<Scope, OAuthError> {
-    let Some(asked) = asked.filter(|text| !text.is_empty()) else { return Ok(granted.clone()) };
-    let asked =
-        Scope::parse(asked).map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?;
+    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(granted.clone()) };
+    let asked = Scope::parse(text).map_err(|_| scope::malformed(text))?;
     if granted.covers(&asked) {
         return Ok(asked);
     }
-    Err(scope::invalid("scope goes beyond what was granted", granted))
+    Err(scope::invalid(Reason::ScopeBeyondGrant, "scope goes beyond what was granted", granted)
+        .about(Details::of("scope").sent(text).expected([granted.as_str()])))
 }
 
 /// Everything whose end revokes a family; to be checked before it is rotated.
@@ -230,9 +242,9 @@ pub fn lineage(family: &Family) -> Lineage {
     }
 }
 
-/// The error for a token without a live family.
-pub const fn unknown() -> OAuthError {
-    OAuthError::invalid_grant("the refresh token is unknown, expired or revoked")
+/// The error for a token without a live family. The client is told the same whatever the reason.
+pub const fn unknown(reason: Reason) -> OAuthError {
+    OAuthError::invalid_grant(reason, "the refresh token is unknown, expired or revoked")
 }
 
 /// The tokens for a refresh: an access token with the scope that [`check`] returned, and an ID token if that contains

@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::error::{ErrorCode, OAuthError};
+use crate::refusal::{Details, Reason};
 use crate::token::token_exchange::check_resources;
 
 /// Whether a client may name a target: the issuer, or one of its registered audiences.
@@ -16,10 +17,33 @@ pub fn may_name(issuer: &str, client: &Client, target: &str) -> bool {
 /// the client may not name.
 pub fn check(issuer: &str, client: &Client, resource: &[&str]) -> Result<(), OAuthError> {
     check_resources(resource)?;
-    match resource.iter().all(|target| may_name(issuer, client, target)) {
-        true => Ok(()),
-        false => Err(OAuthError::new(ErrorCode::InvalidTarget, "the client may not name this resource")),
+    match resource.iter().find(|target| !may_name(issuer, client, target)) {
+        None => Ok(()),
+        Some(refused) => {
+            Err(not_registered(client, ("resource", refused), "the client may not name this resource"))
+        }
     }
+}
+
+/// `invalid_target` for a target that the client has not registered, under the name of its parameter.
+pub(super) fn not_registered(
+    client: &Client,
+    (parameter, target): (&str, &str),
+    description: &'static str,
+) -> OAuthError {
+    let registered = client.access_token_audiences.iter().map(String::as_str);
+    OAuthError::new(ErrorCode::InvalidTarget, Reason::ResourceNotRegistered, description)
+        .about(Details::of(parameter).sent_uri(target).registered(registered))
+}
+
+/// `invalid_target` for resources that are no part of what was granted.
+fn not_granted(reason: Reason, granted: &[String], asked: &[&str], description: &'static str) -> OAuthError {
+    let details = Details::of("resource").expected(granted.iter().map(String::as_str));
+    let details = match asked.first() {
+        Some(asked) => details.sent_uri(asked),
+        None => details,
+    };
+    OAuthError::new(ErrorCode::InvalidTarget, reason, description).about(details)
 }
 
 /// The resources for a token: those of the token request, if they were granted; without any, all that were granted
@@ -39,14 +63,21 @@ pub fn narrowed<'a>(
         let is_granted = |target: &&str| granted.is_empty() || granted.iter().any(|own| own == target);
         return match asked.iter().all(is_granted) {
             true => Ok(asked.to_vec()),
-            false => Err(OAuthError::new(ErrorCode::InvalidTarget, "resource goes beyond what was granted")),
+            false => Err(not_granted(
+                Reason::ResourceBeyondGrant,
+                granted,
+                asked,
+                "resource goes beyond what was granted",
+            )),
         };
     }
     let left = granted.iter().map(String::as_str).filter(|target| may_name(issuer, client, target));
     let left: Vec<&str> = left.collect();
     if left.is_empty() && !granted.is_empty() {
-        return Err(OAuthError::new(
-            ErrorCode::InvalidTarget,
+        return Err(not_granted(
+            Reason::ResourceNoLongerRegistered,
+            granted,
+            asked,
             "the client may not name the granted resource any more",
         ));
     }

@@ -10,6 +10,8 @@ use super::access_token::{AccessToken, client_subject};
 use super::claim::{ActingParty, Actor, Audience, OneOrMany};
 use crate::client::{Client, DelegationMode, GrantType};
 use crate::error::{ErrorCode, OAuthError};
+use crate::id::ClientId;
+use crate::refusal::{Details, Reason, Refusal};
 use crate::scope::{self, Scope};
 
 /// RFC 8693 3: an OAuth 2 access token.
@@ -66,14 +68,19 @@ pub struct ActorToken<'t> {
 }
 
 /// The error for a subject token that cannot be parsed or verified, has expired, or was revoked. RFC 8693 2.2.2
-/// requires `invalid_request`; most servers and clients use `invalid_grant` (a recorded deviation).
-pub const fn invalid_subject_token() -> OAuthError {
-    OAuthError::invalid_grant("the subject_token is malformed, expired, revoked or of another issuer")
+/// requires `invalid_request`; most servers and clients use `invalid_grant` (a recorded deviation). The client is told the
+/// same whatever the reason.
+pub fn invalid_subject_token(refusal: impl Into<Refusal>) -> OAuthError {
+    invalid("the subject_token is malformed, expired, revoked or of another issuer", refusal.into())
 }
 
 /// The same error for an actor token.
-pub const fn invalid_actor_token() -> OAuthError {
-    OAuthError::invalid_grant("the actor_token is malformed, expired, revoked or of another issuer")
+pub fn invalid_actor_token(refusal: impl Into<Refusal>) -> OAuthError {
+    invalid("the actor_token is malformed, expired, revoked or of another issuer", refusal.into())
+}
+
+fn invalid(description: &'static str, refusal: Refusal) -> OAuthError {
+    OAuthError::invalid_grant(refusal.reason, description).because(refusal)
 }
 
 /// Checks everything that does not depend on the tokens.
@@ -85,37 +92,51 @@ pub const fn invalid_actor_token() -> OAuthError {
 pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result<Exchange<'a>, OAuthError> {
     let Context { settings, client, .. } = *context;
     if !settings.token_exchange {
-        return Err(OAuthError::new(ErrorCode::UnsupportedGrantType, "token exchange is not enabled"));
+        let (code, reason) = (ErrorCode::UnsupportedGrantType, Reason::ExchangeOff);
+        return Err(OAuthError::new(code, reason, "token exchange is not enabled"));
     }
     let limit = usize::from(settings.token_exchange_max_targets);
     if request.audience.len() > limit || request.resource.len() > limit {
-        return Err(OAuthError::invalid_request("too many audience or resource parameters"));
+        let description = "too many audience or resource parameters";
+        return Err(OAuthError::invalid_request(Reason::ResourceTooMany, description));
     }
     // RFC 8693 2.1: REQUIRED.
     let subject_token =
-        present(request.subject_token).ok_or(OAuthError::invalid_request("subject_token is missing"))?;
+        present(request.subject_token).ok_or_else(|| missing("subject_token", "subject_token is missing"))?;
     let subject_type = present(request.subject_token_type)
-        .ok_or(OAuthError::invalid_request("subject_token_type is missing"))?;
+        .ok_or_else(|| missing("subject_token_type", "subject_token_type is missing"))?;
     if !settings.token_exchange_subject_token_types.include(subject_type) {
-        return Err(OAuthError::invalid_request("this subject_token_type is not exchanged"));
+        let sent = ("subject_token_type", subject_type);
+        return Err(unsupported_type(sent, "this subject_token_type is not exchanged"));
     }
     check_client(client)?;
     // RFC 8693 2.1: without a requested type the server chooses one.
     let requested = present(request.requested_token_type);
-    if requested.is_some_and(|requested| !is_access_token_type(requested)) {
-        return Err(OAuthError::invalid_request("this requested_token_type is not issued"));
+    if let Some(requested) = requested.filter(|requested| !is_access_token_type(requested)) {
+        let sent = ("requested_token_type", requested);
+        return Err(unsupported_type(sent, "this requested_token_type is not issued"));
     }
     let issued_token_type = if requested == Some(JWT_TYPE) { JWT_TYPE } else { ACCESS_TOKEN_TYPE };
     let actor_token = check_actor_parameters(request)?;
     let scope = match present(request.scope) {
-        Some(text) => Some(
-            Scope::parse(text).map_err(|_| OAuthError::new(ErrorCode::InvalidScope, "scope is malformed"))?,
-        ),
+        Some(text) => Some(Scope::parse(text).map_err(|_| {
+            OAuthError::new(ErrorCode::InvalidScope, Reason::ScopeMalformed, "scope is malformed")
+                .about(Details::of("scope").sent(text))
+        })?),
         None => None,
     };
     check_targets(context, request)?;
     let ExchangeRequest { audience, resource, .. } = *request;
     Ok(Exchange { subject_token, actor_token, issued_token_type, scope, audience, resource })
+}
+
+fn missing(parameter: &str, description: &'static str) -> OAuthError {
+    OAuthError::invalid_request(Reason::ParameterMissing, description).about(Details::of(parameter))
+}
+
+fn unsupported_type((parameter, sent): (&str, &str), description: &'static str) -> OAuthError {
+    OAuthError::invalid_request(Reason::TokenTypeUnsupported, description)
+        .about(Details::of(parameter).sent(sent).expected([ACCESS_TOKEN_TYPE, JWT_TYPE]))
 }
 
 /// RFC 6749 3.2: a parameter without a value is treated as omitted.
@@ -128,17 +149,20 @@ fn is_access_token_type(name: &str) -> bool {
 }
 
 fn check_client(client: &Client) -> Result<(), OAuthError> {
-    let refused = |description| Err(OAuthError::new(ErrorCode::UnauthorizedClient, description));
+    let refused = |reason: Reason, description: &'static str| {
+        Err(OAuthError::new(ErrorCode::UnauthorizedClient, reason, description))
+    };
     // RFC 8693 5: without client authentication, anybody who finds a token could exchange it.
     if client.is_public() {
-        return refused("public clients may not exchange tokens");
+        return refused(Reason::PublicClientRefused, "public clients may not exchange tokens");
     }
     if !client.may_use(GrantType::TokenExchange) {
-        return refused("the client may not use the token exchange grant");
+        let grant = GrantType::TokenExchange;
+        return Err(client.refused_grant(grant, "the client may not use the token exchange grant"));
     }
     let policy = &client.token_exchange;
     if !policy.allowed || policy.delegation_mode == DelegationMode::None {
-        return refused("token exchange is not allowed for this client");
+        return refused(Reason::ExchangeNotAllowed, "token exchange is not allowed for this client");
     }
     Ok(())
 }
@@ -148,9 +172,11 @@ fn check_actor_parameters<'a>(request: &ExchangeRequest<'a>) -> Result<Option<&'
     match (present(request.actor_token), present(request.actor_token_type)) {
         (None, None) => Ok(None),
         (Some(token), Some(kind)) if is_access_token_type(kind) => Ok(Some(token)),
-        (Some(_), Some(_)) => Err(OAuthError::invalid_request("this actor_token_type is not accepted")),
-        (Some(_), None) => Err(OAuthError::invalid_request("actor_token_type is missing")),
-        (None, Some(_)) => Err(OAuthError::invalid_request("actor_token_type came without an actor_token")),
+        (Some(_), Some(kind)) => {
+            Err(unsupported_type(("actor_token_type", kind), "this actor_token_type is not accepted"))
+        }
+        (Some(_), None) => Err(missing("actor_token_type", "actor_token_type is missing")),
+        (None, Some(_)) => Err(missing("actor_token", "actor_token_type came without an actor_token")),
     }
 }
 
@@ -158,28 +184,38 @@ fn check_actor_parameters<'a>(request: &ExchangeRequest<'a>) -> Result<Option<&'
 /// (RFC 8693 2.2.2).
 pub(super) fn check_resources(resource: &[&str]) -> Result<(), OAuthError> {
     let absolute = |uri: &&str| !uri.contains('#') && Url::parse(uri).is_ok();
-    if resource.iter().all(absolute) {
-        return Ok(());
+    match resource.iter().find(|uri| !absolute(uri)) {
+        None => Ok(()),
+        Some(sent) => Err(OAuthError::invalid_request(
+            Reason::ResourceMalformed,
+            "resource must be an absolute URI without fragment",
+        )
+        .about(Details::of("resource").sent_uri(sent))),
     }
-    Err(OAuthError::invalid_request("resource must be an absolute URI without fragment"))
 }
 
 fn check_targets(context: &Context<'_>, request: &ExchangeRequest<'_>) -> Result<(), OAuthError> {
     check_resources(request.resource)?;
     if request.audience.iter().any(|audience| audience.is_empty()) {
-        return Err(OAuthError::invalid_request("audience is empty"));
+        return Err(OAuthError::invalid_request(Reason::ResourceMalformed, "audience is empty")
+            .about(Details::of("audience")));
     }
     let Some(allowed) = &context.client.token_exchange.targets else { return Ok(()) };
     let may_name = |target: &str| allowed.iter().any(|own| own == target);
-    let refused = |description| Err(OAuthError::new(ErrorCode::InvalidTarget, description));
+    let refused = |reason: Reason, sent: &str, description: &'static str| {
+        let details = Details::of("audience, resource").sent_uri(sent);
+        Err(OAuthError::new(ErrorCode::InvalidTarget, reason, description)
+            .about(details.registered(allowed.iter().map(String::as_str))))
+    };
     // RFC 8693 2.2.2. Without a target the token is for the issuer, so the issuer must be an allowed target too.
     if request.audience.is_empty() && request.resource.is_empty() && !may_name(&context.issuer.url) {
-        return refused("name an audience or a resource: the issuer is not among the client's targets");
+        let description = "name an audience or a resource: the issuer is not among the client's targets";
+        return refused(Reason::TargetMissing, "", description);
     }
-    if !request.audience.iter().chain(request.resource).all(|target| may_name(target)) {
-        return refused("the client may not name this target");
+    match request.audience.iter().chain(request.resource).find(|target| !may_name(target)) {
+        None => Ok(()),
+        Some(target) => refused(Reason::TargetNotAllowed, target, "the client may not name this target"),
     }
-    Ok(())
 }
 
 impl Exchange<'_> {
@@ -197,13 +233,16 @@ impl Exchange<'_> {
         actor: Option<ActorToken<'_>>,
     ) -> Result<Box<AccessToken>, OAuthError> {
         let Context { issuer, client, now, .. } = *context;
-        subject.check(&issuer.url, now).map_err(|_| invalid_subject_token())?;
+        subject
+            .check(&issuer.url, now)
+            .map_err(|not| invalid_subject_token(subject.refused_as_not_valid(not, &issuer.url, now)))?;
         if !may_present(client, subject) {
-            return Err(OAuthError::invalid_grant("the subject_token was issued to another client"));
+            return Err(of_other_client(client, subject, "the subject_token was issued to another client"));
         }
         let acting = self.acting(context, actor)?;
         if subject.anc.len() >= MAX_CHAIN {
-            return Err(OAuthError::invalid_grant("the subject_token was exchanged too often"));
+            let description = "the subject_token was exchanged too often";
+            return Err(OAuthError::invalid_grant(Reason::ExchangedTooOften, description));
         }
         let scope = self.scope(client, subject)?;
         let act = act(client, subject, acting)?;
@@ -242,11 +281,16 @@ impl Exchange<'_> {
         if self.actor_token.is_none() {
             return Ok(None);
         }
-        let ActorToken { claims, is_of_registered_client } = actor.ok_or(invalid_actor_token())?;
-        claims.check(&context.issuer.url, context.now).map_err(|_| invalid_actor_token())?;
+        let ActorToken { claims, is_of_registered_client } =
+            actor.ok_or_else(|| invalid_actor_token(Reason::TokenMissing))?;
+        let (url, now) = (&context.issuer.url, context.now);
+        claims
+            .check(url, now)
+            .map_err(|not| invalid_actor_token(claims.refused_as_not_valid(not, url, now)))?;
         let nobodys = !is_of_registered_client && claims.aud.contains(&context.issuer.url);
         if !nobodys && !may_present(context.client, claims) {
-            return Err(OAuthError::invalid_grant("the actor_token was issued to another client"));
+            let description = "the actor_token was issued to another client";
+            return Err(of_other_client(context.client, claims, description));
         }
         Ok(Some(claims))
     }
@@ -259,10 +303,22 @@ impl Exchange<'_> {
         let left = asked.intersection(&allowed);
         if left.is_empty() && !asked.is_empty() {
             let why = "the subject_token and the client's registration have nothing of the scope in common";
-            return Err(scope::invalid(why, &allowed));
+            let details = Details::of("scope").sent(asked.as_str());
+            let accepted = [subject.scope.as_str(), client.scope.as_str()];
+            return Err(
+                scope::invalid(Reason::ExchangeScopeEmpty, why, &allowed).about(details.expected(accepted))
+            );
         }
         Ok(left)
     }
+}
+
+fn of_other_client(caller: &Client, token: &AccessToken, description: &'static str) -> OAuthError {
+    let sent = format!("{}, of client {}", token.audiences(), token.client_id);
+    let own = caller.token_exchange.subject_token_clients.iter().map(ClientId::as_str);
+    let own = std::iter::once(caller.client_id.as_str()).chain(own);
+    OAuthError::invalid_grant(Reason::TokenOfOtherClient, description)
+        .about(Details::of("aud").sent(&sent).registered(own))
 }
 
 /// A client may present tokens that were issued to it, that name it in `aud`, or that were issued to a client on its
@@ -291,7 +347,7 @@ fn act(
         subject.act.clone()
     };
     if chain.as_ref().is_some_and(|chain| chain.depth() > MAX_CHAIN) {
-        return Err(OAuthError::invalid_grant("the chain of actors is too long"));
+        return Err(OAuthError::invalid_grant(Reason::ActorChainTooLong, "the chain of actors is too long"));
     }
     Ok(chain)
 }
@@ -316,7 +372,8 @@ fn check_may_act(
     if may_act.allows(&party) {
         return Ok(());
     }
-    Err(OAuthError::invalid_grant("the subject_token does not let this party act"))
+    Err(OAuthError::invalid_grant(Reason::ActorNotAllowed, "the subject_token does not let this party act")
+        .about(Details::of("may_act").sent(party.sub)))
 }
 
 #[cfg(test)]

@@ -148,6 +148,15 @@ impl Audit for Trimmed {
         Err(StoreError::Failed("not in this test".into()))
     }
 
+    async fn newest_audit(
+        &self,
+        _: &IssuerId,
+        _: &AuditFilter,
+        _: u32,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        Err(StoreError::Failed("not in this test".into()))
+    }
+
     async fn trim_audit(&self, _: &IssuerId, before: Timestamp) -> Result<u64, StoreError> {
         self.before.lock().push(before);
         Ok(1)

@@ -17,6 +17,7 @@ use url::Url;
 use crate::endpoints;
 use symbolon_admin as admin;
 use symbolon_app::app::App;
+use symbolon_app::audit::RefusedRequest;
 use symbolon_app::http::{Answer, Context, Cors, Endpoint, ErrorAbout, Failure, host, preflight};
 use symbolon_telemetry::{Endpoint as Label, RequestFacts};
 
@@ -104,8 +105,14 @@ fn at_endpoint(endpoint: &'static Endpoint, context: Context, request: Request<B
     let response = if request.method() == Method::OPTIONS && endpoint.cors != Cors::None {
         preflight(request.headers())
     } else {
+        let mut failure = Failure::MethodNotAllowed;
+        if let Some(refusal) = failure.take_refusal() {
+            let told = Some(failure.told());
+            context.refused(RefusedRequest { told, ..RefusedRequest::anonymous(refusal, None) });
+        }
         // RFC 9110 15.5.6: the answer MUST list the allowed methods.
-        let mut refused = Failure::MethodNotAllowed.into_page(&ErrorAbout {
+        let mut refused = failure.into_page(&ErrorAbout {
+            request_id: Some(context.id.to_string()),
             prefix: &context.issuer.prefix,
             ..ErrorAbout::request(request.headers())
         });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use symbolon_figures::StoreKind;
-use symbolon_protocol::event::AuditRecord;
+use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::id::IssuerId;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
@@ -83,6 +83,33 @@ impl Records {
     }
 }
 
+/// The records that match a filter, newest first.
+fn filtered(issuer: &IssuerId, filter: &AuditFilter) -> Listing {
+    let mut listing = Listing::of("audit", "at DESC, sequence DESC", issuer);
+    if let Some(event) = filter.event {
+        listing = listing.only("event = ?", event.name());
+    }
+    if filter.refused {
+        listing = listing.only("event = ANY(?)", Event::REFUSALS.map(Event::name).to_vec());
+    }
+    if let Some(user) = &filter.user {
+        listing = listing.only("user_id = ?", user.as_str().to_owned());
+    }
+    if let Some(client) = &filter.client {
+        listing = listing.only("client_id = ?", client.as_str().to_owned());
+    }
+    if let Some(from) = filter.from {
+        listing = listing.only("at >= ?", millis(from));
+    }
+    if let Some(to) = filter.to {
+        listing = listing.only("at < ?", millis(to));
+    }
+    for member in filter.members() {
+        listing = listing.only("position(? in document) > 0", member);
+    }
+    listing
+}
+
 #[async_trait]
 impl Audit for ClusterStore {
     async fn write_audit(&self, records: Arc<[(IssuerId, AuditRecord)]>) -> Result<(), StoreError> {
@@ -95,24 +122,17 @@ impl Audit for ClusterStore {
         filter: &AuditFilter,
         page: &PageRequest,
     ) -> Result<Page<AuditRecord>, StoreError> {
-        let mut listing = Listing::of("audit", "at DESC, sequence DESC", issuer);
-        if let Some(event) = filter.event {
-            listing = listing.only("event = ?", event.name());
-        }
-        if let Some(user) = &filter.user {
-            listing = listing.only("user_id = ?", user.as_str().to_owned());
-        }
-        if let Some(client) = &filter.client {
-            listing = listing.only("client_id = ?", client.as_str().to_owned());
-        }
-        if let Some(from) = filter.from {
-            listing = listing.only("at >= ?", millis(from));
-        }
-        if let Some(to) = filter.to {
-            listing = listing.only("at < ?", millis(to));
-        }
-        let listing = listing.searched("position(? in lower(document)) > 0", page);
+        let listing = filtered(issuer, filter).searched("position(? in lower(document)) > 0", page);
         listing.read(&self.records, StoreKind::Audit, page, |record| record).await
+    }
+
+    async fn newest_audit(
+        &self,
+        issuer: &IssuerId,
+        filter: &AuditFilter,
+        most: u32,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        filtered(issuer, filter).first(&self.records, StoreKind::Audit, most).await
     }
 
     async fn trim_audit(&self, issuer: &IssuerId, before: Timestamp) -> Result<u64, StoreError> {

@@ -71,6 +71,23 @@ impl Listing {
         records_of(&records.all(kind, &select, &values).await?, Arc::new)
     }
 
+    /// Reads the first records, without counting the others.
+    pub(super) async fn first<T: DeserializeOwned>(
+        self,
+        records: &Records,
+        kind: StoreKind,
+        most: u32,
+    ) -> Result<Vec<T>, StoreError> {
+        let most = i64::from(most.clamp(1, 1_000));
+        let mut values = self.values();
+        values.push(&most);
+        let Self { table, order, conditions, .. } = &self;
+        let last = values.len();
+        let select =
+            format!("SELECT document FROM {table} WHERE {conditions} ORDER BY {order} LIMIT ${last}");
+        records_of(&records.all(kind, &select, &values).await?, |record| record)
+    }
+
     /// Reads a page.
     pub(super) async fn read<T: DeserializeOwned, U>(
         self,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use symbolon_crypto::digest::sha256;
 use symbolon_protocol::event::{AuditRecord, Event};
 use symbolon_protocol::id::{ClientId, UserId};
@@ -68,6 +69,65 @@ pub async fn all(back_end: &dyn BackEnd) {
     assert_eq!(store.search_audit(issuer, &all, &page(1, 1)).await.unwrap().total, 1_140);
     assert_eq!(store.search_audit(other, &all, &page(1, 1)).await.unwrap().total, 1);
     trimmed_to_a_size(&scene).await;
+    refusals(&scene).await;
+}
+
+/// A refused request: its reason, address and id, and the digest of the name that was typed.
+fn refused(event: Event, client: &str, number: u32, at: Timestamp) -> AuditRecord {
+    AuditRecord {
+        user: None,
+        address: Some(format!("192.0.2.{}", number % 3).into()),
+        request: Some(format!("request-{number:04}")),
+        detail: json!({ "reason": "password_wrong", "login_name_digest": format!("digest-{}", number % 5) }),
+        ..record(event, "nobody", Some(client), at)
+    }
+}
+
+/// Why requests were refused is found by client, request, address and name, the newest first.
+async fn refusals(scene: &Scene) {
+    let Scene { store, issuer, other, now, .. } = scene;
+    let at = |n: u32| *now + n * Duration::from_secs(1);
+    let records = (0..60_u32).map(|n| {
+        let (event, client) = match n % 4 {
+            0 => (Event::SignInFailed, "app"),
+            1 => (Event::RequestRefused, "app"),
+            2 => (Event::RequestRefused, "api"),
+            // The same texts in an event of another kind, and a refusal of before there were reasons.
+            _ => (Event::KeyRevoked, "app"),
+        };
+        (issuer.clone(), refused(event, client, n, at(n)))
+    });
+    store.write_audit(records.collect()).await.unwrap();
+    let without_reason = record(Event::SignInFailed, "nobody", Some("app"), at(60));
+    store.write_audit(Arc::new([(issuer.clone(), without_reason)])).await.unwrap();
+    let all = AuditFilter { refused: true, ..AuditFilter::default() };
+    let newest = async |filter: &AuditFilter, most: u32| -> Vec<String> {
+        let found = store.newest_audit(issuer, filter, most).await.unwrap();
+        found.into_iter().map(|record| record.request.unwrap()).collect()
+    };
+    let of_app = AuditFilter { client: ClientId::parse("app").ok(), ..all.clone() };
+    assert_eq!(newest(&of_app, 3).await, ["request-0057", "request-0056", "request-0053"]);
+    assert_eq!(newest(&of_app, 1_000).await.len(), 30);
+    let one = AuditFilter { request: Some("request-0002".into()), ..all.clone() };
+    assert_eq!(newest(&one, 10).await, ["request-0002"]);
+    let part = AuditFilter { request: Some("request-000".into()), ..all.clone() };
+    assert!(newest(&part, 10).await.is_empty(), "the whole id");
+    let since = AuditFilter { from: Some(at(58)), ..all.clone() };
+    assert_eq!(newest(&since, 10).await, ["request-0058"]);
+    assert!(store.newest_audit(other, &all, 10).await.unwrap().is_empty());
+    let any = AuditFilter::default();
+    for (filter, total) in [
+        (all.clone(), 45),
+        (AuditFilter { address: Some("192.0.2.1".into()), ..all.clone() }, 15),
+        (AuditFilter { login_name_digest: Some("digest-3".into()), ..all.clone() }, 9),
+        (AuditFilter { login_name_digest: Some("digest-3".into()), ..any.clone() }, 12),
+        (AuditFilter { event: Some(Event::SignInFailed), ..all.clone() }, 15),
+        (AuditFilter { event: Some(Event::SignInFailed), ..any.clone() }, 16),
+        (AuditFilter { address: Some("192.0.2.1\"".into()), ..any.clone() }, 0),
+    ] {
+        let found = store.search_audit(issuer, &filter, &page(1, 10)).await.unwrap();
+        assert_eq!(found.total, total, "{filter:?}");
+    }
 }
 
 /// One issuer has 1,140 records, the other a single one. A record takes 100 bytes to 2 KiB.

@@ -41,6 +41,12 @@ pub(super) fn command() -> Command {
                 .hide_possible_values(true)
                 .help("Only this event (docs/reference/events.md)"),
         )
+        .arg(option("address", "ADDRESS").help("Only requests from this IP address"))
+        .arg(
+            option("request", "REQUEST-ID")
+                .help("Only this request: the id on the error page or in the header X-Request-Id"),
+        )
+        .arg(option("name", "NAME").help("Only refused sign-ins with this login name, as it was typed"))
         .arg(option("from", "TIME").help("Not before this time"))
         .arg(option("to", "TIME").help("Before this time"))
         .arg(output::limit());
@@ -68,8 +74,12 @@ fn search(matches: &ArgMatches) -> Result<(), CommandError> {
         let id = even_if_gone(named::client_id(&api, name), name)?;
         query.push_str(&format!("&client_id={}", segment(&id)));
     }
-    if let Some(event) = matches.get_one::<String>("event") {
-        query.push_str(&format!("&event={}", segment(event)));
+    for (option, parameter) in
+        [("event", "event"), ("address", "address"), ("request", "request_id"), ("name", "name")]
+    {
+        if let Some(value) = matches.get_one::<String>(option) {
+            query.push_str(&format!("&{parameter}={}", segment(value)));
+        }
     }
     let (records, is_cut) = api.first("/audit-logs", "audit_logs", &query, output::most(matches))?;
     api.close()?;

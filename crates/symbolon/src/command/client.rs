@@ -13,7 +13,7 @@ use symbolon_protocol::json::merge_patch;
 
 use super::api::{Api, segment};
 use super::output::{Column, facts, line, members, note, print, table};
-use super::{CommandError, confirm, given, named};
+use super::{CommandError, confirm, failure, given, named};
 use crate::cli::{self, about_an_issuer};
 use paste::Provider;
 use preset::Preset;
@@ -45,6 +45,7 @@ pub(super) fn command() -> Command {
         .subcommand(about_an_issuer(create_command()))
         .subcommand(about_an_issuer(Command::new("list").about("List clients").arg(search)))
         .subcommand(about_an_issuer(Command::new("show").about("Show a client").arg(client())))
+        .subcommand(failure::why_command())
         .subcommand(about_an_issuer(metadata::arguments(update)))
         .subcommand(about_an_issuer(secrets::command()))
         .subcommand(about_an_issuer(delete))
@@ -78,6 +79,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("create", matches)) => create(matches),
         Some(("list", matches)) => list(matches),
         Some(("show", matches)) => show(matches),
+        Some(("why", matches)) => failure::why(matches),
         Some(("update", matches)) => update(matches),
         Some(("new-secret", matches)) => secrets::renew(matches),
         Some(("delete", matches)) => delete(matches),

@@ -10,6 +10,7 @@ mod client;
 mod completion;
 mod configuration;
 mod confirm;
+mod failure;
 mod grant;
 mod group;
 mod issuer;
@@ -118,6 +119,7 @@ pub(crate) fn commands() -> Vec<Command> {
         grant::command(),
         audit::command(),
         key::command(),
+        failure::explain_command(),
         backup::command(),
         restore::command(),
         store::command(),
@@ -141,6 +143,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("grant", matches)) => grant::run(matches),
         Some(("audit", matches)) => audit::run(matches),
         Some(("keys", matches)) => key::run(matches),
+        Some(("explain", matches)) => failure::explain(matches),
         Some(("backup", matches)) => backup::run(matches),
         Some(("restore", matches)) => restore::run(matches),
         Some(("store", matches)) => store::run(matches),

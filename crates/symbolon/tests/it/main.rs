@@ -16,6 +16,7 @@ mod commands;
 mod completion;
 mod confirm;
 mod cost;
+mod failures;
 mod grants;
 mod groups_and_roles;
 mod keys;

@@ -94,6 +94,7 @@ fn trace(tracer: &Tracer, parent: Option<&str>, status: Option<StatusCode>) {
         route: Some("/token"),
         outcome: if status.is_some() { RequestOutcome::Ok } else { RequestOutcome::Abandoned },
         status,
+        refusal: None,
         oauth_error: None,
         client_id: Some("demo"),
         issuer: Some("default"),

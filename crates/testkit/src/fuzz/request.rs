@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use symbolon_protocol::authorize::response::{AuthorizationResponse, error};
 use symbolon_protocol::authorize::{AuthorizationRequest, Rejection, ReturnTo, request};
 use symbolon_protocol::client::Client;
+use symbolon_protocol::error::OAuthError;
 use symbolon_protocol::id_token_hint::IdTokenHint;
 use symbolon_protocol::logout::{LogoutDecision, LogoutRequest};
 use symbolon_protocol::params::{MAX_PARAMETERS, Params};
 use symbolon_protocol::redirect_uri::{append_query, check_registration, is_registered, matches};
+use symbolon_protocol::refusal::Reason;
 use url::Url;
 
 use super::fixture::{CLIENTS, SETTINGS, URL, two_lines};
@@ -49,7 +51,7 @@ fn check_answer(to: &ReturnTo<'_>, client: &Client) {
         is_registered(&client.redirect_uris, to.redirect_uri, &client.redirect_uri_forms),
         "an answer to a stranger"
     );
-    let refused = symbolon_protocol::error::OAuthError::invalid_request("a reason & more");
+    let refused = OAuthError::invalid_request(Reason::PromptInvalid, "a reason & more");
     match error(to, &refused, URL) {
         AuthorizationResponse::Redirect(location) => {
             assert!(location.bytes().all(|byte| byte.is_ascii_graphic()), "no header value: {location:?}");

@@ -17,7 +17,8 @@ fn a_query_parameter_that_is_not_known_is_refused_by_name() {
     let told = refused("GET", "/audit-logs?user=ann");
     assert_eq!(
         told,
-        "user is no query parameter of this operation, which has page, limit, event, user_id, client_id, from, to"
+        "user is no query parameter of this operation, which has page, limit, event, user_id, client_id, from, to, \
+         address, request_id, name"
     );
     assert!(
         refused("GET", "/issuers/default/users?mail=a%40example.com").contains("search, email, verified")

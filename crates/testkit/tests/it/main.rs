@@ -24,6 +24,7 @@ mod corpus;
 mod cors;
 mod durability;
 mod ending;
+mod failures;
 mod following;
 mod grants;
 mod groups;

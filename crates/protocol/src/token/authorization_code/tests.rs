@@ -1,5 +1,6 @@
 use super::*;
 use crate::client::TokenEndpointAuthMethod;
+use crate::error::ErrorCode;
 use crate::id::ClientId;
 use crate::token::fixture::{VERIFIER, World, after, client, code};
 

@@ -16,6 +16,7 @@ use crate::error::OAuthError;
 use crate::event::Event;
 use crate::family::{Family, FamilyId, Rotation, RotationRequest};
 use crate::id::Sid;
+use crate::refusal::{Details, Reason};
 use crate::revocation::grant_needed_until;
 use crate::scope::{OPENID, Scope};
 use crate::session::Session;
@@ -85,7 +86,8 @@ pub fn plan(
     let RefreshRecords { family, version, has_ended, user, session } = *records;
     let scope = check(family, context.client, presented, context.now)?;
     if has_ended || !tokens_are_good(user) {
-        return Err(unknown());
+        let reason = if has_ended { Reason::RefreshTokenRevoked } else { Reason::UserDeactivated };
+        return Err(unknown(reason).about(Details::of_user(&family.user)));
     }
     let session_lives =
         family.bound_to().is_some() || session.is_some_and(|session| session.user == family.user);
@@ -132,10 +134,14 @@ impl RefreshPlan {
             // RFC 9700 4.14.2: it is unknown whether the client or an attacker used the token first, so the family is
             // ended for both.
             Rotation::Reused(family) => {
-                let error = OAuthError::invalid_grant("the refresh token was used before");
+                let reason = Reason::RefreshTokenReused;
+                let error = OAuthError::invalid_grant(reason, "the refresh token was used before")
+                    .about(Details::of_user(&family.user));
                 return Err(Refused { error, reused: Some(family) });
             }
-            Rotation::Unknown => return Err(Refused { error: unknown(), reused: None }),
+            Rotation::Unknown => {
+                return Err(Refused { error: unknown(Reason::RefreshTokenEnded), reused: None });
+            }
         };
         // If the version did not change (rotation is off), the presented token stays live, registered ones too.
         let refresh_token = if family.version == self.rotation.presented {

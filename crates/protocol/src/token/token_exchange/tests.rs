@@ -154,7 +154,7 @@ fn invalid_subject_tokens_are_invalid_grant() {
     for bad in [expired, foreign] {
         assert_eq!(exchange(&world, &request(), &bad, None), Err(ErrorCode::InvalidGrant));
     }
-    assert_eq!(invalid_subject_token().code, ErrorCode::InvalidGrant);
+    assert_eq!(invalid_subject_token(Reason::TokenExpired).code, ErrorCode::InvalidGrant);
 }
 
 #[test]

@@ -58,6 +58,17 @@ impl Audit for EmbeddedStore {
         )
     }
 
+    async fn newest_audit(
+        &self,
+        issuer: &IssuerId,
+        filter: &AuditFilter,
+        most: u32,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        let search = Search::newest(issuer, filter, most);
+        let found = self.records.scan(StoreKind::Audit, move |statements| search.read(statements)).await?;
+        Ok(page_of(found, |record| record)?.items)
+    }
+
     async fn trim_audit(&self, issuer: &IssuerId, before: Timestamp) -> Result<u64, StoreError> {
         let mut trimmed = 0;
         loop {

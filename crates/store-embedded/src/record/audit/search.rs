@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use memchr::memmem::Finder;
 use rusqlite::types::Value;
 use rusqlite::{Row, params, params_from_iter};
+use symbolon_protocol::event::Event;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::port::{AuditFilter, PageRequest};
 
@@ -28,6 +29,8 @@ pub(super) struct Search {
     marks: Vec<Finder<'static>>,
     skipped: u64,
     limit: usize,
+    /// Whether blocks behind a full page are read to count what matches in them.
+    counts: bool,
 }
 
 /// The columns of a block that are read before its content.
@@ -62,14 +65,23 @@ impl Search {
             let value = serde_json::Value::from(value).to_string();
             Finder::new(&value).into_owned()
         };
+        let members = filter.members();
+        let members = members.iter().map(|member| Finder::new(member).into_owned());
         Self {
             issuer: issuer.clone(),
             filter: filter.clone(),
             text: page.text().map(str::to_lowercase),
-            marks: values.into_iter().flatten().map(mark).collect(),
+            marks: values.into_iter().flatten().map(mark).chain(members).collect(),
             skipped: page.skipped(),
             limit: page.limit() as usize,
+            counts: true,
         }
+    }
+
+    /// A search for the newest records alone: it stops when it has so many.
+    pub(super) fn newest(issuer: &IssuerId, filter: &AuditFilter, most: u32) -> Self {
+        let page = PageRequest { page: 1, limit: most, search: None };
+        Self { counts: false, ..Self::new(issuer, filter, &page) }
     }
 
     /// Reads the page, and counts all that match.
@@ -77,6 +89,9 @@ impl Search {
         let mut found = SearchResult { skipped: self.skipped, limit: self.limit, ..SearchResult::default() };
         self.each_block(statements, |block| {
             found.settle(block.newest);
+            if found.is_full() && !self.counts {
+                return Ok(());
+            }
             if found.is_full() && self.takes_all(&block) {
                 found.total += block.records;
                 return Ok(());
@@ -139,8 +154,11 @@ impl Search {
             return Ok(None);
         }
         let record = Columns::of(line)?;
-        let AuditFilter { event, user, client, from, to } = &self.filter;
+        // The marks alone decide the other conditions.
+        let AuditFilter { event, user, client, refused, from, to, .. } = &self.filter;
+        let is_refusal = || Event::REFUSALS.iter().any(|refusal| refusal.name() == record.event);
         let wanted = event.is_none_or(|event| event.name() == record.event)
+            && (!refused || is_refusal())
             && user.as_ref().is_none_or(|user| Some(user.as_str()) == record.user.as_deref())
             && client.as_ref().is_none_or(|client| Some(client.as_str()) == record.client.as_deref())
             && from.is_none_or(|from| from <= record.at)

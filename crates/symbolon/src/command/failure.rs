@@ -1,0 +1,122 @@
+//! `symbolon client why` and `symbolon explain`: why requests were refused, and what mends it.
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use http::Method;
+use serde_json::Value;
+
+use super::api::{Api, segment};
+use super::moment::dated;
+use super::output::{line, print};
+use super::{CommandError, given, named};
+use crate::cli::{about_an_issuer, drawn_id};
+
+/// `symbolon client why`.
+pub(super) fn why_command() -> Command {
+    let limit = Arg::new("limit")
+        .long("limit")
+        .value_name("NUMBER")
+        .value_parser(value_parser!(u32).range(1..=100))
+        .default_value("10")
+        .help("The most failures that are shown");
+    let client = drawn_id("client", "CLIENT")
+        .help("Its id or name; also an id that an application sends though no such client is registered");
+    about_an_issuer(
+        Command::new("why")
+            .about("Say why requests of a client were refused lately, newest first, and what mends it")
+            .arg(client)
+            .arg(limit),
+    )
+}
+
+/// `symbolon explain`.
+pub(super) fn explain_command() -> Command {
+    let request = drawn_id("request", "REQUEST-ID")
+        .help("The id on the error page, in the header X-Request-Id of the answer, or in the request log");
+    about_an_issuer(
+        Command::new("explain").about("Say why a request was refused, and what mends it").arg(request),
+    )
+}
+
+pub(super) fn why(matches: &ArgMatches) -> Result<(), CommandError> {
+    let client = given(matches, "client");
+    let limit = matches.get_one::<u32>("limit").copied().unwrap_or(10);
+    let api = Api::reach(matches)?;
+    let id = match named::client_id(&api, client) {
+        // Not registered, which may be why its requests are refused.
+        Err(CommandError::NotFound(_)) => client.to_owned(),
+        found => found?,
+    };
+    let path = format!("/clients/{}/failures?limit={limit}", segment(&id));
+    let failures = failures_of(api.ask(Method::GET, &path, None)?);
+    api.close()?;
+    Ok(print(matches, &failures, |failures| match failures.as_array() {
+        Some(failures) if !failures.is_empty() => told(failures),
+        _ => format!("No request of {} was refused in the last 7 days at this issuer.\n", line(client)),
+    })?)
+}
+
+pub(super) fn explain(matches: &ArgMatches) -> Result<(), CommandError> {
+    let api = Api::reach(matches)?;
+    let path = format!("/failures/{}", segment(given(matches, "request")));
+    let failures = failures_of(api.ask(Method::GET, &path, None)?);
+    api.close()?;
+    Ok(print(matches, &failures, |failures| told(failures.as_array().map_or(&[], Vec::as_slice)))?)
+}
+
+fn failures_of(mut answer: Value) -> Value {
+    answer.get_mut("failures").map(Value::take).unwrap_or_default()
+}
+
+/// A paragraph for each failure.
+fn told(failures: &[Value]) -> String {
+    failures.iter().map(paragraph).collect::<Vec<_>>().join("\n")
+}
+
+fn paragraph(failure: &Value) -> String {
+    let failure = dated(failure);
+    let text = |member: &str| failure.get(member).and_then(Value::as_str).map(line);
+    let known = |member: &str| text(member).unwrap_or_default();
+    let about = [
+        ("client", "client_id"),
+        ("user", "user_id"),
+        ("login name", "login_name"),
+        ("address", "address"),
+        ("endpoint", "endpoint"),
+        ("request", "request_id"),
+    ];
+    let about: Vec<String> =
+        about.iter().filter_map(|(title, member)| Some(format!("{title} {}", text(member)?))).collect();
+    let mut lines = vec![
+        format!("{}  {}", known("at"), known("reason")),
+        format!("  {}", known("explanation")),
+        format!("  Mend: {}", known("mend")),
+        format!("  {}", about.join(", ")),
+    ];
+    if let Some(error) = text("error") {
+        lines.push(format!("  It was told {error}: {}", known("error_description")));
+    }
+    if let Some(unrecorded) = failure.get("unrecorded") {
+        lines.push(format!("  {unrecorded} refused requests before it were not kept"));
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_failure_is_a_paragraph() {
+        let failure = json!({
+            "at": 1_800_000_000_000_u64, "reason": "code_used", "explanation": "The code\u{1b} was redeemed before.",
+            "mend": "Redeem a code once.", "client_id": "app", "address": "192.0.2.1", "request_id": "r-1",
+            "error": "invalid_grant", "error_description": "no", "unrecorded": 7,
+        });
+        let text = "2027-01-15T08:00:00Z  code_used\n  The code\u{fffd} was redeemed before.\n  Mend: Redeem a code once.\n  \
+                    client app, address 192.0.2.1, request r-1\n  It was told invalid_grant: no\n  \
+                    7 refused requests before it were not kept\n";
+        assert_eq!(told(&[failure.clone()]), text);
+        assert_eq!(told(&[failure.clone(), failure]), format!("{text}\n{text}"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Authorization requests.
+
+use std::time::Duration;
+
+use serde_json::json;
+use symbolon_protocol::refusal::Reason;
+use symbolon_testkit::{Answer, AuthorizationRequest};
+
+use super::{Bench, Case, run};
+
+const INVALID: (u16, &str) = (302, "invalid_request");
+const PAGE: (u16, &str) = (400, "invalid_request");
+
+/// The request with one more or other parameter.
+fn with(bench: &Bench, id: &str, name: &str, value: &str) -> Answer {
+    bench.authorize(id, &bench.rp.authorization_request().with(name, value))
+}
+
+fn silent(bench: &Bench) -> AuthorizationRequest {
+    bench.rp.authorization_request().with("prompt", "none")
+}
+
+pub(super) const CASES: [Case<Bench>; 29] = [
+    Case::new(Reason::ClientUnknown, PAGE, &["`client_id` was nobody"], |bench, id| {
+        with(bench, id, "client_id", "nobody")
+    }),
+    Case::new(
+        Reason::RedirectUriMissing,
+        PAGE,
+        &["`redirect_uri`, registered is https://rp.example/callback"],
+        |bench, id| bench.authorize(id, &bench.rp.authorization_request().without("redirect_uri")),
+    ),
+    Case::new(
+        Reason::RedirectUriNotRegistered,
+        PAGE,
+        &[
+            "was https://rp.example/callback/, registered is https://rp.example/callback: it differs in the slash",
+        ],
+        |bench, id| with(bench, id, "redirect_uri", "https://rp.example/callback/"),
+    ),
+    Case::new(Reason::StateTooLong, PAGE, &["`state`"], |bench, id| {
+        with(bench, id, "state", &"x".repeat(5_000))
+    }),
+    Case::new(Reason::ResponseModeUnsupported, INVALID, &["was web_message"], |bench, id| {
+        with(bench, id, "response_mode", "web_message")
+    }),
+    Case::new(Reason::ResponseModeNeedsHttp, INVALID, &["com.example.app:/cb"], |bench, id| {
+        let native = bench.client(json!({ "redirect_uris": ["com.example.app:/cb"] }));
+        bench.authorize(id, &native.authorization_request().with("response_mode", "form_post"))
+    }),
+    Case::new(
+        Reason::RequestParameterUnsupported,
+        (302, "request_not_supported"),
+        &["`request`"],
+        |bench, id| with(bench, id, "request", "eyJ"),
+    ),
+    Case::new(
+        Reason::ResponseTypeUnsupported,
+        (302, "unsupported_response_type"),
+        &["`response_type` was banana, expected is code"],
+        |bench, id| with(bench, id, "response_type", "banana"),
+    ),
+    Case::new(Reason::PromptInvalid, INVALID, &["was none login"], |bench, id| {
+        with(bench, id, "prompt", "none login")
+    }),
+    Case::new(Reason::MaxAgeMalformed, INVALID, &["was soon"], |bench, id| {
+        with(bench, id, "max_age", "soon")
+    }),
+    Case::new(Reason::NonceTooLong, INVALID, &[], |bench, id| with(bench, id, "nonce", &"x".repeat(2_049))),
+    Case::new(Reason::ScopeMalformed, (302, "invalid_scope"), &["`scope` was a\"b"], |bench, id| {
+        with(bench, id, "scope", "a\"b")
+    }),
+    Case::new(
+        Reason::ScopeNotRegistered,
+        (302, "invalid_scope"),
+        &["`scope` was payments, registered is openid profile email offline_access"],
+        |bench, id| with(bench, id, "scope", "payments"),
+    ),
+    Case::new(
+        Reason::ScopeMissing,
+        (302, "invalid_scope"),
+        &["`scope` was missing or empty, registered is offline_access"],
+        |bench, id| {
+            let rp = bench.client(json!({ "scope": "offline_access" }));
+            bench.authorize(id, &rp.authorization_request().without("scope"))
+        },
+    ),
+    Case::new(Reason::PkceOrNonceMissing, INVALID, &["`code_challenge` was missing"], |bench, id| {
+        let request = bench.rp.authorization_request().without("nonce");
+        bench.authorize(id, &request.without("code_challenge").without("code_challenge_method"))
+    }),
+    Case::new(Reason::PkceMissing, INVALID, &["`code_challenge` was missing"], |bench, id| {
+        let request = bench.public().authorization_request();
+        bench.authorize(id, &request.without("code_challenge").without("code_challenge_method"))
+    }),
+    Case::new(Reason::PkceMethodUnsupported, INVALID, &["was plain, expected is S256"], |bench, id| {
+        with(bench, id, "code_challenge_method", "plain")
+    }),
+    Case::new(Reason::PkceChallengeMalformed, INVALID, &[], |bench, id| {
+        with(bench, id, "code_challenge", "short")
+    }),
+    Case::new(Reason::ResourceMalformed, INVALID, &["was api"], |bench, id| {
+        with(bench, id, "resource", "api")
+    }),
+    Case::new(Reason::ResourceTooMany, INVALID, &["`resource`"], |bench, id| {
+        let mut request = bench.rp.authorization_request();
+        let many = (0..300).map(|number| ("resource".to_owned(), format!("https://{number}.example")));
+        request.parameters.extend(many.take(240));
+        bench.authorize(id, &request)
+    }),
+    Case::new(
+        Reason::ResourceNotRegistered,
+        (302, "invalid_target"),
+        &["was https://other.example, registered is https://api.example"],
+        |bench, id| {
+            let rp = bench.client(json!({ "access_token_audiences": ["https://api.example"] }));
+            let request = rp.authorization_request().with("resource", "https://other.example");
+            bench.authorize(id, &request)
+        },
+    ),
+    Case::new(Reason::SessionMissing, (302, "login_required"), &[], |bench, id| {
+        bench.server.browser().get_with(&silent(bench).path(), &[("x-request-id", id)])
+    }),
+    Case::new(Reason::SessionOfOtherUser, (302, "login_required"), &[], |bench, id| {
+        let (_, other) = bench.server.signed_in("other@example.com");
+        let hint = bench.rp.sign_in(&other).id_token.unwrap();
+        bench.authorize(id, &silent(bench).with("id_token_hint", &hint))
+    }),
+    Case::new(Reason::SignInTooOld, (302, "login_required"), &[], |bench, id| {
+        bench.server.clock.advance(Duration::from_secs(5));
+        bench.authorize(id, &silent(bench).with("max_age", "3"))
+    }),
+    Case::new(Reason::IdTokenHintUnverifiable, (302, "login_required"), &[], |bench, id| {
+        bench.authorize(id, &silent(bench).with("id_token_hint", "a.b.c"))
+    }),
+    Case::new(Reason::ConsentMissing, (302, "consent_required"), &[], |bench, id| {
+        let asking = bench.client(json!({ "skip_consent": false }));
+        bench.authorize(id, &asking.authorization_request().with("prompt", "none"))
+    }),
+    Case::new(
+        Reason::ScopeNotGrantable,
+        (302, "invalid_scope"),
+        &["`scope` was offline_access"],
+        |bench, id| {
+            let metadata = json!({ "scope": "openid offline_access", "grant_types": ["authorization_code"] });
+            let request = bench.client(metadata).authorization_request().with("scope", "offline_access");
+            bench.authorize(id, &request)
+        },
+    ),
+    Case::new(Reason::RequestTooLongForPage, INVALID, &[], |bench, id| {
+        let request = bench.rp.authorization_request().with("login_hint", &"x".repeat(9_000));
+        bench.server.browser().get_with(&request.path(), &[("x-request-id", id)])
+    }),
+    Case::new(Reason::PageNotOurs, PAGE, &[], |bench, id| {
+        bench.server.browser().get_with("/login?transaction=x", &[("x-request-id", id)])
+    }),
+];
+
+#[test]
+fn authorization_requests() {
+    let bench = Bench::new();
+    run(&bench, &bench.server, &CASES);
+    let of_session = super::explained(&bench.server, "", "case-sign_in_too_old");
+    assert_eq!(of_session["user_id"], json!(bench.user), "{of_session}");
+}
+
+/// The page says the id by which the operator finds the cause.
+#[test]
+fn an_error_page_has_the_id_of_its_request() {
+    let bench = Bench::new();
+    let request = bench.rp.authorization_request().with("redirect_uri", "http://rp.example/callback");
+    let page = bench.session.get_with(&request.path(), &[("accept", "text/html")]);
+    assert_eq!(page.status, 400);
+    let id = page.header("x-request-id").unwrap().to_owned();
+    assert!(page.body.contains(&id), "{page:?}");
+    let failure = super::explained(&bench.server, "", &id);
+    assert_eq!(failure["difference"], "it differs in the scheme", "{failure}");
+    let told = page.body.contains("it differs") || page.body.contains("redirect_uri_not_registered");
+    assert!(!told, "the person is told no more than before: {page:?}");
+}

@@ -14,9 +14,7 @@ use symbolon_protocol::client::Client;
 use symbolon_protocol::client_secret::USE_NOTED_EVERY;
 use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::StoreError;
-
-use crate::app::App;
+use symbolon_store::{Store, StoreError};
 
 /// The most clients of which uses are remembered. Uses of further ones are not noted until older ones are forgotten.
 const MOST_CLIENTS: usize = 100_000;
@@ -48,6 +46,31 @@ impl ClientSecretUses {
         Some(uses.clone())
     }
 
+    /// Notes that a client authenticated with one of its secrets. Returns at once; the record is written later.
+    pub fn note(
+        &self,
+        store: &Arc<dyn Store>,
+        issuer: &IssuerId,
+        client: &Client,
+        secret: SmolStr,
+        now: Timestamp,
+    ) {
+        let key = (issuer.clone(), client.client_id.clone());
+        let Some(uses) = self.remember(key, secret, now) else { return };
+        // `updated_at` stays as it is: an administrator's change, which is compared by it, is never refused because of a
+        // note. If there was one in the meantime, the note is refused.
+        let (seen, noted) = (client.updated_at, with_uses(client, &uses));
+        let (store, issuer) = (Arc::clone(store), issuer.clone());
+        tokio::spawn(async move {
+            match store.update_client(&issuer, noted, seen).await {
+                Ok(_) | Err(StoreError::Conflict) => {}
+                Err(error) => {
+                    tracing::debug!(target: "symbolon::store", %error, "the use of a client secret was not noted");
+                }
+            }
+        });
+    }
+
     /// The client with the uses that this node knows of, which may not be written yet.
     pub fn merged(&self, issuer: &IssuerId, client: &Arc<Client>) -> Arc<Client> {
         match self.0.lock().get(&(issuer.clone(), client.client_id.clone())) {
@@ -63,32 +86,6 @@ fn with_uses(client: &Client, uses: &Uses) -> Client {
         client.client_secrets.note_use(id, *at);
     }
     client
-}
-
-impl App {
-    /// Notes that a client authenticated with one of its secrets. Returns at once; the record is written later.
-    pub fn note_client_secret_use(
-        &self,
-        issuer: &IssuerId,
-        client: &Client,
-        secret: SmolStr,
-        now: Timestamp,
-    ) {
-        let key = (issuer.clone(), client.client_id.clone());
-        let Some(uses) = self.client_secret_uses.remember(key, secret, now) else { return };
-        // `updated_at` stays as it is: an administrator's change, which is compared by it, is never refused because of a
-        // note. If there was one in the meantime, the note is refused.
-        let (seen, noted) = (client.updated_at, with_uses(client, &uses));
-        let (store, issuer) = (Arc::clone(&self.store), issuer.clone());
-        tokio::spawn(async move {
-            match store.update_client(&issuer, noted, seen).await {
-                Ok(_) | Err(StoreError::Conflict) => {}
-                Err(error) => {
-                    tracing::debug!(target: "symbolon::store", %error, "the use of a client secret was not noted");
-                }
-            }
-        });
-    }
 }
 
 #[cfg(test)]

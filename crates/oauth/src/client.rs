@@ -75,7 +75,7 @@ pub(super) async fn authenticate(
         }
     }
     if let Some(secret) = verified.secret_use {
-        app.note_client_secret_use(&issuer.id, &client, secret, now);
+        app.client_secret_uses.note(&app.store, &issuer.id, &client, secret, now);
     }
     Ok(client)
 }

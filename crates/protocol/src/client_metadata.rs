@@ -6,6 +6,7 @@
 //! ignore unknown members, RFC 7591 2.)
 
 mod grant_types;
+mod redirect_uris;
 mod secrets;
 mod settings;
 
@@ -248,7 +249,7 @@ fn build(
     let grant_types = grant_types::read(doc, method)?;
     let given = take::<SecretString>(doc, "client_secret")?;
     let own = current.map(|client| client.client_secrets.live(now)).unwrap_or_default();
-    let redirect_uri_forms = forms(doc)?;
+    let redirect_uri_forms = redirect_uris::forms(doc)?;
     let too_short = secrets::too_short(given.as_ref()).map(Warning::ShortSecret);
     let warnings =
         too_short.into_iter().chain(redirect_uri_forms.iter().copied().map(Warning::Form)).collect();
@@ -257,8 +258,8 @@ fn build(
         client_id,
         client_secrets,
         client_name: client_name(doc)?,
-        redirect_uris: redirect_uris(doc, &grant_types, &redirect_uri_forms)?,
-        post_logout_redirect_uris: post_logout_redirect_uris(doc, &redirect_uri_forms)?,
+        redirect_uris: redirect_uris::read(doc, &grant_types, &redirect_uri_forms)?,
+        post_logout_redirect_uris: redirect_uris::read_post_logout(doc, &redirect_uri_forms)?,
         redirect_uri_forms,
         grant_types,
         scope: scope(doc)?,
@@ -368,58 +369,6 @@ fn client_name(doc: &mut Members) -> Result<String, OAuthError> {
         return Err(invalid("client_name", "must be 1 to 255 bytes without control characters"));
     }
     Ok(name)
-}
-
-/// The forms that are allowed, each once.
-fn forms(doc: &mut Members) -> Result<Vec<RedirectUriForm>, OAuthError> {
-    let named: Vec<RedirectUriForm> = take(doc, "redirect_uri_forms")?.unwrap_or_default();
-    Ok(RedirectUriForm::ALL.into_iter().filter(|form| named.contains(form)).collect())
-}
-
-fn redirect_uris(
-    doc: &mut Members,
-    grants: &[GrantType],
-    allowed: &[RedirectUriForm],
-) -> Result<Vec<String>, OAuthError> {
-    let uris = uris(doc, "redirect_uris", allowed)?;
-    // RFC 6749 3.1.2.2: a client that receives codes must register redirect URIs.
-    if uris.is_empty() && grants.contains(&GrantType::AuthorizationCode) {
-        let mend = "name one, or leave that grant type out of grant_types";
-        return Err(invalid(
-            "redirect_uris",
-            format!("is required for the grant type authorization_code: {mend}"),
-        ));
-    }
-    Ok(uris)
-}
-
-/// RP-Initiated Logout 3: the URI must be exactly a registered one. So a wildcard would match nothing here.
-fn post_logout_redirect_uris(
-    doc: &mut Members,
-    allowed: &[RedirectUriForm],
-) -> Result<Vec<String>, OAuthError> {
-    let of_text = |form: &RedirectUriForm| *form != RedirectUriForm::WildcardHost;
-    let allowed: Vec<RedirectUriForm> = allowed.iter().copied().filter(of_text).collect();
-    uris(doc, "post_logout_redirect_uris", &allowed)
-}
-
-fn uris(
-    doc: &mut Members,
-    name: &'static str,
-    allowed: &[RedirectUriForm],
-) -> Result<Vec<String>, OAuthError> {
-    let uris = list(doc, name)?;
-    for uri in &uris {
-        if let Err(why) = redirect_uri::check_form(uri, allowed) {
-            let mend = match redirect_uri::needed_form(uri) {
-                Some(RedirectUriForm::WildcardHost) if name != "redirect_uris" => String::new(),
-                Some(form) => format!("; redirect_uri_forms with {} allows it", form.as_str()),
-                None => String::new(),
-            };
-            return Err(invalid(name, format!("has {uri}, which {why}{mend}")));
-        }
-    }
-    Ok(uris)
 }
 
 fn origins(doc: &mut Members) -> Result<Vec<String>, OAuthError> {

@@ -22,7 +22,6 @@ use symbolon_protocol::refusal::{Reason, Refusal};
 use symbolon_protocol::time::Timestamp;
 
 use super::{Actor, AuditEntry, AuditLog};
-use crate::rate_limit::network;
 use symbolon_telemetry::{Endpoint, Exposition, MetricSource, MetricType, RequestId};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -66,6 +65,8 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) issuer: &'a IssuerId,
     pub(crate) endpoint: Option<Endpoint>,
     pub(crate) address: IpAddr,
+    /// The network that the address is counted by.
+    pub(crate) network: IpAddr,
     pub(crate) request: &'a RequestId,
     pub(crate) now: Timestamp,
 }
@@ -233,8 +234,7 @@ impl AuditLog {
         // Anybody can name clients that do not exist, so they share one quota.
         let owner = client.filter(|_| !refusal.reason.names_anybody()).cloned();
         let owner = (of.issuer.clone(), owner);
-        let peer = network(of.address);
-        let admitted = self.refused_requests.minute.lock().admit(owner, refusal.reason, peer, of.now);
+        let admitted = self.refused_requests.minute.lock().admit(owner, refusal.reason, of.network, of.now);
         let Some(unrecorded) = admitted else {
             self.count(Event::RequestRefused);
             return false;

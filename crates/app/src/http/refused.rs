@@ -2,6 +2,7 @@
 
 use super::Context;
 use crate::audit::{Circumstances, RefusedRequest};
+use crate::rate_limit::network;
 use symbolon_telemetry::{Current, RequestFacts};
 
 impl Context {
@@ -26,6 +27,7 @@ impl Context {
             issuer: &self.issuer.id,
             endpoint: Current::endpoint(),
             address: self.remote,
+            network: network(self.remote),
             request: &self.id,
             now: self.app.now(),
         }

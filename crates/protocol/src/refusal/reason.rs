@@ -93,7 +93,7 @@ reasons! {
             "Send the client's credentials by HTTP Basic, or `client_id` (and `client_secret`) in the form.";
         ClientSecretWrong "client_secret_wrong"
             "The client secret is not one of the client's."
-            "Configure the client with its present secret: look for a cut, a space or a line break, or one that was regenerated. `POST /api/admin/clients/{client_id}/regenerate-secret` draws a new one.";
+            "Configure the client with its present secret: look for a cut, a space or a line break, or one that was regenerated. `symbolon client new-secret CLIENT` draws a new one.";
         ClientAuthenticationMissing "client_authentication_missing"
             "The client is registered with a credential, but sent only its `client_id`."
             "Configure the secret or key at the client; register it with `token_endpoint_auth_method` `none` if it cannot keep a secret.";
@@ -259,7 +259,7 @@ reasons! {
     SignIn {
         LoginNameUnknown "login_name_unknown"
             "No user has the login name that was typed."
-            "Search the user in the admin API (`GET /users?search=`): people type another address than the registered one, or sign in at the wrong issuer.";
+            "Search the user (`symbolon user list --search TEXT`): people type another address than the registered one, or sign in at the wrong issuer.";
         PasswordWrong "password_wrong"
             "The password is not the user's."
             "Let the person try again, or set a new one with `symbolon user set-password`.";
@@ -268,7 +268,7 @@ reasons! {
             "Set one with `symbolon user set-password`.";
         UserDeactivated "user_deactivated"
             "The user is deactivated."
-            "Set `active` of the user to true if the person shall sign in again.";
+            "`symbolon user enable USER`, if the person shall sign in again.";
         SignInRateLimited "sign_in_rate_limited"
             "Too many attempts were made for this name or from this address; the password was not looked at."
             "Wait for as long as the page says. Many failures of one address may be an attack, or people behind one address that is not in `trusted_proxies`.";

@@ -1,5 +1,7 @@
 //! Access tokens: JWTs by RFC 9068, with the lineage by which they can be revoked.
 
+mod refused;
+
 use serde::{Deserialize, Serialize};
 use smol_str::{SmolStr, format_smolstr};
 use symbolon_crypto::jws::Header;
@@ -12,8 +14,7 @@ use crate::grant::{GrantId, Lineage, Slot};
 use crate::id::{ClientId, IssuerId, Jti, Sid, UserId};
 use crate::id_text::IdText;
 use crate::json::Object;
-use crate::refusal::{Details, Reason, Refusal};
-use crate::scope::{OPENID, ROLES, Scope};
+use crate::scope::{ROLES, Scope};
 use crate::session::Amr;
 use crate::time::Timestamp;
 use crate::user_claims::role_names;
@@ -132,70 +133,7 @@ pub enum NotValid {
     NotYet,
 }
 
-impl From<NotAnAccessToken> for Reason {
-    fn from(not: NotAnAccessToken) -> Self {
-        match not {
-            NotAnAccessToken::Kind => Self::TokenOfOtherKind,
-            NotAnAccessToken::Claims => Self::TokenMalformed,
-        }
-    }
-}
-
-impl From<NotValid> for Reason {
-    fn from(not: NotValid) -> Self {
-        match not {
-            NotValid::Issuer => Self::TokenOfOtherIssuer,
-            NotValid::Expired => Self::TokenExpired,
-            NotValid::NotYet => Self::TokenNotYetValid,
-        }
-    }
-}
-
 impl AccessToken {
-    /// A refusal of this token, naming its user.
-    pub fn refused(&self, reason: Reason) -> Refusal {
-        let details = match reason {
-            Reason::TokenScopeInsufficient => {
-                Details::of("scope").sent(self.scope.as_str()).expected([OPENID])
-            }
-            Reason::TokenClientUnknown => Details::of("client_id").sent(self.client_id.as_str()),
-            _ => Details::default(),
-        };
-        self.refused_with(reason, details)
-    }
-
-    /// The refusal of a token that is [not valid](Self::check) at the issuer of this URL.
-    pub fn refused_as_not_valid(&self, not: NotValid, issuer_url: &str, now: Timestamp) -> Refusal {
-        let clock = format!("{} on the provider's clock", now.seconds());
-        let details = match not {
-            NotValid::Issuer => Details::of("iss").sent(&self.iss).expected([issuer_url]),
-            NotValid::Expired => Details::of("exp").sent(&self.exp.to_string()).expected([clock.as_str()]),
-            NotValid::NotYet => {
-                let nbf = self.nbf.unwrap_or_default().to_string();
-                Details::of("nbf").sent(&nbf).expected([clock.as_str()])
-            }
-        };
-        self.refused_with(not.into(), details)
-    }
-
-    /// The refusal of a token because of its audience. `accepted`: the audiences of the one that is asked.
-    pub fn refused_audience<'v>(&self, accepted: impl IntoIterator<Item = &'v str>) -> Refusal {
-        let details = Details::of("aud").sent(&self.audiences()).expected(accepted);
-        self.refused_with(Reason::TokenAudienceOther, details)
-    }
-
-    /// The first values of `aud`, separated by spaces.
-    pub fn audiences(&self) -> String {
-        self.aud.iter().take(5).collect::<Vec<_>>().join(" ")
-    }
-
-    fn refused_with(&self, reason: Reason, details: Details) -> Refusal {
-        match self.user() {
-            Some(user) => Refusal::about(reason, details.user(&user)),
-            None => Refusal::about(reason, details),
-        }
-    }
-
     /// Limits the token to these resources, if there are any (RFC 8707 2.2).
     pub fn limit_to(&mut self, resources: &[&str]) {
         if !resources.is_empty() {

@@ -116,7 +116,7 @@ mod tests {
         let text = "2027-01-15T08:00:00Z  code_used\n  The code\u{fffd} was redeemed before.\n  Mend: Redeem a code once.\n  \
                     client app, address 192.0.2.1, request r-1\n  It was told invalid_grant: no\n  \
                     7 refused requests before it were not kept\n";
-        assert_eq!(told(&[failure.clone()]), text);
+        assert_eq!(told(std::slice::from_ref(&failure)), text);
         assert_eq!(told(&[failure.clone(), failure]), format!("{text}\n{text}"));
     }
 }

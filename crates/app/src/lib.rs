@@ -11,6 +11,7 @@ pub mod audit;
 pub mod changes;
 pub mod clock;
 pub mod detached;
+mod entitlements;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 pub mod http;

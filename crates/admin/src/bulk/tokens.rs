@@ -71,7 +71,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     }
     drop(settings);
     if let Some(user) = token.needs_roles_of() {
-        let entitlements = call.app.store.entitlements(call.id(), &user).await?;
+        let entitlements = call.app.entitlements_to_tell(call.id(), &user).await?;
         token.release_roles(&entitlements);
     }
     signing_keys::ensure(call, std::iter::once(algorithm)).await?;

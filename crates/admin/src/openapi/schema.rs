@@ -228,13 +228,18 @@ fn clients() -> Schemas {
     let secrets = [("client_secret", secret()), ("client_secret_expires_at", number())];
     let with_secret = extended(&shown, &[], &secrets);
     let claims = json!({ "type": "object" });
+    let is_cut = json!({
+        "type": "boolean",
+        "description": "Whether the user has more groups or roles than tokens carry, so that some are left out.",
+    });
     let preview = object(
-        &["scope", "id_token", "access_token", "userinfo"],
+        &["scope", "id_token", "access_token", "userinfo", "is_cut"],
         &[
             ("scope", text()),
             ("id_token", optional(&claims)),
             ("access_token", claims.clone()),
             ("userinfo", optional(&claims)),
+            ("is_cut", is_cut),
         ],
     );
     vec![

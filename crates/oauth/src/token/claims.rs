@@ -29,8 +29,7 @@ pub(super) async fn records(
 
 /// The user's groups and roles.
 pub(super) async fn entitlements(call: &GrantCall<'_>, id: &UserId) -> Result<Arc<Entitlements>, Failure> {
-    let (store, issuer) = (&call.context.app.store, &call.context.issuer.id);
-    Ok(store.entitlements(issuer, id).await?)
+    Ok(call.context.app.entitlements_to_tell(&call.context.issuer.id, id).await?)
 }
 
 /// Puts the roles of its user into an access token, if its scope requests them and the user may sign in.

@@ -1,5 +1,6 @@
 //! Claims about the user in ID tokens and at UserInfo, by scope.
 
+mod cut;
 mod deactivated;
 mod entitlements;
 mod preview;

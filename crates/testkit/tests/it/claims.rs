@@ -3,6 +3,7 @@
 mod cut;
 mod deactivated;
 mod entitlements;
+mod nodes;
 mod preview;
 
 use serde_json::{Value, json};

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 use symbolon_protocol::client::Client;
-use symbolon_protocol::client_metadata::{self, Registration, is_below_default};
+use symbolon_protocol::client_metadata::{self, Registration};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::port::Created;
 
-use super::super::call::{Call, Payload};
+use super::super::call::{Call, Concerns, Payload};
 use super::super::clients::{algorithms, warn_of_weak_settings};
 use super::super::error::{AdminError, Answer};
 use super::super::signing_keys;
@@ -17,6 +17,7 @@ use super::super::users::{self, Described};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::wrapped;
+use symbolon_app::audit::ChangedFields;
 
 /// One chunk at a time, so that of two lines with the same address the first one wins.
 pub(super) const fn pace(event: Event) -> Pace {
@@ -38,7 +39,13 @@ async fn create_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     }
     let new = batch.take();
     let ids: Vec<_> = new.iter().map(|(user, _)| (user.id.clone(), user.email.clone())).collect();
+    let made: Vec<_> = new.iter().map(|(user, password)| users::made(user, password.is_some())).collect();
     let created = call.app.store.create_users(call.id(), new).await.map_err(AdminError::from);
+    for (((id, _), made), created) in ids.iter().zip(made).zip(created.iter().flatten()) {
+        if *created == Created::Created {
+            call.audit(Event::UserCreated, users::about(id), made);
+        }
+    }
     batch.settle(created.map(|created| {
         ids.into_iter().zip(created).map(|((id, email), created)| match created {
             Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
@@ -71,12 +78,13 @@ async fn create_clients(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     let new: Vec<Registration> = batch.take();
     let views: Vec<_> = new.iter().map(Registration::view).collect();
     let clients: Vec<Client> = new.into_iter().map(|registration| registration.client).collect();
-    let weak: Vec<Option<Client>> =
-        clients.iter().map(|client| is_below_default(client).then(|| client.clone())).collect();
+    let records = clients.clone();
     let created = call.app.store.create_clients(call.id(), clients).await.map_err(AdminError::from);
-    for (weak, created) in weak.iter().zip(created.iter().flatten()) {
-        if let (Some(client), Created::Created) = (weak, created) {
+    for (client, created) in records.iter().zip(created.iter().flatten()) {
+        if *created == Created::Created {
             warn_of_weak_settings(&call, client);
+            let concerns = Concerns { client: Some(&client.client_id), ..Concerns::default() };
+            call.audit(Event::ClientCreated, concerns, ChangedFields::made(client));
         }
     }
     batch.settle(created.map(|created| {

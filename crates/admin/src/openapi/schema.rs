@@ -132,6 +132,10 @@ fn shared() -> Schemas {
         ("hasNext", flag()),
         ("hasPrev", flag()),
     ];
+    let detail = json!({
+        "description": "Details of the event. Of a change: in `changes` each member that changed, by its path, with its \
+                        value before (`from`) and after (`to`); `{\"changed\": true}` where it is secret.",
+    });
     let audit = [
         ("at", time()),
         ("event", text()),
@@ -140,7 +144,7 @@ fn shared() -> Schemas {
         ("actor", json!({ "type": "string", "enum": ["user", "client", "admin", "system", "anonymous"] })),
         ("address", text()),
         ("request", text()),
-        ("detail", json!({})),
+        ("detail", detail),
     ];
     let issuer =
         object(&["id", "url"], &[("id", text()), ("url", json!({ "type": "string", "format": "uri" }))]);

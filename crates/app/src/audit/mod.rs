@@ -4,6 +4,7 @@
 //! counted and reported. An administrator's change does wait: it is acknowledged only after its record is written.
 
 mod admin_refused;
+mod changed_fields;
 mod figures;
 mod queue;
 mod writer;
@@ -25,7 +26,10 @@ use figures::AuditFigures;
 use queue::Queue;
 use symbolon_telemetry::{CounterFamily, MetricSource, Registry, RequestId};
 
-/// Capacity of the queue in records: about 20 MiB when full.
+pub use changed_fields::ChangedFields;
+
+/// Capacity of the queue in records: about 20 MiB when full of what people and clients do. Administrators' changes are
+/// larger, but whoever makes them waits until they are written.
 const CAPACITY: usize = 65_536;
 /// The shortest interval between two log lines about dropped records.
 const REPORT_EVERY: Duration = Duration::from_secs(60);

@@ -19,7 +19,7 @@ use crate::error::AdminError;
 use crate::fields::Fields;
 use crate::unique_members::UniqueMembers;
 use symbolon_app::app::App;
-use symbolon_app::audit::{Actor, AuditEntry, Written};
+use symbolon_app::audit::{Actor, AuditEntry, ChangedFields, Written};
 use symbolon_app::http::{BodyLimits, json, no_store, read_body};
 use symbolon_app::issuer::IssuerState;
 use symbolon_app::rate_limit::BodyInFlight;
@@ -42,8 +42,11 @@ pub(super) struct Call {
     pub(super) remote: Option<IpAddr>,
     pub(super) request_id: Option<RequestId>,
     /// The audit records of the call's changes, which may not be written yet.
-    pub(super) records: Arc<Mutex<Vec<Written>>>,
+    pub(super) records: Records,
 }
+
+/// Audit records that may not be written yet.
+pub(super) type Records = Arc<Mutex<Vec<Written>>>;
 
 /// The user and client that an audited change concerns.
 #[derive(Default)]
@@ -84,15 +87,17 @@ impl Call {
         }
     }
 
-    /// Records a change in the audit log. The call is answered only when the record is durable.
-    pub(super) fn audit(&self, event: Event, concerns: Concerns<'_>) {
-        let record = self.app.audit.record_awaited(self.id(), self.entry(event, concerns), self.now());
+    /// Records a change in the audit log, with the members that changed. The call is answered only when the record is
+    /// durable.
+    pub(super) fn audit(&self, event: Event, concerns: Concerns<'_>, changed: ChangedFields) {
+        let entry = self.entry(event, concerns, changed);
+        let record = self.app.audit.record_awaited(self.id(), entry, self.now());
         self.records.lock().extend(record);
     }
 
     /// Records an event without waiting for the record, for use when the store no longer accepts writes.
-    pub(super) fn note(&self, event: Event, concerns: Concerns<'_>) {
-        self.app.audit.record(self.id(), self.entry(event, concerns), self.now());
+    pub(super) fn note(&self, event: Event, concerns: Concerns<'_>, changed: ChangedFields) {
+        self.app.audit.record(self.id(), self.entry(event, concerns, changed), self.now());
     }
 
     /// Waits until the call's audit records are durable, so that an acknowledged change is in the audit log even
@@ -101,17 +106,10 @@ impl Call {
     /// # Errors
     /// 503: the change is made, but its record may be missing.
     pub(super) async fn audited(&self) -> Result<(), AdminError> {
-        let records = std::mem::take(&mut *self.records.lock());
-        for record in records {
-            if !record.within(AUDITED_WITHIN).await {
-                let why = "the change was made, but its audit record is not in the store yet";
-                return Err(StoreError::Unavailable(why.to_owned()).into());
-            }
-        }
-        Ok(())
+        audited(&self.records).await
     }
 
-    fn entry(&self, event: Event, concerns: Concerns<'_>) -> AuditEntry {
+    fn entry(&self, event: Event, concerns: Concerns<'_>, changed: ChangedFields) -> AuditEntry {
         AuditEntry {
             event,
             user: concerns.user.cloned(),
@@ -119,9 +117,24 @@ impl Call {
             actor: Actor::Admin,
             address: Some(self.remote.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))),
             request: self.request_id.clone(),
-            detail: concerns.detail,
+            detail: changed.onto(concerns.detail),
         }
     }
+}
+
+/// Waits until these audit records are durable, and takes them.
+///
+/// # Errors
+/// 503: the changes are made, but a record may be missing.
+pub(super) async fn audited(records: &Records) -> Result<(), AdminError> {
+    let records = std::mem::take(&mut *records.lock());
+    for record in records {
+        if !record.within(AUDITED_WITHIN).await {
+            let why = "the change was made, but its audit record is not in the store yet";
+            return Err(StoreError::Unavailable(why.to_owned()).into());
+        }
+    }
+    Ok(())
 }
 
 /// A request body that has not been read.

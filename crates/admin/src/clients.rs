@@ -21,6 +21,7 @@ use crate::call::{Call, Concerns, Payload, created, done, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, PAGE, Parameter, page_of, reference, wrapped};
 use crate::{ending, paging, settings, signing_keys};
+use symbolon_app::audit::ChangedFields;
 
 pub(super) fn operations() -> Vec<Operation> {
     const ONE: &str = "/clients/{client_id}";
@@ -113,7 +114,8 @@ async fn create(call: Call, payload: Payload) -> Answer {
     if call.app.store.create_client(call.id(), registration.client.clone()).await? == Created::Exists {
         return Err(AdminError::conflict("there is a client of this client_id"));
     }
-    call.audit(Event::ClientCreated, Concerns { client: Some(&client_id), ..Concerns::default() });
+    let concerns = Concerns { client: Some(&client_id), ..Concerns::default() };
+    call.audit(Event::ClientCreated, concerns, ChangedFields::made(&registration.client));
     Ok(created(&answered(&call, &registration)))
 }
 
@@ -193,6 +195,7 @@ async fn changed(
     call.audit(
         Event::ClientUpdated,
         Concerns { client: Some(&before.client_id), detail, ..Concerns::default() },
+        ChangedFields::between(&*before, &registration.client),
     );
     Ok(Some(ok(&answered(call, &registration))))
 }
@@ -206,6 +209,7 @@ async fn remove(call: Call) -> Answer {
     }
     // Again, for tokens that were issued while the record still existed.
     ending::tokens_of_client(&call, &client.client_id).await?;
-    call.audit(Event::ClientDeleted, Concerns { client: Some(&client.client_id), ..Concerns::default() });
+    let concerns = Concerns { client: Some(&client.client_id), ..Concerns::default() };
+    call.audit(Event::ClientDeleted, concerns, ChangedFields::removed(&*client));
     Ok(done())
 }

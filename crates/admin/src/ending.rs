@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{ClientId, Sid, UserId};
 use symbolon_protocol::revocation::{SessionEnd, Tombstone};
@@ -12,6 +13,7 @@ use symbolon_store::Durable;
 use crate::call::{Call, Concerns};
 use crate::error::AdminError;
 use crate::grants;
+use symbolon_app::audit::ChangedFields;
 use symbolon_app::issuer::longest_life;
 
 /// The longest lifetime of anything of a user, session or client: how long a tombstone must be kept.
@@ -44,10 +46,14 @@ pub(super) async fn signed_in(call: &Call, id: &UserId) -> Result<(), AdminError
     let before = grants::live_families(call, id).await?;
     let sessions = user(call, id).await?;
     let families: u64 = before.values().map(|grant| grant.families).sum();
-    let detail = serde_json::json!({
+    let detail = json!({
         "signed_out": true, "sessions": sessions, "grants": before.len(), "refresh_tokens": families,
     });
-    call.audit(Event::GrantEnded, Concerns { user: Some(id), detail, ..Concerns::default() });
+    let changed = ChangedFields::between(
+        &json!({ "sessions": sessions, "grants": before.len(), "refresh_tokens": families }),
+        &json!({ "sessions": 0, "grants": 0, "refresh_tokens": 0 }),
+    );
+    call.audit(Event::GrantEnded, Concerns { user: Some(id), detail, ..Concerns::default() }, changed);
     Ok(())
 }
 
@@ -71,6 +77,7 @@ pub(super) async fn tokens_of_client(call: &Call, client: &ClientId) -> Result<(
 /// As [`user`].
 pub(super) async fn consent(call: &Call, user: &UserId, client: &ClientId) -> Result<bool, AdminError> {
     let families = grants::live_families(call, user).await?.get(client).map_or(0, |grant| grant.families);
+    let given = call.app.store.consent(call.id(), user, client).await?;
     // Before the consent is withdrawn, and even if there is none: an earlier attempt may have stopped between the two
     // steps.
     tokens_of_consent(call, user, client).await?;
@@ -78,8 +85,12 @@ pub(super) async fn consent(call: &Call, user: &UserId, client: &ClientId) -> Re
     // Again, for grants that were made while the consent still existed: each of them began before the consent was
     // read.
     tokens_of_consent(call, user, client).await?;
-    let detail = serde_json::json!({ "consent": withdrawn, "refresh_tokens": families });
-    call.audit(Event::GrantEnded, Concerns { user: Some(user), client: Some(client), detail });
+    let detail = json!({ "consent": withdrawn, "refresh_tokens": families });
+    let changed = ChangedFields::between(
+        &json!({ "consent": given.filter(|_| withdrawn), "refresh_tokens": families }),
+        &json!({ "consent": null, "refresh_tokens": 0 }),
+    );
+    call.audit(Event::GrantEnded, Concerns { user: Some(user), client: Some(client), detail }, changed);
     Ok(withdrawn)
 }
 
@@ -104,8 +115,13 @@ pub(super) async fn sessions_of_user(call: &Call, user: &UserId) -> Result<u64, 
     let ended = call.app.store.end_sessions_of(call.id(), user, &end).await?.take(&mut durable);
     durable.wait().await?;
     if ended > 0 {
-        let detail = serde_json::json!({ "sessions": ended });
-        call.audit(Event::SessionEnded, Concerns { user: Some(user), detail, ..Concerns::default() });
+        let detail = json!({ "sessions": ended });
+        let changed = ChangedFields::between(&detail, &json!({ "sessions": 0 }));
+        call.audit(
+            Event::SessionEnded,
+            Concerns { user: Some(user), detail, ..Concerns::default() },
+            changed,
+        );
     }
     Ok(ended)
 }
@@ -121,7 +137,8 @@ pub(super) async fn session(call: &Call, sid: &Sid) -> Result<Option<Arc<Session
     let ended = call.app.store.end_session_by_sid(call.id(), sid.as_str(), &end).await?.take(&mut durable);
     durable.wait().await?;
     if let Some(session) = &ended {
-        call.audit(Event::SessionEnded, Concerns { user: Some(&session.user), ..Concerns::default() });
+        let concerns = Concerns { user: Some(&session.user), ..Concerns::default() };
+        call.audit(Event::SessionEnded, concerns, ChangedFields::removed(&**session));
     }
     Ok(ended)
 }

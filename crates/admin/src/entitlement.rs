@@ -68,15 +68,6 @@ pub(super) fn members(object: Value) -> Map<String, Value> {
     }
 }
 
-/// The members that a change gave another value, each with the value before and after it. `updated_at` is left out.
-pub(super) fn changes(before: &Map<String, Value>, after: &Map<String, Value>) -> Value {
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let changed =
-        names.into_iter().filter(|name| *name != "updated_at" && before.get(*name) != after.get(*name));
-    let told = |name: &String| (name.clone(), json!({ "from": before.get(name), "to": after.get(name) }));
-    Value::Object(changed.map(told).collect())
-}
-
 async fn show(call: Call) -> Answer {
     let user = users::load(&call).await?;
     let held = call.app.store.entitlements(call.id(), &user.id).await?;
@@ -178,19 +169,6 @@ mod tests {
         let at = Timestamp::from_millis;
         assert_eq!(later(at(9), at(3)), at(10));
         assert_eq!(later(at(9), at(30)), at(30));
-    }
-
-    #[test]
-    fn changes_have_the_value_before_and_after() {
-        let before = members(json!({ "name": "a", "description": "x", "updated_at": 1, "id": "g" }));
-        let after = members(json!({ "name": "b", "parent_id": "p", "updated_at": 2, "id": "g" }));
-        let expected = json!({
-            "name": { "from": "a", "to": "b" },
-            "description": { "from": "x", "to": null },
-            "parent_id": { "from": null, "to": "p" },
-        });
-        assert_eq!(changes(&before, &after), expected);
-        assert_eq!(changes(&before, &before), json!({}));
     }
 
     #[test]

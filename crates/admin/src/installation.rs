@@ -21,6 +21,7 @@ use crate::backup_target;
 use crate::call::{Call, Concerns, Payload, created, done, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, reference};
+use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::Failure;
 use symbolon_app::issuer;
 
@@ -90,7 +91,7 @@ fn absolute(path: String, name: &str) -> Result<PathBuf, AdminError> {
 async fn backup(call: Call, payload: Payload) -> Answer {
     let path = target(&call, payload).await?;
     let report = call.app.store.backup(&path, call.now()).await?;
-    call.audit(Event::BackupMade, copied(&path, &report));
+    call.audit(Event::BackupMade, copied(&path, &report), ChangedFields::made(&view(&path, &report)));
     Ok(created(&view(&path, &report)))
 }
 
@@ -104,13 +105,16 @@ async fn freeze(call: Call, payload: Payload) -> Answer {
     }
     // Checked before writes are refused: the embedded store accepts them again only after a restart.
     call.app.store.check_backup_target(&path).await?;
+    // Also before that, so that the record is in the copy.
+    call.audit(Event::MigrationBegun, Concerns::default(), migration(Freeze::Migrating));
+    call.audited().await?;
     call.app.store.freeze(Freeze::Migrating).await?;
     tracing::warn!("writes are refused from now on: the store is being moved");
     if !call.app.audit.settle(AUDITED_WITHIN).await {
         tracing::warn!(target: "symbolon::audit", "some audit records will not be moved: the store is too slow");
     }
     let report = call.app.store.backup(&path, call.now()).await?;
-    call.note(Event::BackupMade, copied(&path, &report));
+    call.note(Event::BackupMade, copied(&path, &report), ChangedFields::made(&view(&path, &report)));
     Ok(created(&view(&path, &report)))
 }
 
@@ -119,12 +123,19 @@ async fn finished(call: Call) -> Answer {
     tracing::warn!(
         "the store was moved: this server answers reads until it is stopped, and does not start again"
     );
+    call.audit(Event::MigrationFinished, Concerns::default(), migration(Freeze::Migrated));
     Ok(done())
 }
 
 async fn thaw(call: Call) -> Answer {
     call.app.store.freeze(Freeze::Lifted).await?;
+    call.audit(Event::MigrationLifted, Concerns::default(), migration(Freeze::Lifted));
     Ok(done())
+}
+
+/// What the audit log says of a store that is being moved. A frozen store still takes audit records.
+fn migration(state: Freeze) -> ChangedFields {
+    ChangedFields::made(&json!({ "migration": state.as_str() }))
 }
 
 /// The path for the backup.
@@ -161,6 +172,7 @@ async fn rewrap(call: Call, payload: Payload) -> Answer {
 async fn rewrapped(call: Call, new: Arc<MasterKey>) -> Answer {
     let id = new.id();
     let old = call.app.master.load_full();
+    let before = old.id();
     // Switched before anything is written: keys made from now on are sealed under the new key. Keys made before are
     // resealed below, or cause a conflict that repeats the resealing.
     call.app.master.store(Arc::clone(&new));
@@ -171,7 +183,8 @@ async fn rewrapped(call: Call, new: Arc<MasterKey>) -> Answer {
     let (issuers, keys) = resealed?;
     call.app.follow(&Changed::Everything).await?;
     let detail = json!({ "master_key": id, "issuers": issuers, "keys": keys });
-    call.audit(Event::KeysResealed, Concerns { detail, ..Concerns::default() });
+    let changed = ChangedFields::between(&json!({ "master_key": before }), &json!({ "master_key": id }));
+    call.audit(Event::KeysResealed, Concerns { detail, ..Concerns::default() }, changed);
     Ok(ok(&json!({ "master_key": id, "issuers": issuers, "keys": keys })))
 }
 

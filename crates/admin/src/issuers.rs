@@ -13,6 +13,7 @@ use crate::error::{AdminError, Answer};
 use crate::fields::Fields;
 use crate::operation::{Operation, reference, wrapped};
 
+use symbolon_app::audit::ChangedFields;
 use symbolon_app::issuer::{host_and_prefix, is_same_place};
 
 /// The reason for refusing a path.
@@ -77,7 +78,8 @@ async fn create(call: Call, payload: Payload) -> Answer {
     }
     call.app.follow(&Changed::Issuers).await?;
     let detail = json!({ "issuer": id, "url": url });
-    call.audit(Event::IssuerCreated, Concerns { detail, ..Concerns::default() });
+    let made = ChangedFields::made(&json!({ "id": id, "url": url }));
+    call.audit(Event::IssuerCreated, Concerns { detail, ..Concerns::default() }, made);
     let made = call.app.store.issuers().await?.into_iter().find(|issuer| issuer.id == id);
     let made = made.ok_or_else(|| AdminError::internal("a new issuer is not among the issuers"))?;
     Ok(created(&json!({ "issuer": view(&made) })))

@@ -106,6 +106,7 @@ fn plan(
 
 fn view(call: &Call, plan: &IssuePlan, records: UserRecords) -> Result<Value, AdminError> {
     let access = &plan.access;
+    let is_cut = records.entitlements.as_ref().is_some_and(|held| held.is_cut);
     let id_token = match &plan.id {
         Some(id) => claims(&id.to_json())?,
         None => Value::Null,
@@ -123,6 +124,7 @@ fn view(call: &Call, plan: &IssuePlan, records: UserRecords) -> Result<Value, Ad
         "id_token": id_token,
         "access_token": claims(&access.to_json())?,
         "userinfo": userinfo,
+        "is_cut": is_cut,
     }))
 }
 

@@ -12,6 +12,7 @@ use crate::call::{Call, Concerns, Payload, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, Parameter, reference};
 use crate::script_members;
+use symbolon_app::audit::ChangedFields;
 
 /// The most shards of a generation.
 const MAX_SHARDS: u64 = 1024;
@@ -99,12 +100,17 @@ async fn set(call: &Call, payload: Payload, kind: ShardKind) -> Answer {
 /// Opens a generation, unless the current one already has this number of shards.
 async fn open(call: &Call, kind: ShardKind, shards: u64) -> Result<(), AdminError> {
     let shards = u32::try_from(shards).map_err(AdminError::internal)?;
-    if generations(call, kind)?.0.shards == shards {
+    let (before, _) = generations(call, kind)?;
+    if before.shards == shards {
         return Ok(());
     }
     let opened = call.app.store.set_shards(kind, shards, call.now()).await?;
     let detail = json!({ "kind": kind.as_str(), "shards": shards, "generation": opened.generation });
-    call.audit(Event::ShardsChanged, Concerns { detail, ..Concerns::default() });
+    let changed = ChangedFields::between(
+        &json!({ "shards": before.shards, "generation": before.generation }),
+        &json!({ "shards": shards, "generation": opened.generation }),
+    );
+    call.audit(Event::ShardsChanged, Concerns { detail, ..Concerns::default() }, changed);
     Ok(())
 }
 

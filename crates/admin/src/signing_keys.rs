@@ -14,6 +14,7 @@ use crate::call::{Call, Concerns, Payload, ok};
 use crate::ending;
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, reference};
+use symbolon_app::audit::ChangedFields;
 use symbolon_app::issuer::{self, IssuerError};
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -123,8 +124,8 @@ async fn status(call: Call) -> Answer {
 type Maker<'a> = dyn FnMut(Algorithm) -> Result<KeyRecord, IssuerError> + 'a;
 
 /// Changes the key set by a rule, on a blocking thread; on return the change is in effect on this node. If another
-/// change was faster, applies the rule once more to its result.
-async fn change<R, F>(call: &Call, rule: F) -> Result<R, AdminError>
+/// change was faster, applies the rule once more to its result. Also returns what changed.
+async fn change<R, F>(call: &Call, rule: F) -> Result<(R, ChangedFields), AdminError>
 where
     R: Send + 'static,
     F: Fn(&mut Vec<KeyRecord>, &mut Maker<'_>) -> Result<R, IssuerError> + Clone + Send + 'static,
@@ -146,12 +147,12 @@ where
         });
         let (value, keys) = decided.await.map_err(AdminError::internal)??;
         if keys == seen {
-            return Ok(value);
+            return Ok((value, ChangedFields::of_keys(&seen, &keys)));
         }
         match call.app.store.put_keys(call.id(), &seen, &keys).await {
             Ok(()) => {
                 call.app.follow(&Changed::Keys(call.id().clone())).await?;
-                return Ok(value);
+                return Ok((value, ChangedFields::of_keys(&seen, &keys)));
             }
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error.into()),
@@ -197,7 +198,7 @@ async fn make(call: &Call, missing: Vec<Algorithm>, rule: MakingRule) -> Result<
         return Ok(());
     }
     let (now, algorithms) = (call.now(), missing.clone());
-    change(call, move |keys, maker| {
+    let ((), changed) = change(call, move |keys, maker| {
         for algorithm in &algorithms {
             rule(keys, *algorithm, now, maker)?;
         }
@@ -207,6 +208,7 @@ async fn make(call: &Call, missing: Vec<Algorithm>, rule: MakingRule) -> Result<
     call.audit(
         Event::KeyCreated,
         Concerns { detail: json!({ "algorithms": missing }), ..Concerns::default() },
+        changed,
     );
     Ok(())
 }
@@ -217,7 +219,7 @@ async fn rotate(call: Call, payload: Payload) -> Answer {
     fields.finish()?;
     let algorithm = named.unwrap_or_else(|| call.issuer.settings.load().signing_algorithm);
     let (now, longest) = (call.now(), ending::longest(&call).await?);
-    change(&call, move |keys, mut maker| {
+    let ((), changed) = change(&call, move |keys, mut maker| {
         key::rotate(keys, algorithm, now, longest, &mut maker)?;
         key::drop_gone(keys, now);
         Ok(())
@@ -226,6 +228,7 @@ async fn rotate(call: Call, payload: Payload) -> Answer {
     call.audit(
         Event::KeyRotated,
         Concerns { detail: json!({ "algorithm": algorithm }), ..Concerns::default() },
+        changed,
     );
     listed(&call).await
 }
@@ -263,13 +266,13 @@ async fn revoke(call: Call, payload: Payload) -> Answer {
 async fn revoked(call: &Call, kid: Kid, reason: Option<String>) -> Answer {
     let (now, longest) = (call.now(), ending::longest(call).await?);
     let (named, why) = (kid.clone(), reason.clone());
-    let was_live =
+    let (was_live, changed) =
         change(call, move |keys, mut maker| key::revoke(keys, &named, why.clone(), now, longest, &mut maker))
             .await?;
     if !was_live {
         return Err(AdminError::not_found("there is no such key, or it is revoked already"));
     }
     let detail = json!({ "kid": kid, "reason": reason });
-    call.audit(Event::KeyRevoked, Concerns { detail, ..Concerns::default() });
+    call.audit(Event::KeyRevoked, Concerns { detail, ..Concerns::default() }, changed);
     listed(call).await
 }

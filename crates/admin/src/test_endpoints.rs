@@ -22,6 +22,7 @@ use crate::call::{Call, Concerns, Payload, created, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, reference};
 use crate::signing_keys;
+use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::set_cookie;
 
 /// The default lifetime of a session, in seconds.
@@ -73,9 +74,9 @@ async fn session(call: Call, payload: Payload) -> Answer {
     fields.finish()?;
     let user = active_user(&call, &named).await?;
     let (id, session) = admin_created::session(&call, user.id.clone(), Duration::from_secs(ttl));
-    let expires_at = session.expires_at;
+    let (expires_at, made) = (session.expires_at, ChangedFields::made(&session));
     call.app.store.open_session(call.id(), &id, session).await?.durable.wait().await?;
-    call.audit(Event::SessionCreated, Concerns { user: Some(&user.id), ..Concerns::default() });
+    call.audit(Event::SessionCreated, Concerns { user: Some(&user.id), ..Concerns::default() }, made);
     let cookie = set_cookie(&call.issuer, &call.issuer.cookie, id.expose(), Duration::from_secs(ttl));
     let cookie = cookie.as_ref().and_then(|cookie| cookie.to_str().ok());
     Ok(created(&json!({
@@ -128,7 +129,7 @@ async fn token(call: Call, payload: Payload) -> Answer {
     let lives = Duration::from_secs(ttl);
     let lives = Lives { idle: lives, absolute: lives };
     let family = admin_created::family(&call, client, user, scope, lives);
-    let concerns = (family.user.clone(), family.client.clone());
+    let (concerns, made) = ((family.user.clone(), family.client.clone()), ChangedFields::made(&family));
     let id = family_of_registered(call.id(), &registered.jti);
     let mut durable = Durable::already();
     let begun = call.app.store.begin_family(call.id(), &id, family.into()).await?.take(&mut durable);
@@ -137,6 +138,6 @@ async fn token(call: Call, payload: Payload) -> Answer {
         return Err(AdminError::conflict("a token of this jti is registered already"));
     }
     let (user, client) = (Some(&concerns.0), Some(&concerns.1));
-    call.audit(Event::FamilyBegun, Concerns { user, client, detail: Value::Null });
+    call.audit(Event::FamilyBegun, Concerns { user, client, detail: Value::Null }, made);
     Ok(created(&json!({ "success": true, "version": 1, "jti": registered.jti, "expiresIn": ttl })))
 }

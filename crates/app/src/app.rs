@@ -23,6 +23,7 @@ use crate::changes::{self, Changes};
 use crate::client_secret_use::ClientSecretUses;
 use crate::clock::Clock;
 use crate::detached::Detached;
+use crate::entitlements::CutEntitlements;
 use crate::issuer::{self, Directory, IssuerError, IssuerState};
 use crate::passwords::Passwords;
 use crate::rate_limit::RateLimits;
@@ -77,6 +78,8 @@ pub struct App {
     pub admin_secret: ArcSwap<[u8; 32]>,
     /// Changes that are completed even if their caller's connection closes.
     pub detached: Detached,
+    /// Counts answers about users who have more groups or roles than tokens carry.
+    pub(crate) cut_entitlements: Arc<CutEntitlements>,
     /// The configuration's trusted proxies, shared with the tracer.
     trusted_proxies: Arc<ArcSwap<Vec<IpNet>>>,
     reserved_segments: Vec<&'static str>,
@@ -122,6 +125,8 @@ impl App {
         registry.register(rate_limits.bodies());
         registry.register(rate_limits.one_time_refusals());
         registry.register(Arc::clone(&figures) as Arc<dyn symbolon_telemetry::MetricSource>);
+        let cut_entitlements = Arc::new(CutEntitlements::default());
+        registry.register(Arc::clone(&cut_entitlements) as Arc<dyn symbolon_telemetry::MetricSource>);
         let traced = &config.telemetry;
         let trusted_proxies = Arc::new(ArcSwap::from_pointee(config.security.trusted_proxies.clone()));
         let tracer = traced.otlp_endpoint.as_ref().map(|collector| {
@@ -134,6 +139,7 @@ impl App {
         });
         Arc::new(Self {
             tracer,
+            cut_entitlements,
             trusted_proxies,
             access_tokens: AccessTokenCache::new(figures.cache("verified_token")),
             passwords: Passwords::new(&config.security.argon2, &*ports.random),

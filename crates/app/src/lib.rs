@@ -12,6 +12,7 @@ pub mod changes;
 pub mod client_secret_use;
 pub mod clock;
 pub mod detached;
+mod entitlements;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 pub mod http;

@@ -49,7 +49,7 @@ async fn records(context: &Context, token: &AccessToken) -> Result<UserRecords, 
     let Some(user) = token.user() else { return Ok(UserRecords::default()) };
     let record = app.store.user(&issuer.id, &user).await?;
     let entitlements = match userinfo::needs_entitlements(token) {
-        true => Some(app.store.entitlements(&issuer.id, &user).await?),
+        true => Some(app.entitlements_to_tell(&issuer.id, &user).await?),
         false => None,
     };
     Ok(UserRecords { user: record, entitlements })

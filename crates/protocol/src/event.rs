@@ -107,6 +107,12 @@ events! {
     KeysResealed => "keys.resealed", true;
     /// A backup was made.
     BackupMade => "backup.made", true;
+    /// The store takes no more writes, because it is being moved to another back-end.
+    MigrationBegun => "migration.begun", true;
+    /// The store was moved: no server starts on it any more.
+    MigrationFinished => "migration.finished", true;
+    /// The store may take writes again.
+    MigrationLifted => "migration.lifted", true;
     /// Somebody called the admin API with a wrong secret.
     AdminRefused => "admin.refused", true;
     /// A request was refused. Under a flood only some have records.

@@ -105,6 +105,8 @@ impl Options {
 /// One process of the provider.
 struct Node {
     app: Arc<App>,
+    /// The URL of its own public listener.
+    url: String,
     server: Server,
     /// `None` before its store is recovered.
     jobs: Option<jobs::Jobs>,
@@ -184,11 +186,12 @@ impl TestServer {
         let mut nodes = Vec::with_capacity(number);
         for (node, (bound, store)) in bound.into_iter().zip(stores.stores).enumerate() {
             let config = config(&options, &issuer, bound.public_address);
+            let url = format!("http://{}", bound.public_address);
             // Nodes must not draw the same ids, so each has its own seed.
             let app = app(config, store, &clock, options.seed + 1_000 * node as u64);
             runtime.block_on(app.load_issuers()).expect("issuers");
             let server = Server::start(&app, bound).expect("a server");
-            let mut node = Node { app, server, jobs: None };
+            let mut node = Node { app, url, server, jobs: None };
             if stores.recover.is_none() {
                 node.spawn_jobs();
             }
@@ -216,6 +219,12 @@ impl TestServer {
         for node in &self.nodes {
             self.block_on(node.app.audit.drain());
         }
+    }
+
+    /// The URL of each node's own public listener, which answers by what that node knows at the moment. Through
+    /// [`url`](Self::url) every request waits until all nodes know of all earlier changes.
+    pub fn node_urls(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.url.clone()).collect()
     }
 
     /// The state of another process with the same store. Its issuers are not loaded, and it serves nothing.
@@ -256,7 +265,7 @@ impl TestServer {
 
     fn stop(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
-        for Node { app, server, jobs } in self.nodes.drain(..) {
+        for Node { app, server, jobs, .. } in self.nodes.drain(..) {
             runtime.block_on(async move {
                 server.stop().await;
                 if let Some(jobs) = jobs {

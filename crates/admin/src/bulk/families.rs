@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use symbolon_protocol::client::GrantType;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::family::{Family, FamilyId};
@@ -10,11 +10,12 @@ use symbolon_protocol::token::refresh_token;
 use symbolon_store::shard::ShardKind;
 
 use super::super::admin_created;
-use super::super::call::{Call, Payload};
+use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::{Known, scope};
+use symbolon_app::audit::ChangedFields;
 
 const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Event::FamilyBegun };
 
@@ -43,7 +44,17 @@ async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
             }))
         })
         .collect();
+    let made: Vec<_> = families
+        .iter()
+        .map(|(_, family)| (family.user.clone(), family.client.clone(), ChangedFields::made(family)))
+        .collect();
     let begun = begun(call, families).await;
+    if begun.is_ok() {
+        for (user, client, made) in made {
+            let concerns = Concerns { user: Some(&user), client: Some(&client), detail: Value::Null };
+            call.audit(Event::FamilyBegun, concerns, made);
+        }
+    }
     batch.settle(begun.map(|()| told))
 }
 

@@ -8,9 +8,10 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::group::{Group, MOST_DEPTH, Membership};
 use symbolon_protocol::id::GroupId;
 use symbolon_store::StoreError;
+use symbolon_store::port::{GroupCreation, MemberAddition, MemberRemoval};
 use tokio::sync::mpsc;
 
-use super::super::call::{Call, Payload};
+use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
 use super::super::groups;
 use super::export::{AT_ONCE, Sender, WAITING, break_off, send};
@@ -18,6 +19,7 @@ use super::lines::Line;
 use super::records::pace;
 use super::stream::{self, Batch, Done};
 use super::wrapped;
+use symbolon_app::audit::ChangedFields;
 
 /// `POST /groups/bulk`. A line may name a group of a line before it as its parent.
 pub(super) async fn create(call: Call, payload: Payload) -> Answer {
@@ -34,8 +36,13 @@ async fn create_groups(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
         batch.push(fields.and_then(|fields| groups::new(fields, &*call.app.random, call.now())));
     }
     let new: Vec<Group> = batch.take();
-    let views: Vec<_> = new.iter().map(groups::view).collect();
+    let (views, groups): (Vec<_>, _) = (new.iter().map(groups::view).collect(), new.clone());
     let created = call.app.store.create_groups(call.id(), new).await.map_err(AdminError::from);
+    for ((group, view), created) in groups.iter().zip(&views).zip(created.iter().flatten()) {
+        if *created == GroupCreation::Created {
+            call.audit(Event::GroupCreated, groups::about(group, []), ChangedFields::made(view));
+        }
+    }
     batch.settle(created.map(|created| {
         let settled = |(view, created)| groups::creation(created).map(|()| wrapped("group", view));
         views.into_iter().zip(created).map(settled)
@@ -53,6 +60,12 @@ pub(super) async fn add(call: Call, payload: Payload) -> Answer {
 async fn add_members(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     let (memberships, batch) = read(chunk);
     let added = call.app.store.add_members(call.id(), memberships.clone()).await.map_err(AdminError::from);
+    for (membership, outcome) in memberships.iter().zip(added.iter().flatten()) {
+        if *outcome == MemberAddition::Added {
+            let made = ChangedFields::made(&groups::recorded(membership));
+            call.audit(Event::MemberAdded, about(membership), made);
+        }
+    }
     batch.settle(added.map(|added| {
         let line = |(membership, outcome): (Membership, _)| {
             groups::added(outcome).map(|changed| told(&membership, changed))
@@ -73,6 +86,12 @@ async fn remove_members(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     let (memberships, batch) = read(chunk);
     let removed =
         call.app.store.remove_members(call.id(), memberships.clone()).await.map_err(AdminError::from);
+    for (membership, outcome) in memberships.iter().zip(removed.iter().flatten()) {
+        if *outcome == MemberRemoval::Removed {
+            let gone = ChangedFields::removed(&groups::recorded(membership));
+            call.audit(Event::MemberRemoved, about(membership), gone);
+        }
+    }
     batch.settle(removed.map(|removed| {
         let line = |(membership, outcome): (Membership, _)| Ok(told(&membership, groups::removed(outcome)));
         memberships.into_iter().zip(removed).map(line)
@@ -94,8 +113,9 @@ fn membership(line: Line) -> Result<Membership, AdminError> {
     Ok(membership)
 }
 
-fn view(membership: &Membership) -> Value {
-    json!({ "group_id": membership.group, "user_id": membership.user })
+fn about(membership: &Membership) -> Concerns<'_> {
+    let detail = json!({ "group": membership.group });
+    Concerns { user: Some(&membership.user), detail, ..Concerns::default() }
 }
 
 /// The answer to a line. A line that changes nothing is no error, so that lines may be sent again.
@@ -173,7 +193,7 @@ pub(super) async fn export_memberships(call: Call) -> Answer {
                 Ok(memberships) => memberships,
                 Err(error) => return break_off(&sender, &error).await,
             };
-            let lines = memberships.iter().map(view).collect();
+            let lines = memberships.iter().map(groups::recorded).collect();
             if !send(&sender, lines).await || memberships.len() < AT_ONCE as usize {
                 return;
             }
@@ -224,7 +244,7 @@ mod tests {
     #[test]
     fn a_line_names_group_and_user_and_nothing_else() {
         let read = membership(line(r#"{"group_id":"staff","user_id":"ann"}"#)).unwrap();
-        assert_eq!(view(&read), json!({ "group_id": "staff", "user_id": "ann" }));
+        assert_eq!(groups::recorded(&read), json!({ "group_id": "staff", "user_id": "ann" }));
         for (bad, named) in [
             (r#"{"group_id":"staff"}"#, "user_id"),
             (r#"{"user_id":"ann"}"#, "group_id"),

@@ -8,13 +8,14 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::port::Created;
 
-use super::super::call::{Call, Payload};
+use super::super::call::{Call, Concerns, Payload};
 use super::super::clients::{algorithms, answered};
 use super::super::error::{AdminError, Answer};
 use super::super::signing_keys;
 use super::super::users::{self, Described};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
+use symbolon_app::audit::ChangedFields;
 
 /// One chunk at a time, so that of two lines with the same address the first one wins.
 pub(super) const fn pace(event: Event) -> Pace {
@@ -36,7 +37,13 @@ async fn create_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     }
     let new = batch.take();
     let ids: Vec<_> = new.iter().map(|(user, _)| (user.id.clone(), user.email.clone())).collect();
+    let made: Vec<_> = new.iter().map(|(user, password)| users::made(user, password.is_some())).collect();
     let created = call.app.store.create_users(call.id(), new).await.map_err(AdminError::from);
+    for (((id, _), made), created) in ids.iter().zip(made).zip(created.iter().flatten()) {
+        if *created == Created::Created {
+            call.audit(Event::UserCreated, users::about(id), made);
+        }
+    }
     batch.settle(created.map(|created| {
         ids.into_iter().zip(created).map(|((id, email), created)| match created {
             Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
@@ -68,8 +75,14 @@ async fn create_clients(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
         batch.push(new_client(&call, line).await);
     }
     let new: Vec<Registration> = batch.take();
-    let clients = new.iter().map(|registration| registration.client.clone()).collect();
+    let clients: Vec<_> = new.iter().map(|registration| registration.client.clone()).collect();
     let created = call.app.store.create_clients(call.id(), clients).await.map_err(AdminError::from);
+    for (Registration { client, .. }, created) in new.iter().zip(created.iter().flatten()) {
+        if *created == Created::Created {
+            let concerns = Concerns { client: Some(&client.client_id), ..Concerns::default() };
+            call.audit(Event::ClientCreated, concerns, ChangedFields::made(client));
+        }
+    }
     batch.settle(created.map(|created| {
         new.iter().zip(created).map(|(registration, created)| match created {
             Created::Created => Ok(answered(&call, registration)),

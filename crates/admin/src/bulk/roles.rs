@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::{GroupId, UserId};
 use symbolon_protocol::role::{GivenRole, Role, RoleHolder};
+use symbolon_store::port::{RoleCreation, RoleGrant, RoleRemoval};
 use tokio::sync::mpsc;
 
-use super::super::call::{Call, Payload};
+use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
 use super::super::roles;
 use super::export::{AT_ONCE, WAITING, break_off, send};
@@ -16,6 +17,7 @@ use super::lines::Line;
 use super::records::pace;
 use super::stream::{self, Batch, Done};
 use super::wrapped;
+use symbolon_app::audit::ChangedFields;
 
 /// `POST /roles/bulk`.
 pub(super) async fn create(call: Call, payload: Payload) -> Answer {
@@ -32,8 +34,13 @@ async fn create_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
         batch.push(fields.and_then(|fields| roles::new(fields, &*call.app.random, call.now())));
     }
     let new: Vec<Role> = batch.take();
-    let views: Vec<_> = new.iter().map(roles::view).collect();
+    let (views, roles): (Vec<_>, _) = (new.iter().map(roles::view).collect(), new.clone());
     let created = call.app.store.create_roles(call.id(), new).await.map_err(AdminError::from);
+    for ((role, view), created) in roles.iter().zip(&views).zip(created.iter().flatten()) {
+        if *created == RoleCreation::Created {
+            call.audit(Event::RoleCreated, roles::about(role, []), ChangedFields::made(view));
+        }
+    }
     batch.settle(created.map(|created| {
         let settled = |(view, created)| roles::creation(created).map(|()| wrapped("role", view));
         views.into_iter().zip(created).map(settled)
@@ -49,6 +56,11 @@ pub(super) async fn give(call: Call, payload: Payload) -> Answer {
 async fn give_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     let (given, batch) = read(chunk);
     let granted = call.app.store.give_roles(call.id(), given.clone()).await.map_err(AdminError::from);
+    for (given, outcome) in given.iter().zip(granted.iter().flatten()) {
+        if *outcome == RoleGrant::Given {
+            call.audit(Event::RoleGiven, about(given), ChangedFields::made(&roles::recorded(given)));
+        }
+    }
     batch.settle(granted.map(|granted| {
         let line = |(given, outcome): (GivenRole, _)| {
             roles::given(outcome).map(|changed| told(&given, Some(changed)))
@@ -66,10 +78,27 @@ pub(super) async fn take(call: Call, payload: Payload) -> Answer {
 async fn take_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     let (given, batch) = read(chunk);
     let taken = call.app.store.take_roles(call.id(), given.clone()).await.map_err(AdminError::from);
+    for (given, outcome) in given.iter().zip(taken.iter().flatten()) {
+        if *outcome == RoleRemoval::Taken {
+            call.audit(Event::RoleTaken, about(given), ChangedFields::removed(&roles::recorded(given)));
+        }
+    }
     batch.settle(taken.map(|taken| {
         let line = |(given, outcome): (GivenRole, _)| Ok(told(&given, Some(roles::taken_away(outcome))));
         given.into_iter().zip(taken).map(line)
     }))
+}
+
+fn about(given: &GivenRole) -> Concerns<'_> {
+    let (user, group) = match &given.holder {
+        RoleHolder::User(user) => (Some(user), None),
+        RoleHolder::Group(group) => (None, Some(group)),
+    };
+    let detail = match group {
+        Some(group) => json!({ "role": given.role, "group": group }),
+        None => json!({ "role": given.role }),
+    };
+    Concerns { user, detail, ..Concerns::default() }
 }
 
 fn read(chunk: Vec<Line>) -> (Vec<GivenRole>, Batch<GivenRole>) {

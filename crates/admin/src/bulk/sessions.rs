@@ -8,12 +8,13 @@ use symbolon_protocol::event::Event;
 use symbolon_protocol::session::{Session, SessionId};
 
 use super::super::admin_created;
-use super::super::call::{Call, Payload};
+use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
 use super::super::test_endpoints::MAX_TTL;
 use super::Known;
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
+use symbolon_app::audit::ChangedFields;
 
 /// Several chunks at once, so that users of one chunk are looked up while another chunk becomes durable.
 const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Event::SessionCreated };
@@ -41,7 +42,15 @@ async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
             }))
         })
         .collect();
+    let made: Vec<_> =
+        sessions.iter().map(|(_, session)| (session.user.clone(), ChangedFields::made(session))).collect();
     let opened = opened(&known.call, sessions).await;
+    if opened.is_ok() {
+        for (user, made) in made {
+            let concerns = Concerns { user: Some(&user), ..Concerns::default() };
+            known.call.audit(Event::SessionCreated, concerns, made);
+        }
+    }
     batch.settle(opened.map(|()| told))
 }
 

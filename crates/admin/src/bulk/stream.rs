@@ -19,10 +19,11 @@ use symbolon_protocol::event::Event;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::super::call::{Call, Concerns, Payload, parse_object};
+use super::super::call::{Call, Concerns, Payload, Records, audited, parse_object};
 use super::super::error::{AdminError, Answer};
 use super::super::fields::Fields;
 use super::lines::{Line, Lines};
+use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::no_store;
 
 /// Chunks of answers that may wait for the reader. Enough that a client which reads only after writing everything can
@@ -57,18 +58,18 @@ where
     payload.expect("application/x-ndjson", &ACCEPTED)?;
     let (sender, receiver) = mpsc::channel(BUFFERED);
     tokio::spawn(async move {
-        // Recorded first, because every answered line acknowledges a change.
+        // Recorded first, so that a stream which is broken off by a crash is in the log too.
         let detail = json!({ "bulk": true, "begun": true });
-        call.audit(pace.event, Concerns { detail, ..Concerns::default() });
+        call.audit(pace.event, Concerns { detail, ..Concerns::default() }, ChangedFields::none());
         if let Err(error) = call.audited().await {
             let mut text = Vec::new();
             write_line(&mut text, 0, Err(error));
             let _ = sender.send(Ok(text.into())).await;
             return;
         }
-        let counts = run(payload.body, pace, work, sender.clone()).await;
+        let counts = run(payload.body, pace, work, (sender.clone(), &call.records)).await;
         let detail = json!({ "bulk": true, "done": counts.done, "refused": counts.refused });
-        call.audit(pace.event, Concerns { detail, ..Concerns::default() });
+        call.audit(pace.event, Concerns { detail, ..Concerns::default() }, ChangedFields::none());
         // The response ends when the last sender is dropped. So it ends after the counts are in the audit log, unless
         // writing them fails.
         let _ = call.audited().await;
@@ -89,8 +90,12 @@ struct Chunk {
     running: JoinHandle<Vec<Done>>,
 }
 
-/// Reads lines, starts chunks and sends answers, until the input ends or the reader has gone.
-async fn run<W, Fut>(mut body: Body, pace: Pace, work: W, sender: mpsc::Sender<io::Result<Bytes>>) -> Counts
+/// Where the answers go.
+type Sender = mpsc::Sender<io::Result<Bytes>>;
+
+/// Reads lines, starts chunks and sends answers, until the input ends or the reader has gone. The answers of a chunk
+/// wait for its audit records.
+async fn run<W, Fut>(mut body: Body, pace: Pace, work: W, (sender, records): (Sender, &Records)) -> Counts
 where
     W: Fn(Vec<Line>) -> Fut,
     Fut: Future<Output = Vec<Done>> + Send + 'static,
@@ -113,13 +118,14 @@ where
             let chunk: Vec<Line> = waiting.drain(..pace.chunk.min(waiting.len())).collect();
             let numbers = chunk.iter().map(|line| line.number).collect();
             running.push_back(Chunk { numbers, running: tokio::spawn(work(chunk)) });
-            if running.len() >= pace.in_flight && !settle(&mut running, &mut counts, &sender).await {
+            if running.len() >= pace.in_flight && !settle(&mut running, &mut counts, (&sender, records)).await
+            {
                 return counts;
             }
         }
         if over {
             while !running.is_empty() {
-                if !settle(&mut running, &mut counts, &sender).await {
+                if !settle(&mut running, &mut counts, (&sender, records)).await {
                     return counts;
                 }
             }
@@ -134,12 +140,12 @@ where
     }
 }
 
-/// Waits for the oldest chunk and sends its answers. False if the reader has gone; chunks in flight are then still
-/// completed.
+/// Waits for the oldest chunk, and until its audit records are durable, because every answered line acknowledges a
+/// change; then sends its answers. False if the reader has gone; chunks in flight are then still completed.
 async fn settle(
     running: &mut VecDeque<Chunk>,
     counts: &mut Counts,
-    sender: &mpsc::Sender<io::Result<Bytes>>,
+    (sender, records): (&Sender, &Records),
 ) -> bool {
     let Some(Chunk { numbers, running }) = running.pop_front() else { return true };
     let mut results = match running.await {
@@ -149,9 +155,14 @@ async fn settle(
             Vec::new().into_iter()
         }
     };
+    let lost = audited(records).await.err();
     let mut text = Vec::with_capacity(numbers.len() * 128);
     for number in numbers {
         let result = results.next().unwrap_or_else(|| Err(AdminError::internal("a line without a result")));
+        let result = match &lost {
+            Some(error) => result.and_then(|_| Err(error.again())),
+            None => result,
+        };
         if result.is_ok() {
             counts.done += 1
         } else {

@@ -3,22 +3,24 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use symbolon_crypto::algorithm::Algorithm;
 use symbolon_crypto::jws;
 use symbolon_protocol::event::Event;
+use symbolon_protocol::id::{ClientId, UserId};
 use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::token::{Context, refresh_token};
 use tokio::runtime::Handle;
 
 use super::super::admin_created;
-use super::super::call::{Call, Payload};
+use super::super::call::{Call, Concerns, Payload};
 use super::super::error::{AdminError, Answer};
 use super::super::signing_keys;
 use super::super::test_endpoints::MAX_TOKEN_TTL;
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::{Known, scope};
+use symbolon_app::audit::ChangedFields;
 use symbolon_app::issuer::TokenType;
 
 /// `POST /tokens/bulk`.
@@ -40,11 +42,26 @@ async fn chunk_of(known: Arc<Known>, chunk: Vec<Line>) -> Vec<Done> {
         batch.push(new(&known, line).await);
     }
     let (unsigned, call): (Vec<Unsigned>, _) = (batch.take(), known.call.clone());
+    let made: Vec<_> = unsigned.iter().map(|(token, ..)| made(token)).collect();
     let runtime = Handle::current();
     let signed = tokio::task::spawn_blocking(move || {
         unsigned.into_iter().map(|token| runtime.block_on(signed(&call, token))).collect::<Vec<Done>>()
     });
-    batch.settle(signed.await.map_err(AdminError::internal))
+    let signed = signed.await.map_err(AdminError::internal);
+    for ((user, client, made), signed) in made.into_iter().zip(signed.iter().flatten()) {
+        if signed.is_ok() {
+            let concerns = Concerns { user: user.as_ref(), client: Some(&client), detail: Value::Null };
+            known.call.audit(Event::GrantBegun, concerns, made);
+        }
+    }
+    batch.settle(signed)
+}
+
+/// What the audit log says of a token.
+fn made(token: &AccessToken) -> (Option<UserId>, ClientId, ChangedFields) {
+    let AccessToken { sub, client_id, scope, jti, exp, .. } = token;
+    let claims = json!({ "sub": sub, "client_id": client_id, "scope": scope, "jti": jti, "exp": exp });
+    (token.user(), client_id.clone(), ChangedFields::made(&claims))
 }
 
 async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
@@ -72,7 +89,7 @@ async fn new(known: &Known, line: Line) -> Result<Unsigned, AdminError> {
     }
     drop(settings);
     if let Some(user) = token.needs_roles_of() {
-        let entitlements = call.app.store.entitlements(call.id(), &user).await?;
+        let entitlements = call.app.entitlements_to_tell(call.id(), &user).await?;
         token.release_roles(&entitlements);
     }
     signing_keys::ensure(call, std::iter::once(algorithm)).await?;

@@ -12,6 +12,7 @@ use crate::call::{Call, Concerns, done, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, PAGE, Parameter, page_of};
 use crate::{paging, users};
+use symbolon_app::audit::ChangedFields;
 
 pub(super) fn operations() -> Vec<Operation> {
     const ONE: &str = "/groups/{group_id}/members/{user_id}";
@@ -81,10 +82,16 @@ async fn named(call: &Call) -> Result<(Group, Membership), AdminError> {
     Ok((group, membership))
 }
 
+/// A membership as JSON.
+pub(crate) fn recorded(membership: &Membership) -> Value {
+    json!({ "group_id": membership.group, "user_id": membership.user })
+}
+
 async fn add(call: Call) -> Answer {
     let (group, membership) = named(&call).await?;
     if added(call.app.store.add_member(call.id(), membership.clone()).await?)? {
-        call.audit(Event::MemberAdded, Concerns { user: Some(&membership.user), ..about(&group, []) });
+        let concerns = Concerns { user: Some(&membership.user), ..about(&group, []) };
+        call.audit(Event::MemberAdded, concerns, ChangedFields::made(&recorded(&membership)));
     }
     Ok(done())
 }
@@ -94,6 +101,7 @@ async fn remove(call: Call) -> Answer {
     if !removed(call.app.store.remove_member(call.id(), membership.clone()).await?) {
         return Err(AdminError::not_found("the user is not in this group"));
     }
-    call.audit(Event::MemberRemoved, Concerns { user: Some(&membership.user), ..about(&group, []) });
+    let concerns = Concerns { user: Some(&membership.user), ..about(&group, []) };
+    call.audit(Event::MemberRemoved, concerns, ChangedFields::removed(&recorded(&membership)));
     Ok(done())
 }

@@ -15,13 +15,13 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{GroupCreation, GroupDeletion, GroupFilter, GroupUpdate, Page};
 
 use crate::call::{Call, Concerns, Payload, created, done, ok};
-use crate::entitlement::changes;
 use crate::error::{AdminError, Answer};
 use crate::fields::Fields;
 use crate::operation::{Operation, PAGE, Parameter, page_of, wrapped};
 use crate::paging;
+use symbolon_app::audit::ChangedFields;
 
-pub(super) use members::{added, removed};
+pub(super) use members::{added, recorded, removed};
 pub(super) use record::{new, view};
 
 /// `search` of a listing of groups or roles.
@@ -160,7 +160,10 @@ async fn show(call: Call) -> Answer {
     Ok(ok(&json!({ "group": with_path(&call, &group).await? })))
 }
 
-fn about(group: &Group, more: impl IntoIterator<Item = (&'static str, Value)>) -> Concerns<'static> {
+pub(super) fn about(
+    group: &Group,
+    more: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Concerns<'static> {
     let mut detail = json!({ "group": group.id, "name": group.name });
     if let Some(members) = detail.as_object_mut() {
         members.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
@@ -171,7 +174,8 @@ fn about(group: &Group, more: impl IntoIterator<Item = (&'static str, Value)>) -
 async fn create(call: Call, payload: Payload) -> Answer {
     let group = new(payload.fields().await?, &*call.app.random, call.now())?;
     creation(call.app.store.create_group(call.id(), group.clone()).await?)?;
-    call.audit(Event::GroupCreated, about(&group, group.parent.iter().map(|id| ("parent_id", json!(id)))));
+    let concerns = about(&group, group.parent.iter().map(|id| ("parent_id", json!(id))));
+    call.audit(Event::GroupCreated, concerns, ChangedFields::made(&view(&group)));
     Ok(created(&json!({ "group": with_path(&call, &group).await? })))
 }
 
@@ -210,8 +214,7 @@ async fn changed(
         Err(StoreError::Conflict) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
-    let changes = changes(&view(&before), &view(&group));
-    call.audit(Event::GroupUpdated, about(&group, [("changes", changes)]));
+    call.audit(Event::GroupUpdated, about(&group, []), ChangedFields::between(&view(&before), &view(&group)));
     Ok(Some(ok(&json!({ "group": with_path(call, &group).await? }))))
 }
 
@@ -226,6 +229,7 @@ async fn remove(call: Call) -> Answer {
             ));
         }
     };
-    call.audit(Event::GroupDeleted, about(&group, [("members", json!(members))]));
+    let concerns = about(&group, [("members", json!(members))]);
+    call.audit(Event::GroupDeleted, concerns, ChangedFields::removed(&view(&group)));
     Ok(done())
 }

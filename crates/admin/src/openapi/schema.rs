@@ -149,6 +149,10 @@ fn shared() -> Schemas {
         ("hasNext", flag()),
         ("hasPrev", flag()),
     ];
+    let detail = json!({
+        "description": "Details of the event. Of a change: in `changes` each member that changed, by its path, with its \
+                        value before (`from`) and after (`to`); `{\"changed\": true}` where it is secret.",
+    });
     let audit = [
         ("at", time()),
         ("event", text()),
@@ -157,7 +161,7 @@ fn shared() -> Schemas {
         ("actor", json!({ "type": "string", "enum": ["user", "client", "admin", "system", "anonymous"] })),
         ("address", text()),
         ("request", text()),
-        ("detail", json!({})),
+        ("detail", detail),
     ];
     let failure = [
         ("reason", text()),
@@ -283,13 +287,18 @@ fn clients() -> Schemas {
     // A setting may also stand beside `settings`; it is shown in `settings` alone.
     let metadata = extended(&extended(&shared, &[], &accepted), &[], &settings);
     let claims = json!({ "type": "object" });
+    let is_cut = json!({
+        "type": "boolean",
+        "description": "Whether the user has more groups or roles than tokens carry, so that some are left out.",
+    });
     let preview = object(
-        &["scope", "id_token", "access_token", "userinfo"],
+        &["scope", "id_token", "access_token", "userinfo", "is_cut"],
         &[
             ("scope", text()),
             ("id_token", optional(&claims)),
             ("access_token", claims.clone()),
             ("userinfo", optional(&claims)),
+            ("is_cut", is_cut),
         ],
     );
     vec![

@@ -13,6 +13,7 @@ use crate::error::{AdminError, Answer};
 use crate::groups::SEARCH;
 use crate::operation::{Operation, PAGE, Parameter, page_of};
 use crate::{groups, paging, users};
+use symbolon_app::audit::ChangedFields;
 
 pub(super) fn operations() -> Vec<Operation> {
     const OF_USER: &str = "/users/{user_id}/roles";
@@ -132,8 +133,8 @@ async fn take_from_group(call: Call) -> Answer {
 async fn give(call: &Call, holder: RoleHolder) -> Answer {
     let role = load(call).await?;
     let grant = GivenRole { role: role.id.clone(), holder: holder.clone() };
-    if given(call.app.store.give_role(call.id(), grant).await?)? {
-        record(call, Event::RoleGiven, &role, &holder);
+    if given(call.app.store.give_role(call.id(), grant.clone()).await?)? {
+        record(call, Event::RoleGiven, (&role, &holder), ChangedFields::made(&recorded(&grant)));
     }
     Ok(done())
 }
@@ -141,22 +142,30 @@ async fn give(call: &Call, holder: RoleHolder) -> Answer {
 async fn take(call: &Call, holder: RoleHolder) -> Answer {
     let role = load(call).await?;
     let grant = GivenRole { role: role.id.clone(), holder: holder.clone() };
-    if !taken_away(call.app.store.take_role(call.id(), grant).await?) {
+    if !taken_away(call.app.store.take_role(call.id(), grant.clone()).await?) {
         let whom = match holder {
             RoleHolder::User(_) => "the user was not given this role; it may come from a group",
             RoleHolder::Group(_) => "the group was not given this role; it may come from a group above it",
         };
         return Err(AdminError::not_found(whom));
     }
-    record(call, Event::RoleTaken, &role, &holder);
+    record(call, Event::RoleTaken, (&role, &holder), ChangedFields::removed(&recorded(&grant)));
     Ok(done())
 }
 
+/// A given role as JSON.
+pub(crate) fn recorded(given: &GivenRole) -> Value {
+    match &given.holder {
+        RoleHolder::User(user) => json!({ "role_id": given.role, "user_id": user }),
+        RoleHolder::Group(group) => json!({ "role_id": given.role, "group_id": group }),
+    }
+}
+
 /// Records in the audit log that a role was given to somebody or taken away.
-fn record(call: &Call, event: Event, role: &Role, holder: &RoleHolder) {
+fn record(call: &Call, event: Event, (role, holder): (&Role, &RoleHolder), changed: ChangedFields) {
     let (user, group): (Option<&UserId>, _) = match holder {
         RoleHolder::User(user) => (Some(user), None),
         RoleHolder::Group(group) => (None, Some(("group", json!(group)))),
     };
-    call.audit(event, Concerns { user, ..about(role, group) });
+    call.audit(event, Concerns { user, ..about(role, group) }, changed);
 }

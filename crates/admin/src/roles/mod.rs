@@ -15,14 +15,14 @@ use symbolon_store::StoreError;
 use symbolon_store::port::{Page, RoleCreation, RoleFilter, RoleUpdate};
 
 use crate::call::{Call, Concerns, Payload, created, done, ok};
-use crate::entitlement::changes;
 use crate::error::{AdminError, Answer};
 use crate::fields::Fields;
 use crate::groups::SEARCH;
 use crate::operation::{Operation, PAGE, Parameter, page_of, wrapped};
 use crate::paging;
+use symbolon_app::audit::ChangedFields;
 
-pub(super) use given::{given, taken_away};
+pub(super) use given::{given, recorded, taken_away};
 pub(super) use record::{new, view};
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -140,7 +140,7 @@ async fn show(call: Call) -> Answer {
     Ok(ok(&json!({ "role": view(&role) })))
 }
 
-fn about(role: &Role, more: impl IntoIterator<Item = (&'static str, Value)>) -> Concerns<'_> {
+pub(super) fn about(role: &Role, more: impl IntoIterator<Item = (&'static str, Value)>) -> Concerns<'_> {
     let mut detail = json!({ "role": role.id, "name": role.name });
     if let Some(members) = detail.as_object_mut() {
         members.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
@@ -151,7 +151,7 @@ fn about(role: &Role, more: impl IntoIterator<Item = (&'static str, Value)>) -> 
 async fn create(call: Call, payload: Payload) -> Answer {
     let role = new(payload.fields().await?, &*call.app.random, call.now())?;
     creation(call.app.store.create_role(call.id(), role.clone()).await?)?;
-    call.audit(Event::RoleCreated, about(&role, []));
+    call.audit(Event::RoleCreated, about(&role, []), ChangedFields::made(&view(&role)));
     Ok(created(&json!({ "role": view(&role) })))
 }
 
@@ -190,7 +190,8 @@ async fn changed(
         Err(StoreError::Conflict) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
-    call.audit(Event::RoleUpdated, about(&role, [("changes", changes(&view(&before), &view(&role)))]));
+    let changed = ChangedFields::between(&view(&before), &view(&role));
+    call.audit(Event::RoleUpdated, about(&role, []), changed);
     Ok(Some(ok(&json!({ "role": view(&role) }))))
 }
 
@@ -198,6 +199,6 @@ async fn remove(call: Call) -> Answer {
     let role = load(&call).await?;
     let holders = call.app.store.delete_role(call.id(), &role.id).await?.ok_or_else(unknown)?;
     let counted = [("users", json!(holders.users)), ("groups", json!(holders.groups))];
-    call.audit(Event::RoleDeleted, about(&role, counted));
+    call.audit(Event::RoleDeleted, about(&role, counted), ChangedFields::removed(&view(&role)));
     Ok(done())
 }

@@ -6,7 +6,7 @@ pub(super) mod rule;
 use std::time::Duration;
 
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_store::StoreError;
@@ -16,6 +16,7 @@ use crate::call::{Call, Concerns, Payload, ok};
 use crate::error::{AdminError, Answer};
 use crate::operation::{Operation, reference};
 use crate::signing_keys;
+use symbolon_app::audit::ChangedFields;
 use symbolon_app::issuer::{longest_life, warn_of_weak_settings};
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -112,8 +113,8 @@ async fn change(
                 if settings.pkce.is_below_default() && settings.pkce != seen.pkce {
                     warn_of_weak_settings(&call.issuer.url, &settings);
                 }
-                let detail = json!({ "changed": difference(&seen, &settings) });
-                call.audit(Event::SettingsUpdated, Concerns { detail, ..Concerns::default() });
+                let changed = ChangedFields::between(&rule::document(&seen), &rule::document(&settings));
+                call.audit(Event::SettingsUpdated, Concerns::default(), changed);
                 return Ok(settings);
             }
             Err(StoreError::Conflict) => {}
@@ -158,10 +159,4 @@ pub(super) async fn cover_password_work(call: &Call, work_kib: u64) -> Result<()
     })
     .await
     .map(|_| ())
-}
-
-/// The settings that differ, with their new values. Settings contain no secrets.
-fn difference(before: &IssuerSettings, after: &IssuerSettings) -> Map<String, Value> {
-    let (before, after) = (rule::document(before), rule::document(after));
-    after.into_iter().filter(|(name, value)| before.get(name) != Some(value)).collect()
 }

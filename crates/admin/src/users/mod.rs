@@ -19,9 +19,10 @@ use crate::error::{AdminError, Answer};
 use crate::fields::Fields;
 use crate::operation::{Operation, PAGE, Parameter, page_of, wrapped};
 use crate::{ending, grants, paging, sessions, settings};
+use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::Failure;
 
-pub(super) use record::{Described, GivenPassword, id, password, view};
+pub(super) use record::{Described, GivenPassword, id, made, password, view};
 
 /// The filter for listing and export.
 pub(super) const VERIFIED: Parameter =
@@ -83,7 +84,7 @@ fn taken() -> AdminError {
     AdminError::conflict("there is a user of this id or e-mail address")
 }
 
-fn about(id: &UserId) -> Concerns<'_> {
+pub(super) fn about(id: &UserId) -> Concerns<'_> {
     Concerns { user: Some(id), ..Concerns::default() }
 }
 
@@ -135,10 +136,11 @@ async fn create(call: Call, payload: Payload) -> Answer {
     fields.finish()?;
     let password = hashed(&call, given).await?;
     let user = described.into_user(id, call.now());
+    let made = made(&user, password.is_some());
     if call.app.store.create_user(call.id(), user.clone(), password).await? == Created::Exists {
         return Err(taken());
     }
-    call.audit(Event::UserCreated, about(&user.id));
+    call.audit(Event::UserCreated, about(&user.id), made);
     Ok(created(&json!({ "user": view(&user) })))
 }
 
@@ -202,7 +204,8 @@ async fn changed(
     if !user.may_sign_in() {
         ending::user(call, &user.id).await?;
     }
-    call.audit(Event::UserUpdated, Concerns { detail: json!({ "active": user.active }), ..about(&user.id) });
+    let concerns = Concerns { detail: json!({ "active": user.active }), ..about(&user.id) };
+    call.audit(Event::UserUpdated, concerns, ChangedFields::between(&*before, &user));
     Ok(Some(ok(&json!({ "user": view(&user) }))))
 }
 
@@ -215,7 +218,7 @@ async fn remove(call: Call) -> Answer {
     }
     // Again, for what began while the record still existed.
     ending::user(&call, &user.id).await?;
-    call.audit(Event::UserDeleted, about(&user.id));
+    call.audit(Event::UserDeleted, about(&user.id), record::removed(&user));
     Ok(done())
 }
 
@@ -239,7 +242,8 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
         ending::signed_in(&call, &user.id).await?;
     }
     let what = if removed { "removed" } else { "set" };
-    call.audit(Event::UserUpdated, Concerns { detail: json!({ "password": what }), ..about(&user.id) });
+    let concerns = Concerns { detail: json!({ "password": what }), ..about(&user.id) };
+    call.audit(Event::UserUpdated, concerns, ChangedFields::none().with_secret("password"));
     Ok(ok(&json!({ "left_alive": grants::left_alive(&call, &user.id).await? })))
 }
 

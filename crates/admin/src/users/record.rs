@@ -1,6 +1,6 @@
 //! A user's record as JSON: read member by member, shown as a whole.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use symbolon_crypto::password;
 use symbolon_crypto::random::{self, Random};
 use symbolon_crypto::secret::SecretString;
@@ -11,6 +11,7 @@ use symbolon_protocol::user::{Address, Profile, User};
 use super::super::error::AdminError;
 use super::super::fields::Fields;
 use super::super::script_members;
+use symbolon_app::audit::ChangedFields;
 
 /// The longest e-mail address, in bytes (RFC 5321 4.5.3.1.3: 256 with its angle brackets).
 const MAX_EMAIL: usize = 254;
@@ -213,6 +214,22 @@ fn address(fields: &mut Fields) -> Result<Option<Address>, AdminError> {
     Ok(Some(address))
 }
 
+/// What the audit log says of a new user.
+pub(crate) fn made(user: &User, has_password: bool) -> ChangedFields {
+    let made = ChangedFields::made(user);
+    if has_password { made.with_secret("password") } else { made }
+}
+
+/// What the audit log says of a deleted user: only by what name the user could sign in. The other claims of somebody who
+/// was deleted are not written down once more.
+pub(super) fn removed(user: &User) -> ChangedFields {
+    let User { id, email, active, .. } = user;
+    let username = &user.profile.preferred_username;
+    ChangedFields::removed(
+        &json!({ "id": id, "email": email, "preferred_username": username, "active": active }),
+    )
+}
+
 /// A user as JSON. Members without a value are omitted rather than `null`.
 pub(crate) fn view(user: &User) -> Map<String, Value> {
     match serde_json::to_value(user) {
@@ -225,7 +242,6 @@ pub(crate) fn view(user: &User) -> Map<String, Value> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
 
     fn object(value: Value) -> Map<String, Value> {
         let Value::Object(object) = value else { panic!("an object") };

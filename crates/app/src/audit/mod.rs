@@ -4,6 +4,7 @@
 //! counted and reported. An administrator's change does wait: it is acknowledged only after its record is written.
 
 mod admin_refused;
+mod changed_fields;
 mod figures;
 mod queue;
 mod refused_requests;
@@ -27,10 +28,12 @@ use queue::Queue;
 use refused_requests::RefusedRequests;
 use symbolon_telemetry::{CounterFamily, MetricSource, Registry, RequestId};
 
+pub use changed_fields::ChangedFields;
 pub(crate) use refused_requests::Circumstances;
 pub use refused_requests::RefusedRequest;
 
-/// Capacity of the queue in records: about 20 MiB when full.
+/// Capacity of the queue in records: about 20 MiB when full of what people and clients do. Administrators' changes are
+/// larger, but whoever makes them waits until they are written.
 const CAPACITY: usize = 65_536;
 /// The shortest interval between two log lines about dropped records.
 const REPORT_EVERY: Duration = Duration::from_secs(60);

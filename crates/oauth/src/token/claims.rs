@@ -7,6 +7,7 @@ use symbolon_protocol::id::UserId;
 use symbolon_protocol::scope::Scope;
 use symbolon_protocol::token::access_token::AccessToken;
 use symbolon_protocol::token::release::RecordsNeeded;
+use symbolon_protocol::user::tokens_are_good;
 use symbolon_protocol::user_claims::UserRecords;
 
 use super::GrantCall;
@@ -28,13 +29,16 @@ pub(super) async fn records(
 
 /// The user's groups and roles.
 pub(super) async fn entitlements(call: &GrantCall<'_>, id: &UserId) -> Result<Arc<Entitlements>, Failure> {
-    let (store, issuer) = (&call.context.app.store, &call.context.issuer.id);
-    Ok(store.entitlements(issuer, id).await?)
+    Ok(call.context.app.entitlements_to_tell(&call.context.issuer.id, id).await?)
 }
 
-/// Puts the roles of its user into an access token, if its scope requests them.
+/// Puts the roles of its user into an access token, if its scope requests them and the user may sign in.
 pub(super) async fn release_roles(call: &GrantCall<'_>, access: &mut AccessToken) -> Result<(), Failure> {
     if let Some(user) = access.needs_roles_of() {
+        let (store, issuer) = (&call.context.app.store, &call.context.issuer.id);
+        if !tokens_are_good(store.user(issuer, &user).await?.as_deref()) {
+            return Ok(());
+        }
         let entitlements = entitlements(call, &user).await?;
         access.release_roles(&entitlements);
     }

@@ -25,10 +25,9 @@ impl RecordsNeeded {
     pub fn by(context: &Context<'_>, scope: &Scope) -> Self {
         let requested = RequestedClaims::by(scope);
         let in_id_token = in_id_token(context, scope, requested);
-        Self {
-            user: in_id_token.need_user(),
-            entitlements: in_id_token.need_entitlements() || requested.roles(),
-        }
+        let entitlements = in_id_token.need_entitlements() || requested.roles();
+        // The record also says whether the user may sign in: groups and roles are told of nobody who may not.
+        Self { user: in_id_token.need_user() || entitlements, entitlements }
     }
 }
 

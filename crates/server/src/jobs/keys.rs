@@ -12,7 +12,7 @@ use symbolon_store::StoreError;
 use symbolon_store::port::Changed;
 
 use symbolon_app::app::App;
-use symbolon_app::audit::AuditEntry;
+use symbolon_app::audit::{AuditEntry, ChangedFields};
 use symbolon_app::issuer::{self, IssuerError, IssuerState, longest_life};
 
 /// What has to be done for a key set.
@@ -123,7 +123,11 @@ async fn keep_issuer(app: &App, issuer: &IssuerState) -> Result<(), IssuerError>
     let created: Vec<Algorithm> = plan.complete.iter().chain(&plan.introduce).copied().collect();
     for (event, algorithms) in [(Event::KeyRotated, &plan.rotate), (Event::KeyCreated, &created)] {
         for algorithm in algorithms {
-            let entry = AuditEntry::system(event, json!({ "algorithm": algorithm }));
+            let of = |keys: &[KeyRecord]| -> Vec<KeyRecord> {
+                keys.iter().filter(|key| key.algorithm == *algorithm).cloned().collect()
+            };
+            let changed = ChangedFields::of_keys(&of(&seen), &of(&keys));
+            let entry = AuditEntry::system(event, changed.onto(json!({ "algorithm": algorithm })));
             app.audit.record(&issuer.id, entry, now);
         }
     }

@@ -1,5 +1,6 @@
 //! The figures with which a change is compared.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -46,19 +47,28 @@ impl Baseline {
     }
 }
 
+/// Operation, its baseline, and now.
+type Row = (String, Option<u64>, u64);
+
+/// Whether an operation takes too much; `None` without a baseline.
+fn is_over((_, baseline, now): &Row) -> Option<bool> {
+    baseline.map(|baseline| now * 100 > baseline * (100 + ALLOWED_PERCENT))
+}
+
 /// Counts next to their baselines.
 pub struct Comparison {
-    /// Operation, its baseline, and now.
-    rows: Vec<(String, Option<u64>, u64)>,
+    rows: Vec<Row>,
 }
 
 impl Comparison {
     /// Whether every operation has a baseline, and none takes more than [`ALLOWED_PERCENT`] above it.
     pub fn passed(&self) -> bool {
-        let most = |baseline: u64| baseline * (100 + ALLOWED_PERCENT);
-        self.rows
-            .iter()
-            .all(|(_, baseline, now)| baseline.is_some_and(|baseline| now * 100 <= most(baseline)))
+        self.rows.iter().all(|row| is_over(row) == Some(false))
+    }
+
+    /// The operations that take more than [`ALLOWED_PERCENT`] above their baseline.
+    pub fn over(&self) -> BTreeSet<&str> {
+        self.rows.iter().filter(|row| is_over(row) == Some(true)).map(|(name, ..)| name.as_str()).collect()
     }
 
     /// Whether an operation takes so much less that its baseline should be lowered, because otherwise the gain could be
@@ -100,6 +110,8 @@ mod tests {
     fn three_percent_more_pass_and_not_one_instruction_beyond() {
         assert!(baseline().compare(&counts(103_000)).passed());
         assert!(!baseline().compare(&counts(103_001)).passed());
+        assert!(baseline().compare(&counts(103_000)).over().is_empty());
+        assert!(baseline().compare(&counts(103_001)).over().contains("silent"));
         assert!(!baseline().compare(&counts(97_000)).improved());
         assert!(baseline().compare(&counts(96_999)).improved());
     }
@@ -108,7 +120,7 @@ mod tests {
     fn an_operation_without_a_baseline_does_not_pass() {
         let none = Baseline { reason: "none".into(), operations: Counts::new() };
         let comparison = none.compare(&counts(1));
-        assert!(!comparison.passed() && !comparison.improved());
+        assert!(!comparison.passed() && !comparison.improved() && comparison.over().is_empty());
         assert!(comparison.to_string().contains("| silent | none | 1 | none |"), "{comparison}");
     }
 

@@ -10,6 +10,8 @@ use symbolon_loadtest::process::Server;
 use symbolon_loadtest::{LoadtestError, Target, free_pair};
 use tempfile::TempDir;
 
+use crate::browser::Browser;
+
 /// The name of callgrind's files; the number of the dump is appended.
 const DUMP: &str = "callgrind.out";
 
@@ -56,6 +58,19 @@ impl Counted {
     /// The target that discovery describes.
     pub(super) async fn target(&self) -> Result<Target, LoadtestError> {
         Target::discover(&self.server.url, Some(SecretString::new(self.secret.clone()))).await
+    }
+
+    /// Sets which claims about the user the ID tokens of a client carry.
+    pub(super) fn set_id_token_claims(&self, client: &str, claims: &str) -> Result<(), LoadtestError> {
+        let authorization = format!("Bearer {}", self.secret);
+        let headers = [("authorization", &*authorization), ("content-type", "application/json")];
+        let body = format!(r#"{{"settings":{{"id_token_claims":"{claims}"}}}}"#);
+        let path = format!("/api/admin/clients/{client}");
+        let answer = Browser::new(&self.server.url).send("PATCH", &path, &headers, body.as_bytes());
+        match answer.status {
+            200 => Ok(()),
+            status => Err(LoadtestError::Refused { what: "id_token_claims", status, detail: answer.body }),
+        }
     }
 
     /// Starts counting; before that, the server is several times faster.

@@ -11,6 +11,7 @@
 
 mod baseline;
 mod callgrind;
+mod operation;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,22 +29,12 @@ use tokio::runtime::Runtime;
 use callgrind::Counted;
 
 pub use baseline::{ALLOWED_PERCENT, Baseline, Comparison};
-
-/// The operations that are counted.
-pub const OPERATIONS: [Scenario; 7] = [
-    Scenario::Silent,
-    Scenario::Userinfo,
-    Scenario::Introspect,
-    Scenario::Exchange,
-    Scenario::ClientCredentials,
-    Scenario::Refresh,
-    Scenario::Code,
-];
+pub use operation::Operation;
 
 /// How long the server gets for work that requests leave behind: the audit log gathers for a second at most.
 const SETTLE: Duration = Duration::from_millis(1_300);
 
-/// Instructions per request, by the scenario's name.
+/// Instructions per request, by the operation's name.
 pub type Counts = BTreeMap<String, u64>;
 
 /// What to count, and how.
@@ -51,7 +42,7 @@ pub struct CountOptions {
     /// The binary that is counted.
     pub binary: PathBuf,
     /// The operations to count.
-    pub operations: Vec<Scenario>,
+    pub operations: Vec<Operation>,
     /// Requests of each slice. Codes live for a minute, in which all of a slice must be redeemed.
     pub requests: u64,
     /// Slices of each operation that count, after one that does not: in that one caches fill, and every token is
@@ -64,9 +55,9 @@ pub struct CountOptions {
 }
 
 impl CountOptions {
-    /// All seven operations, ten slices of 300 requests each.
+    /// All operations, ten slices of 300 requests each.
     pub fn new(binary: PathBuf) -> Self {
-        Self { binary, operations: OPERATIONS.to_vec(), requests: 300, slices: 10, dumps: None }
+        Self { binary, operations: Operation::ALL.to_vec(), requests: 300, slices: 10, dumps: None }
     }
 }
 
@@ -103,30 +94,72 @@ fn run(
     counted.count_from_now_on()?;
     let mut counts = Counts::new();
     for operation in &options.operations {
-        let slices = Operation { runtime, options, seed: &seed, scenario: *operation }.count(&counted)?;
+        if operation.has_minimal_id_tokens() {
+            counted.set_id_token_claims(&seed.client.id, "minimal")?;
+        }
+        let slices = Counting { runtime, options, seed: &seed, operation: *operation }.count(&counted)?;
+        if operation.has_minimal_id_tokens() {
+            counted.set_id_token_claims(&seed.client.id, "scopes")?;
+        }
         let least = slices.iter().min().copied().unwrap_or(u64::MAX);
-        writeln!(progress, "{operation}: {least} instructions, the least of {slices:?}")?;
+        writeln!(progress, "{}: {least} instructions, the least of {slices:?}", operation.name())?;
         counts.insert(operation.name().to_owned(), least);
     }
     runtime.block_on(counted.end());
     Ok(counts)
 }
 
+/// Counts the operations once more that take more than their baseline allows, and keeps the lower figure of each: on a
+/// busy machine threads of the server wait for each other in other places, which is up to 4 % of some operations. What
+/// really takes more does so both times.
+///
+/// # Errors
+/// As [`count`].
+pub fn count_again(
+    options: CountOptions,
+    baseline: &Baseline,
+    mut counts: Counts,
+    progress: &mut (dyn Write + Send),
+) -> Result<Counts, LoadtestError> {
+    let comparison = baseline.compare(&counts);
+    let over = comparison.over();
+    let operations: Vec<Operation> =
+        options.operations.iter().copied().filter(|operation| over.contains(operation.name())).collect();
+    if operations.is_empty() {
+        return Ok(counts);
+    }
+    writeln!(progress, "once more, because they take too much: {}", names(&operations))?;
+    let again = count(&CountOptions { operations, ..options }, progress)?;
+    keep_lower(&mut counts, again);
+    Ok(counts)
+}
+
+fn names(operations: &[Operation]) -> String {
+    operations.iter().map(|operation| operation.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn keep_lower(counts: &mut Counts, again: Counts) {
+    for (name, now) in again {
+        counts.entry(name).and_modify(|before| *before = now.min(*before)).or_insert(now);
+    }
+}
+
 /// One operation, requested again and again.
-struct Operation<'a> {
+struct Counting<'a> {
     runtime: &'a Runtime,
     options: &'a CountOptions,
     seed: &'a Arc<Seed>,
-    scenario: Scenario,
+    operation: Operation,
 }
 
-impl Operation<'_> {
+impl Counting<'_> {
     /// Instructions per request, of each slice that counts.
     fn count(&self, counted: &Counted) -> Result<Vec<u64>, LoadtestError> {
-        let mut visitors = self.scenario.visitors(self.seed, 1, Mix::Pure)?;
+        let scenario = self.operation.scenario();
+        let mut visitors = scenario.visitors(self.seed, 1, Mix::Pure)?;
         let mut slices = Vec::new();
         for slice in 0..=self.options.slices {
-            if self.scenario == Scenario::Code {
+            if scenario == Scenario::Code {
                 let codes = usize::try_from(self.options.requests).unwrap_or(usize::MAX);
                 self.runtime.block_on(harvest_codes(self.seed, codes))?;
                 std::thread::sleep(SETTLE);
@@ -134,7 +167,7 @@ impl Operation<'_> {
             counted.zero()?;
             visitors = self.ask(self.options.requests, visitors)?;
             std::thread::sleep(SETTLE);
-            let instructions = counted.instructions(self.scenario.name())?;
+            let instructions = counted.instructions(self.operation.name())?;
             if slice > 0 {
                 slices.push(instructions / self.options.requests.max(1));
             }
@@ -155,6 +188,21 @@ impl Operation<'_> {
         }
         let (wrong, failed) = (outcome.tally.first_wrong(), &outcome.tally.failures);
         let detail = format!("{} right answers of {requests}: {wrong:?} {failed:?}", outcome.tally.right);
-        Err(LoadtestError::Refused { what: self.scenario.name(), status: 0, detail })
+        Err(LoadtestError::Refused { what: self.operation.name(), status: 0, detail })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lower_figure_of_two_counts_is_kept() {
+        let counts = |figures: &[(&str, u64)]| -> Counts {
+            figures.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+        };
+        let mut kept = counts(&[("code", 480), ("silent", 70), ("refresh", 400)]);
+        keep_lower(&mut kept, counts(&[("code", 460), ("silent", 72)]));
+        assert_eq!(kept, counts(&[("code", 460), ("silent", 70), ("refresh", 400)]));
     }
 }

@@ -445,7 +445,11 @@ fn an_acknowledged_change_is_in_the_audit_log() {
     }
     let users = [json!({ "email": "a@example.com" }), json!({ "email": "b@example.com" })];
     assert_eq!(bulk(&server, "/users/bulk", &users).len(), 2);
-    assert_eq!(found("user.created"), 22, "a stream has a record at its beginning and one at its end");
+    assert_eq!(
+        found("user.created"),
+        24,
+        "a stream has a record at its beginning, for each line, and at its end"
+    );
 }
 
 /// Whoever has the admin secret is not to write anywhere in the file system.

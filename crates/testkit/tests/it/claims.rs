@@ -1,6 +1,9 @@
 //! Claims about the user in ID tokens and at UserInfo, by scope.
 
+mod cut;
+mod deactivated;
 mod entitlements;
+mod nodes;
 mod preview;
 
 use serde_json::{Value, json};
@@ -181,9 +184,9 @@ fn a_code_for_openid_alone_or_for_minimal_id_tokens_reads_no_user() {
         (&rp, "openid offline_access", 0),
         (&thin, "openid profile email groups", 0),
         (&rp, "openid email", 1),
-        (&rp, "openid groups roles", 1),
+        (&rp, "openid groups roles", 2),
         (&rp, ALL, 2),
-        (&thin, ALL, 1),
+        (&thin, ALL, 2),
     ] {
         let request = rp.authorization_request().with("scope", scope);
         let code = browser.get(&request.path()).redirected("code").unwrap();

@@ -157,7 +157,11 @@ fn one_grant_is_ended_and_the_others_live() {
     held.end("DELETE", "grants/nobody");
     let ended = held.audited("grant.ended");
     let first = ended.last().expect("a record");
-    assert_eq!(first["detail"], json!({ "consent": true, "refresh_tokens": 1 }));
+    let detail = &first["detail"];
+    assert_eq!((&detail["consent"], &detail["refresh_tokens"]), (&json!(true), &json!(1)));
+    let scope = &detail["changes"]["consent.scope"];
+    assert!(scope["from"].is_string() && scope["to"].is_null(), "{detail}");
+    assert_eq!(detail["changes"]["refresh_tokens"], json!({ "from": 1, "to": 0 }));
     assert_eq!((&first["user"], &first["client"]), (&json!(held.user), &json!(held.offline.client_id)));
     // What is granted afterwards works.
     held.server.clock.advance(Duration::from_secs(1));
@@ -202,7 +206,14 @@ fn a_user_is_signed_out_everywhere_and_is_not_asked_again_for_what_was_allowed()
     }
     assert!(lives(&held.server, &held.offline, &theirs), "{somebody} has nothing to do with it");
     let ended = held.audited("grant.ended");
-    let counts = json!({ "signed_out": true, "sessions": 1, "grants": 2, "refresh_tokens": 2 });
+    let changes = json!({
+        "sessions": { "from": 1, "to": 0 },
+        "grants": { "from": 2, "to": 0 },
+        "refresh_tokens": { "from": 2, "to": 0 },
+    });
+    let counts = json!({
+        "signed_out": true, "sessions": 1, "grants": 2, "refresh_tokens": 2, "changes": changes,
+    });
     assert_eq!(ended.last().expect("a record")["detail"], counts);
 }
 

@@ -336,7 +336,10 @@ fn every_change_of_a_group_is_in_the_audit_log_with_what_it_changed() {
     let detail = |event: &str| -> Vec<Value> {
         audited(&server, event).iter().map(|record| record["detail"].clone()).collect()
     };
-    assert_eq!(detail("group.created"), [json!({ "group": staff, "name": "Staff" })]);
+    let from = |value: &str| json!({ "from": value, "to": null });
+    let to = |value: &str| json!({ "from": null, "to": value });
+    let made = json!({ "id": to(&staff), "name": to("Staff") });
+    assert_eq!(detail("group.created"), [json!({ "group": staff, "name": "Staff", "changes": made })]);
     let changes = json!({
         "name": { "from": "Staff", "to": "Everybody" },
         "description": { "from": null, "to": "All" },
@@ -348,8 +351,11 @@ fn every_change_of_a_group_is_in_the_audit_log_with_what_it_changed() {
         added.iter().all(|record| record["user"] == json!(ann) && record["actor"] == "admin"),
         "{added:?}"
     );
-    assert_eq!(detail("group.member_removed"), [json!({ "group": staff, "name": "Everybody" })]);
-    let deleted = json!({ "group": staff, "name": "Everybody", "members": 1 });
+    let removed = json!({ "group_id": from(&staff), "user_id": from(&ann) });
+    let removed = json!({ "group": staff, "name": "Everybody", "changes": removed });
+    assert_eq!(detail("group.member_removed"), [removed]);
+    let gone = json!({ "id": from(&staff), "name": from("Everybody"), "description": from("All") });
+    let deleted = json!({ "group": staff, "name": "Everybody", "members": 1, "changes": gone });
     assert_eq!(detail("group.deleted"), [deleted]);
 }
 

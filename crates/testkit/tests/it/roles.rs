@@ -288,6 +288,8 @@ fn every_change_of_a_role_is_in_the_audit_log() {
         assert_eq!((to_users, to_groups), (count / 2, count / 2), "{records:?}");
         assert!(records.iter().all(|record| record["detail"]["role"] == json!(role)), "{records:?}");
     }
-    let deleted = json!({ "role": role, "name": "Writer", "users": 1, "groups": 1 });
+    let from = |value: &str| json!({ "from": value, "to": null });
+    let gone = json!({ "id": from(&role), "name": from("Writer"), "client_id": from("app") });
+    let deleted = json!({ "role": role, "name": "Writer", "users": 1, "groups": 1, "changes": gone });
     assert_eq!(of("role.deleted")[0]["detail"], deleted);
 }

@@ -19,7 +19,7 @@ async fn double(chunk: Vec<Line>) -> Vec<Done> {
 
 async fn through(input: Body) -> (Counts, Vec<Value>) {
     let (sender, mut receiver) = mpsc::channel(BUFFERED);
-    let counts = run(input, PACE, double, sender).await;
+    let counts = run(input, PACE, double, (sender, &Records::default())).await;
     let mut text = Vec::new();
     while let Some(part) = receiver.recv().await {
         text.extend_from_slice(&part.expect("sent"));

@@ -69,10 +69,10 @@ fn nothing_is_needed_beyond_what_the_tokens_carry() {
         ("openid", (false, false), (false, false)),
         ("openid offline_access api", (false, false), (false, false)),
         ("openid email", (true, false), (false, false)),
-        ("openid groups", (false, true), (false, false)),
+        ("openid groups", (true, true), (false, false)),
         // Access tokens carry roles in any case.
-        ("openid profile roles", (true, true), (false, true)),
-        ("api roles", (false, true), (false, true)),
+        ("openid profile roles", (true, true), (true, true)),
+        ("api roles", (true, true), (true, true)),
         // There is no ID token.
         ("profile email groups", (false, false), (false, false)),
     ] {

@@ -42,7 +42,7 @@ fn a_preview_is_what_a_sign_in_brings() {
         let access = decode_jwt(&tokens.access_token).1;
         assert_eq!(lasting(preview["access_token"].clone()), lasting(access));
         assert_eq!(preview["userinfo"], userinfo(&server, &tokens));
-        assert_eq!(preview["scope"], tokens.body["scope"]);
+        assert_eq!((&preview["scope"], &preview["is_cut"]), (&tokens.body["scope"], &json!(false)));
         assert!(preview["access_token"].get("jti").is_none(), "there is no such token: {preview}");
     }
     // All that the client registered, where no scope is named.

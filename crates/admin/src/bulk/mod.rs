@@ -36,7 +36,8 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn of_users_and_clients() -> Vec<Operation> {
     vec![
-        Operation::bulk("/users/bulk", ["NewUser", "BulkUser"], "Creates users, a line each", records::users),
+        Operation::bulk("/users/bulk", ["NewUser", "BulkUser"], "Creates users, a line each", records::users)
+            .query(&[records::DRY_RUN]),
         Operation::bulk(
             "/clients/bulk",
             ["ClientMetadata", "BulkClient"],

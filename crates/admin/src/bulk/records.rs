@@ -6,26 +6,40 @@ use serde_json::json;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata::{self, Registration, is_below_default};
 use symbolon_protocol::event::Event;
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::precis::login_key;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::port::Created;
 
 use super::super::call::{Call, Payload};
 use super::super::clients::{algorithms, warn_of_weak_settings};
 use super::super::error::{AdminError, Answer};
+use super::super::operation::Parameter;
 use super::super::signing_keys;
-use super::super::users::{self, Described};
+use super::super::users::{self, Described, GivenPassword};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::wrapped;
 
 /// One chunk at a time, so that of two lines with the same address the first one wins.
 pub(super) const fn pace(event: Event) -> Pace {
-    Pace { chunk: 500, in_flight: 1, event }
+    Pace { chunk: 500, in_flight: 1, event: Some(event) }
 }
+
+/// The query parameter that checks lines only.
+pub(super) const DRY_RUN: Parameter = Parameter {
+    name: "dry_run",
+    kind: "boolean",
+    about: "Only checks each line, also whether its id and e-mail address are free. Nothing is created.",
+};
 
 /// `POST /users/bulk`.
 pub(super) async fn users(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
+    if call.query(DRY_RUN.name)?.unwrap_or(false) {
+        let pace = Pace { event: None, ..pace(Event::UserCreated) };
+        return stream::answer(call, payload, pace, move |chunk| check_users(Arc::clone(&shared), chunk));
+    }
     stream::answer(call, payload, pace(Event::UserCreated), move |chunk| {
         create_users(Arc::clone(&shared), chunk)
     })
@@ -42,17 +56,51 @@ async fn create_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     batch.settle(created.map(|created| {
         ids.into_iter().zip(created).map(|((id, email), created)| match created {
             Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
-            Created::Exists => Err(AdminError::conflict("there is a user of this id or e-mail address")),
+            Created::Exists => Err(users::taken()),
         })
     }))
 }
 
 async fn new_user(call: &Call, line: Line) -> Result<(User, Option<PasswordHash>), AdminError> {
+    let (described, id, given) = read_user(call, line)?;
+    let password = users::hashed(call, given).await?;
+    Ok((described.into_user(id, call.now()), password))
+}
+
+fn read_user(call: &Call, line: Line) -> Result<(Described, UserId, GivenPassword), AdminError> {
     let mut fields = stream::fields(line)?;
     let described = Described::read(&mut fields)?;
     let (id, given) = (users::id(&mut fields, &*call.app.random)?, users::password(&mut fields)?);
-    let password = users::hashed(call, given).await?;
-    Ok((described.into_user(id, call.now()), password))
+    Ok((described, id, given))
+}
+
+/// What would become of the lines. Lines that contradict each other are not seen: each is checked against the store.
+async fn check_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut done = Vec::with_capacity(chunk.len());
+    for line in chunk {
+        done.push(check_user(&call, line).await);
+    }
+    done
+}
+
+async fn check_user(call: &Call, line: Line) -> Done {
+    let (Described { email, .. }, id, given) = read_user(call, line)?;
+    users::check_password(call, &given)?;
+    let store = &call.app.store;
+    let has_address = |user: &User| {
+        user.email
+            .as_deref()
+            .zip(email.as_deref())
+            .is_some_and(|(one, other)| login_key(one) == login_key(other))
+    };
+    let named = match &email {
+        Some(email) => store.user_by_login(call.id(), email).await?,
+        None => None,
+    };
+    if named.is_some_and(|(user, _)| has_address(&user)) || store.user(call.id(), &id).await?.is_some() {
+        return Err(users::taken());
+    }
+    Ok(json!({ "user": { "id": id, "email": email } }))
 }
 
 /// `POST /clients/bulk`.

@@ -12,6 +12,7 @@ mod configuration;
 mod confirm;
 mod grant;
 mod group;
+mod import;
 mod issuer;
 mod key;
 mod loadtest;
@@ -116,6 +117,7 @@ pub(crate) fn commands() -> Vec<Command> {
         role::command(),
         session::command(),
         grant::command(),
+        import::command(),
         audit::command(),
         key::command(),
         backup::command(),
@@ -139,6 +141,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("role", matches)) => role::run(matches),
         Some(("session", matches)) => session::run(matches),
         Some(("grant", matches)) => grant::run(matches),
+        Some(("import", matches)) => import::run(matches),
         Some(("audit", matches)) => audit::run(matches),
         Some(("keys", matches)) => key::run(matches),
         Some(("backup", matches)) => backup::run(matches),

@@ -18,6 +18,7 @@ mod confirm;
 mod cost;
 mod grants;
 mod groups_and_roles;
+mod import;
 mod keys;
 mod loadtest;
 mod loadtest_own;

@@ -254,3 +254,31 @@ fn a_bound_that_is_set_holds_for_every_function() {
     let settings = server.admin("GET", "/settings", None).json();
     assert!(settings["settings"]["password_work_kib"].is_null(), "{settings}");
 }
+
+/// A dry run says of each line what would become of it.
+#[test]
+fn a_dry_run_checks_lines_and_changes_nothing() {
+    let server = TestServer::start();
+    let person = |id: &str, email: &str, hash: &str| json!({ "id": id, "email": email, "password_hash": hash });
+    let hash = OF_OTHERS[0].1;
+    assert_eq!(server.admin("POST", "/users", Some(person("ann", "Ann@example.com", hash))).status, 201);
+    let dear = OF_OTHERS[9].1.replace("1000", "100000");
+    let lines = [
+        person("new", "new@example.com", &dear),
+        person("ann", "other@example.com", hash),
+        person("other", "ann@EXAMPLE.com", hash),
+        person("cut", "cut@example.com", "$2b$04$x"),
+        json!({ "id": "none" }),
+    ];
+    let answers = bulk(&server, "/users/bulk?dry_run=true", &lines);
+    let told: Vec<_> = answers.iter().map(|answer| answer["error"].as_str().unwrap_or_default()).collect();
+    assert_eq!(told, ["", "conflict", "conflict", "invalid_request", "invalid_request"], "{answers:?}");
+    assert_eq!(answers[0]["user"]["id"], "new");
+    let users = server.admin("GET", "/users", None).json();
+    assert_eq!(users["pagination"]["total"], 1, "{users}");
+    let settings = server.admin("GET", "/settings", None).json();
+    assert!(settings["settings"]["password_work_kib"].is_null(), "{settings}");
+    server.drain_audit();
+    let events = server.admin("GET", "/audit-logs?event=user.created", None).json();
+    assert_eq!(events["pagination"]["total"], 1, "{events}");
+}

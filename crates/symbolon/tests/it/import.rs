@@ -8,7 +8,8 @@ use crate::place::Place;
 /// Of the password that [`signs_in`] types. By Python's bcrypt, hashlib and cryptography, and by Django.
 const BCRYPT: &str = "$2b$04$GNYcPjgmT/EMJGiKncV6Vu6YoG5lfrbtsV1.YJsLTB1xr2YyeGr8S";
 const DJANGO: &str = "pbkdf2_sha256$1000$seasalt0123456789abcd$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2kdE=";
-const FIREBASE: &str = "ibs9huSHr0fFYD4PLTsikxBnkIXlLRQynAeI/geb0SmdMbEgVIiHq3qlwOEwuyW14MMdJfh2DzU9WUV1oOmHqA==";
+const FIREBASE: &str =
+    "ibs9huSHr0fFYD4PLTsikxBnkIXlLRQynAeI/geb0SmdMbEgVIiHq3qlwOEwuyW14MMdJfh2DzU9WUV1oOmHqA==";
 /// As Firebase's console shows it.
 const HASH_CONFIG: &str = "hash_config {\n  algorithm: SCRYPT,\n  base64_signer_key: \
                            jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==,\n  \
@@ -21,7 +22,8 @@ fn write(place: &Place, name: &str, text: &str) {
 fn auth0(place: &Place) {
     let user = |id: &str, more: Value| {
         let email = format!("{id}@auth0.example");
-        let mut user = json!({ "_id": { "$oid": id }, "email": email, "passwordHash": BCRYPT, "tenant": "t" });
+        let mut user =
+            json!({ "_id": { "$oid": id }, "email": email, "passwordHash": BCRYPT, "tenant": "t" });
         user.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         user.to_string()
     };
@@ -53,7 +55,10 @@ fn is_imported(place: &Place) {
     auth0(place);
     for dry in [true, false, true, false] {
         let existing = place.run(&["user", "list", "--json"]).json().as_array().unwrap().len();
-        let report = partly(place, if dry { &["auth0", "users.ndjson", "--dry-run"] } else { &["auth0", "users.ndjson"] });
+        let report = partly(
+            place,
+            if dry { &["auth0", "users.ndjson", "--dry-run"] } else { &["auth0", "users.ndjson"] },
+        );
         let wanted = if existing == 0 { [2, 0, 4] } else { [0, 2, 4] };
         assert_eq!((report["dry_run"].as_bool(), counts(&report)), (Some(dry), wanted), "{report}");
         let refused: Vec<(u64, &str)> = report["refused"]
@@ -77,7 +82,11 @@ fn is_imported(place: &Place) {
     let shown = place.run(&["user", "show", "auth0|a2", "--json"]).json();
     assert_eq!((&shown["email"], &shown["active"]), (&json!("a2@auth0.example"), &json!(false)));
     let table = place.run(&["import", "auth0", "users.ndjson"]);
-    assert!(table.out.contains("line 4: not a JSON object") && table.out.contains("2 there already"), "{}", table.out);
+    assert!(
+        table.out.contains("line 4: not a JSON object") && table.out.contains("2 there already"),
+        "{}",
+        table.out
+    );
 }
 
 #[test]
@@ -92,9 +101,7 @@ fn whoever_was_imported_signs_in_with_the_old_password() {
     is_imported(&place);
     assert!(signs_in(&place, "a1@auth0.example") && !signs_in(&place, "a2@auth0.example"));
 
-    let user = |id: &str, hash: &str| {
-        json!({ "localId": id, "email": format!("{id}@firebase.example"), "passwordHash": hash, "salt": "42xEC+ixf3L2lw==" })
-    };
+    let user = |id: &str, hash: &str| json!({ "localId": id, "email": format!("{id}@firebase.example"), "passwordHash": hash, "salt": "42xEC+ixf3L2lw==" });
     let export = json!({ "users": [user("f1", FIREBASE), user("f2", "AAAA")] });
     write(&place, "users.json", &export.to_string());
     write(&place, "hash-config.txt", HASH_CONFIG);
@@ -102,7 +109,10 @@ fn whoever_was_imported_signs_in_with_the_old_password() {
     assert!(counts(&bare) == [0, 0, 2] && bare.to_string().contains("--hash-config"), "{bare}");
     let report = partly(&place, &["firebase", "users.json", "--hash-config", "hash-config.txt"]);
     assert_eq!(counts(&report), [1, 0, 1], "{report}");
-    assert!(report["refused"][0]["reason"].as_str().unwrap().contains("not a whole Firebase hash"), "{report}");
+    assert!(
+        report["refused"][0]["reason"].as_str().unwrap().contains("not a whole Firebase hash"),
+        "{report}"
+    );
     assert!(signs_in(&place, "f1@firebase.example"));
 
     write(&place, "users.csv", &format!("mail,verified,password_hash\nc1@csv.example,yes,{DJANGO}\n"));

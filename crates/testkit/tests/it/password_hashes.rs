@@ -259,7 +259,8 @@ fn a_bound_that_is_set_holds_for_every_function() {
 #[test]
 fn a_dry_run_checks_lines_and_changes_nothing() {
     let server = TestServer::start();
-    let person = |id: &str, email: &str, hash: &str| json!({ "id": id, "email": email, "password_hash": hash });
+    let person =
+        |id: &str, email: &str, hash: &str| json!({ "id": id, "email": email, "password_hash": hash });
     let hash = OF_OTHERS[0].1;
     assert_eq!(server.admin("POST", "/users", Some(person("ann", "Ann@example.com", hash))).status, 201);
     let dear = OF_OTHERS[9].1.replace("1000", "100000");

@@ -27,11 +27,7 @@ struct HashConfig {
 }
 
 /// The users, in order.
-pub(super) fn entries(
-    file: impl Read,
-    path: &str,
-    matches: &ArgMatches,
-) -> Result<Entries, CommandError> {
+pub(super) fn entries(file: impl Read, path: &str, matches: &ArgMatches) -> Result<Entries, CommandError> {
     let config = match matches.get_one::<String>("hash-config") {
         Some(path) => {
             let mut text = String::new();

@@ -107,6 +107,8 @@ events! {
     KeysResealed => "keys.resealed", true;
     /// A backup was made.
     BackupMade => "backup.made", true;
+    /// All users were read with the hashes of their passwords.
+    PasswordHashesExported => "user.password_hashes_exported", true;
     /// Somebody called the admin API with a wrong secret.
     AdminRefused => "admin.refused", true;
     /// Silent authentication issued a code.

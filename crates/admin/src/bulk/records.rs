@@ -30,14 +30,25 @@ pub(super) const fn pace(event: Event) -> Pace {
 pub(super) const DRY_RUN: Parameter = Parameter {
     name: "dry_run",
     kind: "boolean",
-    about: "Only checks each line, also whether its id and e-mail address are free. Nothing is created.",
+    about: "Only checks each line, also whether its id and its name or e-mail address are free. Nothing is created, and \
+            what a line would find made by a line before it is not there.",
 };
+
+/// Whether a call only checks its lines.
+pub(super) fn is_dry(call: &Call) -> Result<bool, AdminError> {
+    Ok(call.query(DRY_RUN.name)?.unwrap_or(false))
+}
+
+/// The pace of lines that are only checked: nothing is changed, so nothing is recorded.
+pub(super) const fn dry_pace(event: Event) -> Pace {
+    Pace { event: None, ..pace(event) }
+}
 
 /// `POST /users/bulk`.
 pub(super) async fn users(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
-    if call.query(DRY_RUN.name)?.unwrap_or(false) {
-        let pace = Pace { event: None, ..pace(Event::UserCreated) };
+    if is_dry(&call)? {
+        let pace = dry_pace(Event::UserCreated);
         return stream::answer(call, payload, pace, move |chunk| check_users(Arc::clone(&shared), chunk));
     }
     stream::answer(call, payload, pace(Event::UserCreated), move |chunk| {
@@ -106,6 +117,10 @@ async fn check_user(call: &Call, line: Line) -> Done {
 /// `POST /clients/bulk`.
 pub(super) async fn clients(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
+    if is_dry(&call)? {
+        let pace = dry_pace(Event::ClientCreated);
+        return stream::answer(call, payload, pace, move |chunk| check_clients(Arc::clone(&shared), chunk));
+    }
     stream::answer(call, payload, pace(Event::ClientCreated), move |chunk| {
         create_clients(Arc::clone(&shared), chunk)
     })
@@ -130,9 +145,30 @@ async fn create_clients(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     batch.settle(created.map(|created| {
         views.into_iter().zip(created).map(|(view, created)| match created {
             Created::Created => Ok(wrapped("client", view)),
-            Created::Exists => Err(AdminError::conflict("there is a client of this client_id")),
+            Created::Exists => Err(client_exists()),
         })
     }))
+}
+
+fn client_exists() -> AdminError {
+    AdminError::conflict("there is a client of this client_id")
+}
+
+async fn check_clients(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut done = Vec::with_capacity(chunk.len());
+    for line in chunk {
+        done.push(check_client(&call, line).await);
+    }
+    done
+}
+
+async fn check_client(call: &Call, line: Line) -> Done {
+    let registration = client_metadata::create(stream::object(line)?, call.now(), &*call.app.random)?;
+    if call.app.store.client(call.id(), &registration.client.client_id).await?.is_some() {
+        return Err(client_exists());
+    }
+    // Without the secret: one that was drawn for the check is nobody's.
+    Ok(wrapped("client", client_metadata::view(&registration.client)))
 }
 
 async fn new_client(call: &Call, line: Line) -> Result<Registration, AdminError> {

@@ -274,7 +274,7 @@ fn users() -> Schemas {
     let hash = "A hash that this or another system made: a PHC string, or one of the forms in \
                 docs/reference/password-hashes.md.";
     let hash = json!({ "type": "string", "format": "password", "description": hash });
-    let password = [("password", secret()), ("password_hash", hash)];
+    let password = [("password", secret()), ("password_hash", hash.clone())];
     let new = extended(&record, &[], &[("id", text())]);
     let shown = extended(&record, &["id"], &[("id", text()), ("created_at", time()), ("updated_at", time())]);
     let named = object(&["id"], &[("id", text()), ("email", optional(&text()))]);
@@ -291,6 +291,7 @@ fn users() -> Schemas {
         ("NewUser", extended(&new, &[], &password)),
         ("BulkUser", bulk("user", &named)),
         ("UserRecord", record),
+        ("ExportedUser", extended(&shown, &[], &[("password_hash", hash)])),
         ("User", shown),
         (
             "NewPassword",

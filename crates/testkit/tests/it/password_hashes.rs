@@ -283,3 +283,24 @@ fn a_dry_run_checks_lines_and_changes_nothing() {
     let events = server.admin("GET", "/audit-logs?event=user.created", None).json();
     assert_eq!(events["pagination"]["total"], 1, "{events}");
 }
+
+/// Hashes leave the server only where they are asked for, and then the audit log says so.
+#[test]
+fn hashes_are_exported_where_they_are_asked_for_and_that_is_recorded() {
+    let server = TestServer::start();
+    let hash = OF_OTHERS[9].1;
+    assert_eq!(server.admin("POST", "/users", Some(user("ann", hash))).status, 201);
+    let bare = json!({ "id": "bob", "email": "bob@example.com" });
+    assert_eq!(server.admin("POST", "/users", Some(bare)).status, 201);
+    let exported = |query: &str| crate::groups::export(&server, &format!("/users/export{query}"));
+    assert!(exported("").iter().all(|user| user.get("password_hash").is_none()));
+    assert!(exported("?password_hashes=false").iter().all(|user| user.get("password_hash").is_none()));
+    let users = exported("?password_hashes=true");
+    assert_eq!((users.len(), &users[0]["password_hash"]), (2, &json!(hash)), "{users:?}");
+    assert_eq!((&users[1]["id"], users[1].get("password_hash")), (&json!("bob"), None));
+    let again = bulk(&server, "/users/bulk?dry_run=true", &users);
+    assert!(again.iter().all(|answer| answer["error"] == "conflict"), "it reads as a new user: {again:?}");
+    server.drain_audit();
+    let events = server.admin("GET", "/audit-logs?event=user.password_hashes_exported", None).json();
+    assert_eq!(events["pagination"]["total"], 1, "{events}");
+}

@@ -10,6 +10,7 @@ mod client;
 mod completion;
 mod configuration;
 mod confirm;
+mod export;
 mod grant;
 mod group;
 mod import;
@@ -118,6 +119,7 @@ pub(crate) fn commands() -> Vec<Command> {
         session::command(),
         grant::command(),
         import::command(),
+        export::command(),
         audit::command(),
         key::command(),
         backup::command(),
@@ -142,6 +144,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("session", matches)) => session::run(matches),
         Some(("grant", matches)) => grant::run(matches),
         Some(("import", matches)) => import::run(matches),
+        Some(("export", matches)) => export::run(matches),
         Some(("audit", matches)) => audit::run(matches),
         Some(("keys", matches)) => key::run(matches),
         Some(("backup", matches)) => backup::run(matches),

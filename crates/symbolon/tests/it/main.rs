@@ -19,6 +19,7 @@ mod cost;
 mod grants;
 mod groups_and_roles;
 mod import;
+mod import_speed;
 mod keys;
 mod loadtest;
 mod loadtest_own;

@@ -6,6 +6,7 @@
 //! operation is implemented once, with its checks and its audit.
 
 mod in_process;
+mod listing;
 mod remote;
 pub(super) mod trust;
 
@@ -177,6 +178,22 @@ impl Api {
         path: &str,
         body: Option<(&'static str, Vec<u8>)>,
     ) -> Result<(StatusCode, Bytes), CommandError> {
+        let request = self.request(method, path, body)?;
+        Ok(self.runtime.block_on(async {
+            match &self.way {
+                Way::Server(remote) => remote.send(request).await,
+                Way::Here(here) => here.send(request).await,
+            }
+        })?)
+    }
+
+    /// Makes a request with a body of a type.
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&'static str, Vec<u8>)>,
+    ) -> Result<Request<Body>, CommandError> {
         let bearer = format!("Bearer {}", self.secret.expose());
         let mut request = Request::builder()
             .method(method)
@@ -188,14 +205,7 @@ impl Api {
         }
         let body = body.map_or_else(Body::empty, |(_, body)| Body::from(body));
         // Ids in the path were encoded, so this fails only for a secret with a line break.
-        let request =
-            request.body(body).map_err(|_| CommandError::Usage("the admin secret is malformed".into()))?;
-        Ok(self.runtime.block_on(async {
-            match &self.way {
-                Way::Server(remote) => remote.send(request).await,
-                Way::Here(here) => here.send(request).await,
-            }
-        })?)
+        request.body(body).map_err(|_| CommandError::Usage("the admin secret is malformed".into()))
     }
 
     /// The URL of the issuer.

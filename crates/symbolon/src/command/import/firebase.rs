@@ -5,8 +5,11 @@ use std::io::Read;
 use clap::ArgMatches;
 use serde_json::{Map, Value, json};
 
-use super::{Entries, Entry, open, set, unreadable};
-use crate::command::CommandError;
+use super::importer::Importer;
+use super::json_stream::{self, Members, USER, Wanted};
+use super::record::{Entry, Fault, Object, is_empty, set, take_text};
+use super::{Reader, open, unreadable};
+use crate::command::{CommandError, given};
 
 /// Members that are a user's here, under another name.
 const RENAMED: [(&str, &str); 6] = [
@@ -27,7 +30,8 @@ struct HashConfig {
 }
 
 /// The users, in order.
-pub(super) fn entries(file: impl Read, path: &str, matches: &ArgMatches) -> Result<Entries, CommandError> {
+pub(super) fn reader(matches: &ArgMatches) -> Result<Reader, CommandError> {
+    let path = given(matches, "file").to_owned();
     let config = match matches.get_one::<String>("hash-config") {
         Some(path) => {
             let mut text = String::new();
@@ -36,26 +40,70 @@ pub(super) fn entries(file: impl Read, path: &str, matches: &ArgMatches) -> Resu
         }
         None => None,
     };
-    users(file, path, config)
+    // Read once for the parameters, which may stand behind the users, and to see that the file is whole.
+    let mut head = Head::default();
+    json_stream::read(&path, &mut head).map_err(|error| no_export(&path, error))?;
+    let config = checked(&path, head, config)?;
+    Ok(Box::new(move |importer: &mut Importer<'_>| json_stream::read(&path, &mut Users { importer, config })))
 }
 
-fn users(file: impl Read, path: &str, config: Option<HashConfig>) -> Result<Entries, CommandError> {
-    let wrong = |why: &str| CommandError::Usage(format!("{path} is no export of Firebase: {why}"));
-    let document: Value = serde_json::from_reader(file).map_err(|error| {
-        if error.is_io() {
-            return unreadable(path, error.into());
+fn no_export(path: &str, error: CommandError) -> CommandError {
+    match error {
+        CommandError::Usage(why) => CommandError::Usage(format!("{path} is no export of Firebase: {why}")),
+        error => error,
+    }
+}
+
+fn checked(path: &str, head: Head, config: Option<HashConfig>) -> Result<Option<HashConfig>, CommandError> {
+    if !head.has_users {
+        let why = CommandError::Usage("it has no list `users`".to_owned());
+        return Err(no_export(path, why));
+    }
+    match (config, head.hash_config) {
+        (None, Some(own)) => Ok(Some(of_json(&own).ok_or_else(|| wrong_config(path))?)),
+        (config, _) => Ok(config),
+    }
+}
+
+/// What stands beside the users.
+#[derive(Default)]
+struct Head {
+    hash_config: Option<Value>,
+    has_users: bool,
+}
+
+impl Members for Head {
+    fn wanted(&self, name: &str) -> Wanted {
+        match name {
+            "hash_config" => Wanted::Whole(USER),
+            "users" => Wanted::List,
+            _ => Wanted::Nothing,
         }
-        wrong(&format!("it is not JSON at line {}, column {}", error.line(), error.column()))
-    })?;
-    let Value::Object(mut document) = document else { return Err(wrong("it is not an object")) };
-    let config = match (config, document.remove("hash_config")) {
-        (None, Some(own)) => Some(of_json(&own).ok_or_else(|| wrong_config(path))?),
-        (config, _) => config,
-    };
-    let Some(Value::Array(users)) = document.remove("users") else {
-        return Err(wrong("it has no list `users`"));
-    };
-    Ok(Box::new((1..).zip(users).map(move |(number, user)| Ok(entry(number, user, config.as_ref())))))
+    }
+
+    fn whole(&mut self, _: &str, value: Value) -> Result<(), CommandError> {
+        self.hash_config = Some(value);
+        Ok(())
+    }
+
+    fn begun(&mut self, _: &str) {
+        self.has_users = true;
+    }
+}
+
+struct Users<'i, 'a> {
+    importer: &'i mut Importer<'a>,
+    config: Option<HashConfig>,
+}
+
+impl Members for Users<'_, '_> {
+    fn wanted(&self, name: &str) -> Wanted {
+        if name == "users" { Wanted::Elements(USER) } else { Wanted::Nothing }
+    }
+
+    fn element(&mut self, _: &str, number: u64, user: Value) -> Result<(), CommandError> {
+        self.importer.user(entry(number, user, self.config.as_ref()))
+    }
 }
 
 fn wrong_config(path: &str) -> CommandError {
@@ -93,34 +141,30 @@ fn of_json(members: &Value) -> Option<HashConfig> {
 
 fn entry(place: u64, user: Value, config: Option<&HashConfig>) -> Entry {
     let Value::Object(mut exported) = user else { return Entry::unreadable(place, "not an object") };
-    let mut user = Map::new();
+    let mut user = Object::new();
     for (theirs, ours) in RENAMED {
         set(&mut user, ours, exported.remove(theirs));
     }
     if exported.remove("disabled") == Some(json!(true)) {
         user.insert("active".to_owned(), json!(false));
     }
-    let name = ["email", "phone_number", "id"].iter().find_map(|member| user.get(*member)?.as_str());
-    let name = name.unwrap_or_default().to_owned();
-    let mut part = |member: &str| match exported.remove(member) {
-        Some(Value::String(text)) if !text.is_empty() => Some(text),
-        _ => None,
-    };
-    let hash = match (part("passwordHash"), part("salt"), config) {
+    let hash = match (take_text(&mut exported, "passwordHash"), take_text(&mut exported, "salt"), config) {
         (None, _, _) => Ok(None),
-        (Some(_), None, _) => Err("passwordHash has no salt beside it".to_owned()),
+        (Some(_), None, _) => Err(Fault::from("passwordHash has no salt beside it")),
         (Some(_), Some(_), None) => {
-            Err("the project's password hash parameters are needed: name them by --hash-config".to_owned())
+            Err(Fault::new("the project's password hash parameters are needed", "name them by --hash-config"))
         }
         (Some(hash), Some(salt), Some(config)) => Ok(Some(json!(own_form(config, &salt, &hash)))),
     };
-    let left_out =
-        exported.into_iter().filter(|(_, value)| !is_empty(value)).map(|(member, _)| member).collect();
-    let user = hash.map(|hash| {
-        set(&mut user, "password_hash", hash);
-        user
-    });
-    Entry { place, name, user, left_out }
+    let mut entry = Entry::new(place, user);
+    match (hash, &mut entry.user) {
+        (Ok(hash), Ok(user)) => set(user, "password_hash", hash),
+        (Err(fault), user) => *user = Err(fault),
+        (Ok(_), Err(_)) => {}
+    }
+    let left_out = exported.into_iter().filter(|(_, value)| !is_empty(value)).map(|(member, _)| member);
+    entry.left_out.extend(left_out);
+    entry
 }
 
 /// The hash with all that its verification needs (docs/reference/password-hashes.md).
@@ -132,10 +176,6 @@ fn own_form(config: &HashConfig, salt: &str, hash: &str) -> String {
     )
 }
 
-fn is_empty(value: &Value) -> bool {
-    value.is_null() || value.as_array().is_some_and(Vec::is_empty) || value.as_str() == Some("")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,10 +184,17 @@ mod tests {
     const SHOWN: &str = "hash_config {\n  algorithm: SCRYPT,\n  base64_signer_key: jxspr8Ki==,\n  \
                          base64_salt_separator: Bw==,\n  rounds: 8,\n  mem_cost: 14,\n}\n";
 
+    fn config_in(text: &str, config: Option<HashConfig>) -> Result<Option<HashConfig>, CommandError> {
+        let mut head = Head::default();
+        json_stream::read_from(text.as_bytes(), "x.json", &mut head)
+            .map_err(|error| no_export("x.json", error))?;
+        checked("x.json", head, config)
+    }
+
     fn read(document: &Value, config: Option<HashConfig>) -> Vec<Entry> {
-        let text = document.to_string();
-        let read = users(text.as_bytes(), "users.json", config).unwrap_or_else(|error| panic!("{error}"));
-        read.map(|entry| entry.unwrap_or_else(|error| panic!("{error}"))).collect()
+        let config = config_in(&document.to_string(), config).unwrap();
+        let users = document["users"].as_array().unwrap().iter().cloned();
+        (1..).zip(users).map(|(number, user)| entry(number, user, config.as_ref())).collect()
     }
 
     fn exported() -> Value {
@@ -162,7 +209,7 @@ mod tests {
     fn a_user_is_read_with_the_projects_parameters() {
         let entry = read(&json!({ "users": [exported()] }), shown(SHOWN)).remove(0);
         assert_eq!(
-            (entry.place, &*entry.name, &*entry.left_out),
+            (entry.origin.place, &*entry.origin.name, &*entry.left_out),
             (1, "a@b.example", &["createdAt".to_owned()][..])
         );
         let wanted = json!({
@@ -193,11 +240,18 @@ mod tests {
         no_salt.as_object_mut().unwrap().remove("salt");
         let bare = json!({ "localId": "uid2", "email": "b@b.example" });
         let all = read(&json!({ "users": [exported(), no_salt, bare, 7] }), None);
-        let told = |number: usize| all[number].user.as_ref().err().cloned().unwrap_or_default();
+        let told = |number: usize| {
+            all[number]
+                .user
+                .as_ref()
+                .err()
+                .map(|fault| format!("{}; {}", fault.why, fault.mend))
+                .unwrap_or_default()
+        };
         assert!(told(0).contains("--hash-config") && told(1).contains("salt"), "{}", told(1));
-        assert_eq!((told(2), &*told(3)), (String::new(), "not an object"));
+        assert_eq!((told(2), &*told(3)), (String::new(), "not an object; "));
         for text in ["", "{", "[]", "{}", r#"{"users":{}}"#] {
-            let refused = users(text.as_bytes(), "x.json", None).err().unwrap();
+            let refused = config_in(text, None).err().unwrap();
             assert!(refused.to_string().contains("x.json is no export of Firebase"), "{refused}");
         }
     }

@@ -1,174 +1,210 @@
-//! `symbolon import`: users of another provider, with the passwords that they have.
+//! `symbolon import`: users of another provider, with the passwords that they have; and groups, roles and clients where
+//! its export has them.
 //!
-//! A reader per kind of file makes a line for `POST /users/bulk` of each user; the rest is the same for all. The server
-//! decides what is taken, so that nothing is checked twice, or otherwise than in a request.
+//! A reader per kind of file makes records for the bulk endpoints of the admin API; the rest is the same for all. The
+//! server decides what is taken, so that nothing is checked twice, or otherwise than in a request.
 
 mod auth0;
+mod authentik;
+mod budget;
+mod client;
+mod cognito;
 mod firebase;
+mod importer;
+mod json_skip;
+mod json_stream;
+mod keycloak;
+mod lines;
+mod own;
+mod record;
 mod report;
+mod seen;
+mod structure;
 mod table;
 
-use std::collections::HashSet;
 use std::fs::File;
-use std::io::BufReader;
+use std::io;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::{Map, Value};
 
 use super::api::Api;
 use super::{CommandError, given};
 use crate::cli::about_an_issuer;
-use report::Report;
+use importer::Importer;
+pub(super) use record::Kind;
+use report::{Report, Unit};
 
-/// Users in one request. A connection that breaks leaves at most so many of which this side does not know.
-const AT_ONCE: usize = 2_000;
+/// Reads the records of a file that was opened, and gives them to an importer.
+type Reader = Box<dyn FnOnce(&mut Importer<'_>) -> Result<(), CommandError>>;
 
-/// A user of the file.
-struct Entry {
-    /// Where it stands: the line, or the number of the user.
-    place: u64,
-    /// By what a person knows the user.
-    name: String,
-    /// The members for the admin API, or why there are none.
-    user: Result<Map<String, Value>, String>,
-    /// Members of the file that mean nothing here.
-    left_out: Vec<String>,
+/// A kind of file.
+struct Source {
+    name: &'static str,
+    about: &'static str,
+    file: &'static str,
+    /// What counts the places of its records.
+    unit: Unit,
+    /// Whether it has groups and roles.
+    is_structured: bool,
+    open: fn(&ArgMatches) -> Result<Reader, CommandError>,
 }
 
-impl Entry {
-    /// A user that cannot be read.
-    fn unreadable(place: u64, why: impl Into<String>) -> Self {
-        Self { place, name: String::new(), user: Err(why.into()), left_out: Vec::new() }
-    }
-}
-
-/// The users of a file, in order. An error ends the import.
-type Entries = Box<dyn Iterator<Item = Result<Entry, CommandError>>>;
+/// Every kind of file.
+static SOURCES: [Source; 7] = [
+    Source {
+        name: "keycloak",
+        about: "A realm that Keycloak exported: users with PBKDF2 and Argon2 hashes, groups, roles and clients",
+        file: "JSON, from `kc.sh export`; several where users are in files of their own",
+        unit: Unit::Records,
+        is_structured: true,
+        open: keycloak::reader,
+    },
+    Source {
+        name: "auth0",
+        about: "Users that Auth0 exported, with bcrypt hashes",
+        file: "NDJSON: the export with password hashes, or the lines of export and import jobs",
+        unit: Unit::Lines,
+        is_structured: false,
+        open: |matches| auth0::reader(given(matches, "file")),
+    },
+    Source {
+        name: "firebase",
+        about: "Users that Firebase Authentication exported, with scrypt hashes",
+        file: "JSON, from `firebase auth:export`",
+        unit: Unit::Records,
+        is_structured: false,
+        open: firebase::reader,
+    },
+    Source {
+        name: "cognito",
+        about: "Users of a Cognito user pool, without passwords: Cognito exports none",
+        file: "JSON, from `aws cognito-idp list-users`, or CSV with the header of the pool",
+        unit: Unit::Records,
+        is_structured: false,
+        open: |matches| cognito::reader(given(matches, "file")),
+    },
+    Source {
+        name: "authentik",
+        about: "Users with PBKDF2 hashes, groups and OAuth2 providers of authentik",
+        file: "JSON, from `ak dumpdata`, or a blueprint as JSON",
+        unit: Unit::Records,
+        is_structured: true,
+        open: authentik::reader,
+    },
+    Source {
+        name: "csv",
+        about: "Users in a table with a header, whose columns are members of a user in the admin API",
+        file: "CSV in UTF-8",
+        unit: Unit::Lines,
+        is_structured: false,
+        open: table::reader,
+    },
+    Source {
+        name: "symbolon",
+        about: "Everything that `symbolon export` wrote",
+        file: "NDJSON, from `symbolon export`",
+        unit: Unit::Lines,
+        is_structured: true,
+        open: own::reader,
+    },
+];
 
 pub(super) fn command() -> Command {
-    let file = || Arg::new("file").value_name("FILE").required(true);
-    let dry_run = || {
-        Arg::new("dry-run")
-            .long("dry-run")
-            .action(ArgAction::SetTrue)
-            .help("Check every user, and change nothing")
-    };
-    let auth0 = Command::new("auth0")
-        .about("Users that Auth0 exported, with bcrypt hashes")
-        .arg(file().help("NDJSON: the export with password hashes, or the lines of export and import jobs"));
-    let hash_config = Arg::new("hash-config").long("hash-config").value_name("FILE");
-    let firebase = Command::new("firebase")
-        .about("Users that Firebase Authentication exported, with scrypt hashes")
-        .arg(file().help("JSON, from `firebase auth:export`"))
-        .arg(hash_config.help("The project's password hash parameters, as the console shows them"));
-    let map = Arg::new("map").long("map").value_name("COLUMN=MEMBER").action(ArgAction::Append);
-    let csv = Command::new("csv")
-        .about("Users in a table with a header, whose columns are members of a user in the admin API")
-        .arg(file().help("CSV in UTF-8"))
-        .arg(map.help("What a column is; with nothing after `=` it is left out"));
     Command::new("import")
-        .about("Create the users of another provider, with the passwords that they have")
+        .about("Take in users of another provider with their passwords; and groups, roles and clients")
+        .after_help("It may be repeated: what is there already is left as it is.")
         .subcommand_required(true)
-        .subcommands([auth0, firebase, csv].map(|command| about_an_issuer(command.arg(dry_run()))))
+        .subcommands(SOURCES.iter().map(|source| about_an_issuer(subcommand(source))))
+}
+
+fn subcommand(source: &Source) -> Command {
+    let file = Arg::new("file").value_name("FILE").required(true).help(source.file);
+    let dry_run = Arg::new("dry-run").long("dry-run").action(ArgAction::SetTrue);
+    let command = Command::new(source.name).about(source.about);
+    let command = match source.name {
+        "keycloak" => command.arg(file.num_args(1..)),
+        "firebase" => {
+            let config = Arg::new("hash-config").long("hash-config").value_name("FILE");
+            command
+                .arg(file)
+                .arg(config.help("The project's password hash parameters, as the console shows them"))
+        }
+        "csv" => {
+            let map = Arg::new("map").long("map").value_name("COLUMN=MEMBER").action(ArgAction::Append);
+            command.arg(file).arg(map.help("What a column is; with nothing after `=` it is left out"))
+        }
+        "authentik" => {
+            let role = Arg::new("superuser-role").long("superuser-role").value_name("NAME");
+            command.arg(file).arg(
+                role.help("A role of the issuer for the groups whose members are superusers of authentik"),
+            )
+        }
+        "symbolon" => {
+            let settings = Arg::new("settings").long("settings").action(ArgAction::SetTrue);
+            command.arg(file).arg(settings.help("Also change the issuer's settings to those of the file"))
+        }
+        _ => command.arg(file),
+    };
+    command.arg(dry_run.help("Check every record, and change nothing"))
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
-    let Some((kind, matches)) = matches.subcommand() else { return Ok(()) };
-    // Read before a store is opened: a file that is not there is told at once.
-    let path = given(matches, "file");
-    let file = BufReader::new(open(path)?);
-    let entries = match kind {
-        "auth0" => auth0::entries(file, path),
-        "firebase" => firebase::entries(file, path, matches)?,
-        _ => table::entries(file, path, matches)?,
-    };
+    let Some((name, matches)) = matches.subcommand() else { return Ok(()) };
+    let Some(source) = SOURCES.iter().find(|source| source.name == name) else { return Ok(()) };
+    // Before a store is opened: a file that is not there, or of another kind, is told at once.
+    let read = (source.open)(matches)?;
     let is_dry = matches.get_flag("dry-run");
     let api = Api::reach(matches)?;
-    let mut report = Report::new(is_dry);
-    let imported = import(&api, entries, &mut report);
+    let out = io::BufWriter::new(io::stdout().lock());
+    let mut importer =
+        Importer::new(&api, Report::new(out, matches.get_flag("json"), source.unit, is_dry), is_dry);
+    let structure = if source.is_structured { importer.read_structure() } else { Ok(()) };
+    let was_read = structure.and_then(|()| read(&mut importer));
+    // Also where the file broke off: what was read before is complete in itself.
+    let flushed = importer.flush();
     // What was done stands in the report, also where the file or the connection broke off.
-    report.print(matches)?;
-    imported?;
+    importer.report.finish()?;
+    was_read?;
+    flushed?;
+    let is_whole = importer.report.is_whole();
+    drop(importer);
     api.close()?;
-    if report.is_whole() { Ok(()) } else { Err(CommandError::Failed("some users were not taken")) }
+    if is_whole { Ok(()) } else { Err(CommandError::Failed("some records were not taken")) }
 }
 
+/// Opens a file.
+///
+/// # Errors
+/// [`CommandError::File`]; [`CommandError::Usage`] where it is a directory.
 fn open(path: &str) -> Result<File, CommandError> {
-    File::open(path).map_err(|source| unreadable(path, source))
+    let file = File::open(path).map_err(|source| unreadable(path, source))?;
+    let is_directory = file.metadata().map_err(|source| unreadable(path, source))?.is_dir();
+    if is_directory {
+        Err(CommandError::Usage(format!("{path} is a directory: name its files")))
+    } else {
+        Ok(file)
+    }
 }
 
-fn unreadable(path: &str, source: std::io::Error) -> CommandError {
+/// Opens a file that is read more than once.
+///
+/// # Errors
+/// As [`open`]; [`CommandError::Usage`] where it can be read once only, such as a pipe.
+fn check_readable_again(path: &str) -> Result<(), CommandError> {
+    let is_file = open(path)?.metadata().map_err(|source| unreadable(path, source))?.is_file();
+    if is_file {
+        return Ok(());
+    }
+    Err(CommandError::Usage(format!("{path} is read more than once: save it as a file first")))
+}
+
+fn unreadable(path: &str, source: io::Error) -> CommandError {
     CommandError::File { path: path.to_owned(), source }
 }
 
-fn import(api: &Api, entries: Entries, report: &mut Report) -> Result<(), CommandError> {
-    let mut batch = Vec::with_capacity(AT_ONCE);
-    let mut seen = Seen::default();
-    for entry in entries {
-        let entry = entry?;
-        report.note_left_out(&entry.left_out);
-        match entry.user {
-            Err(why) => report.refuse(entry.place, entry.name, why),
-            Ok(user) => match seen.add(&user) {
-                Some(why) => report.refuse(entry.place, entry.name, why),
-                None => batch.push((entry.place, entry.name, user)),
-            },
-        }
-        if batch.len() == AT_ONCE {
-            send(api, std::mem::take(&mut batch), report)?;
-        }
-    }
-    send(api, batch, report)
-}
-
-/// Sends users and notes what became of each.
-fn send(
-    api: &Api,
-    batch: Vec<(u64, String, Map<String, Value>)>,
-    report: &mut Report,
-) -> Result<(), CommandError> {
-    if batch.is_empty() {
-        return Ok(());
-    }
-    let (mut lines, mut names) = (Vec::new(), Vec::with_capacity(batch.len()));
-    for (place, name, user) in batch {
-        lines.extend_from_slice(Value::Object(user).to_string().as_bytes());
-        lines.push(b'\n');
-        names.push((place, name));
-    }
-    let path = if report.is_dry { "/users/bulk?dry_run=true" } else { "/users/bulk" };
-    let mut answers = api.ask_lines(path, lines)?.into_iter();
-    for (place, name) in names {
-        report.note_answer(place, name, answers.next());
-    }
-    Ok(())
-}
-
-/// Ids and addresses of the file so far: of two users who share one, the second cannot be created. The server would say so
-/// too, but as of one who was there before, which a second run of the same file is not to complain of.
-#[derive(Default)]
-struct Seen {
-    ids: HashSet<String>,
-    addresses: HashSet<String>,
-}
-
-impl Seen {
-    /// Notes a user; says what an earlier one has too.
-    fn add(&mut self, user: &Map<String, Value>) -> Option<String> {
-        let text = |member: &str| user.get(member).and_then(Value::as_str);
-        if text("id").is_some_and(|id| !self.ids.insert(id.to_owned())) {
-            return Some("another user of the file has this id".to_owned());
-        }
-        if text("email").is_some_and(|email| !self.addresses.insert(email.to_lowercase())) {
-            return Some("another user of the file has this e-mail address".to_owned());
-        }
-        None
-    }
-}
-
-/// Gives a member to a user, where there is a value.
-fn set(user: &mut Map<String, Value>, member: &str, value: Option<Value>) {
-    if let Some(value) = value.filter(|value| !value.is_null() && value.as_str() != Some("")) {
-        user.insert(member.to_owned(), value);
-    }
-}
+#[cfg(test)]
+mod cut_files;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod testing;

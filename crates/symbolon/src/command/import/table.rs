@@ -1,13 +1,18 @@
 //! A table in CSV (RFC 4180): a header, and a user in each row.
 
+use std::cell::Cell;
 use std::io::Read;
+use std::rc::Rc;
 
 use clap::ArgMatches;
 use csv::{Reader, ReaderBuilder, StringRecord};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::{Entries, Entry, set, unreadable};
-use crate::command::CommandError;
+use super::budget::{Budgeted, SPENT};
+use super::importer::Importer;
+use super::record::{Entry, Fault, Object, Origin, custom_attribute, set};
+use super::{Reader as FileReader, open, unreadable};
+use crate::command::{CommandError, given};
 
 /// Members that are texts.
 const TEXTS: [&str; 17] = [
@@ -32,54 +37,75 @@ const TEXTS: [&str; 17] = [
 /// Members that are true or false.
 const FLAGS: [&str; 3] = ["email_verified", "phone_number_verified", "active"];
 
+/// The most bytes of a row; what the reader has read ahead comes on top.
+const ROW: u64 = 1 << 20;
+
 /// What a column is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Column {
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Column {
     Text(&'static str),
     Flag(&'static str),
+    /// An attribute that the source defines itself.
+    Attribute(String),
     LeftOut,
 }
 
 impl Column {
     /// The column of a member.
-    fn named(member: &str) -> Option<Self> {
+    pub(super) fn named(member: &str) -> Option<Self> {
         let member = if member == "username" { "preferred_username" } else { member };
         let text = TEXTS.iter().find(|name| **name == member).map(|name| Self::Text(name));
         text.or_else(|| FLAGS.iter().find(|name| **name == member).map(|name| Self::Flag(name)))
     }
 }
 
+/// The users of a table, or what ends the reading.
+pub(super) type Entries<'e> = Box<dyn Iterator<Item = Result<Entry, CommandError>> + 'e>;
+
 /// The users, a row each.
-pub(super) fn entries(
-    file: impl Read + 'static,
-    path: &str,
-    matches: &ArgMatches,
-) -> Result<Entries, CommandError> {
+pub(super) fn reader(matches: &ArgMatches) -> Result<FileReader, CommandError> {
+    let path = given(matches, "file");
     let map: Vec<&String> = matches.get_many("map").map(Iterator::collect).unwrap_or_default();
     let map = map.into_iter().map(|text| {
         text.rsplit_once('=').ok_or_else(|| CommandError::Usage(format!("--map {text}: write COLUMN=MEMBER")))
     });
-    rows(file, path, &map.collect::<Result<Vec<_>, _>>()?)
+    let map = map.collect::<Result<Vec<_>, _>>()?;
+    let entries = rows(open(path)?, path, |names| columns(names, &map))?;
+    Ok(Box::new(move |importer: &mut Importer<'_>| {
+        for entry in entries {
+            importer.user(entry?)?;
+        }
+        Ok(())
+    }))
 }
 
-fn rows(file: impl Read + 'static, path: &str, map: &[(&str, &str)]) -> Result<Entries, CommandError> {
+/// The users of a table, whose columns are what `named` says.
+pub(super) fn rows<'e>(
+    file: impl Read + 'e,
+    path: &str,
+    named: impl FnOnce(&[&str]) -> Result<Vec<Column>, CommandError>,
+) -> Result<Entries<'e>, CommandError> {
+    let budget = Rc::new(Cell::new(ROW));
     // Rows of another length are told one by one.
-    let mut reader = ReaderBuilder::new().flexible(true).from_reader(file);
+    let mut reader = ReaderBuilder::new().flexible(true).from_reader(Budgeted::new(file, &budget));
     let header = reader.headers().map_err(|error| broken(path, error))?;
-    let columns = columns(header, map)?;
+    // Some programs write a byte order mark before the first name.
+    let names: Vec<&str> = header.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
+    let columns = named(&names)?;
     let path = path.to_owned();
-    Ok(Box::new(std::iter::from_fn(move || next(&mut reader, &columns, &path))))
+    Ok(Box::new(std::iter::from_fn(move || {
+        budget.set(ROW);
+        next(&mut reader, &columns, &path)
+    })))
 }
 
 /// What each column of the header is.
-fn columns(header: &StringRecord, map: &[(&str, &str)]) -> Result<Vec<Column>, CommandError> {
-    // Some programs write a byte order mark before the first name.
-    let names: Vec<&str> = header.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
+fn columns(names: &[&str], map: &[(&str, &str)]) -> Result<Vec<Column>, CommandError> {
     if let Some((column, _)) = map.iter().find(|(column, _)| !names.contains(column)) {
         return Err(CommandError::Usage(format!("--map {column}=: the file has no such column")));
     }
     let mut columns = Vec::new();
-    for name in &names {
+    for name in names {
         let mapped = map.iter().find(|(column, _)| column == name).map(|(_, member)| *member);
         let column = match mapped {
             Some("") => Column::LeftOut,
@@ -130,6 +156,9 @@ fn next<R: Read>(
 
 fn broken(path: &str, error: csv::Error) -> CommandError {
     match error.into_kind() {
+        csv::ErrorKind::Io(source) if source.kind() == SPENT => CommandError::Usage(format!(
+            "{path}: a row is longer than 1 MiB: is there a quote that is not closed?"
+        )),
         csv::ErrorKind::Io(source) => unreadable(path, source),
         _ => CommandError::Usage(format!("{path} is no table in CSV in UTF-8")),
     }
@@ -140,23 +169,24 @@ fn entry(place: u64, record: &StringRecord, columns: &[Column]) -> Entry {
         let why = format!("the row has {} cells, and the header {}", record.len(), columns.len());
         return Entry::unreadable(place, why);
     }
-    let mut user = Map::new();
+    let mut entry = Entry::new(place, Object::new());
+    let mut user = Object::new();
     let mut fault = None;
-    for (cell, column) in record.iter().zip(columns) {
+    for (cell, column) in record.iter().map(str::trim).zip(columns) {
         match column {
+            _ if cell.is_empty() => {}
             Column::LeftOut => {}
-            Column::Text(member) => set(&mut user, member, Some(json!(cell.trim()))),
-            Column::Flag(_) if cell.trim().is_empty() => {}
-            Column::Flag(member) => match truth(cell.trim()) {
+            Column::Flag(member) => match truth(cell) {
                 Some(value) => set(&mut user, member, Some(json!(value))),
                 None => fault = Some(format!("{member} is neither true nor false")),
             },
+            Column::Text(member) => set(&mut user, member, Some(json!(cell))),
+            Column::Attribute(name) => custom_attribute(&mut entry, name, &json!(cell)),
         }
     }
-    let name = ["email", "preferred_username", "id"].iter().find_map(|member| user.get(*member)?.as_str());
-    let name = name.unwrap_or_default().to_owned();
-    let user: Result<Map<String, Value>, String> = fault.map_or(Ok(user), Err);
-    Entry { place, name, user, left_out: Vec::new() }
+    entry.origin = Origin::of_user(place, &user);
+    entry.user = fault.map_or(Ok(user), |fault| Err(Fault::from(fault)));
+    entry
 }
 
 fn truth(cell: &str) -> Option<bool> {
@@ -170,9 +200,10 @@ fn truth(cell: &str) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     fn read(text: &str, map: &[(&str, &str)]) -> Result<Vec<Entry>, CommandError> {
-        rows(std::io::Cursor::new(text.as_bytes().to_vec()), "users.csv", map)?.collect()
+        rows(text.as_bytes(), "users.csv", |names| columns(names, map))?.collect()
     }
 
     #[test]
@@ -187,7 +218,7 @@ mod tests {
             "password_hash": "$2b$04$x",
         });
         assert_eq!((user(0), user(1)), (wanted, json!({ "email": "b@b.example" })));
-        assert_eq!((all[0].place, all[1].place, &*all[1].name), (2, 4, "b@b.example"));
+        assert_eq!((all[0].origin.place, all[1].origin.place, &*all[1].origin.name), (2, 4, "b@b.example"));
     }
 
     #[test]
@@ -205,10 +236,12 @@ mod tests {
     fn rows_that_cannot_be_read_are_told_one_by_one() {
         let mut text = b"email,active\na@b.example,perhaps\nb@b.example\nc@b.example,1,2\n".to_vec();
         text.extend_from_slice(b"\xff@b.example,1\nd@b.example,0\n");
-        let all: Vec<Entry> = rows(std::io::Cursor::new(text), "users.csv", &[])
+        let all: Vec<Entry> = rows(&*text, "users.csv", |names| columns(names, &[]))
             .and_then(Iterator::collect)
             .unwrap_or_else(|error| panic!("{error}"));
-        let told = |number: usize| all[number].user.as_ref().err().cloned().unwrap_or_default();
+        let told = |number: usize| {
+            all[number].user.as_ref().err().map(|fault| fault.why.clone()).unwrap_or_default()
+        };
         assert!(
             told(0).contains("active is neither")
                 && told(1).contains("1 cells")

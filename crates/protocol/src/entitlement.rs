@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for EntitlementName {
 /// Whether a character cannot be seen, so that two names may differ by it and look the same: control characters, line
 /// and paragraph separators, and those that Unicode lists as Default_Ignorable_Code_Point, which RFC 8264 9.13
 /// disallows in every string.
-fn is_unseen(c: char) -> bool {
+pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

@@ -113,6 +113,8 @@ events! {
     MigrationFinished => "migration.finished", true;
     /// The store may take writes again.
     MigrationLifted => "migration.lifted", true;
+    /// All users were read with the hashes of their passwords.
+    PasswordHashesExported => "user.password_hashes_exported", true;
     /// Somebody called the admin API with a wrong secret.
     AdminRefused => "admin.refused", true;
     /// A request was refused. Under a flood only some have records.

@@ -443,6 +443,13 @@ pub trait Users: Send + Sync {
         after: Option<&UserId>,
         limit: u32,
     ) -> Result<Vec<Arc<User>>, StoreError>;
+    /// The hashes of the passwords of these users (at most 1,000), in their order; `None` for a user who has no
+    /// password or does not exist.
+    async fn passwords_of(
+        &self,
+        issuer: &IssuerId,
+        users: &[UserId],
+    ) -> Result<Vec<Option<PasswordHash>>, StoreError>;
 }
 
 /// The consents of a user: clients with what they were allowed, in the order of the clients' ids.

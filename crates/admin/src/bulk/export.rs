@@ -8,14 +8,19 @@ use bytes::Bytes;
 use serde_json::Value;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata;
+use symbolon_protocol::event::Event;
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
 use symbolon_store::port::UserFilter;
 use tokio::sync::mpsc;
 
-use super::super::call::Call;
+use super::super::call::{Call, Concerns};
 use super::super::error::Answer;
+use super::super::operation::Parameter;
 use super::super::users::view;
 use super::stream;
+use symbolon_app::audit::ChangedFields;
 
 /// Records per read from the store.
 pub(super) const AT_ONCE: u32 = 1000;
@@ -24,9 +29,19 @@ pub(super) const WAITING: usize = 4;
 
 pub(super) type Sender = mpsc::Sender<io::Result<Bytes>>;
 
+/// The query parameter that adds the hashes of passwords.
+pub(super) const PASSWORD_HASHES: Parameter = Parameter {
+    name: "password_hashes",
+    kind: "boolean",
+    about: "Adds `password_hash`, from which weak passwords can be guessed. Recorded in the audit log.",
+};
+
 /// `GET /users/export`.
 pub(super) async fn users(call: Call) -> Answer {
     let filter = UserFilter { verified: call.query("verified")?, ..UserFilter::default() };
+    if call.query(PASSWORD_HASHES.name)?.unwrap_or(false) {
+        return users_with_hashes(call, filter).await;
+    }
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(async move {
         let mut after = None;
@@ -37,6 +52,52 @@ pub(super) async fn users(call: Call) -> Answer {
         }
     });
     Ok(stream::response(receiver))
+}
+
+/// Sends each user with the hash of the password. Recorded before the first one is sent, because whoever has the hashes
+/// may have them though the reading broke off.
+async fn users_with_hashes(call: Call, filter: UserFilter) -> Answer {
+    call.audit(Event::PasswordHashesExported, Concerns::default(), ChangedFields::none());
+    call.audited().await?;
+    let (sender, receiver) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        let mut after = None;
+        loop {
+            let (users, hashes) = match next_with_hashes(&call, &filter, after.as_ref()).await {
+                Ok(found) => found,
+                Err(error) => return break_off(&sender, &error).await,
+            };
+            let lines =
+                users.iter().zip(&hashes).map(|(user, hash)| view_with(user, hash.as_ref())).collect();
+            if !send(&sender, lines).await || users.len() < AT_ONCE as usize {
+                return;
+            }
+            after = users.last().map(|user| user.id.clone());
+        }
+    });
+    Ok(stream::response(receiver))
+}
+
+/// Users with the hashes of their passwords, in the same order.
+type WithHashes = (Vec<Arc<User>>, Vec<Option<PasswordHash>>);
+
+async fn next_with_hashes(
+    call: &Call,
+    filter: &UserFilter,
+    after: Option<&UserId>,
+) -> Result<WithHashes, StoreError> {
+    let users = call.app.store.next_users(call.id(), filter, after, AT_ONCE).await?;
+    let ids: Vec<UserId> = users.iter().map(|user| user.id.clone()).collect();
+    let hashes = call.app.store.passwords_of(call.id(), &ids).await?;
+    Ok((users, hashes))
+}
+
+fn view_with(user: &User, hash: Option<&PasswordHash>) -> Value {
+    let mut view = view(user);
+    if let Some(hash) = hash {
+        view.insert("password_hash".to_owned(), Value::from(hash.expose()));
+    }
+    Value::Object(view)
 }
 
 /// `GET /clients/export`. Client secrets are stored as digests and are not exported.

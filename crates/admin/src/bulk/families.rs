@@ -17,7 +17,7 @@ use super::stream::{self, Batch, Done, Pace};
 use super::{Known, scope};
 use symbolon_app::audit::ChangedFields;
 
-const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Event::FamilyBegun };
+const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Some(Event::FamilyBegun) };
 
 /// `POST /refresh-tokens/bulk`.
 pub(super) async fn begin(call: Call, payload: Payload) -> Answer {

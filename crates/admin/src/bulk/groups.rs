@@ -16,7 +16,7 @@ use super::super::error::{AdminError, Answer};
 use super::super::groups;
 use super::export::{AT_ONCE, Sender, WAITING, break_off, send};
 use super::lines::Line;
-use super::records::pace;
+use super::records::{dry_pace, is_dry, pace};
 use super::stream::{self, Batch, Done};
 use super::wrapped;
 use symbolon_app::audit::ChangedFields;
@@ -24,6 +24,10 @@ use symbolon_app::audit::ChangedFields;
 /// `POST /groups/bulk`. A line may name a group of a line before it as its parent.
 pub(super) async fn create(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
+    if is_dry(&call)? {
+        let pace = dry_pace(Event::GroupCreated);
+        return stream::answer(call, payload, pace, move |chunk| check_groups(Arc::clone(&shared), chunk));
+    }
     stream::answer(call, payload, pace(Event::GroupCreated), move |chunk| {
         create_groups(Arc::clone(&shared), chunk)
     })
@@ -47,6 +51,24 @@ async fn create_groups(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
         let settled = |(view, created)| groups::creation(created).map(|()| wrapped("group", view));
         views.into_iter().zip(created).map(settled)
     }))
+}
+
+async fn check_groups(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut done = Vec::with_capacity(chunk.len());
+    for line in chunk {
+        done.push(check_group(&call, line).await);
+    }
+    done
+}
+
+/// What would become of a line. Whether the group above it is there is not looked at: an earlier line may create it.
+async fn check_group(call: &Call, line: Line) -> Done {
+    let group = groups::new(stream::fields(line)?, &*call.app.random, call.now())?;
+    let (store, issuer) = (&call.app.store, call.id());
+    let is_taken = store.group(issuer, &group.id).await?.is_some()
+        || store.group_by_name(issuer, &group.name).await?.is_some();
+    groups::creation(if is_taken { GroupCreation::Exists } else { GroupCreation::Created })?;
+    Ok(wrapped("group", groups::view(&group)))
 }
 
 /// `POST /memberships/bulk`: puts users into groups.

@@ -36,13 +36,15 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn of_users_and_clients() -> Vec<Operation> {
     vec![
-        Operation::bulk("/users/bulk", ["NewUser", "BulkUser"], "Creates users, a line each", records::users),
+        Operation::bulk("/users/bulk", ["NewUser", "BulkUser"], "Creates users, a line each", records::users)
+            .query(&[records::DRY_RUN]),
         Operation::bulk(
             "/clients/bulk",
             ["ClientMetadata", "BulkClient"],
             "Registers clients, a line each",
             records::clients,
-        ),
+        )
+        .query(&[records::DRY_RUN]),
         Operation::bulk(
             "/sessions/bulk",
             ["BulkNewSession", "BulkSession"],
@@ -62,8 +64,8 @@ fn of_users_and_clients() -> Vec<Operation> {
             families::begin,
         ),
         Operation::get("/users/export", "Lists every user, a line each", export::users)
-            .query(&[VERIFIED])
-            .answers(200, reference("User"))
+            .query(&[VERIFIED, export::PASSWORD_HASHES])
+            .answers(200, reference("ExportedUser"))
             .streamed(),
         Operation::get("/clients/export", "Lists every client, a line each", export::clients)
             .answers(200, reference("Client"))
@@ -80,7 +82,8 @@ fn of_groups_and_roles() -> Vec<Operation> {
             ["NewGroup", "BulkGroup"],
             "Creates groups, a line each; one may be below one of an earlier line",
             groups::create,
-        ),
+        )
+        .query(&[records::DRY_RUN]),
         Operation::get(
             "/groups/export",
             "Lists every group, a line each, after the one above it",
@@ -102,7 +105,8 @@ fn of_groups_and_roles() -> Vec<Operation> {
         )
         .answers(200, reference("Membership"))
         .streamed(),
-        Operation::bulk("/roles/bulk", ["NewRole", "BulkRole"], "Creates roles, a line each", roles::create),
+        Operation::bulk("/roles/bulk", ["NewRole", "BulkRole"], "Creates roles, a line each", roles::create)
+            .query(&[records::DRY_RUN]),
         Operation::get("/roles/export", "Lists every role, a line each", roles::export)
             .answers(200, reference("Role"))
             .streamed(),

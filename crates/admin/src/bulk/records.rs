@@ -5,26 +5,51 @@ use std::sync::Arc;
 use serde_json::json;
 use symbolon_protocol::client_metadata::{self, Registration};
 use symbolon_protocol::event::Event;
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::precis::login_key;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::port::Created;
 
 use super::super::call::{Call, Concerns, Payload};
 use super::super::clients::{algorithms, answered};
 use super::super::error::{AdminError, Answer};
+use super::super::operation::Parameter;
 use super::super::signing_keys;
-use super::super::users::{self, Described};
+use super::super::users::{self, Described, GivenPassword};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use symbolon_app::audit::ChangedFields;
 
 /// One chunk at a time, so that of two lines with the same address the first one wins.
 pub(super) const fn pace(event: Event) -> Pace {
-    Pace { chunk: 500, in_flight: 1, event }
+    Pace { chunk: 500, in_flight: 1, event: Some(event) }
+}
+
+/// The query parameter that checks lines only.
+pub(super) const DRY_RUN: Parameter = Parameter {
+    name: "dry_run",
+    kind: "boolean",
+    about: "Only checks each line, also whether its id and its name or e-mail address are free. Nothing is created, and \
+            what a line would find made by a line before it is not there.",
+};
+
+/// Whether a call only checks its lines.
+pub(super) fn is_dry(call: &Call) -> Result<bool, AdminError> {
+    Ok(call.query(DRY_RUN.name)?.unwrap_or(false))
+}
+
+/// The pace of lines that are only checked: nothing is changed, so nothing is recorded.
+pub(super) const fn dry_pace(event: Event) -> Pace {
+    Pace { event: None, ..pace(event) }
 }
 
 /// `POST /users/bulk`.
 pub(super) async fn users(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
+    if is_dry(&call)? {
+        let pace = dry_pace(Event::UserCreated);
+        return stream::answer(call, payload, pace, move |chunk| check_users(Arc::clone(&shared), chunk));
+    }
     stream::answer(call, payload, pace(Event::UserCreated), move |chunk| {
         create_users(Arc::clone(&shared), chunk)
     })
@@ -47,23 +72,61 @@ async fn create_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     batch.settle(created.map(|created| {
         ids.into_iter().zip(created).map(|((id, email), created)| match created {
             Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
-            Created::Exists => Err(AdminError::conflict("there is a user of this id or e-mail address")),
+            Created::Exists => Err(users::taken()),
         })
     }))
 }
 
 async fn new_user(call: &Call, line: Line) -> Result<(User, Option<PasswordHash>), AdminError> {
+    let (described, id, given) = read_user(call, line)?;
+    let password = users::hashed(call, given).await?;
+    Ok((described.into_user(id, call.now()), password))
+}
+
+fn read_user(call: &Call, line: Line) -> Result<(Described, UserId, GivenPassword), AdminError> {
     let mut fields = stream::fields(line)?;
     let described = Described::read(&mut fields)?;
     let (id, given) = (users::id(&mut fields, &*call.app.random)?, users::password(&mut fields)?);
     fields.finish()?;
-    let password = users::hashed(call, given).await?;
-    Ok((described.into_user(id, call.now()), password))
+    Ok((described, id, given))
+}
+
+/// What would become of the lines. Lines that contradict each other are not seen: each is checked against the store.
+async fn check_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut done = Vec::with_capacity(chunk.len());
+    for line in chunk {
+        done.push(check_user(&call, line).await);
+    }
+    done
+}
+
+async fn check_user(call: &Call, line: Line) -> Done {
+    let (Described { email, .. }, id, given) = read_user(call, line)?;
+    users::check_password(call, &given)?;
+    let store = &call.app.store;
+    let has_address = |user: &User| {
+        user.email
+            .as_deref()
+            .zip(email.as_deref())
+            .is_some_and(|(one, other)| login_key(one) == login_key(other))
+    };
+    let named = match &email {
+        Some(email) => store.user_by_login(call.id(), email).await?,
+        None => None,
+    };
+    if named.is_some_and(|(user, _)| has_address(&user)) || store.user(call.id(), &id).await?.is_some() {
+        return Err(users::taken());
+    }
+    Ok(json!({ "user": { "id": id, "email": email } }))
 }
 
 /// `POST /clients/bulk`.
 pub(super) async fn clients(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
+    if is_dry(&call)? {
+        let pace = dry_pace(Event::ClientCreated);
+        return stream::answer(call, payload, pace, move |chunk| check_clients(Arc::clone(&shared), chunk));
+    }
     stream::answer(call, payload, pace(Event::ClientCreated), move |chunk| {
         create_clients(Arc::clone(&shared), chunk)
     })
@@ -86,9 +149,31 @@ async fn create_clients(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     batch.settle(created.map(|created| {
         new.iter().zip(created).map(|(registration, created)| match created {
             Created::Created => Ok(answered(&call, registration)),
-            Created::Exists => Err(AdminError::conflict("there is a client of this client_id")),
+            Created::Exists => Err(client_exists()),
         })
     }))
+}
+
+fn client_exists() -> AdminError {
+    AdminError::conflict("there is a client of this client_id")
+}
+
+async fn check_clients(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut done = Vec::with_capacity(chunk.len());
+    for line in chunk {
+        done.push(check_client(&call, line).await);
+    }
+    done
+}
+
+async fn check_client(call: &Call, line: Line) -> Done {
+    let (metadata, key) = (stream::object(line)?, &call.issuer.client_secret_key);
+    let registration = client_metadata::create(metadata, key, call.now(), &*call.app.random)?;
+    if call.app.store.client(call.id(), &registration.client.client_id).await?.is_some() {
+        return Err(client_exists());
+    }
+    // Without the secret: one that was drawn for the check is nobody's.
+    Ok(wrapped("client", client_metadata::view(&registration.client)))
 }
 
 async fn new_client(call: &Call, line: Line) -> Result<Registration, AdminError> {

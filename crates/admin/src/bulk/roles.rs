@@ -14,7 +14,7 @@ use super::super::error::{AdminError, Answer};
 use super::super::roles;
 use super::export::{AT_ONCE, WAITING, break_off, send};
 use super::lines::Line;
-use super::records::pace;
+use super::records::{dry_pace, is_dry, pace};
 use super::stream::{self, Batch, Done};
 use super::wrapped;
 use symbolon_app::audit::ChangedFields;
@@ -22,6 +22,10 @@ use symbolon_app::audit::ChangedFields;
 /// `POST /roles/bulk`.
 pub(super) async fn create(call: Call, payload: Payload) -> Answer {
     let shared = Arc::new(call.clone());
+    if is_dry(&call)? {
+        let pace = dry_pace(Event::RoleCreated);
+        return stream::answer(call, payload, pace, move |chunk| check_roles(Arc::clone(&shared), chunk));
+    }
     stream::answer(call, payload, pace(Event::RoleCreated), move |chunk| {
         create_roles(Arc::clone(&shared), chunk)
     })
@@ -45,6 +49,24 @@ async fn create_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
         let settled = |(view, created)| roles::creation(created).map(|()| wrapped("role", view));
         views.into_iter().zip(created).map(settled)
     }))
+}
+
+async fn check_roles(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let mut done = Vec::with_capacity(chunk.len());
+    for line in chunk {
+        done.push(check_role(&call, line).await);
+    }
+    done
+}
+
+/// What would become of a line. Whether its client is there is not looked at: the client may be created first.
+async fn check_role(call: &Call, line: Line) -> Done {
+    let role = roles::new(stream::fields(line)?, &*call.app.random, call.now())?;
+    let (store, issuer) = (&call.app.store, call.id());
+    let is_taken = store.role(issuer, &role.id).await?.is_some()
+        || store.role_by_name(issuer, role.client_id.as_ref(), &role.name).await?.is_some();
+    roles::creation(if is_taken { RoleCreation::Exists } else { RoleCreation::Created })?;
+    Ok(wrapped("role", roles::view(&role)))
 }
 
 /// `POST /given-roles/bulk`: gives roles to users and groups.

@@ -17,7 +17,7 @@ use super::stream::{self, Batch, Done, Pace};
 use symbolon_app::audit::ChangedFields;
 
 /// Several chunks at once, so that users of one chunk are looked up while another chunk becomes durable.
-const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Event::SessionCreated };
+const PACE: Pace = Pace { chunk: 500, in_flight: 4, event: Some(Event::SessionCreated) };
 
 /// `POST /sessions/bulk`.
 pub(super) async fn open(call: Call, payload: Payload) -> Answer {

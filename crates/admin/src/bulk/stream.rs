@@ -40,8 +40,8 @@ pub(super) struct Pace {
     pub(super) chunk: usize,
     /// Chunks processed at once.
     pub(super) in_flight: usize,
-    /// The audit event, recorded when the stream begins, and with counts when it ends.
-    pub(super) event: Event,
+    /// The audit event, recorded when the stream begins, and with counts when it ends; `None` where nothing is changed.
+    pub(super) event: Option<Event>,
 }
 
 /// Answers a stream of lines. `work` processes a chunk and returns one result per line, in order.
@@ -58,9 +58,13 @@ where
     payload.expect("application/x-ndjson", &ACCEPTED)?;
     let (sender, receiver) = mpsc::channel(BUFFERED);
     tokio::spawn(async move {
+        let record = |detail: Value| {
+            if let Some(event) = pace.event {
+                call.audit(event, Concerns { detail, ..Concerns::default() }, ChangedFields::none());
+            }
+        };
         // Recorded first, so that a stream which is broken off by a crash is in the log too.
-        let detail = json!({ "bulk": true, "begun": true });
-        call.audit(pace.event, Concerns { detail, ..Concerns::default() }, ChangedFields::none());
+        record(json!({ "bulk": true, "begun": true }));
         if let Err(error) = call.audited().await {
             let mut text = Vec::new();
             write_line(&mut text, 0, Err(error));
@@ -68,8 +72,7 @@ where
             return;
         }
         let counts = run(payload.body, pace, work, (sender.clone(), &call.records)).await;
-        let detail = json!({ "bulk": true, "done": counts.done, "refused": counts.refused });
-        call.audit(pace.event, Concerns { detail, ..Concerns::default() }, ChangedFields::none());
+        record(json!({ "bulk": true, "done": counts.done, "refused": counts.refused }));
         // The response ends when the last sender is dropped. So it ends after the counts are in the audit log, unless
         // writing them fails.
         let _ = call.audited().await;

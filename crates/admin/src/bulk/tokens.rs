@@ -28,7 +28,7 @@ pub(super) async fn sign(call: Call, payload: Payload) -> Answer {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     // Small chunks, so that the last ones of a stream are spread over the cores too; twice as many as cores, so that
     // no core waits for lines to be read.
-    let pace = Pace { chunk: 64, in_flight: 2 * cores, event: Event::GrantBegun };
+    let pace = Pace { chunk: 64, in_flight: 2 * cores, event: Some(Event::GrantBegun) };
     let known = Known::new(&call);
     stream::answer(call, payload, pace, move |chunk| chunk_of(Arc::clone(&known), chunk))
 }

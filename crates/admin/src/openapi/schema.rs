@@ -352,7 +352,7 @@ fn users() -> Schemas {
     let hash = "A hash that this or another system made: a PHC string, or one of the forms in \
                 docs/reference/password-hashes.md.";
     let hash = json!({ "type": "string", "format": "password", "description": hash });
-    let password = [("password", secret()), ("password_hash", hash)];
+    let password = [("password", secret()), ("password_hash", hash.clone())];
     let other_names = ["enabled", "is_active", "disabled", "blocked"].map(|name| (name, flag()));
     let accepted = [
         ("id", text()),
@@ -376,6 +376,7 @@ fn users() -> Schemas {
         ("NewUser", extended(&taken, &[], &password)),
         ("BulkUser", bulk("user", &named)),
         ("UserRecord", taken),
+        ("ExportedUser", extended(&shown, &[], &[("password_hash", hash)])),
         ("User", shown),
         (
             "NewPassword",

@@ -80,7 +80,8 @@ fn unknown() -> AdminError {
     AdminError::not_found("there is no such user")
 }
 
-fn taken() -> AdminError {
+/// The refusal of a user whose id or address another has.
+pub(super) fn taken() -> AdminError {
     AdminError::conflict("there is a user of this id or e-mail address")
 }
 
@@ -121,12 +122,27 @@ pub(super) async fn hashed(call: &Call, given: GivenPassword) -> Result<Option<P
             Ok(Some(call.app.passwords.hash(password).await.map_err(Failure::from)?))
         }
         GivenPassword::Hash(hash) => {
-            call.app.passwords.check_import(&hash).map_err(|error| AdminError::invalid(error.to_string()))?;
+            check_import(call, &hash)?;
             settings::cover_password_work(call, hash.work_kib()).await?;
             Ok(Some(PasswordHash::new(hash.to_text())))
         }
         GivenPassword::Absent => Ok(None),
     }
+}
+
+/// Checks a given password as [`hashed`] does, without hashing or changing anything.
+///
+/// # Errors
+/// 400 for a hash that costs too much to verify.
+pub(super) fn check_password(call: &Call, given: &GivenPassword) -> Result<(), AdminError> {
+    match given {
+        GivenPassword::Hash(hash) => check_import(call, hash),
+        GivenPassword::Plain(_) | GivenPassword::Absent => Ok(()),
+    }
+}
+
+fn check_import(call: &Call, hash: &symbolon_crypto::password::PasswordHash) -> Result<(), AdminError> {
+    call.app.passwords.check_import(hash).map_err(|error| AdminError::invalid(error.to_string()))
 }
 
 async fn create(call: Call, payload: Payload) -> Answer {

@@ -1,5 +1,6 @@
 //! Users and their passwords.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -268,5 +269,21 @@ impl Users for ClusterStore {
     ) -> Result<Vec<Arc<User>>, StoreError> {
         let listing = filtered(filter, Listing::of("users", "id", issuer));
         listing.after(&self.records, StoreKind::User, after.map(UserId::as_str), limit).await
+    }
+
+    async fn passwords_of(
+        &self,
+        issuer: &IssuerId,
+        users: &[UserId],
+    ) -> Result<Vec<Option<PasswordHash>>, StoreError> {
+        let ids: Vec<&str> = users.iter().map(UserId::as_str).collect();
+        let sql =
+            "SELECT id, password FROM users WHERE issuer = $1 AND id = ANY($2) AND password IS NOT NULL";
+        let rows = self.records.all(StoreKind::User, sql, &[&issuer.as_str(), &ids]).await?;
+        let mut hashes = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            hashes.insert(column::<&str>(row, 0)?, column::<String>(row, 1)?);
+        }
+        Ok(ids.into_iter().map(|id| hashes.get(id).cloned().map(PasswordHash::new)).collect())
     }
 }

@@ -296,4 +296,20 @@ impl Users for EmbeddedStore {
             self.records.scan(StoreKind::User, move |statements| listing.after(statements, after, limit));
         records_of(&read.await?)
     }
+
+    async fn passwords_of(
+        &self,
+        issuer: &IssuerId,
+        users: &[UserId],
+    ) -> Result<Vec<Option<PasswordHash>>, StoreError> {
+        let (issuer, users) = (issuer.clone(), users.to_vec());
+        let read = self.records.scan(StoreKind::User, move |statements| {
+            let sql = "SELECT hash FROM passwords WHERE issuer = ?1 AND user = ?2";
+            let hash = |user: &UserId| {
+                statements.first(sql, [issuer.as_str(), user.as_str()], |row| row.get::<_, String>(0))
+            };
+            users.iter().map(hash).collect::<rusqlite::Result<Vec<_>>>()
+        });
+        Ok(read.await?.into_iter().map(|hash| hash.map(PasswordHash::new)).collect())
+    }
 }

@@ -20,6 +20,7 @@ pub async fn all(back_end: &dyn BackEnd) {
     belongs_to_one_issuer(back_end).await;
     is_listed_and_filtered(back_end).await;
     comes_once_while_others_come_and_go(back_end).await;
+    has_its_hash_listed(back_end).await;
     an_address_goes_to_one_racer(back_end).await;
 }
 
@@ -202,6 +203,24 @@ async fn comes_once_while_others_come_and_go(back_end: &dyn BackEnd) {
     let found = store.next_users(issuer, &verified, Some(&id("u-07")), 10).await.unwrap();
     let found: Vec<&str> = found.iter().map(|user| user.id.as_str()).collect();
     assert_eq!(found, ["u-17", "u-27"]);
+}
+
+/// Hashes are listed in the order that was asked for, of one issuer, and as they are now.
+async fn has_its_hash_listed(back_end: &dyn BackEnd) {
+    let scene = Scene::open(back_end, "user-hashes").await;
+    let Scene { store, issuer, other, now, .. } = &scene;
+    let several =
+        ["a", "b", "c"].map(|name| (user(name, None, *now), Some(password(&format!("hash of {name}")))));
+    store.create_users(issuer, several.into()).await.unwrap();
+    store.create_user(issuer, user("none", None, *now), None).await.unwrap();
+    store.create_user(other, user("far", None, *now), Some(password("far"))).await.unwrap();
+    assert!(store.set_password(issuer, &id("b"), Some(password("newer"))).await.unwrap());
+    assert!(store.set_password(issuer, &id("a"), None).await.unwrap());
+    let asked = ["c", "none", "nobody", "far", "b", "a"].map(id);
+    let found = store.passwords_of(issuer, &asked).await.unwrap();
+    let found: Vec<Option<&str>> = found.iter().map(|hash| hash.as_ref().map(PasswordHash::expose)).collect();
+    assert_eq!(found, [Some("hash of c"), None, None, None, Some("newer"), None]);
+    assert!(store.passwords_of(issuer, &[]).await.unwrap().is_empty());
 }
 
 async fn an_address_goes_to_one_racer(back_end: &dyn BackEnd) {

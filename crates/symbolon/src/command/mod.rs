@@ -10,9 +10,11 @@ mod client;
 mod completion;
 mod configuration;
 mod confirm;
+mod export;
 mod failure;
 mod grant;
 mod group;
+mod import;
 mod issuer;
 mod key;
 mod loadtest;
@@ -117,6 +119,8 @@ pub(crate) fn commands() -> Vec<Command> {
         role::command(),
         session::command(),
         grant::command(),
+        import::command(),
+        export::command(),
         audit::command(),
         key::command(),
         failure::explain_command(),
@@ -141,6 +145,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("role", matches)) => role::run(matches),
         Some(("session", matches)) => session::run(matches),
         Some(("grant", matches)) => grant::run(matches),
+        Some(("import", matches)) => import::run(matches),
+        Some(("export", matches)) => export::run(matches),
         Some(("audit", matches)) => audit::run(matches),
         Some(("keys", matches)) => key::run(matches),
         Some(("explain", matches)) => failure::explain(matches),

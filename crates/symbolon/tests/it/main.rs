@@ -19,6 +19,8 @@ mod cost;
 mod failures;
 mod grants;
 mod groups_and_roles;
+mod import;
+mod import_speed;
 mod keys;
 mod loadtest;
 mod loadtest_own;

@@ -15,7 +15,7 @@ const AUTHORIZE: &str = "/authorize?client_id=app&response_type=code&scope=openi
                          &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbGzgYFWlX-w&code_challenge_method=S256";
 
 /// A running server, and a client to sign in at.
-fn serve(place: &Place) -> Server {
+pub(crate) fn serve(place: &Place) -> Server {
     let server = place.serve(&[]);
     let client = ["client", "create", "--name", "App", "--client-id", "app"];
     place.run(&[&client[..], &["--redirect-uri", "https://a.example/cb"]].concat()).good();
@@ -23,7 +23,7 @@ fn serve(place: &Place) -> Server {
 }
 
 /// Whether the password signs the user in.
-fn signs_in(place: &Place, email: &str) -> bool {
+pub(crate) fn signs_in(place: &Place, email: &str) -> bool {
     let browser = Browser::new(&format!("http://{}", place.listen()));
     let to_login = browser.get(AUTHORIZE).location();
     let page = browser.get(to_login.strip_prefix("http://issuer.test").unwrap_or(&to_login));

@@ -373,3 +373,39 @@ fn changes_at_once_lose_nothing() {
     let group = server.admin("GET", &path, None).json()["group"].clone();
     assert_eq!((&group["name"], &group["description"]), (&json!("Everybody"), &json!("All of us")));
 }
+
+/// A dry run says of each line what would become of it, but for what the lines before it would make.
+#[test]
+fn a_dry_run_of_groups_roles_and_clients_changes_nothing() {
+    let server = TestServer::start();
+    let staff = json!({ "id": "staff", "name": "Staff" });
+    assert_eq!(server.admin("POST", "/groups", Some(staff)).status, 201);
+    let told = |path: &str, lines: &[Value]| -> Vec<String> {
+        let answers = bulk(&server, &format!("{path}?dry_run=true"), lines);
+        answers.iter().map(|answer| answer["error"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let groups = [
+        json!({ "id": "it", "name": "IT", "parent_id": "not-there-yet" }),
+        json!({ "id": "staff", "name": "Other" }),
+        json!({ "id": "other", "name": "STAFF" }),
+        json!({ "id": "bad", "name": "admin\u{200b}" }),
+    ];
+    assert_eq!(told("/groups/bulk", &groups), ["", "conflict", "conflict", "invalid_request"]);
+    let roles = [json!({ "name": "Admin", "client_id": "not-there-yet" }), json!({ "name": "" })];
+    assert_eq!(told("/roles/bulk", &roles), ["", "invalid_request"]);
+    let client = |id: &str| json!({ "client_id": id, "client_name": "App", "redirect_uris": ["https://a.example/cb"] });
+    assert_eq!(server.admin("POST", "/clients", Some(client("there"))).status, 201);
+    let lines = [client("app"), client("there"), json!({ "client_id": "bare", "client_name": "App" })];
+    assert_eq!(told("/clients/bulk", &lines), ["", "conflict", "invalid_request"]);
+    let answer = bulk(&server, "/clients/bulk?dry_run=true", &[client("app")]).remove(0);
+    assert!(answer["client"].get("client_secret").is_none(), "a secret that nobody stores: {answer}");
+    let total =
+        |path: &str, member: &str| server.admin("GET", path, None).json()[member].as_array().unwrap().len();
+    assert_eq!(
+        (total("/groups", "groups"), total("/roles", "roles"), total("/clients", "clients")),
+        (1, 0, 1)
+    );
+    assert_eq!(told("/roles/bulk", &[json!({ "name": "Admin" })]), [""]);
+    assert_eq!(server.admin("POST", "/roles", Some(json!({ "name": "Admin" }))).status, 201);
+    assert_eq!(told("/roles/bulk", &[json!({ "name": "ADMIN" })]), ["conflict"]);
+}

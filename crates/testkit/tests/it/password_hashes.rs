@@ -254,3 +254,53 @@ fn a_bound_that_is_set_holds_for_every_function() {
     let settings = server.admin("GET", "/settings", None).json();
     assert!(settings["settings"]["password_work_kib"].is_null(), "{settings}");
 }
+
+/// A dry run says of each line what would become of it.
+#[test]
+fn a_dry_run_checks_lines_and_changes_nothing() {
+    let server = TestServer::start();
+    let person =
+        |id: &str, email: &str, hash: &str| json!({ "id": id, "email": email, "password_hash": hash });
+    let hash = OF_OTHERS[0].1;
+    assert_eq!(server.admin("POST", "/users", Some(person("ann", "Ann@example.com", hash))).status, 201);
+    let dear = OF_OTHERS[9].1.replace("1000", "100000");
+    let lines = [
+        person("new", "new@example.com", &dear),
+        person("ann", "other@example.com", hash),
+        person("other", "ann@EXAMPLE.com", hash),
+        person("cut", "cut@example.com", "$2b$04$x"),
+        json!({ "id": "none" }),
+    ];
+    let answers = bulk(&server, "/users/bulk?dry_run=true", &lines);
+    let told: Vec<_> = answers.iter().map(|answer| answer["error"].as_str().unwrap_or_default()).collect();
+    assert_eq!(told, ["", "conflict", "conflict", "invalid_request", "invalid_request"], "{answers:?}");
+    assert_eq!(answers[0]["user"]["id"], "new");
+    let users = server.admin("GET", "/users", None).json();
+    assert_eq!(users["pagination"]["total"], 1, "{users}");
+    let settings = server.admin("GET", "/settings", None).json();
+    assert!(settings["settings"]["password_work_kib"].is_null(), "{settings}");
+    server.drain_audit();
+    let events = server.admin("GET", "/audit-logs?event=user.created", None).json();
+    assert_eq!(events["pagination"]["total"], 1, "{events}");
+}
+
+/// Hashes leave the server only where they are asked for, and then the audit log says so.
+#[test]
+fn hashes_are_exported_where_they_are_asked_for_and_that_is_recorded() {
+    let server = TestServer::start();
+    let hash = OF_OTHERS[9].1;
+    assert_eq!(server.admin("POST", "/users", Some(user("ann", hash))).status, 201);
+    let bare = json!({ "id": "bob", "email": "bob@example.com" });
+    assert_eq!(server.admin("POST", "/users", Some(bare)).status, 201);
+    let exported = |query: &str| crate::groups::export(&server, &format!("/users/export{query}"));
+    assert!(exported("").iter().all(|user| user.get("password_hash").is_none()));
+    assert!(exported("?password_hashes=false").iter().all(|user| user.get("password_hash").is_none()));
+    let users = exported("?password_hashes=true");
+    assert_eq!((users.len(), &users[0]["password_hash"]), (2, &json!(hash)), "{users:?}");
+    assert_eq!((&users[1]["id"], users[1].get("password_hash")), (&json!("bob"), None));
+    let again = bulk(&server, "/users/bulk?dry_run=true", &users);
+    assert!(again.iter().all(|answer| answer["error"] == "conflict"), "it reads as a new user: {again:?}");
+    server.drain_audit();
+    let events = server.admin("GET", "/audit-logs?event=user.password_hashes_exported", None).json();
+    assert_eq!(events["pagination"]["total"], 1, "{events}");
+}

@@ -1,6 +1,6 @@
 use super::*;
 
-const PACE: Pace = Pace { chunk: 3, in_flight: 2, event: Event::UserCreated };
+const PACE: Pace = Pace { chunk: 3, in_flight: 2, event: Some(Event::UserCreated) };
 
 /// Doubles the number of each line; a line `0` is refused.
 async fn double(chunk: Vec<Line>) -> Vec<Done> {

@@ -46,11 +46,15 @@ impl InProcess {
     }
 
     pub(super) async fn send(&self, request: Request<Body>) -> Result<(StatusCode, Bytes), ApiError> {
-        let Ok(response) = self.router.clone().oneshot(request).await;
-        let status = response.status();
-        let body =
-            response.into_body().collect().await.map_err(|error| ApiError::Answer(error.to_string()))?;
+        let (status, body) = self.ask(request).await;
+        let body = body.collect().await.map_err(|error| ApiError::Answer(error.to_string()))?;
         Ok((status, body.to_bytes()))
+    }
+
+    /// Sends a request; the body of the answer is read by the caller, as it comes.
+    pub(super) async fn ask(&self, request: Request<Body>) -> (StatusCode, Body) {
+        let Ok(response) = self.router.clone().oneshot(request).await;
+        (response.status(), response.into_body())
     }
 
     pub(super) async fn close(self) -> Result<(), ProcessError> {

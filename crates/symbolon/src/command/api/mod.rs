@@ -6,6 +6,7 @@
 //! operation is implemented once, with its checks and its audit.
 
 mod in_process;
+mod listing;
 mod remote;
 pub(super) mod trust;
 
@@ -137,10 +138,25 @@ impl Api {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, CommandError> {
-        if self.issuer == IssuerId::default_issuer() {
-            return self.ask_all(method, path, body);
+        self.ask_all(method, &self.of_the_issuer(path), body)
+    }
+
+    /// Sends a JSON text a line about the issuer; the lines of the answer, which are as many.
+    pub(super) fn ask_lines(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError> {
+        let (status, bytes) =
+            self.send(Method::POST, &self.of_the_issuer(path), Some(("application/x-ndjson", lines)))?;
+        if !status.is_success() {
+            answer(status, &bytes)?;
         }
-        self.ask_all(method, &format!("/issuers/{}{path}", self.issuer), body)
+        let lines = serde_json::Deserializer::from_slice(&bytes).into_iter().collect::<Result<Vec<_>, _>>();
+        Ok(lines.map_err(|error| ApiError::Answer(error.to_string()))?)
+    }
+
+    fn of_the_issuer(&self, path: &str) -> String {
+        if self.issuer == IssuerId::default_issuer() {
+            return path.to_owned();
+        }
+        format!("/issuers/{}{path}", self.issuer)
     }
 
     /// Sends a request about the whole installation.
@@ -150,26 +166,46 @@ impl Api {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, CommandError> {
+        let body = body.map(|body| ("application/json", body.to_string().into_bytes()));
+        let (status, bytes) = self.send(method, path, body)?;
+        Ok(answer(status, &bytes)?)
+    }
+
+    /// Sends a request with a body of a type.
+    fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&'static str, Vec<u8>)>,
+    ) -> Result<(StatusCode, Bytes), CommandError> {
+        let request = self.request(method, path, body)?;
+        Ok(self.runtime.block_on(async {
+            match &self.way {
+                Way::Server(remote) => remote.send(request).await,
+                Way::Here(here) => here.send(request).await,
+            }
+        })?)
+    }
+
+    /// Makes a request with a body of a type.
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&'static str, Vec<u8>)>,
+    ) -> Result<Request<Body>, CommandError> {
         let bearer = format!("Bearer {}", self.secret.expose());
         let mut request = Request::builder()
             .method(method)
             .uri(format!("/api/admin{path}"))
             .header(header::AUTHORIZATION, bearer)
             .header(header::ACCEPT, "application/json");
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+        if let Some((media_type, _)) = &body {
+            request = request.header(header::CONTENT_TYPE, *media_type);
         }
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let body = body.map_or_else(Body::empty, |(_, body)| Body::from(body));
         // Ids in the path were encoded, so this fails only for a secret with a line break.
-        let request =
-            request.body(body).map_err(|_| CommandError::Usage("the admin secret is malformed".into()))?;
-        let (status, bytes) = self.runtime.block_on(async {
-            match &self.way {
-                Way::Server(remote) => remote.send(request).await,
-                Way::Here(here) => here.send(request).await,
-            }
-        })?;
-        Ok(answer(status, &bytes)?)
+        request.body(body).map_err(|_| CommandError::Usage("the admin secret is malformed".into()))
     }
 
     /// The URL of the issuer.

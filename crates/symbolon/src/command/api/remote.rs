@@ -8,13 +8,15 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Limited};
-use hyper::client::conn::http1;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use symbolon_config::Config;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
 use super::ApiError;
@@ -29,6 +31,22 @@ pub(super) struct Remote {
     prefix: String,
     /// The server's name and the trusted certificates for TLS; `None` for plain HTTP.
     tls: Option<(ServerName<'static>, Arc<ClientConfig>)>,
+}
+
+/// An answer whose body is not read yet. The connection ends with it.
+pub(super) struct Opened {
+    pub(super) status: StatusCode,
+    pub(super) body: Incoming,
+    pub(super) connection: (SendRequest<Body>, Aborted),
+}
+
+/// A task that ends with its owner.
+pub(super) struct Aborted(JoinHandle<Result<(), hyper::Error>>);
+
+impl Drop for Aborted {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Remote {
@@ -69,6 +87,13 @@ impl Remote {
     }
 
     pub(super) async fn send(&self, request: Request<Body>) -> Result<(StatusCode, Bytes), ApiError> {
+        let Opened { status, body, connection: _connection } = self.open(request).await?;
+        let body = Limited::new(body, LONGEST_ANSWER).collect().await.map_err(|error| self.failed(&error))?;
+        Ok((status, body.to_bytes()))
+    }
+
+    /// Sends a request; the body of the answer is read by the caller, as it comes.
+    pub(super) async fn open(&self, request: Request<Body>) -> Result<Opened, ApiError> {
         let stream = TcpStream::connect(&self.authority).await.map_err(|error| self.not_listening(&error))?;
         match &self.tls {
             None => self.exchange(stream, request).await,
@@ -85,26 +110,20 @@ impl Remote {
         &self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
         mut request: Request<Body>,
-    ) -> Result<(StatusCode, Bytes), ApiError> {
+    ) -> Result<Opened, ApiError> {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         *request.uri_mut() = format!("{}{path}", self.prefix).parse().map_err(|error| self.failed(&error))?;
         let host = HeaderValue::from_str(&self.authority).map_err(|error| self.failed(&error))?;
         request.headers_mut().insert(header::HOST, host);
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|error| self.failed(&error))?;
-        let connection = tokio::spawn(connection);
+        let connection = Aborted(tokio::spawn(connection));
         let response = sender.send_request(request).await.map_err(|error| {
             let mend = if error.is_parse() && self.tls.is_none() { "; it may speak https" } else { "" };
             self.failed(&format!("{error}{mend}"))
         })?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), LONGEST_ANSWER)
-            .collect()
-            .await
-            .map_err(|error| self.failed(&error))?;
-        drop(sender);
-        connection.abort();
-        Ok((status, body.to_bytes()))
+        Ok(Opened { status, body: response.into_body(), connection: (sender, connection) })
     }
 
     fn failed(&self, error: &dyn std::fmt::Display) -> ApiError {

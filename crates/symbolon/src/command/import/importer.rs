@@ -1,0 +1,341 @@
+//! Sends the records of a file to the admin API in batches, and notes what became of each.
+
+use std::collections::{BTreeMap, HashSet};
+
+use http::Method;
+use serde_json::Value;
+
+use super::record::{Entry, Fault, Kind, Object, Origin, Part, given_role, membership};
+use super::report::Report;
+use super::seen::{Seen, give_id, unseen_in};
+use super::structure::{Placement, Structure};
+use crate::command::CommandError;
+use crate::command::api::Api;
+
+/// Records in one request. A connection that breaks leaves at most so many of which this side does not know.
+const AT_ONCE: usize = 2_000;
+
+/// The admin API, as far as an import needs it.
+pub(super) trait Server {
+    /// Sends a JSON text a line; the lines of the answer, which are as many.
+    fn send(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError>;
+    /// Reads a JSON text a line.
+    fn read(&self, path: &str, each: &mut dyn FnMut(Value)) -> Result<(), CommandError>;
+    /// Changes the settings of the issuer.
+    fn set(&self, settings: &Value) -> Result<(), CommandError>;
+}
+
+impl Server for Api {
+    fn send(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError> {
+        self.ask_lines(path, lines)
+    }
+
+    fn read(&self, path: &str, each: &mut dyn FnMut(Value)) -> Result<(), CommandError> {
+        self.read_lines(path, &mut |line| {
+            each(line);
+            Ok(())
+        })
+    }
+
+    fn set(&self, settings: &Value) -> Result<(), CommandError> {
+        self.ask(Method::PATCH, "/settings", Some(settings)).map(drop)
+    }
+}
+
+/// A record that waits to be sent.
+struct Waiting {
+    origin: Origin,
+    document: Object,
+}
+
+/// What readers give their records to.
+pub(super) struct Importer<'a> {
+    server: &'a dyn Server,
+    pub(super) report: Report<'a>,
+    is_dry: bool,
+    waiting: BTreeMap<Kind, Vec<Waiting>>,
+    seen: Seen,
+    pub(super) structure: Structure,
+    /// The clients that were not taken.
+    refused_clients: HashSet<String>,
+    /// The users, among those of the last batch, who are not there or of whom that was already said.
+    missing_users: HashSet<String>,
+}
+
+impl<'a> Importer<'a> {
+    pub(super) fn new(server: &'a dyn Server, report: Report<'a>, is_dry: bool) -> Self {
+        Self {
+            server,
+            report,
+            is_dry,
+            waiting: BTreeMap::new(),
+            seen: Seen::default(),
+            structure: Structure::default(),
+            refused_clients: HashSet::new(),
+            missing_users: HashSet::new(),
+        }
+    }
+
+    /// Reads the groups and roles of the server, by which those of the file are known again.
+    pub(super) fn read_structure(&mut self) -> Result<(), CommandError> {
+        let structure = &mut self.structure;
+        self.server.read("/groups/export", &mut |group| structure.add_group(&group))?;
+        self.server.read("/roles/export", &mut |role| structure.add_role(&role))
+    }
+
+    /// Changes settings of the issuer.
+    pub(super) fn set(&self, settings: &Value) -> Result<(), CommandError> {
+        if self.is_dry { Ok(()) } else { self.server.set(settings) }
+    }
+
+    /// Takes a user.
+    pub(super) fn user(&mut self, entry: Entry) -> Result<(), CommandError> {
+        let Entry { origin, user, left_out, parts, groups, roles } = entry;
+        self.report.note_left_out(left_out);
+        let mut user = match user {
+            Ok(user) => user,
+            Err(fault) => return self.refuse(Kind::User, &origin, &fault),
+        };
+        give_id(&mut user);
+        if let Some(fault) = unseen_in(&user).or_else(|| self.seen.add(&user)) {
+            return self.refuse(Kind::User, &origin, &fault);
+        }
+        for part in parts {
+            self.partly(Kind::User, &origin, &part)?;
+        }
+        if let Some(id) = user.get("id").and_then(Value::as_str) {
+            let linked = |document| Waiting { origin: origin.clone(), document };
+            let memberships = groups.iter().map(|group| linked(membership(group, id)));
+            self.waiting.entry(Kind::Membership).or_default().extend(memberships);
+            let given = roles.iter().map(|role| linked(given_role(role, "user_id", id)));
+            self.waiting.entry(Kind::GivenRole).or_default().extend(given);
+        }
+        self.record(Kind::User, origin, user)
+    }
+
+    /// Takes a client.
+    pub(super) fn client(
+        &mut self,
+        origin: Origin,
+        client: Object,
+        parts: Vec<Part>,
+    ) -> Result<(), CommandError> {
+        let id = client.get("client_id").and_then(Value::as_str).unwrap_or_default();
+        if !self.seen.add_client(id) {
+            let fault = Fault::new("another client of the file has this id", "give one of them another id");
+            return self.refuse(Kind::Client, &origin, &fault);
+        }
+        for part in parts {
+            self.partly(Kind::Client, &origin, &part)?;
+        }
+        self.record(Kind::Client, origin, client)
+    }
+
+    /// Takes a group; its id on the server, unless it was refused. `above` is the id there of the group above it.
+    pub(super) fn group(
+        &mut self,
+        origin: Origin,
+        mut group: Object,
+        above: Option<&str>,
+    ) -> Result<Option<String>, CommandError> {
+        let text = |member: &str| group.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (id, name) = (text("id"), text("name"));
+        match self.structure.place_group(&id, &name, above) {
+            Placement::New => {}
+            Placement::There(there) => {
+                self.report.note_existing(Kind::Group);
+                return Ok(Some(there));
+            }
+            Placement::Refused(fault) => {
+                self.refuse(Kind::Group, &origin, &fault)?;
+                return Ok(None);
+            }
+        }
+        match above {
+            Some(above) => group.insert("parent_id".to_owned(), Value::from(above)),
+            None => group.remove("parent_id"),
+        };
+        self.record(Kind::Group, origin, group)?;
+        Ok(Some(id))
+    }
+
+    /// Takes a role; its id on the server, unless it was refused.
+    pub(super) fn role(&mut self, origin: Origin, role: Object) -> Result<Option<String>, CommandError> {
+        let text = |member: &str| role.get(member).and_then(Value::as_str);
+        let (id, name) = (text("id").unwrap_or_default().to_owned(), text("name").unwrap_or_default());
+        let client = text("client_id");
+        let placement = if client.is_some_and(|client| self.refused_clients.contains(client)) {
+            Placement::Refused("the client whose role it is was not taken".into())
+        } else {
+            self.structure.place_role(&id, name, client)
+        };
+        match placement {
+            Placement::New => {}
+            Placement::There(there) => {
+                self.report.note_existing(Kind::Role);
+                return Ok(Some(there));
+            }
+            Placement::Refused(fault) => {
+                self.refuse(Kind::Role, &origin, &fault)?;
+                return Ok(None);
+            }
+        }
+        self.record(Kind::Role, origin, role)?;
+        Ok(Some(id))
+    }
+
+    /// Takes a record of any kind, as the admin API takes it.
+    pub(super) fn record(
+        &mut self,
+        kind: Kind,
+        origin: Origin,
+        document: Object,
+    ) -> Result<(), CommandError> {
+        self.waiting.entry(kind).or_default().push(Waiting { origin, document });
+        if self.waiting.values().any(|waiting| waiting.len() >= AT_ONCE) { self.flush() } else { Ok(()) }
+    }
+
+    /// A record that was not taken.
+    pub(super) fn refuse(&mut self, kind: Kind, origin: &Origin, fault: &Fault) -> Result<(), CommandError> {
+        Ok(self.report.refuse(kind, origin, fault)?)
+    }
+
+    /// A client that was not taken, so that its roles are not taken either.
+    pub(super) fn refuse_client(&mut self, origin: &Origin, fault: &Fault) -> Result<(), CommandError> {
+        self.refused_clients.insert(origin.id.clone());
+        self.refuse(Kind::Client, origin, fault)
+    }
+
+    /// A part of a record that was not taken.
+    pub(super) fn partly(&mut self, kind: Kind, origin: &Origin, part: &Part) -> Result<(), CommandError> {
+        Ok(self.report.partly(kind, origin, part)?)
+    }
+
+    /// Sends what waits. Records of a kind may name those of the kinds before it, so these are sent first.
+    pub(super) fn flush(&mut self) -> Result<(), CommandError> {
+        self.missing_users.clear();
+        for kind in Kind::ALL {
+            let mut waiting = self.waiting.remove(&kind).unwrap_or_default();
+            while !waiting.is_empty() {
+                let rest = waiting.split_off(waiting.len().min(AT_ONCE));
+                self.send(kind, waiting)?;
+                waiting = rest;
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, kind: Kind, mut batch: Vec<Waiting>) -> Result<(), CommandError> {
+        if matches!(kind, Kind::Membership | Kind::GivenRole) {
+            batch.retain(|waiting| !self.is_missing(&waiting.document));
+        }
+        let path = if self.is_dry { kind.dry_path() } else { Some(kind.path()) };
+        let Some(path) = path else {
+            batch.iter().for_each(|_| self.report.note_created(kind));
+            return Ok(());
+        };
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut lines = Vec::new();
+        for Waiting { document, .. } in &batch {
+            // Writing a value into memory cannot fail.
+            let _ = serde_json::to_writer(&mut lines, document);
+            lines.push(b'\n');
+        }
+        let mut answers = self.server.send(path, lines)?.into_iter();
+        for waiting in batch {
+            self.note_answer(kind, &waiting, answers.next())?;
+        }
+        Ok(())
+    }
+
+    /// Whether a membership or given role is of a user who is not there.
+    fn is_missing(&self, document: &Object) -> bool {
+        let user = document.get("user_id").and_then(Value::as_str);
+        user.is_some_and(|user| self.missing_users.contains(user))
+    }
+
+    /// Notes the server's answer about a record; `None` if it broke off before.
+    fn note_answer(
+        &mut self,
+        kind: Kind,
+        waiting: &Waiting,
+        answer: Option<Value>,
+    ) -> Result<(), CommandError> {
+        let text = |member: &str| answer.as_ref().and_then(|answer| answer.get(member)?.as_str());
+        let (origin, document) = (&waiting.origin, &waiting.document);
+        let code = text("error");
+        if answer.is_some() && code.is_none() {
+            let is_new = answer.as_ref().and_then(|answer| answer.get("changed")?.as_bool()).unwrap_or(true);
+            if is_new {
+                self.report.note_created(kind)
+            } else {
+                self.report.note_existing(kind)
+            }
+            return Ok(());
+        }
+        if code == Some("conflict") {
+            self.report.note_existing(kind);
+            return Ok(());
+        }
+        let fault = match (code, text("error_description")) {
+            (Some(_), Some(why)) if code == Some("temporarily_unavailable") => {
+                Fault::new(format!("the server could not take it: {why}"), "run the import again")
+            }
+            (Some(code), why) => Fault::from(why.unwrap_or(code)),
+            (None, _) => Fault::new("the server broke off", "run the import again"),
+        };
+        self.refused_by_server(kind, origin, document, fault)
+    }
+
+    fn refused_by_server(
+        &mut self,
+        kind: Kind,
+        origin: &Origin,
+        document: &Object,
+        fault: Fault,
+    ) -> Result<(), CommandError> {
+        let text = |member: &str| document.get(member).and_then(Value::as_str);
+        match kind {
+            Kind::User => {
+                if let Some(id) = text("id") {
+                    self.missing_users.insert(id.to_owned());
+                }
+            }
+            Kind::Group => {
+                if let Some(id) = text("id") {
+                    self.structure.forget_group(id);
+                }
+            }
+            // One word about each user who is there under another id, and not one for each of the groups and roles.
+            Kind::Membership | Kind::GivenRole if fault.why == NO_USER => {
+                if let Some(id) = text("user_id").filter(|id| !self.missing_users.contains(*id)) {
+                    let fault = Fault::new(
+                        "there is no user of this id here, so groups and roles were not given",
+                        "look whether another user has the e-mail address, and give them to that one by hand",
+                    );
+                    self.missing_users.insert(id.to_owned());
+                    return self.refuse(kind, origin, &fault);
+                }
+                return Ok(());
+            }
+            Kind::Client => {
+                self.refused_clients.insert(origin.id.clone());
+            }
+            Kind::Role => {
+                if let Some(id) = text("id") {
+                    self.structure.forget_role(id);
+                }
+            }
+            Kind::Membership | Kind::GivenRole => {}
+        }
+        self.refuse(kind, origin, &fault)
+    }
+}
+
+/// What the server says of a membership or given role of a user who is not there.
+const NO_USER: &str = "there is no such user";
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! UserInfo (OpenID Connect Core 5.3): the claims about a user that a token's scope allows.
 
+use crate::attribute::AttributeSchema;
 use crate::error::{ErrorCode, OAuthError};
 use crate::json::Object;
 use crate::scope::OPENID;
@@ -40,16 +41,21 @@ pub fn needs_entitlements(token: &AccessToken) -> bool {
     RequestedClaims::by(&token.scope).need_entitlements()
 }
 
-/// The claims about a token's user that its scope requests (OpenID Connect Core 5.4).
+/// The claims about a token's user that its scope requests (OpenID Connect Core 5.4), by the issuer's schema of attributes.
 ///
 /// # Errors
 /// `invalid_token` if there is no such user, or they may no longer sign in.
-pub fn claims(token: &AccessToken, records: UserRecords) -> Result<UserInfo<'_>, OAuthError> {
+pub fn claims<'a>(
+    token: &'a AccessToken,
+    records: UserRecords,
+    schema: &AttributeSchema,
+) -> Result<UserInfo<'a>, OAuthError> {
     let is_good = |user: &User| user.may_sign_in() && user.id.as_str() == token.sub;
     if !records.user.as_deref().is_some_and(is_good) {
         return Err(invalid_token());
     }
-    Ok(UserInfo { token, claims: UserClaims::of(records, RequestedClaims::by(&token.scope)) })
+    let requested = RequestedClaims::by(&token.scope).and_attributes(schema, &token.scope);
+    Ok(UserInfo { token, claims: UserClaims::of(records, requested).with_attributes(schema, &token.scope) })
 }
 
 /// The answer (OpenID Connect Core 5.3.2).

@@ -8,13 +8,14 @@ use bytes::Bytes;
 use serde_json::Value;
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata;
+use symbolon_protocol::user::User;
 use symbolon_store::StoreError;
 use symbolon_store::port::UserFilter;
 use tokio::sync::mpsc;
 
 use super::super::call::Call;
 use super::super::error::Answer;
-use super::super::users::view;
+use super::super::users::shown;
 use super::stream;
 
 /// Records per read from the store.
@@ -32,7 +33,9 @@ pub(super) async fn users(call: Call) -> Answer {
         let mut after = None;
         loop {
             let found = call.app.store.next_users(call.id(), &filter, after.as_ref(), AT_ONCE).await;
-            let Some(users) = sent(&sender, found, |user| Value::Object(view(user))).await else { break };
+            let settings = call.issuer.settings.load_full();
+            let view = |user: &User| Value::Object(shown(user, &settings.attributes));
+            let Some(users) = sent(&sender, found, view).await else { break };
             after = users.last().map(|user| user.id.clone());
         }
     });

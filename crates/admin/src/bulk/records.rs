@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use symbolon_protocol::attribute::{AttributeChecker, Attributes};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_metadata::{self, Registration, is_below_default};
 use symbolon_protocol::event::Event;
+use symbolon_protocol::id::UserId;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::port::Created;
 
@@ -33,23 +35,49 @@ pub(super) async fn users(call: Call, payload: Payload) -> Answer {
 
 async fn create_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     let mut batch = Batch::new();
+    let settings = call.issuer.settings.load_full();
+    let mut checker = settings.attributes.checker();
     for line in chunk {
-        batch.push(new_user(&call, line).await);
+        batch.push(new_user(&call, line, &mut checker).await);
     }
     let new = batch.take();
-    let ids: Vec<_> = new.iter().map(|(user, _)| (user.id.clone(), user.email.clone())).collect();
+    let facts =
+        |(user, _): &(User, _)| (user.id.clone(), user.email.clone(), user.profile.attributes.clone());
+    let given: Vec<_> = new.iter().map(facts).collect();
     let created = call.app.store.create_users(call.id(), new).await.map_err(AdminError::from);
-    batch.settle(created.map(|created| {
-        ids.into_iter().zip(created).map(|((id, email), created)| match created {
-            Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
-            Created::Exists => Err(AdminError::conflict("there is a user of this id or e-mail address")),
-        })
-    }))
+    let settled = match created {
+        Ok(created) => Ok(outcomes(&call, given, created).await.into_iter()),
+        Err(error) => Err(error),
+    };
+    batch.settle(settled)
 }
 
-async fn new_user(call: &Call, line: Line) -> Result<(User, Option<PasswordHash>), AdminError> {
+/// What is told of each user that was to be created.
+async fn outcomes(
+    call: &Call,
+    given: Vec<(UserId, Option<String>, Attributes)>,
+    created: Vec<Created>,
+) -> Vec<Done> {
+    let mut outcomes = Vec::with_capacity(given.len());
+    for ((id, email, attributes), created) in given.into_iter().zip(created) {
+        outcomes.push(match created {
+            Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
+            Created::Exists => {
+                Err(users::taken(call, &id, &attributes).await.unwrap_or_else(AdminError::from))
+            }
+        });
+    }
+    outcomes
+}
+
+async fn new_user(
+    call: &Call,
+    line: Line,
+    checker: &mut AttributeChecker<'_>,
+) -> Result<(User, Option<PasswordHash>), AdminError> {
     let mut fields = stream::fields(line)?;
     let described = Described::read(&mut fields)?;
+    users::check(checker, &described.profile.attributes, None)?;
     let (id, given) = (users::id(&mut fields, &*call.app.random)?, users::password(&mut fields)?);
     let password = users::hashed(call, given).await?;
     Ok((described.into_user(id, call.now()), password))

@@ -10,6 +10,7 @@ use symbolon_protocol::user::{Address, Profile, User};
 
 use super::super::error::AdminError;
 use super::super::fields::Fields;
+use super::attributes;
 
 /// The longest e-mail address, in bytes (RFC 5321 4.5.3.1.3: 256 with its angle brackets).
 const MAX_EMAIL: usize = 254;
@@ -147,6 +148,7 @@ fn profile(fields: &mut Fields) -> Result<Profile, AdminError> {
         phone_number: fields.text("phone_number")?,
         phone_number_verified: fields.take("phone_number_verified")?,
         address: address(fields)?.map(Box::new),
+        attributes: attributes::read(fields)?,
     })
 }
 
@@ -163,7 +165,7 @@ fn address(fields: &mut Fields) -> Result<Option<Address>, AdminError> {
     }))
 }
 
-/// A user as JSON. Members without a value are omitted rather than `null`.
+/// A user as JSON, with every attribute. Members without a value are omitted rather than `null`.
 pub(crate) fn view(user: &User) -> Map<String, Value> {
     match serde_json::to_value(user) {
         Ok(Value::Object(object)) => object.into_iter().filter(|(_, value)| !value.is_null()).collect(),
@@ -191,12 +193,14 @@ mod tests {
         let described = read(json!({
             "email": "Ann@rp.example", "email_verified": true, "name": "Ann", "user_type": "end_user",
             "phone_number_verified": false, "address": { "country": "AT" },
+            "attributes": { "level": 3, "team": ["a"], "gone": null },
         }));
         let user = described.expect("valid").into_user(UserId::trusted("u1"), Timestamp::from_millis(5));
         let shown = view(&user);
         assert_eq!(shown["created_at"], 5);
         assert_eq!(shown["email"], "Ann@rp.example");
         assert!(!shown.contains_key("nickname"));
+        assert_eq!(shown["attributes"], json!({ "level": 3, "team": ["a"] }));
         let again = read(Value::Object(shown)).expect("valid");
         assert_eq!(again.into_user(UserId::trusted("u1"), Timestamp::from_millis(5)), user);
     }
@@ -208,6 +212,20 @@ mod tests {
         for bad in ["ann", "@x.example", "ann@", "a nn@x.example", "ann@.example", "ann@x."] {
             assert_eq!(told(read(json!({ "email": bad }))), "email is not an e-mail address", "{bad}");
         }
+    }
+
+    #[test]
+    fn an_attribute_that_cannot_be_read_is_named() {
+        for (attributes, why) in [
+            (json!({ "a b": 1 }), "attributes.a b: the name of an attribute must have"),
+            (json!({ "a": {} }), "attributes.a must be a text, a number, true, false or a list of texts"),
+            (json!({ "a": ["x", 1] }), "attributes.a must be a text"),
+            (json!([]), "attributes is not valid"),
+        ] {
+            let told = told(read(json!({ "email": "a@x.example", "attributes": attributes })));
+            assert!(told.starts_with(why), "{told}");
+        }
+        assert!(read(json!({ "email": "a@x.example", "attributes": null })).is_ok());
     }
 
     #[test]
@@ -238,7 +256,9 @@ mod tests {
         #[test]
         fn whatever_comes_is_read_or_refused(text in ".*", number in any::<i64>()) {
             for value in [json!(text), json!(number), json!([text]), json!({ "formatted": number })] {
-                for member in ["email", "email_verified", "name", "address", "active", "phone_number_verified"] {
+                for member in
+                    ["email", "email_verified", "name", "address", "active", "phone_number_verified", "attributes"]
+                {
                     let mut object = Map::new();
                     object.insert(member.to_owned(), value.clone());
                     let _ = Described::read(&mut Fields::new(object));

@@ -12,6 +12,7 @@ mod abandoned;
 mod access_token_typ;
 mod admin;
 mod admin_query;
+mod attributes;
 mod authorize;
 mod bad_input;
 mod bodies;

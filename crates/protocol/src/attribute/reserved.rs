@@ -4,8 +4,8 @@
 use crate::user_claims::PROFILE_CLAIMS;
 
 /// Claims of ID tokens, access tokens and introspection that describe the token or the sign-in: RFC 7519 4.1, OpenID
-/// Connect Core 2, 3.1.3.6 and 5.6.2, OpenID Connect Session and Logout (`sid`, `events`), RFC 7662 2.2, RFC 7800,
-/// RFC 8693 4, RFC 8707, RFC 9068 2.2, RFC 9396, and the lineage of this server's access tokens.
+/// Connect Core 2, 3.1.3.6 and 5.6.2, RFC 7662 2.2, RFC 8693 4, RFC 9068 2.2, others of IANA's registry of claims that say
+/// what a token is bound to or allows, and the lineage of this server's access tokens.
 const OF_TOKENS: &[&str] = &[
     "iss",
     "sub",

@@ -32,7 +32,7 @@ pub async fn all(back_end: &dyn BackEnd) {
 }
 
 /// Settings by which `number` and `badge` are unique, and `team` is not.
-fn unique() -> IssuerSettings {
+pub(super) fn unique() -> IssuerSettings {
     settings(json!([
         { "name": "number", "type": "string", "unique": true },
         { "name": "badge", "type": "number", "unique": true },
@@ -49,7 +49,7 @@ fn settings(attributes: Value) -> IssuerSettings {
     IssuerSettings { attributes: serde_json::from_value(attributes).unwrap(), ..IssuerSettings::default() }
 }
 
-fn user(id: &str, attributes: Value, now: Timestamp) -> User {
+pub(super) fn user(id: &str, attributes: Value, now: Timestamp) -> User {
     let mut user = sample::user(id, None, now);
     user.profile.attributes = serde_json::from_value(attributes).unwrap();
     user
@@ -65,7 +65,7 @@ async fn open(back_end: &dyn BackEnd, name: &str, settings: IssuerSettings) -> S
 }
 
 /// The ids of the users with a value.
-async fn found(store: &dyn Store, issuer: &IssuerId, name: &str, value: Value) -> Vec<String> {
+pub(super) async fn found(store: &dyn Store, issuer: &IssuerId, name: &str, value: Value) -> Vec<String> {
     let attribute = (AttributeName::parse(name).unwrap(), AttributeValue::try_from(value).unwrap());
     let filter = UserFilter { attribute: Some(attribute), ..UserFilter::default() };
     let listed = store.list_users(issuer, &filter, &page(1, 10)).await.unwrap();

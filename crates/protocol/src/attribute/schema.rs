@@ -295,3 +295,6 @@ impl<'a> AttributeChecker<'a> {
         Ok(regex)
     }
 }
+
+#[cfg(test)]
+mod tests;

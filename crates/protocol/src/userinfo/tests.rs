@@ -53,9 +53,9 @@ fn roles_are_those_of_the_client_that_the_token_was_issued_to() {
 #[test]
 fn attributes_are_told_by_the_scopes_of_the_schema() {
     let schema: AttributeSchema = serde_json::from_value(json!([
-        { "name": "level", "type": "number", "scope": "work" },
-        { "name": "team", "type": "list", "scope": "work" },
-        { "name": "room", "type": "string", "scope": "work" },
+        { "name": "level", "type": "number", "scope": "api" },
+        { "name": "team", "type": "list", "scope": "api" },
+        { "name": "room", "type": "string", "scope": "api" },
         { "name": "note", "type": "string" },
     ]))
     .unwrap();
@@ -66,9 +66,9 @@ fn attributes_are_told_by_the_scopes_of_the_schema() {
         let token = access_token("app", scope);
         serde_json::from_slice(&claims(&token, records(ada.clone()), schema).unwrap().to_json()).unwrap()
     };
-    assert_eq!(told("openid work", &schema), json!({ "sub": "u-1", "level": 1.5, "team": ["a\"b"] }));
+    assert_eq!(told("openid api", &schema), json!({ "sub": "u-1", "level": 1.5, "team": ["a\"b"] }));
     assert_eq!(told("openid", &schema), json!({ "sub": "u-1" }));
-    assert_eq!(told("openid work", &AttributeSchema::default()), json!({ "sub": "u-1" }));
+    assert_eq!(told("openid api", &AttributeSchema::default()), json!({ "sub": "u-1" }));
 }
 
 #[test]

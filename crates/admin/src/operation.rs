@@ -24,6 +24,16 @@ pub(super) struct Parameter {
     pub(super) about: &'static str,
 }
 
+impl Parameter {
+    /// Whether a query's parameter is this one. A name with `{name}` at its end stands for every name that begins as it does.
+    fn takes(&self, name: &str) -> bool {
+        match self.name.strip_suffix("{name}") {
+            Some(prefix) => name.len() > prefix.len() && name.starts_with(prefix),
+            None => name == self.name,
+        }
+    }
+}
+
 /// `page` and `limit` of every listing.
 pub(super) const PAGE: [Parameter; 2] = [
     Parameter { name: "page", kind: "integer", about: "Counts from 1." },
@@ -170,7 +180,7 @@ impl Operation {
             return Ok(());
         }
         let params = Params::parse(query.as_bytes())?;
-        let known = |name: &str| self.query.iter().any(|parameter| parameter.name == name);
+        let known = |name: &str| self.query.iter().any(|parameter| parameter.takes(name));
         let Some((unknown, _)) = params.iter().find(|(name, _)| !known(name)) else { return Ok(()) };
         let names: Vec<_> = self.query.iter().map(|parameter| parameter.name).collect();
         let (unknown, known) = (clipped(unknown), names.join(", "));

@@ -113,7 +113,7 @@ fn view(call: &Call, plan: &IssuePlan, records: UserRecords) -> Result<Value, Ad
     };
     // UserInfo takes only tokens that are for the issuer and have the scope `openid`.
     let info = userinfo::check(access, &call.issuer.url, call.now())
-        .and_then(|()| userinfo::claims(access, records))
+        .and_then(|()| userinfo::claims(access, records, &call.issuer.settings.load().attributes))
         .map(|info| info.to_json());
     let userinfo = match info {
         Ok(info) => claims(&info)?,

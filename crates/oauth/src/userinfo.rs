@@ -38,7 +38,9 @@ pub(super) async fn userinfo(call: &mut Call) -> Result<Response, Failure> {
     if received.headers.contains_key(header::ORIGIN) {
         *client = app.store.client(&issuer.id, &claims.client_id).await?;
     }
-    let info = userinfo::claims(claims, records(context, claims).await?).map_err(Failure::Bearer)?;
+    let records = records(context, claims).await?;
+    let info =
+        userinfo::claims(claims, records, &issuer.settings.load().attributes).map_err(Failure::Bearer)?;
     RequestFacts::new().client_id(claims.client_id.as_str()).note();
     Ok(no_store(json(StatusCode::OK, info.to_json())))
 }

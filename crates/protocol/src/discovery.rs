@@ -5,7 +5,7 @@ use symbolon_crypto::algorithm::Algorithm;
 
 use crate::authorize::{Prompt, ResponseMode};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
-use crate::scope::{GROUPS, ROLES};
+use crate::scope::{GROUPS, ROLES, Scope};
 use crate::settings::IssuerSettings;
 use crate::user_claims::PROFILE_CLAIMS;
 
@@ -28,8 +28,22 @@ pub mod path {
 pub const SCOPES: [&str; 8] =
     ["openid", "profile", "email", "address", "phone", GROUPS, ROLES, "offline_access"];
 
-/// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
-fn claims() -> Vec<&'static str> {
+/// The scopes of an issuer: the predefined ones, and those that release attributes of its users.
+fn scopes(settings: &IssuerSettings) -> Vec<&str> {
+    let mut scopes: Vec<&str> = SCOPES.to_vec();
+    for definition in settings.attributes.definitions() {
+        if let Some(own) = definition.scope.as_ref().map(Scope::as_str)
+            && !scopes.contains(&own)
+        {
+            scopes.push(own);
+        }
+    }
+    scopes
+}
+
+/// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1), and the attributes that a scope
+/// releases.
+fn claims(settings: &IssuerSettings) -> Vec<&str> {
     const OF_TOKENS: [&str; 10] =
         ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "at_hash", "sid"];
     const OTHERS: [&str; 8] = [
@@ -42,7 +56,11 @@ fn claims() -> Vec<&'static str> {
         "groups",
         "roles",
     ];
-    [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat()
+    let attributes = settings.attributes.definitions().iter();
+    let attributes = attributes.filter(|definition| definition.scope.is_some());
+    let mut claims: Vec<&str> = [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat();
+    claims.extend(attributes.map(|definition| definition.name.as_str()));
+    claims
 }
 
 /// The document, for both well-known locations.
@@ -51,7 +69,7 @@ fn claims() -> Vec<&'static str> {
     missing_docs,
     reason = "each field is the metadata of the same name in Discovery 3, RFC 8414 2 or RFC 9207 3"
 )]
-pub struct ProviderMetadata {
+pub struct ProviderMetadata<'a> {
     pub issuer: String,
     pub authorization_endpoint: String,
     pub token_endpoint: String,
@@ -60,8 +78,8 @@ pub struct ProviderMetadata {
     pub introspection_endpoint: String,
     pub revocation_endpoint: String,
     pub end_session_endpoint: String,
-    pub scopes_supported: &'static [&'static str],
-    pub claims_supported: Vec<&'static str>,
+    pub scopes_supported: Vec<&'a str>,
+    pub claims_supported: Vec<&'a str>,
     pub claim_types_supported: &'static [&'static str],
     pub subject_types_supported: &'static [&'static str],
     pub response_types_supported: &'static [&'static str],
@@ -95,7 +113,7 @@ pub fn endpoint(issuer_url: &str, path: &str) -> String {
 }
 
 /// The metadata of an issuer.
-pub fn provider_metadata(issuer_url: &str, settings: &IssuerSettings) -> ProviderMetadata {
+pub fn provider_metadata<'a>(issuer_url: &str, settings: &'a IssuerSettings) -> ProviderMetadata<'a> {
     let url = |path| endpoint(issuer_url, path);
     let algorithms = || Algorithm::ALL.map(Algorithm::as_str).to_vec();
     // RFC 9864 2.2: newer clients call EdDSA with Ed25519 `Ed25519`; both names are accepted.
@@ -112,8 +130,8 @@ pub fn provider_metadata(issuer_url: &str, settings: &IssuerSettings) -> Provide
         introspection_endpoint: url(path::INTROSPECTION),
         revocation_endpoint: url(path::REVOCATION),
         end_session_endpoint: url(path::END_SESSION),
-        scopes_supported: &SCOPES,
-        claims_supported: claims(),
+        scopes_supported: scopes(settings),
+        claims_supported: claims(settings),
         claim_types_supported: &["normal"],
         subject_types_supported: &["public"],
         response_types_supported: &["code"],
@@ -198,6 +216,28 @@ mod tests {
             let names = document[list].as_array().unwrap();
             assert!(names.contains(&json!("groups")) && names.contains(&json!("roles")), "{list}");
         }
+    }
+
+    #[test]
+    fn attributes_that_a_scope_releases_are_listed_with_it() {
+        let attributes = serde_json::from_value(json!([
+            { "name": "team", "type": "string", "scope": "work" },
+            { "name": "level", "type": "number", "scope": "work" },
+            { "name": "nick", "type": "string", "scope": "profile" },
+            { "name": "note", "type": "string" },
+        ]));
+        let settings = IssuerSettings { attributes: attributes.unwrap(), ..IssuerSettings::default() };
+        let count = |names: &Value, name: &str| {
+            names.as_array().unwrap().iter().filter(|listed| *listed == name).count()
+        };
+        let document = document("https://op.example", &settings);
+        let (scopes, claims) = (&document["scopes_supported"], &document["claims_supported"]);
+        assert_eq!(["openid", "work", "profile"].map(|name| count(scopes, name)), [1, 1, 1], "{scopes}");
+        assert_eq!(
+            ["team", "level", "nick", "note"].map(|name| count(claims, name)),
+            [1, 1, 1, 0],
+            "{claims}"
+        );
     }
 
     #[test]

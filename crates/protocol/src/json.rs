@@ -112,6 +112,15 @@ impl Object {
         }
     }
 
+    /// A member of any type, whose name needs no escaping and is not a constant.
+    pub(crate) fn named_value(&mut self, name: &str, value: &impl Serialize) {
+        self.json.extend_from_slice(if self.json.ends_with(b"{") { b"\"" } else { b",\"" });
+        self.json.extend_from_slice(name.as_bytes());
+        self.json.extend_from_slice(b"\":");
+        // As above: writing to memory cannot fail.
+        let _ = serde_json::to_writer(&mut self.json, value);
+    }
+
     /// The text so far.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.json
@@ -200,11 +209,12 @@ mod tests {
         object.optional_value("absent", None::<&Value>);
         object.number("number", u64::MAX);
         object.optional_value("value", Some(&json!({ "a": [1, null] })));
+        object.named_value("named", &["x"]);
         object.name("raw");
         object.raw().extend_from_slice(b"true");
         let expected = json!({
             "none": [], "some": ["a", "b\"", "c"], "text": "{", "number": u64::MAX, "value": { "a": [1, null] },
-            "raw": true,
+            "named": ["x"], "raw": true,
         });
         assert_eq!(serde_json::from_slice::<Value>(&object.end()).unwrap(), expected);
         assert_eq!(Object::with_capacity(9).end(), b"{}");

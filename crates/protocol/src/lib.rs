@@ -4,6 +4,7 @@
 //! are arguments. A rule parses the input into a type that cannot be invalid, decides, and returns the answer
 //! together with the one change that the store must carry out.
 
+pub mod attribute;
 pub mod authorize;
 pub mod client;
 pub mod client_authentication;

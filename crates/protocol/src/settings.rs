@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::algorithm::Algorithm;
 
+use crate::attribute::AttributeSchema;
 use crate::pkce::PkcePolicy;
 use crate::time::Timestamp;
 use crate::token::access_token::AccessTokenTyp;
@@ -98,6 +99,10 @@ pub struct IssuerSettings {
     /// costlier one; whoever knows that none is left may lower it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password_work_kib: Option<u64>,
+    /// The attributes that users may have besides the standard claims. Not written while there are none, so that nodes of
+    /// earlier versions read the settings.
+    #[serde(skip_serializing_if = "AttributeSchema::is_empty")]
+    pub attributes: AttributeSchema,
     /// The longer lifetime of tokens that were issued under earlier settings. Set by the server when lifetimes
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,6 +200,7 @@ impl Default for IssuerSettings {
             introspection_audience: None,
             audit_days: 90,
             password_work_kib: None,
+            attributes: AttributeSchema::default(),
             outlived: None,
         }
     }
@@ -319,6 +325,16 @@ mod tests {
             }
             assert_eq!(json!(own).get("pkce").cloned(), client.map(|policy| Value::from(policy.as_str())));
         }
+    }
+
+    /// Nodes of earlier versions, which refuse members that they do not know, read settings without a schema.
+    #[test]
+    fn a_schema_of_attributes_is_written_only_if_it_defines_one() {
+        assert_eq!(json!(IssuerSettings::default()).get("attributes"), None);
+        let stored = json!({ "attributes": [{ "name": "team", "type": "string" }] });
+        let read: IssuerSettings = serde_json::from_value(stored).unwrap();
+        assert_eq!(read.attributes.definitions().len(), 1);
+        assert_eq!(serde_json::from_value::<IssuerSettings>(json!(read)).unwrap(), read);
     }
 
     #[test]

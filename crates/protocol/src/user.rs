@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::attribute::Attributes;
 use crate::id::UserId;
 use crate::time::Timestamp;
 
@@ -95,7 +96,8 @@ impl<'de> Deserialize<'de> for UserProfile {
     }
 }
 
-/// The standard claims of the scopes `profile`, `address` and `phone` (OpenID Connect Core 5.1).
+/// The standard claims of the scopes `profile`, `address` and `phone` (OpenID Connect Core 5.1), and the attributes by the
+/// schema of the issuer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "each field is the claim of the same name in OpenID Connect Core 5.1")]
@@ -132,6 +134,8 @@ pub struct Profile {
     pub phone_number_verified: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Box<Address>>,
+    #[serde(skip_serializing_if = "Attributes::is_empty")]
+    pub attributes: Attributes,
 }
 
 /// The `address` claim (OpenID Connect Core 5.1.1).
@@ -198,5 +202,18 @@ mod tests {
         assert_eq!(serde_json::from_str::<User>(&text).unwrap(), user);
         user.profile.name = None;
         assert_eq!(user, bare);
+    }
+
+    #[test]
+    fn attributes_are_a_member_of_the_record_if_there_are_any() {
+        let text = r#"{"id":"ann","email":null,"created_at":1,"updated_at":1,"attributes":{"level":3,"team":["a"]}}"#;
+        let mut user: User = serde_json::from_str(text).unwrap();
+        let level = user.profile.attributes.get("level").map(|value| serde_json::to_string(value).unwrap());
+        assert_eq!(level.as_deref(), Some("3"));
+        let text = serde_json::to_string(&user).unwrap();
+        assert!(text.contains(r#""attributes":{"level":3,"team":["a"]}"#), "{text}");
+        assert_eq!(serde_json::from_str::<User>(&text).unwrap(), user);
+        user.profile.attributes.clear();
+        assert!(!serde_json::to_string(&user).unwrap().contains("attributes"));
     }
 }

@@ -1,8 +1,10 @@
-//! The claims about a user that a scope requests (OpenID Connect Core 5.4; `groups` and `roles` are this server's own).
+//! The claims about a user that a scope requests (OpenID Connect Core 5.4; `groups`, `roles` and attributes are this
+//! server's own).
 //! UserInfo and ID tokens write them by this one rule.
 
 use std::sync::Arc;
 
+use crate::attribute::{AttributeName, AttributeSchema};
 use crate::entitlement::Entitlements;
 use crate::id::ClientId;
 use crate::json::Object;
@@ -18,6 +20,7 @@ pub struct RequestedClaims {
     phone: bool,
     groups: bool,
     roles: bool,
+    attributes: bool,
 }
 
 impl RequestedClaims {
@@ -39,9 +42,14 @@ impl RequestedClaims {
         requested
     }
 
+    /// These, and the attributes that the scope releases by the schema of the issuer.
+    pub fn and_attributes(self, schema: &AttributeSchema, scope: &Scope) -> Self {
+        Self { attributes: schema.releases_by(scope), ..self }
+    }
+
     /// Whether any of them is made from the user's record.
     pub fn need_user(self) -> bool {
-        self.profile || self.email || self.address || self.phone
+        self.profile || self.email || self.address || self.phone || self.attributes
     }
 
     /// Whether any of them is made from the user's groups and roles.
@@ -69,12 +77,23 @@ pub struct UserRecords {
 pub struct UserClaims {
     requested: RequestedClaims,
     records: UserRecords,
+    /// The attributes that are released. Of most users none: then this takes no memory.
+    attributes: Vec<AttributeName>,
 }
 
 impl UserClaims {
     /// The requested claims of a user.
     pub fn of(records: UserRecords, requested: RequestedClaims) -> Self {
-        Self { requested, records }
+        Self { requested, records, attributes: Vec::new() }
+    }
+
+    /// Adds the attributes that the scope releases, if they are [requested](RequestedClaims::and_attributes).
+    #[must_use]
+    pub fn with_attributes(mut self, schema: &AttributeSchema, scope: &Scope) -> Self {
+        if let Some(user) = self.records.user.as_deref().filter(|_| self.requested.attributes) {
+            self.attributes = schema.released(scope, &user.profile.attributes).cloned().collect();
+        }
+        self
     }
 
     /// Writes the claims as members, for a client. A claim without a value is left out (OpenID Connect Core 5.3.2). A
@@ -108,6 +127,11 @@ impl UserClaims {
         if let Some(number) = user.profile.phone_number.as_deref().filter(|_| self.requested.phone) {
             json.text("phone_number", number);
             json.flag("phone_number_verified", user.profile.phone_number_verified.unwrap_or(false));
+        }
+        for name in &self.attributes {
+            if let Some(value) = user.profile.attributes.get(name) {
+                json.named_value(name.as_str(), value);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! UserInfo (OpenID Connect Core 5.3): the claims about a user that a token's scope allows.
 
+use crate::attribute::AttributeSchema;
 use crate::error::{ErrorCode, OAuthError};
 use crate::json::Object;
 use crate::refusal::{Reason, Refusal};
@@ -47,11 +48,15 @@ pub fn needs_entitlements(token: &AccessToken) -> bool {
     RequestedClaims::by(&token.scope).need_entitlements()
 }
 
-/// The claims about a token's user that its scope requests (OpenID Connect Core 5.4).
+/// The claims about a token's user that its scope requests (OpenID Connect Core 5.4), by the issuer's schema of attributes.
 ///
 /// # Errors
 /// `invalid_token` if there is no such user, or they may no longer sign in.
-pub fn claims(token: &AccessToken, records: UserRecords) -> Result<UserInfo<'_>, OAuthError> {
+pub fn claims<'a>(
+    token: &'a AccessToken,
+    records: UserRecords,
+    schema: &AttributeSchema,
+) -> Result<UserInfo<'a>, OAuthError> {
     match records.user.as_deref().filter(|user: &&User| user.id.as_str() == token.sub) {
         Some(user) if user.may_sign_in() => {}
         found => {
@@ -59,7 +64,8 @@ pub fn claims(token: &AccessToken, records: UserRecords) -> Result<UserInfo<'_>,
             return Err(invalid_token(token, token.refused(reason)));
         }
     }
-    Ok(UserInfo { token, claims: UserClaims::of(records, RequestedClaims::by(&token.scope)) })
+    let requested = RequestedClaims::by(&token.scope).and_attributes(schema, &token.scope);
+    Ok(UserInfo { token, claims: UserClaims::of(records, requested).with_attributes(schema, &token.scope) })
 }
 
 /// The answer (OpenID Connect Core 5.3.2).

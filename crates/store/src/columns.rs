@@ -1,6 +1,8 @@
 //! Clients, users, groups and roles in the form of a back-end's tables: a JSON document, with a column for each value
 //! that is looked up, compared or unique.
 
+use serde::Deserialize;
+use symbolon_protocol::attribute::{AttributeName, AttributeSchema, AttributeValue, Attributes};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::entitlement::EntitlementName;
 use symbolon_protocol::group::Group;
@@ -72,6 +74,8 @@ pub struct UserColumns {
     pub created_at: i64,
     /// In milliseconds; an update compares it with the time that it saw.
     pub updated_at: i64,
+    /// The attributes, of which those that the issuer's schema makes unique have [rows of their own](AttributeColumns).
+    pub attributes: Attributes,
     /// The record.
     pub document: String,
 }
@@ -95,6 +99,7 @@ impl UserColumns {
             search: (form.searched)(&names),
             created_at: millis(user.created_at),
             updated_at: millis(user.updated_at),
+            attributes: user.profile.attributes.clone(),
             document: document(user)?,
         })
     }
@@ -106,6 +111,91 @@ impl UserColumns {
     pub fn spelled_as_before(self) -> Self {
         Self { email: self.email_before.clone(), username: self.username_before.clone(), ..self }
     }
+}
+
+/// The value of a unique attribute, as a row says whose it is: no two rows of an issuer have the same name and key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttributeColumns {
+    /// The name of the attribute.
+    pub name: String,
+    /// The value as it is looked up: texts without regard to case.
+    pub key: String,
+}
+
+impl AttributeColumns {
+    /// The rows of a user by the schema of the issuer, in their order: writers that take them in this order do not wait for
+    /// each other in a circle.
+    pub fn of(attributes: &Attributes, schema: &AttributeSchema, form: TextForm) -> Vec<Self> {
+        let rows = schema.unique(attributes).filter_map(|(name, value)| Self::of_value(name, value, form));
+        let mut rows: Vec<Self> = rows.collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// The row by which the user of a value is found; `None` for a value that cannot be unique.
+    pub fn of_value(name: &AttributeName, value: &AttributeValue, form: TextForm) -> Option<Self> {
+        let key = (form.looked_up)(&value.unique_text()?);
+        Some(Self { name: name.as_str().to_owned(), key })
+    }
+}
+
+/// How the rows of unique attributes follow a new schema.
+pub struct AttributeReindex {
+    /// The attributes whose rows are deleted: they are no longer unique, or no longer of the same type.
+    pub dropped: Vec<String>,
+    /// The attributes whose values get rows, if no two users have the same one.
+    pub added: AttributeSchema,
+}
+
+impl AttributeReindex {
+    /// From one schema to another.
+    pub fn between(before: &AttributeSchema, after: &AttributeSchema) -> Self {
+        let gone = before.newly_unique(after);
+        let dropped =
+            gone.definitions().iter().map(|definition| definition.name.as_str().to_owned()).collect();
+        Self { dropped, added: after.newly_unique(before) }
+    }
+
+    /// Whether the rows stay as they are.
+    pub fn is_nothing(&self) -> bool {
+        self.dropped.is_empty() && self.added.is_empty()
+    }
+}
+
+/// The text in the document of every user who has attributes, and of no other: with it a database finds them without
+/// reading JSON.
+pub const MARK_OF_ATTRIBUTES: &str = "\"attributes\":{";
+
+/// The schema of attributes in the document of an issuer's settings.
+///
+/// # Errors
+/// [`StoreError::Failed`] if it cannot be read back.
+pub fn schema_of(settings: &str) -> Result<AttributeSchema, StoreError> {
+    #[derive(Deserialize)]
+    struct Part {
+        #[serde(default)]
+        attributes: AttributeSchema,
+    }
+    let part: Part = parsed(settings)?;
+    Ok(part.attributes)
+}
+
+/// The attributes in the document of a user.
+///
+/// # Errors
+/// [`StoreError::Failed`] if they cannot be read back.
+pub fn attributes_of(user: &str) -> Result<Attributes, StoreError> {
+    #[derive(Deserialize)]
+    struct Part {
+        #[serde(default)]
+        attributes: Attributes,
+    }
+    let part: Part = parsed(user)?;
+    Ok(part.attributes)
+}
+
+fn parsed<'a, T: Deserialize<'a>>(document: &'a str) -> Result<T, StoreError> {
+    serde_json::from_str(document).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 /// The columns of a group or role.
@@ -211,6 +301,65 @@ mod tests {
         assert_eq!(columns.search, "U-1\nANN LEE\nANN@EXAMPLE.COM\nANNIE");
         assert_eq!((columns.verified, columns.created_at, columns.updated_at), (true, 7, i64::MAX));
         assert_eq!(serde_json::from_str::<User>(&columns.document).unwrap(), user);
+    }
+
+    const FORM: TextForm = TextForm {
+        looked_up: str::to_lowercase,
+        looked_up_before: str::to_uppercase,
+        searched: str::to_uppercase,
+    };
+
+    fn schema(json: serde_json::Value) -> AttributeSchema {
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn the_unique_attributes_of_a_user_have_rows() {
+        let schema = schema(serde_json::json!([
+            { "name": "number", "type": "string", "unique": true },
+            { "name": "badge", "type": "number", "unique": true },
+            { "name": "team", "type": "string" },
+        ]));
+        let attributes = serde_json::json!({ "number": "E-1", "badge": 7.0, "team": "blue", "gone": "x" });
+        let bare = serde_json::json!({ "id": "ann", "email": null, "created_at": 1, "updated_at": 1 });
+        let mut user: User = serde_json::from_value(bare).unwrap();
+        assert!(!UserColumns::of(&user, FORM).unwrap().document.contains(MARK_OF_ATTRIBUTES));
+        user.profile.attributes = serde_json::from_value(attributes).unwrap();
+        let columns = UserColumns::of(&user, FORM).unwrap();
+        let row = |name: &str, key: &str| AttributeColumns { name: name.to_owned(), key: key.to_owned() };
+        assert_eq!(
+            AttributeColumns::of(&columns.attributes, &schema, FORM),
+            [row("badge", "7"), row("number", "e-1")]
+        );
+        assert!(columns.document.contains(MARK_OF_ATTRIBUTES));
+        assert_eq!(attributes_of(&columns.document).unwrap(), columns.attributes);
+        let settings = serde_json::json!({ "audit_days": 1, "attributes": schema }).to_string();
+        assert_eq!(
+            (schema_of(&settings).unwrap(), schema_of("{}").unwrap()),
+            (schema, AttributeSchema::default())
+        );
+        // No other text of a user looks like the mark: a quotation mark inside a text is escaped.
+        user.profile.attributes.clear();
+        user.profile.name = Some("\"attributes\":{".to_owned());
+        assert!(!UserColumns::of(&user, FORM).unwrap().document.contains(MARK_OF_ATTRIBUTES));
+    }
+
+    #[test]
+    fn rows_follow_what_a_schema_makes_unique() {
+        let of =
+            |kind: &str, unique| schema(serde_json::json!([{ "name": "x", "type": kind, "unique": unique }]));
+        let change = |before: &AttributeSchema, after: &AttributeSchema| {
+            let reindex = AttributeReindex::between(before, after);
+            assert_eq!(reindex.is_nothing(), reindex.dropped.is_empty() && reindex.added.is_empty());
+            (reindex.dropped.len(), reindex.added.definitions().len())
+        };
+        let none = AttributeSchema::default();
+        let (plain, unique, number) = (of("string", false), of("string", true), of("number", true));
+        assert_eq!(change(&none, &plain), (0, 0));
+        assert_eq!(change(&plain, &unique), (0, 1));
+        assert_eq!(change(&unique, &unique), (0, 0));
+        assert_eq!(change(&unique, &number), (1, 1), "values of another type have another key");
+        assert_eq!((change(&unique, &plain), change(&unique, &none)), ((1, 0), (1, 0)));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use symbolon_crypto::random::Random;
+use symbolon_protocol::attribute::{AttributeName, AttributeValue};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::client_authentication::AssertionUse;
 use symbolon_protocol::code::{AuthorizationCode, CodeGrant};
@@ -65,7 +66,7 @@ pub enum Use {
 pub enum Created {
     /// Written.
     Created,
-    /// Another record has the same id or e-mail address; nothing was written.
+    /// Another record has the same id, e-mail address or value of a unique attribute; nothing was written.
     Exists,
 }
 
@@ -378,9 +379,12 @@ pub struct UserFilter {
     pub username: Option<String>,
     /// Only those whose address is, or is not, verified.
     pub verified: Option<bool>,
+    /// Only the user with this value of a unique attribute. Nobody is found by an attribute that is not unique.
+    pub attribute: Option<(AttributeName, AttributeValue)>,
 }
 
-/// Users and their passwords.
+/// Users and their passwords. A value of an attribute that is unique by the issuer's settings belongs to one user, also while
+/// the settings change.
 #[async_trait]
 pub trait Users: Send + Sync {
     /// Creates a user, with a password or without.
@@ -408,7 +412,7 @@ pub trait Users: Send + Sync {
         login: &str,
     ) -> Result<Option<(Arc<User>, Option<PasswordHash>)>, StoreError>;
     /// Replaces a user whose `updated_at` is still `seen`; [`StoreError::Conflict`] if it is another, or if the new
-    /// e-mail address belongs to another user. False if there is no such user.
+    /// e-mail address, or a value of a unique attribute, belongs to another user. False if there is no such user.
     async fn update_user(&self, issuer: &IssuerId, user: User, seen: Timestamp) -> Result<bool, StoreError>;
     /// Sets or removes the password; returns whether there is such a user.
     async fn set_password(
@@ -508,13 +512,29 @@ pub trait Issuers: Send + Sync {
     ) -> Result<(), StoreError>;
     /// The settings of an issuer.
     async fn settings(&self, issuer: &IssuerId) -> Result<IssuerSettings, StoreError>;
-    /// Replaces the settings of an issuer if they still are `seen`; else [`StoreError::Conflict`].
+    /// Replaces the settings of an issuer if they still are `seen`; else [`StoreError::Conflict`]. If an attribute becomes
+    /// unique, the values of all users are compared in the same operation.
     async fn put_settings(
         &self,
         issuer: &IssuerId,
         seen: &IssuerSettings,
         settings: IssuerSettings,
-    ) -> Result<(), StoreError>;
+    ) -> Result<SettingsUpdate, StoreError>;
+}
+
+/// The result of replacing the settings of an issuer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum SettingsUpdate {
+    /// They are replaced.
+    Written,
+    /// Two users have the same value of an attribute that was to become unique; nothing was written.
+    NotUnique {
+        /// The attribute.
+        attribute: AttributeName,
+        /// The users.
+        users: [UserId; 2],
+    },
 }
 
 /// Which audit records to find.

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::super::call::{Call, Concerns};
 use super::super::error::Answer;
 use super::super::operation::Parameter;
-use super::super::users::view;
+use super::super::users::{shown, view};
 use super::stream;
 use symbolon_app::audit::ChangedFields;
 
@@ -47,7 +47,9 @@ pub(super) async fn users(call: Call) -> Answer {
         let mut after = None;
         loop {
             let found = call.app.store.next_users(call.id(), &filter, after.as_ref(), AT_ONCE).await;
-            let Some(users) = sent(&sender, found, |user| Value::Object(view(user))).await else { break };
+            let settings = call.issuer.settings.load_full();
+            let view = |user: &User| Value::Object(shown(user, &settings.attributes));
+            let Some(users) = sent(&sender, found, view).await else { break };
             after = users.last().map(|user| user.id.clone());
         }
     });

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use symbolon_protocol::attribute::{AttributeChecker, Attributes};
 use symbolon_protocol::client_metadata::{self, Registration};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
@@ -57,35 +58,65 @@ pub(super) async fn users(call: Call, payload: Payload) -> Answer {
 
 async fn create_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     let mut batch = Batch::new();
+    let settings = call.issuer.settings.load_full();
+    let mut checker = settings.attributes.checker();
     for line in chunk {
-        batch.push(new_user(&call, line).await);
+        batch.push(new_user(&call, line, &mut checker).await);
     }
     let new = batch.take();
-    let ids: Vec<_> = new.iter().map(|(user, _)| (user.id.clone(), user.email.clone())).collect();
+    let facts =
+        |(user, _): &(User, _)| (user.id.clone(), user.email.clone(), user.profile.attributes.clone());
+    let given: Vec<_> = new.iter().map(facts).collect();
     let made: Vec<_> = new.iter().map(|(user, password)| users::made(user, password.is_some())).collect();
     let created = call.app.store.create_users(call.id(), new).await.map_err(AdminError::from);
-    for (((id, _), made), created) in ids.iter().zip(made).zip(created.iter().flatten()) {
+    for (((id, ..), made), created) in given.iter().zip(made).zip(created.iter().flatten()) {
         if *created == Created::Created {
             call.audit(Event::UserCreated, users::about(id), made);
         }
     }
-    batch.settle(created.map(|created| {
-        ids.into_iter().zip(created).map(|((id, email), created)| match created {
-            Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
-            Created::Exists => Err(users::taken()),
-        })
-    }))
+    let settled = match created {
+        Ok(created) => Ok(outcomes(&call, given, created).await.into_iter()),
+        Err(error) => Err(error),
+    };
+    batch.settle(settled)
 }
 
-async fn new_user(call: &Call, line: Line) -> Result<(User, Option<PasswordHash>), AdminError> {
-    let (described, id, given) = read_user(call, line)?;
+/// What is told of each user that was to be created.
+async fn outcomes(
+    call: &Call,
+    given: Vec<(UserId, Option<String>, Attributes)>,
+    created: Vec<Created>,
+) -> Vec<Done> {
+    let mut outcomes = Vec::with_capacity(given.len());
+    for ((id, email, attributes), created) in given.into_iter().zip(created) {
+        outcomes.push(match created {
+            Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
+            Created::Exists => {
+                Err(users::taken(call, &id, &attributes).await.unwrap_or_else(AdminError::from))
+            }
+        });
+    }
+    outcomes
+}
+
+async fn new_user(
+    call: &Call,
+    line: Line,
+    checker: &mut AttributeChecker<'_>,
+) -> Result<(User, Option<PasswordHash>), AdminError> {
+    let (described, id, given) = read_user(call, line, checker)?;
     let password = users::hashed(call, given).await?;
     Ok((described.into_user(id, call.now()), password))
 }
 
-fn read_user(call: &Call, line: Line) -> Result<(Described, UserId, GivenPassword), AdminError> {
+fn read_user(
+    call: &Call,
+    line: Line,
+    checker: &mut AttributeChecker<'_>,
+) -> Result<(Described, UserId, GivenPassword), AdminError> {
     let mut fields = stream::fields(line)?;
     let described = Described::read(&mut fields)?;
+    users::check(checker, &described.profile.attributes, None)?;
     let (id, given) = (users::id(&mut fields, &*call.app.random)?, users::password(&mut fields)?);
     fields.finish()?;
     Ok((described, id, given))
@@ -93,15 +124,17 @@ fn read_user(call: &Call, line: Line) -> Result<(Described, UserId, GivenPasswor
 
 /// What would become of the lines. Lines that contradict each other are not seen: each is checked against the store.
 async fn check_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
+    let settings = call.issuer.settings.load_full();
+    let mut checker = settings.attributes.checker();
     let mut done = Vec::with_capacity(chunk.len());
     for line in chunk {
-        done.push(check_user(&call, line).await);
+        done.push(check_user(&call, line, &mut checker).await);
     }
     done
 }
 
-async fn check_user(call: &Call, line: Line) -> Done {
-    let (Described { email, .. }, id, given) = read_user(call, line)?;
+async fn check_user(call: &Call, line: Line, checker: &mut AttributeChecker<'_>) -> Done {
+    let (Described { email, profile, .. }, id, given) = read_user(call, line, checker)?;
     users::check_password(call, &given)?;
     let store = &call.app.store;
     let has_address = |user: &User| {
@@ -115,7 +148,7 @@ async fn check_user(call: &Call, line: Line) -> Done {
         None => None,
     };
     if named.is_some_and(|(user, _)| has_address(&user)) || store.user(call.id(), &id).await?.is_some() {
-        return Err(users::taken());
+        return Err(users::taken(call, &id, &profile.attributes).await?);
     }
     Ok(json!({ "user": { "id": id, "email": email } }))
 }

@@ -62,7 +62,8 @@ async fn list(call: Call) -> Answer {
     let page = paging::requested(&call)?;
     let group = load(&call).await?;
     let found = call.app.store.list_members(call.id(), &group.id, &page).await?;
-    let members: Vec<_> = found.items.iter().map(|user| users::view(user)).collect();
+    let settings = call.issuer.settings.load();
+    let members: Vec<_> = found.items.iter().map(|user| users::shown(user, &settings.attributes)).collect();
     Ok(ok(&json!({ "members": members, "pagination": paging::pagination(&page, found.total) })))
 }
 

@@ -124,6 +124,11 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }
 
+/// A list of what a schema describes.
+pub(super) fn list_of(name: &str) -> Value {
+    json!({ "type": "array", "items": reference(name) })
+}
+
 /// The path's first segment.
 fn tag(path: &str) -> &str {
     path.trim_start_matches('/').split('/').next().unwrap_or_default()

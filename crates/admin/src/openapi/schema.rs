@@ -1,5 +1,6 @@
 //! The document's schemas, by name. Tests compare them with what handlers read and return.
 
+mod attributes;
 mod groups;
 
 use serde_json::{Map, Value, json};
@@ -122,6 +123,7 @@ pub(super) fn all() -> Value {
         shared(),
         clients(),
         users(),
+        attributes::definitions(),
         sessions(),
         groups::groups(),
         groups::roles(),
@@ -345,6 +347,7 @@ fn users() -> Schemas {
             ("email_verified", flag()),
             ("phone_number_verified", flag()),
             ("address", object(&[], &address.map(|name| (name, text())))),
+            ("attributes", attributes::values()),
             ("active", flag()),
         ],
     );
@@ -430,6 +433,7 @@ fn settings() -> Schemas {
             ("introspection_audience", optional(&text())),
             ("audit_days", number()),
             ("password_work_kib", optional(&number())),
+            ("attributes", list(reference("AttributeDefinition"))),
         ],
     );
     let introspection = [("strictValidation", flag()), ("expectedAudience", optional(&text()))];

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use symbolon_crypto::digest::HmacKey;
 use symbolon_crypto::random::SeededRandom;
+use symbolon_protocol::attribute::AttributeDefinition;
 use symbolon_protocol::client_metadata;
 use symbolon_protocol::id::refused_in_paths;
 use symbolon_protocol::settings::IssuerSettings;
@@ -110,6 +111,11 @@ fn schemas_name_every_member_that_is_shown() {
     );
     let settings = json!(IssuerSettings::default());
     assert_described("IssuerSettings", &settings);
+    assert_described("IssuerSettings", &json!({ "attributes": [] }));
+    let definition = json!({ "name": "x", "type": "string", "pattern": "a", "scope": "b" });
+    let definition: AttributeDefinition = serde_json::from_value(definition).expect("valid");
+    assert_described("AttributeDefinition", &json!(definition));
+    assert_described("User", &json!({ "attributes": {} }));
     assert_described("IssuerSettings", &json!({ "require_pkce": true }));
     let overrides = schema::all()["Client"]["properties"]["settings"]["properties"].clone();
     for name in view["settings"].as_object().expect("an object").keys() {

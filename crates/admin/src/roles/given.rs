@@ -99,7 +99,8 @@ async fn roles_of(call: &Call, holder: &RoleHolder) -> Answer {
 async fn users_with(call: Call) -> Answer {
     let (page, role) = (paging::requested(&call)?, load(&call).await?);
     let found = call.app.store.list_users_with_role(call.id(), &role.id, &page).await?;
-    let users: Vec<_> = found.items.iter().map(|user| users::view(user)).collect();
+    let settings = call.issuer.settings.load();
+    let users: Vec<_> = found.items.iter().map(|user| users::shown(user, &settings.attributes)).collect();
     Ok(ok(&json!({ "users": users, "pagination": paging::pagination(&page, found.total) })))
 }
 

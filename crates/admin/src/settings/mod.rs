@@ -1,5 +1,6 @@
 //! The settings of an issuer, as a whole and in parts. The names of the parts are those that load scripts use.
 
+mod attributes;
 mod named;
 pub(super) mod rule;
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use symbolon_protocol::event::Event;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_store::StoreError;
-use symbolon_store::port::Changed;
+use symbolon_store::port::{Changed, SettingsUpdate};
 
 use crate::call::{Call, Concerns, Payload, ok};
 use crate::error::{AdminError, Answer};
@@ -41,6 +42,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .answers(200, settings()),
     ];
     operations.extend(named::operations());
+    operations.extend(attributes::operations());
     operations
 }
 
@@ -108,7 +110,7 @@ async fn change(
             settings.signing_algorithm_before = (!known).then(|| keys.algorithm(&seen, now));
         }
         match call.app.store.put_settings(call.id(), &seen, settings.clone()).await {
-            Ok(()) => {
+            Ok(SettingsUpdate::Written) => {
                 call.app.follow(&Changed::Settings(call.id().clone())).await?;
                 if settings.pkce.is_below_default() && settings.pkce != seen.pkce {
                     warn_of_weak_settings(&call.issuer.url, &settings);
@@ -116,6 +118,12 @@ async fn change(
                 let changed = ChangedFields::between(&rule::document(&seen), &rule::document(&settings));
                 call.audit(Event::SettingsUpdated, Concerns::default(), changed);
                 return Ok(settings);
+            }
+            Ok(SettingsUpdate::NotUnique { attribute, users: [one, other] }) => {
+                return Err(AdminError::conflict(format!(
+                    "attributes.{attribute} cannot be unique while the users {one} and {other} have the same value: \
+                     change one of them first"
+                )));
             }
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error.into()),
@@ -135,7 +143,8 @@ pub(super) async fn outlive(call: &Call, life: Duration) -> Result<(), AdminErro
         let mut settings = seen.clone();
         settings.outlive(life, call.now());
         match call.app.store.put_settings(call.id(), &seen, settings).await {
-            Ok(()) => return Ok(call.app.follow(&Changed::Settings(call.id().clone())).await?),
+            // The schema is as it was.
+            Ok(_) => return Ok(call.app.follow(&Changed::Settings(call.id().clone())).await?),
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error.into()),
         }

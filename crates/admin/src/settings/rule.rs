@@ -30,10 +30,13 @@ const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
 /// The settings as JSON, without the members that only the server sets.
 pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
     let set = IssuerSettings { outlived: None, signing_algorithm_before: None, ..settings.clone() };
-    match serde_json::to_value(set) {
+    let mut document = match serde_json::to_value(set) {
         Ok(Value::Object(object)) => object,
         _ => Map::new(),
-    }
+    };
+    // An empty schema is left out of what is stored.
+    document.entry("attributes").or_insert_with(|| Value::Array(Vec::new()));
+    document
 }
 
 /// The settings as they are shown: also by the names of earlier versions.
@@ -122,6 +125,7 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
             "password_work_kib must be at most {MOST_PASSWORD_WORK_KIB}"
         )));
     }
+    settings.attributes.validate().map_err(|error| AdminError::invalid(error.to_string()))?;
     // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {
         return Err(AdminError::invalid(
@@ -203,6 +207,23 @@ mod tests {
         assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")
+        );
+    }
+
+    #[test]
+    fn a_schema_is_replaced_as_a_whole_and_its_faults_are_named() {
+        assert_eq!(document(&IssuerSettings::default())["attributes"], json!([]));
+        let schema = json!([{ "name": "team", "type": "list", "scope": "work" }]);
+        let settings = patched(json!({ "attributes": schema })).expect("valid");
+        assert_eq!(settings.attributes.definitions().len(), 1);
+        let shown = shown(&settings);
+        assert_eq!(read(document(&IssuerSettings::default()), shown).expect("as it is shown"), settings);
+        let back = read(document(&settings), object(json!({ "attributes": null }))).expect("valid");
+        assert_eq!(back, IssuerSettings::default());
+        assert!(told(json!({ "attributes": [{ "name": "x" }] })).starts_with("attributes is not valid"));
+        assert!(
+            told(json!({ "attributes": [{ "name": "sub", "type": "list" }] }))
+                .starts_with("attributes.sub is")
         );
     }
 

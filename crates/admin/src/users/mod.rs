@@ -1,5 +1,6 @@
 //! Users, their passwords and sessions.
 
+mod attributes;
 mod record;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::{ending, grants, paging, sessions, settings};
 use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::Failure;
 
+pub(super) use attributes::{check, shown, taken};
 pub(super) use record::{Described, GivenPassword, id, made, password, view};
 
 /// The filter for listing and export.
@@ -40,6 +42,7 @@ pub(super) fn operations() -> Vec<Operation> {
             kind: "string",
             about: "Exactly this user name, whatever its case; several users may have it.",
         },
+        attributes::BY_ATTRIBUTE,
     ];
     let user = || wrapped("user", "User");
     let ended = json!({ "type": "object", "properties": { "ended": { "type": "integer" } } });
@@ -80,11 +83,6 @@ fn unknown() -> AdminError {
     AdminError::not_found("there is no such user")
 }
 
-/// The refusal of a user whose id or address another has.
-pub(super) fn taken() -> AdminError {
-    AdminError::conflict("there is a user of this id or e-mail address")
-}
-
 pub(super) fn about(id: &UserId) -> Concerns<'_> {
     Concerns { user: Some(id), ..Concerns::default() }
 }
@@ -95,9 +93,11 @@ async fn list(call: Call) -> Answer {
         email: call.query("email")?,
         username: call.query("preferred_username")?,
         verified: call.query("verified")?,
+        attribute: attributes::wanted(&call)?,
     };
     let found = call.app.store.list_users(call.id(), &filter, &page).await?;
-    let users: Vec<_> = found.items.iter().map(|user| view(user)).collect();
+    let settings = call.issuer.settings.load();
+    let users: Vec<_> = found.items.iter().map(|user| shown(user, &settings.attributes)).collect();
     Ok(ok(&json!({ "users": users, "pagination": paging::pagination(&page, found.total) })))
 }
 
@@ -109,7 +109,12 @@ pub(super) async fn load(call: &Call) -> Result<Arc<User>, AdminError> {
 
 async fn show(call: Call) -> Answer {
     let user = load(&call).await?;
-    Ok(ok(&json!({ "user": view(&user) })))
+    Ok(ok(&seen(&call, &user)))
+}
+
+/// The body of an answer with one user.
+fn seen(call: &Call, user: &User) -> Value {
+    json!({ "user": shown(user, &call.issuer.settings.load().attributes) })
 }
 
 /// The hash to store for a given password.
@@ -150,27 +155,35 @@ async fn create(call: Call, payload: Payload) -> Answer {
     let described = Described::read(&mut fields)?;
     let (id, given) = (id(&mut fields, &*call.app.random)?, password(&mut fields)?);
     fields.finish()?;
+    let settings = call.issuer.settings.load_full();
+    check(&mut settings.attributes.checker(), &described.profile.attributes, None)?;
     let password = hashed(&call, given).await?;
     let user = described.into_user(id, call.now());
     let made = made(&user, password.is_some());
     if call.app.store.create_user(call.id(), user.clone(), password).await? == Created::Exists {
-        return Err(taken());
+        return Err(taken(&call, &user.id, &user.profile.attributes).await?);
     }
     call.audit(Event::UserCreated, about(&user.id), made);
-    Ok(created(&json!({ "user": view(&user) })))
+    Ok(created(&seen(&call, &user)))
 }
 
 async fn replace(call: Call, payload: Payload) -> Answer {
     let document = payload.object().await?;
     refuse_password(&document)?;
-    change(&call, |_| document.clone()).await
+    let settings = call.issuer.settings.load_full();
+    change(&call, |user| {
+        let mut document = document.clone();
+        attributes::keep(&mut document, &user.profile.attributes, &settings.attributes);
+        document
+    })
+    .await
 }
 
 async fn patch(call: Call, payload: Payload) -> Answer {
     let named = record::with_active_by_its_name(payload.object().await?)?;
     refuse_password(&named)?;
     change(&call, |user| {
-        let mut document = view(user);
+        let mut document = record::view(user);
         merge_patch(&mut document, named.clone());
         document
     })
@@ -205,14 +218,20 @@ async fn changed(
         return Err(AdminError::invalid("id cannot be changed"));
     }
     fields.finish()?;
+    let settings = call.issuer.settings.load_full();
+    let (written, stored) = (&described.profile.attributes, &before.profile.attributes);
+    check(&mut settings.attributes.checker(), written, Some(stored))?;
     let user = described.onto(&before, call.now());
     match call.app.store.update_user(call.id(), user.clone(), before.updated_at).await {
         Ok(true) => {}
         Ok(false) => return Err(unknown()),
-        // The store returns a conflict also if another user has the new address. Only a lost race is tried again.
+        // The store returns a conflict also if another user has the new address, or the value of a unique attribute. Only a
+        // lost race is tried again.
         Err(StoreError::Conflict) => {
-            let current = load(call).await?;
-            return if current.updated_at == before.updated_at { Err(taken()) } else { Ok(None) };
+            if load(call).await?.updated_at != before.updated_at {
+                return Ok(None);
+            }
+            return Err(taken(call, &user.id, &user.profile.attributes).await?);
         }
         Err(error) => return Err(error.into()),
     }
@@ -222,7 +241,7 @@ async fn changed(
     }
     let concerns = Concerns { detail: json!({ "active": user.active }), ..about(&user.id) };
     call.audit(Event::UserUpdated, concerns, ChangedFields::between(&*before, &user));
-    Ok(Some(ok(&json!({ "user": view(&user) }))))
+    Ok(Some(ok(&seen(call, &user))))
 }
 
 async fn remove(call: Call) -> Answer {

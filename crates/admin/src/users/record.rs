@@ -11,6 +11,7 @@ use symbolon_protocol::user::{Address, Profile, User};
 use super::super::error::AdminError;
 use super::super::fields::Fields;
 use super::super::script_members;
+use super::attributes;
 use symbolon_app::audit::ChangedFields;
 
 /// The longest e-mail address, in bytes (RFC 5321 4.5.3.1.3: 256 with its angle brackets).
@@ -196,6 +197,7 @@ fn profile(fields: &mut Fields) -> Result<Profile, AdminError> {
         phone_number: fields.text("phone_number")?,
         phone_number_verified: fields.take("phone_number_verified")?,
         address: address(fields)?.map(Box::new),
+        attributes: attributes::read(fields)?,
     })
 }
 
@@ -230,7 +232,7 @@ pub(super) fn removed(user: &User) -> ChangedFields {
     )
 }
 
-/// A user as JSON. Members without a value are omitted rather than `null`.
+/// A user as JSON, with every attribute. Members without a value are omitted rather than `null`.
 pub(crate) fn view(user: &User) -> Map<String, Value> {
     match serde_json::to_value(user) {
         Ok(Value::Object(object)) => object.into_iter().filter(|(_, value)| !value.is_null()).collect(),
@@ -264,12 +266,14 @@ mod tests {
         let described = read(json!({
             "email": "Ann@rp.example", "email_verified": true, "name": "Ann", "user_type": "end_user",
             "phone_number_verified": false, "address": { "country": "AT" },
+            "attributes": { "level": 3, "team": ["a"], "gone": null },
         }));
         let user = described.expect("valid").into_user(UserId::trusted("u1"), Timestamp::from_millis(5));
         let shown = view(&user);
         assert_eq!(shown["created_at"], 5);
         assert_eq!(shown["email"], "Ann@rp.example");
         assert!(!shown.contains_key("nickname"));
+        assert_eq!(shown["attributes"], json!({ "level": 3, "team": ["a"] }));
         let again = read(Value::Object(shown)).expect("valid");
         assert_eq!(again.into_user(UserId::trusted("u1"), Timestamp::from_millis(5)), user);
     }
@@ -335,6 +339,20 @@ mod tests {
     }
 
     #[test]
+    fn an_attribute_that_cannot_be_read_is_named() {
+        for (attributes, why) in [
+            (json!({ "a b": 1 }), "attributes.a b: the name of an attribute must have"),
+            (json!({ "a": {} }), "attributes.a must be a text, a number, true, false or a list of texts"),
+            (json!({ "a": ["x", 1] }), "attributes.a must be a text"),
+            (json!([]), "attributes is not valid"),
+        ] {
+            let told = told(read(json!({ "email": "a@x.example", "attributes": attributes })));
+            assert!(told.starts_with(why), "{told}");
+        }
+        assert!(read(json!({ "email": "a@x.example", "attributes": null })).is_ok());
+    }
+
+    #[test]
     fn passwords_are_checked_and_not_repeated() {
         let read = |value: Value| match value {
             Value::Object(object) => password(&mut Fields::new(object)),
@@ -362,7 +380,9 @@ mod tests {
         #[test]
         fn whatever_comes_is_read_or_refused(text in ".*", number in any::<i64>()) {
             for value in [json!(text), json!(number), json!([text]), json!({ "formatted": number })] {
-                for member in ["email", "email_verified", "name", "address", "active", "phone_number_verified"] {
+                for member in
+                    ["email", "email_verified", "name", "address", "active", "phone_number_verified", "attributes"]
+                {
                     let mut object = Map::new();
                     object.insert(member.to_owned(), value.clone());
                     let _ = Described::read(&mut Fields::new(object));

@@ -23,12 +23,17 @@ pub struct RecordsNeeded {
 impl RecordsNeeded {
     /// What the tokens of a granted scope need.
     pub fn by(context: &Context<'_>, scope: &Scope) -> Self {
-        let requested = RequestedClaims::by(scope);
+        let requested = requested(context, scope);
         let in_id_token = in_id_token(context, scope, requested);
         let entitlements = in_id_token.need_entitlements() || requested.roles();
         // The record also says whether the user may sign in: groups and roles are told of nobody who may not.
         Self { user: in_id_token.need_user() || entitlements, entitlements }
     }
+}
+
+/// The claims that a granted scope requests of the issuer.
+fn requested(context: &Context<'_>, scope: &Scope) -> RequestedClaims {
+    RequestedClaims::by(scope).and_attributes(&context.settings.attributes, scope)
 }
 
 /// The part of the requested claims that a client's ID token carries. OpenID Connect Core 5.4 returns the claims of the
@@ -49,13 +54,14 @@ impl IssuePlan {
             return;
         }
         let scope = &self.access.scope;
-        let requested = RequestedClaims::by(scope);
+        let requested = requested(context, scope);
         let in_id_token = in_id_token(context, scope, requested);
         if let Some(entitlements) = records.entitlements.as_deref().filter(|_| requested.roles()) {
             self.access.release_roles(entitlements);
         }
         if let Some(id) = self.id.as_mut().filter(|_| in_id_token != RequestedClaims::default()) {
-            id.about_user = Some(UserClaims::of(records, in_id_token));
+            let claims = UserClaims::of(records, in_id_token);
+            id.about_user = Some(claims.with_attributes(&context.settings.attributes, &self.access.scope));
         }
     }
 }

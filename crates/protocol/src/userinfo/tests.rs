@@ -12,7 +12,8 @@ fn records(user: User) -> UserRecords {
 
 fn shown_to(client: &str, scope: &str, user: User) -> Value {
     let token = access_token(client, scope);
-    serde_json::from_slice(&claims(&token, records(user)).unwrap().to_json()).unwrap()
+    serde_json::from_slice(&claims(&token, records(user), &AttributeSchema::default()).unwrap().to_json())
+        .unwrap()
 }
 
 fn shown(scope: &str) -> Value {
@@ -50,6 +51,27 @@ fn roles_are_those_of_the_client_that_the_token_was_issued_to() {
 }
 
 #[test]
+fn attributes_are_told_by_the_scopes_of_the_schema() {
+    let schema: AttributeSchema = serde_json::from_value(json!([
+        { "name": "level", "type": "number", "scope": "api" },
+        { "name": "team", "type": "list", "scope": "api" },
+        { "name": "room", "type": "string", "scope": "api" },
+        { "name": "note", "type": "string" },
+    ]))
+    .unwrap();
+    let mut ada = user();
+    ada.profile.attributes =
+        serde_json::from_value(json!({ "level": 1.5, "team": ["a\"b"], "note": "secret" })).unwrap();
+    let told = |scope: &str, schema: &AttributeSchema| -> Value {
+        let token = access_token("app", scope);
+        serde_json::from_slice(&claims(&token, records(ada.clone()), schema).unwrap().to_json()).unwrap()
+    };
+    assert_eq!(told("openid api", &schema), json!({ "sub": "u-1", "level": 1.5, "team": ["a\"b"] }));
+    assert_eq!(told("openid", &schema), json!({ "sub": "u-1" }));
+    assert_eq!(told("openid api", &AttributeSchema::default()), json!({ "sub": "u-1" }));
+}
+
+#[test]
 fn claims_that_a_user_lacks_are_left_out() {
     let nobody = User { email: None, profile: crate::user::UserProfile::default(), ..user() };
     let json = shown_to("app", "openid email phone address profile", nobody);
@@ -80,7 +102,8 @@ fn the_user_must_be_there_active_and_the_tokens_own() {
     let inactive = User { active: false, ..user() };
     let another = User { id: crate::id::UserId::trusted("u-2"), ..user() };
     for records in [UserRecords::default(), records(inactive), records(another)] {
-        let answer = claims(&token, records).map(drop).map_err(|error| error.code);
+        let answer =
+            claims(&token, records, &AttributeSchema::default()).map(drop).map_err(|error| error.code);
         assert_eq!(answer, Err(ErrorCode::InvalidToken));
     }
 }

@@ -11,10 +11,11 @@ use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::port::{Changed, Created, Issuers};
+use symbolon_store::columns::AttributeReindex;
+use symbolon_store::port::{Changed, Created, Issuers, SettingsUpdate};
 use tokio_postgres::Row;
 
-use super::{Written, each, millis};
+use super::{Written, each, millis, user_attribute};
 use crate::nodes::next_control;
 use crate::postgres::{Connection, Transaction, column};
 use crate::{ClusterStore, from_document, to_document};
@@ -124,22 +125,35 @@ async fn put_keys(new: Arc<NewKeys>, mut connection: Connection) -> Written<Stri
     Ok(Some(((), Some(version))))
 }
 
+/// A change of settings: those that the caller has read, the document of the new ones, and what follows for the rows of
+/// unique attributes.
+struct NewSettings {
+    issuer: IssuerId,
+    seen: IssuerSettings,
+    document: String,
+    reindex: AttributeReindex,
+}
+
 async fn put_settings(
-    new: Arc<(IssuerId, IssuerSettings, String)>,
+    new: Arc<NewSettings>,
     mut connection: Connection,
-) -> Written<Strictly<()>> {
-    let (issuer, seen, settings) = &*new;
+) -> Written<Strictly<SettingsUpdate>> {
+    let NewSettings { issuer, seen, document, reindex } = &*new;
     let transaction = connection.transaction().await?;
     // Compared as settings, not as text: an older release may have written the same with fewer members.
     match lock(issuer, &transaction).await?.as_deref().map(from_document::<IssuerSettings>).transpose()? {
         Some(current) if current == *seen => {}
         _ => return Ok(None),
     }
+    let followed = user_attribute::reindex(reindex, issuer, &transaction).await?;
+    if followed != SettingsUpdate::Written {
+        return Ok(Some((followed, None)));
+    }
     let sql = "UPDATE issuers SET settings = $2 WHERE id = $1";
-    transaction.change(sql, &[&issuer.as_str(), settings]).await?;
+    transaction.change(sql, &[&issuer.as_str(), document]).await?;
     let version = next_control(&transaction).await?;
     transaction.commit().await?;
-    Ok(Some(((), Some(version))))
+    Ok(Some((followed, Some(version))))
 }
 
 fn unknown(issuer: &IssuerId) -> StoreError {
@@ -203,9 +217,11 @@ impl Issuers for ClusterStore {
         issuer: &IssuerId,
         seen: &IssuerSettings,
         settings: IssuerSettings,
-    ) -> Result<(), StoreError> {
-        let new = Arc::new((issuer.clone(), seen.clone(), to_document(&settings)?));
-        let changed = Changed::Settings(issuer.clone());
+    ) -> Result<SettingsUpdate, StoreError> {
+        let reindex = AttributeReindex::between(&seen.attributes, &settings.attributes);
+        let (issuer, seen, document) = (issuer.clone(), seen.clone(), to_document(&settings)?);
+        let new = Arc::new(NewSettings { issuer: issuer.clone(), seen, document, reindex });
+        let changed = Changed::Settings(issuer);
         let put = move |connection| put_settings(Arc::clone(&new), connection);
         self.followed(self.records.change(StoreKind::Setting, changed, put).await?).await
     }

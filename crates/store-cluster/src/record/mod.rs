@@ -23,6 +23,7 @@ mod role;
 mod role_creation;
 mod text;
 mod user;
+mod user_attribute;
 mod user_creation;
 mod user_row;
 

@@ -9,10 +9,12 @@ use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
+use symbolon_store::columns::AttributeColumns;
 use symbolon_store::port::{Changed, Created, Page, PageRequest, UserFilter, Users};
 
 use super::listing::Listing;
-use super::text::looked_up_as;
+use super::text::{TEXT_FORM, looked_up_as};
+use super::user_attribute::{self, has_attributes};
 use super::user_row::UserRow;
 use super::{Written, millis};
 use crate::postgres::{Connection, Transaction, column};
@@ -27,14 +29,22 @@ const BY_LOGIN: [&str; 2] = [
      ORDER BY created_at, sequence LIMIT 1",
 ];
 
-/// Updates a user. False: there is no such user. `None`: the user is not as the caller had read it, or the new address
-/// belongs to another user.
+/// What is compared with the user that the caller had read.
+const SEEN: &str = concat!(
+    "SELECT updated_at, email_lower, username_lower, ",
+    has_attributes!(),
+    " FROM users WHERE issuer = $1 AND id = $2 FOR UPDATE"
+);
+
+const DELETE: &str =
+    concat!("DELETE FROM users WHERE issuer = $1 AND id = $2 RETURNING email_lower, ", has_attributes!());
+
+/// Updates a user. False: there is no such user. `None`: the user is not as the caller had read it, or the new address, or
+/// the value of a unique attribute, belongs to another user.
 async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connection) -> Written<bool> {
     let (issuer, row, seen) = &*changed;
     let transaction = connection.transaction().await?;
-    let sql = "SELECT updated_at, email_lower, username_lower FROM users
-               WHERE issuer = $1 AND id = $2 FOR UPDATE";
-    let Some(found) = transaction.first(sql, &[&issuer.as_str(), &row.id]).await? else {
+    let Some(found) = transaction.first(SEEN, &[&issuer.as_str(), &row.id]).await? else {
         return Ok(Some(false));
     };
     // An address or a name that does not change keeps its stored form: two older users who have it in two spellings can
@@ -45,6 +55,10 @@ async fn update(changed: Arc<(IssuerId, UserRow, i64)>, mut connection: Connecti
     if column::<i64>(&found, 0)? != *seen
         || !move_address((issuer, &row.id), (before, email), &transaction).await?
     {
+        return Ok(None);
+    }
+    let has_attributes = column::<bool>(&found, 3)? || !row.attributes.is_empty();
+    if has_attributes && !user_attribute::replace(issuer, row, &transaction).await? {
         return Ok(None);
     }
     transaction
@@ -95,7 +109,7 @@ pub(super) async fn move_address(
     Ok(true)
 }
 
-async fn free_address(
+pub(super) async fn free_address(
     issuer: &IssuerId,
     email: &str,
     transaction: &Transaction<'_>,
@@ -127,15 +141,17 @@ async fn rehash_password(
     Ok(Some(changed == 1))
 }
 
-/// Deletes a user with its address, its consents, its memberships and the roles that it was given.
+/// Deletes a user with its address, its unique attributes, its consents, its memberships and the roles that it was given.
 async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Written<bool> {
     let (issuer, id) = (&key.0, key.1.as_str());
     let transaction = connection.transaction().await?;
-    let sql = "DELETE FROM users WHERE issuer = $1 AND id = $2 RETURNING email_lower";
-    let deleted = transaction.change_returning(sql, &[&issuer.as_str(), &id]).await?;
+    let deleted = transaction.change_returning(DELETE, &[&issuer.as_str(), &id]).await?;
     for row in &deleted {
         if let Some(email) = column(row, 0)? {
             free_address(issuer, email, &transaction).await?;
+        }
+        if column::<bool>(row, 1)? {
+            user_attribute::delete(issuer, id, &transaction).await?;
         }
     }
     // What others were adding to the user is seen here: the user's row could not be deleted before that was committed.
@@ -150,6 +166,10 @@ async fn delete(key: Arc<(IssuerId, UserId)>, mut connection: Connection) -> Wri
     Ok(Some(!deleted.is_empty()))
 }
 
+/// The user of a value, given as the list of the attribute's name and key.
+const BY_ATTRIBUTE: &str = "id IN (SELECT user_id FROM user_attribute
+                            WHERE issuer = $1 AND name = (?::text[])[1] AND key = (?::text[])[2])";
+
 fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     if let Some(email) = &filter.email {
         // Two older users may have it in two spellings: both are listed.
@@ -161,6 +181,11 @@ fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", verified);
+    }
+    if let Some((name, value)) = &filter.attribute {
+        // A value that cannot be unique is nobody's.
+        let own = AttributeColumns::of_value(name, value, TEXT_FORM);
+        listing = listing.only(BY_ATTRIBUTE, own.map_or_else(Vec::new, |own| vec![own.name, own.key]));
     }
     listing
 }

@@ -7,10 +7,12 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use symbolon_figures::StoreKind;
 use symbolon_protocol::id::IssuerId;
 use symbolon_store::StoreError;
+use symbolon_store::columns::AttributeColumns;
 use symbolon_store::port::Created;
 
+use super::user::free_address;
 use super::user_row::UserRow;
-use super::{Records, Written, each};
+use super::{Records, Written, each, user_attribute};
 use crate::postgres::{Connection, Transaction, column};
 
 /// Users that one transaction creates.
@@ -33,8 +35,9 @@ impl Records {
         rows: Vec<UserRow>,
     ) -> Result<Vec<Created>, StoreError> {
         let mut created = vec![Created::Exists; rows.len()];
+        let unique = self.unique_values(issuer, &rows).await?;
         let (mut ids_taken, mut emails_taken) = (HashSet::new(), HashSet::new());
-        for mut wave in waves(rows) {
+        for mut wave in waves(rows, &unique) {
             // A user whose id or address went to an earlier one is not created.
             wave.retain(|(_, row)| {
                 let email_taken = row.email.as_ref().is_some_and(|email| emails_taken.contains(email));
@@ -75,17 +78,20 @@ impl Records {
     }
 }
 
-/// Divides users, with their positions, into waves. A user with the id or the address of an earlier one is in a later
-/// wave, when the result of the earlier one is known. Nearly always there is one wave.
-fn waves(rows: Vec<UserRow>) -> Vec<Vec<(usize, UserRow)>> {
+/// Divides users, with their positions, into waves. A user with the id, the address or a unique value of an earlier one is in
+/// a later wave, when the result of the earlier one is known. Nearly always there is one wave.
+fn waves(rows: Vec<UserRow>, unique: &[Vec<AttributeColumns>]) -> Vec<Vec<(usize, UserRow)>> {
     let mut wave_of = Vec::with_capacity(rows.len());
     let (mut ids, mut emails) = (HashMap::<&str, usize>::new(), HashMap::<&str, usize>::new());
-    for row in &rows {
+    let mut values = HashMap::<&AttributeColumns, usize>::new();
+    for (row, own) in rows.iter().zip(unique) {
         let (id, email) = (row.id.as_str(), row.email.as_deref());
         let before = ids.get(id).max(email.and_then(|email| emails.get(email)));
+        let before = before.max(own.iter().filter_map(|value| values.get(value)).max());
         let wave = before.map_or(0, |before| before + 1);
         ids.insert(id, wave);
         emails.extend(email.map(|email| (email, wave)));
+        values.extend(own.iter().map(|value| (value, wave)));
         wave_of.push(wave);
     }
     let number = wave_of.iter().max().map_or(0, |last| last + 1);
@@ -110,19 +116,27 @@ fn pieces(issuer: &IssuerId, mut rows: Vec<UserRow>) -> Vec<Piece> {
     pieces
 }
 
-/// Creates the users whose ids and addresses are free; returns their ids.
+/// Creates the users whose ids, addresses and unique values are free; returns their ids.
 async fn create(piece: Arc<Piece>, mut connection: Connection) -> Written<HashSet<String>> {
     let Piece { issuer, rows } = &*piece;
     let transaction = connection.transaction().await?;
     let mut created = insert(issuer, rows, &transaction).await?;
     let refused = refused(issuer, rows, &created, &transaction).await?;
     created.retain(|id| !refused.contains(id.as_str()));
+    let kept: Vec<&UserRow> = rows.iter().filter(|row| created.contains(&row.id)).collect();
+    let shared = user_attribute::take(issuer, &kept, &transaction).await?;
+    created.retain(|id| !shared.contains(id.as_str()));
     if created.is_empty() {
         // The transaction is rolled back: there is nothing to commit.
         return Ok(Some(created));
     }
-    if !refused.is_empty() {
-        let refused: Vec<&str> = refused.into_iter().collect();
+    for email in
+        kept.iter().filter(|row| shared.contains(row.id.as_str())).filter_map(|row| row.email.as_deref())
+    {
+        free_address(issuer, email, &transaction).await?;
+    }
+    if !refused.is_empty() || !shared.is_empty() {
+        let refused: Vec<&str> = refused.into_iter().chain(shared).collect();
         let sql = "DELETE FROM users WHERE issuer = $1 AND id = ANY($2)";
         transaction.change(sql, &[&issuer.as_str(), &refused]).await?;
     }
@@ -218,10 +232,24 @@ mod tests {
     fn whoever_shares_an_id_or_an_address_with_one_before_comes_later() {
         let rows =
             [("a", "x@x"), ("b", "X@x"), ("b", "y@y"), ("c", ""), ("d", ""), ("e", "y@y"), ("a", "z@z")];
-        let waves = waves(rows.into_iter().map(|(id, email)| row(id, email)).collect());
+        let rows: Vec<UserRow> = rows.into_iter().map(|(id, email)| row(id, email)).collect();
+        let none = vec![Vec::new(); rows.len()];
+        let waves = waves(rows, &none);
         let places: Vec<Vec<usize>> =
             waves.iter().map(|wave| wave.iter().map(|(place, _)| *place).collect()).collect();
         assert_eq!(places, [vec![0, 3, 4], vec![1, 6], vec![2], vec![5]]);
+    }
+
+    #[test]
+    fn whoever_shares_a_unique_value_with_one_before_comes_later() {
+        let value = |key: &str| AttributeColumns { name: "number".to_owned(), key: key.to_owned() };
+        let values =
+            [vec![value("1")], vec![], vec![value("2"), value("1")], vec![value("2")], vec![value("3")]];
+        let rows = (0..values.len()).map(|n| row(&n.to_string(), "")).collect();
+        let waves = waves(rows, &values);
+        let places: Vec<Vec<usize>> =
+            waves.iter().map(|wave| wave.iter().map(|(place, _)| *place).collect()).collect();
+        assert_eq!(places, [vec![0, 1, 4], vec![2], vec![3]]);
     }
 
     #[test]

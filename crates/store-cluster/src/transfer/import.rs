@@ -29,11 +29,12 @@ const SESSIONS_AT_ONCE: usize = 256;
 const KEYS_AT_ONCE: usize = 128;
 
 /// The tables that must be empty before an import, and are emptied after an unfinished one.
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 19] = [
     "issuers",
     "signing_keys",
     "clients",
     "users",
+    "user_attribute",
     "emails",
     "consents",
     "user_groups",

@@ -67,10 +67,12 @@ fn row(record: Record) -> Result<Option<Insert>, StoreError> {
             let row = UserColumns::of(&user, TEXT_FORM)?;
             let spelled_as_before = UserColumns::of(&user, TEXT_FORM)?.spelled_as_before();
             Box::new(move |statements| {
+                let schema = user::schema_for([&row], &issuer, statements)?;
+                let insert = |row| user::insert(row, &issuer, password.as_ref(), &schema, statements);
                 // Two users may share an address in two spellings: neither may take the other's.
-                let mut created = user::insert(&spelled_as_before, &issuer, password.as_ref(), statements)?;
+                let mut created = insert(&spelled_as_before)?;
                 if created == Created::Exists {
-                    created = user::insert(&row, &issuer, password.as_ref(), statements)?;
+                    created = insert(&row)?;
                 }
                 new(created, "a user", &issuer)
             })

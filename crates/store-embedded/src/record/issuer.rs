@@ -11,10 +11,11 @@ use symbolon_protocol::key::KeyRecord;
 use symbolon_protocol::settings::IssuerSettings;
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::StoreError;
-use symbolon_store::port::{Changed, Created, Issuers};
+use symbolon_store::columns::AttributeReindex;
+use symbolon_store::port::{Changed, Created, Issuers, SettingsUpdate};
 
 use super::statement::{Statements, document};
-use super::{from_document, millis, refuse, to_document};
+use super::{from_document, millis, refuse, to_document, user_attribute};
 use crate::EmbeddedStore;
 
 const KEYS: &str = "SELECT document, sealed FROM signing_keys WHERE issuer = ?1 ORDER BY position";
@@ -172,8 +173,9 @@ impl Issuers for EmbeddedStore {
         issuer: &IssuerId,
         seen: &IssuerSettings,
         settings: IssuerSettings,
-    ) -> Result<(), StoreError> {
+    ) -> Result<SettingsUpdate, StoreError> {
         let changed = Changed::Settings(issuer.clone());
+        let reindex = AttributeReindex::between(&seen.attributes, &settings.attributes);
         let (issuer, seen, settings) = (issuer.clone(), seen.clone(), to_document(&settings)?);
         let put = move |statements: &Statements<'_>| {
             let current = statements.first(SETTINGS, [issuer.as_str()], document)?;
@@ -183,9 +185,12 @@ impl Issuers for EmbeddedStore {
                 Some(Err(error)) => return refuse(error),
                 _ => return refuse(StoreError::Conflict),
             }
-            statements
-                .change("UPDATE issuers SET settings = ?2 WHERE id = ?1", [issuer.as_str(), &settings])?;
-            Ok(())
+            let followed = user_attribute::reindex(&reindex, &issuer, statements)?;
+            if followed == SettingsUpdate::Written {
+                statements
+                    .change("UPDATE issuers SET settings = ?2 WHERE id = ?1", [issuer.as_str(), &settings])?;
+            }
+            Ok(followed)
         };
         self.records.change(StoreKind::Setting, changed, put).await
     }

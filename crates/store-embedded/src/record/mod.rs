@@ -20,6 +20,7 @@ mod reseal;
 mod role;
 mod statement;
 mod user;
+mod user_attribute;
 
 #[cfg(test)]
 mod tests;
@@ -55,6 +56,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { number: 4, sql: include_str!("../../migrations/0004_audit_packed.sql"), then: None },
     Migration { number: 5, sql: "", then: Some(login_name::normalize) },
     Migration { number: 6, sql: include_str!("../../migrations/0006_groups.sql"), then: None },
+    Migration { number: 7, sql: include_str!("../../migrations/0007_user_attributes.sql"), then: None },
 ];
 
 /// SQLite stores any text.

@@ -6,30 +6,48 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rusqlite::params;
 use symbolon_figures::StoreKind;
+use symbolon_protocol::attribute::AttributeSchema;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::precis::login_keys;
 use symbolon_protocol::time::Timestamp;
 use symbolon_protocol::user::{PasswordHash, User};
 use symbolon_store::StoreError;
-use symbolon_store::columns::UserColumns;
+use symbolon_store::columns::{AttributeColumns, UserColumns};
 use symbolon_store::port::{Changed, Created, Page, PageRequest, UserFilter, Users};
 
 use super::listing::{Listing, page_of, records_of};
 use super::statement::{Statements, document};
-use super::{ROWS_PER_WRITE, TEXT_FORM, Written, from_document, millis, refuse};
+use super::{ROWS_PER_WRITE, TEXT_FORM, Written, from_document, millis, refuse, user_attribute};
 use crate::EmbeddedStore;
 use crate::database::WriteError;
 
 /// How many closures of one bulk creation are under way: the next one is prepared while one is written.
 const WRITES_IN_FLIGHT: usize = 2;
 
-/// Writes a user, unless the id or the address is taken.
+/// The schema by which users are written; not read if none of them has attributes.
+pub(super) fn schema_for<'a>(
+    rows: impl IntoIterator<Item = &'a UserColumns>,
+    issuer: &IssuerId,
+    statements: &Statements<'_>,
+) -> Written<AttributeSchema> {
+    match rows.into_iter().all(|row| row.attributes.is_empty()) {
+        true => Ok(AttributeSchema::default()),
+        false => user_attribute::schema(issuer, statements),
+    }
+}
+
+/// Writes a user, unless the id, the address or the value of a unique attribute is taken.
 pub(super) fn insert(
     row: &UserColumns,
     issuer: &IssuerId,
     password: Option<&PasswordHash>,
+    schema: &AttributeSchema,
     statements: &Statements<'_>,
 ) -> rusqlite::Result<Created> {
+    let unique = user_attribute::rows(&row.attributes, schema);
+    if !user_attribute::are_free(&unique, issuer, &row.id, statements)? {
+        return Ok(Created::Exists);
+    }
     let written = statements.change(
         "INSERT INTO users (issuer, id, email_lower, username_lower, verified, search, created_at, updated_at,
                             document)
@@ -49,6 +67,7 @@ pub(super) fn insert(
     if written == 0 {
         return Ok(Created::Exists);
     }
+    user_attribute::insert(&unique, issuer, &row.id, statements)?;
     if let Some(password) = password {
         put_password(issuer, &row.id, password, statements)?;
     }
@@ -79,14 +98,25 @@ fn update(row: &UserColumns, issuer: &IssuerId, seen: i64, statements: &Statemen
         ],
     );
     match written {
-        Ok(1) => Ok(true),
+        Ok(1) => move_attributes(row, issuer, statements),
         Ok(_) if exists(issuer, &row.id, statements)? => refuse(StoreError::Conflict),
         Ok(_) => Ok(false),
-        // Only the e-mail address can belong to another user.
+        // Only the e-mail address of this table can belong to another user.
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
             refuse(StoreError::Conflict)
         }
         Err(error) => Err(WriteError::from(error)),
+    }
+}
+
+/// Replaces the values of unique attributes. Refused if another user has one of the new ones.
+fn move_attributes(row: &UserColumns, issuer: &IssuerId, statements: &Statements<'_>) -> Written<bool> {
+    user_attribute::delete(issuer, &row.id, statements)?;
+    let schema = schema_for([row], issuer, statements)?;
+    let unique = user_attribute::rows(&row.attributes, &schema);
+    match user_attribute::insert(&unique, issuer, &row.id, statements)? {
+        true => Ok(true),
+        false => refuse(StoreError::Conflict),
     }
 }
 
@@ -112,6 +142,10 @@ fn exists(issuer: &IssuerId, user: &str, statements: &Statements<'_>) -> rusqlit
     Ok(statements.first(sql, [issuer.as_str(), user], |_| Ok(()))?.is_some())
 }
 
+/// The user of a value, given as an object with the attribute's name and key. `?1` is the issuer of the listing.
+const BY_ATTRIBUTE: &str = "id IN (SELECT a.user_id FROM json_each(?) AS given CROSS JOIN user_attribute AS a
+                            ON a.issuer = ?1 AND a.name = given.key AND a.key = given.value)";
+
 fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     if let Some(email) = &filter.email {
         // Two older users may share the address in two spellings: both are listed.
@@ -124,6 +158,12 @@ fn filtered(filter: &UserFilter, mut listing: Listing) -> Listing {
     }
     if let Some(verified) = filter.verified {
         listing = listing.only("verified = ?", i64::from(verified));
+    }
+    if let Some((name, value)) = &filter.attribute {
+        let own = AttributeColumns::of_value(name, value, TEXT_FORM);
+        // A value that cannot be unique is nobody's: no attribute is called as the empty text.
+        let (name, key) = own.map(|own| (own.name, own.key)).unwrap_or_default();
+        listing = listing.only(BY_ATTRIBUTE, serde_json::json!({ name: key }).to_string());
     }
     listing
 }
@@ -153,8 +193,9 @@ impl Users for EmbeddedStore {
             let rows = some.iter().map(row).collect::<Result<Vec<_>, StoreError>>()?;
             let issuer = issuer.clone();
             in_flight.push_back(self.records.hand_over(StoreKind::User, move |statements| {
+                let schema = schema_for(rows.iter().map(|(row, _)| row), &issuer, statements)?;
                 let insert = |(row, password): &(UserColumns, Option<PasswordHash>)| {
-                    insert(row, &issuer, password.as_ref(), statements)
+                    insert(row, &issuer, password.as_ref(), &schema, statements)
                 };
                 Ok(rows.iter().map(insert).collect::<Result<Vec<_>, _>>()?)
             }));
@@ -256,6 +297,7 @@ impl Users for EmbeddedStore {
         let delete = move |statements: &Statements<'_>| {
             let key = [issuer.as_str(), id.as_str()];
             delete_password(&issuer, id.as_str(), statements)?;
+            user_attribute::delete(&issuer, id.as_str(), statements)?;
             statements.change("DELETE FROM consents WHERE issuer = ?1 AND user = ?2", key)?;
             statements.change("DELETE FROM memberships WHERE issuer = ?1 AND user_id = ?2", key)?;
             statements.change("DELETE FROM user_roles WHERE issuer = ?1 AND user_id = ?2", key)?;
@@ -275,7 +317,8 @@ impl Users for EmbeddedStore {
         let page = page.clone();
         let read = move |statements: &Statements<'_>| listing.read(statements, &page);
         // Nearly always one row at most, found by the index.
-        let documents = if filter.email.is_some() || filter.username.is_some() {
+        let by_index = filter.email.is_some() || filter.username.is_some() || filter.attribute.is_some();
+        let documents = if by_index {
             self.records.read(StoreKind::User, read).await?
         } else {
             self.records.scan(StoreKind::User, read).await?

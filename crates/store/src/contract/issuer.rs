@@ -11,7 +11,7 @@ use symbolon_protocol::settings::IssuerSettings;
 use super::sample::{client, issuer, key, user};
 use super::{BackEnd, ROUNDS, Scene, race_for_one};
 use crate::StoreError;
-use crate::port::{Changed, Created};
+use crate::port::{Changed, Created, SettingsUpdate};
 
 pub async fn all(back_end: &dyn BackEnd) {
     keeps_record_settings_and_keys(back_end).await;
@@ -40,7 +40,8 @@ async fn keeps_record_settings_and_keys(back_end: &dyn BackEnd) {
     assert!(!store.update_issuer(issuer("three", *now)).await.unwrap());
     assert_eq!(store.issuers().await.unwrap(), [first, second]);
 
-    store.put_settings(one, &settings(1), settings(4)).await.unwrap();
+    let put = store.put_settings(one, &settings(1), settings(4)).await;
+    assert_eq!(put.unwrap(), SettingsUpdate::Written);
     assert_eq!(store.settings(one).await.unwrap(), settings(4));
     let stale = store.put_settings(one, &settings(1), settings(5)).await;
     assert!(matches!(stale, Err(StoreError::Conflict)));
@@ -77,7 +78,8 @@ async fn tells_of_changes(back_end: &dyn BackEnd) {
         Box::pin(std::future::ready(()))
     }));
     store.create_issuer(issuer("one", *now), settings(1)).await.unwrap();
-    store.put_settings(one, &settings(1), settings(2)).await.unwrap();
+    let put = store.put_settings(one, &settings(1), settings(2)).await;
+    assert_eq!(put.unwrap(), SettingsUpdate::Written);
     store.put_keys(one, &[], &[key("a", KeyState::Active, *now)]).await.unwrap();
     let (client, user) = (client("a", *now), user("u", None, *now));
     store.create_client(one, client.clone()).await.unwrap();
@@ -116,7 +118,10 @@ async fn keys_and_settings_change_for_one_racer(back_end: &dyn BackEnd) {
     };
     race_for_one("put_settings", |round, racer| {
         let (store, issuer) = (Arc::clone(&scene.store), IssuerId::parse(&format!("i-{round}")).unwrap());
-        async move { won(store.put_settings(&issuer, &settings(0), settings(1 + racer as u32)).await) }
+        async move {
+            let put = store.put_settings(&issuer, &settings(0), settings(1 + racer as u32)).await;
+            won(put.map(|put| assert_eq!(put, SettingsUpdate::Written)))
+        }
     })
     .await;
     race_for_one("put_keys", |round, racer| {

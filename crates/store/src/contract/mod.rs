@@ -16,6 +16,7 @@
 )]
 
 pub mod assertion;
+pub mod attribute;
 pub mod audit;
 pub mod challenge;
 pub mod client;
@@ -87,7 +88,7 @@ macro_rules! contract_tests {
     (@each_kind $($then:tt)*) => {
         $crate::contract_tests! {
             $($then)*;
-            assertion audit challenge client code consent durability entitlement given_role group issuer membership
+            assertion attribute audit challenge client code consent durability entitlement given_role group issuer membership
             refresh_token revocation role session shards user
         }
     };

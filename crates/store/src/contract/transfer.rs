@@ -25,7 +25,7 @@ use super::sample::{
     HOUR, MINUTE, assertion_use, bare_lineage, client, code_grant, draw_session, family, issuer, key,
     lineage_of, page, redeem, rotation, session, user, with_tokens,
 };
-use super::{BackEnd, Scene, told};
+use super::{BackEnd, Scene, attribute, told};
 use crate::port::{AuditFilter, Created, Redemption, Use, UserFilter};
 use crate::shard::ShardKind;
 use crate::transfer::{Export, Freeze, FreezeError, Import, Record, Tally, copy, tally};
@@ -155,7 +155,7 @@ fn ids() -> (ClientId, UserId, Jti) {
 impl Seeded {
     async fn plant(scene: &Scene) -> Self {
         let Scene { store, issuer: one, now, .. } = scene;
-        let settings = IssuerSettings { token_exchange: true, ..IssuerSettings::default() };
+        let settings = IssuerSettings { token_exchange: true, ..attribute::unique() };
         for id in ["one", "two"] {
             let created = store.create_issuer(issuer(id, *now), settings.clone()).await.unwrap();
             assert_eq!(created, Created::Created);
@@ -226,6 +226,8 @@ impl Seeded {
         let listed: Vec<&User> = listed.items.iter().rev().map(|user| &**user).collect();
         assert_eq!(listed, self.users.iter().map(|(user, _)| user).collect::<Vec<_>>());
         for (user, password) in &self.users {
+            let id = user.id.as_str();
+            assert_eq!(attribute::found(store, one, "number", json!(id.to_uppercase())).await, [id]);
             let login = user.email.as_deref().unwrap();
             let (found, hash) = store.user_by_login(one, &login.to_uppercase()).await.unwrap().unwrap();
             assert!(*found == *user && hash == *password);
@@ -293,6 +295,8 @@ impl Seeded {
         assert!(told(store.session(one, &id, *now).await).await.is_some());
         let taken = user("new", Some("ANN@example.com"), *now);
         assert_eq!(store.create_user(one, taken, None).await.unwrap(), Created::Exists);
+        let taken = attribute::user("new", json!({ "number": "ANN" }), *now);
+        assert_eq!(store.create_user(one, taken, None).await.unwrap(), Created::Exists);
     }
 }
 
@@ -303,7 +307,8 @@ async fn plant_records(scene: &Scene) -> (Vec<(User, Option<PasswordHash>)>, Cli
     let mut users = Vec::new();
     // Not in the order of their ids, all in one millisecond, all with one name.
     for (id, password) in [("zoe", Some("$argon2id$z")), ("ann", Some("$argon2id$a")), ("mia", None)] {
-        let profile = Profile { preferred_username: Some("same".into()), ..Profile::default() };
+        let mut profile = Profile { preferred_username: Some("same".into()), ..Profile::default() };
+        profile.attributes = attribute::user(id, json!({ "number": id }), *now).profile.attributes.clone();
         let email = format!("{id}@example.com");
         let one_user = User { profile: profile.into(), ..user(id, Some(&email), *now) };
         let password = password.map(|hash| PasswordHash::new(hash.to_owned()));

@@ -4,6 +4,7 @@
 
 mod api;
 mod assignment;
+mod attribute;
 mod audit;
 mod backup;
 mod client;
@@ -115,6 +116,7 @@ pub(crate) fn commands() -> Vec<Command> {
         issuer::command(),
         client::command(),
         user::command(),
+        attribute::command(),
         group::command(),
         role::command(),
         session::command(),
@@ -141,6 +143,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("issuer", matches)) => issuer::run(matches),
         Some(("client", matches)) => client::run(matches),
         Some(("user", matches)) => user::run(matches),
+        Some(("attribute", matches)) => attribute::run(matches),
         Some(("group", matches)) => group::run(matches),
         Some(("role", matches)) => role::run(matches),
         Some(("session", matches)) => session::run(matches),

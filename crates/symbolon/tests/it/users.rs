@@ -51,6 +51,34 @@ fn is_shown_and_changed(place: &Place) {
     assert!(set.contains(&id), "also by its short name: {set}");
 }
 
+fn has_attributes(place: &Place) {
+    place.run(&["attribute", "set", "number", "--type", "string", "--unique", "--scope", "work"]).good();
+    let defined =
+        place.run(&["attribute", "set", "team", "--type", "list", "--pattern", "[a-z]+", "--json"]).json();
+    assert_eq!((&defined["name"], &defined["pattern"]), (&json!("team"), &json!("[a-z]+")));
+    let table = place.run(&["attribute", "list"]).good();
+    assert!(table.starts_with("NAME ") && table.contains("number") && table.contains("work"), "{table}");
+    assert!(place.run(&["attribute", "set", "sub", "--type", "string"]).bad(2).contains("attributes.sub"));
+
+    create(place, &["--username", "eve", "--attribute", "number=12", "--attribute", "team=[\"a\"]"]);
+    assert_eq!(shown(place, "eve")["attributes"], json!({ "number": "12", "team": ["a"] }));
+    let taken = place.run(&["user", "update", "ann", "--attribute", "number=12"]).bad(1);
+    assert!(taken.contains("attributes.number is unique"), "{taken}");
+    assert!(
+        place
+            .run(&["user", "update", "eve", "--attribute", "team=[\"A\"]"])
+            .bad(2)
+            .contains("attributes.team")
+    );
+    let table = place.run(&["user", "update", "eve", "--attribute", "team=null"]).good();
+    assert!(table.contains("attributes.number") && !table.contains("team"), "{table}");
+
+    let told = place.run(&["attribute", "remove", "team", "--yes"]).good();
+    assert!(told.contains("team is removed"), "{told}");
+    assert!(place.run(&["attribute", "remove", "team", "--yes"]).bad(1).contains("no such attribute"));
+    place.run(&["user", "delete", "eve", "--yes"]).good();
+}
+
 fn is_listed(place: &Place) {
     create(place, &["--email", "bob@example.com", "--name", "Bob"]);
     let table = place.run(&["user", "list"]).good();
@@ -111,6 +139,7 @@ fn is_disabled_and_deleted(place: &Place) {
 
 fn all(place: &Place) {
     is_shown_and_changed(place);
+    has_attributes(place);
     is_listed(place);
     is_found_without_doubt(place);
     is_disabled_and_deleted(place);

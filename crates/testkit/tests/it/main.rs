@@ -13,6 +13,7 @@ mod access_token_typ;
 mod admin;
 mod admin_query;
 mod audit_changes;
+mod attributes;
 mod authorize;
 mod bad_input;
 mod bodies;

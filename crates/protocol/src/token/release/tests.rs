@@ -57,6 +57,28 @@ fn an_access_token_carries_roles_but_no_groups_and_nothing_of_the_profile() {
     assert_eq!(access_token(&world, "api roles", records())["roles"], json!(["admin", "editor", "viewer"]));
 }
 
+#[test]
+fn an_id_token_carries_the_attributes_that_a_scope_releases() {
+    let mut world = World::new();
+    world.settings.attributes = serde_json::from_value(json!([
+        { "name": "level", "type": "number", "scope": "api" },
+        { "name": "note", "type": "string" },
+    ]))
+    .unwrap();
+    let mut ada = user();
+    ada.profile.attributes = serde_json::from_value(json!({ "level": 3, "note": "x" })).unwrap();
+    let known = || UserRecords { user: Some(Arc::new(ada.clone())), entitlements: None };
+    let claims = id_token(&world, "openid api", known()).unwrap();
+    assert_eq!((&claims["level"], claims.get("note")), (&json!(3), None));
+    assert_eq!(access_token(&world, "openid api", known()).get("level"), None);
+    assert_eq!(id_token(&world, "openid email", known()).unwrap().get("level"), None);
+    assert_eq!((needed(&world, "openid api"), needed(&world, "openid")), ((true, false), (false, false)));
+    assert_eq!(needed(&world, "api"), (false, false), "there is no ID token");
+    world.client.settings.id_token_claims = Some(IdTokenClaims::Minimal);
+    assert_eq!(id_token(&world, "openid api", known()).unwrap().get("level"), None);
+    assert_eq!(needed(&world, "openid api"), (false, false));
+}
+
 fn needed(world: &World, text: &str) -> (bool, bool) {
     let RecordsNeeded { user, entitlements } = RecordsNeeded::by(&world.context(), &scope(text));
     (user, entitlements)

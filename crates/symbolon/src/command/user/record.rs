@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::about_an_issuer;
 use crate::command::api::{Api, segment};
 use crate::command::output::{self, Column, facts, line, members, print, table};
-use crate::command::{CommandError, assignment, confirm, given, named, secret_input};
+use crate::command::{CommandError, assignment, attribute, confirm, given, named, secret_input};
 
 /// Options that set one text member.
 const TEXTS: [(&str, &str, &str, &str); 3] = [
@@ -73,6 +73,7 @@ fn create_command() -> Command {
         .arg(verified.help("The address is known to be the user's"))
         .arg(secret_input::argument())
         .arg(none.help("Create a user without a password, and do not ask for one"))
+        .arg(attribute::argument())
         .arg(assignment::argument())
 }
 
@@ -88,6 +89,7 @@ fn update_command() -> Command {
         Command::new("update").about("Change the members of a user that are named").arg(super::user());
     with_texts(update)
         .arg(verified.help("Whether the address is known to be the user's"))
+        .arg(attribute::argument())
         .arg(assignment::argument())
 }
 
@@ -133,6 +135,7 @@ fn create(matches: &ArgMatches) -> Result<(), CommandError> {
         body.insert("password".to_owned(), Value::from(password.expose()));
     }
     let api = Api::reach(matches)?;
+    attribute::apply(&api, matches, &mut body)?;
     let answer = api.ask(Method::POST, "/users", Some(&Value::Object(body)))?;
     api.close()?;
     let user = answer.get("user").unwrap_or(&Value::Null);
@@ -173,10 +176,11 @@ fn update(matches: &ArgMatches) -> Result<(), CommandError> {
     if let Some(verified) = matches.get_one::<bool>("email-verified") {
         body.insert("email_verified".to_owned(), Value::Bool(*verified));
     }
-    if body.is_empty() {
+    if body.is_empty() && !attribute::is_given(matches) {
         return Err(CommandError::Usage("nothing to change: give an option, or --set MEMBER=VALUE".into()));
     }
     let api = Api::reach(matches)?;
+    attribute::apply(&api, matches, &mut body)?;
     let id = named::user_id(&api, given(matches, "user"))?;
     let user = patch(&api, &id, &Value::Object(body))?;
     api.close()?;

@@ -1,0 +1,143 @@
+//! The attributes of users as the admin API reads and writes them: as an administrator, by the schema of the issuer.
+
+use serde_json::{Map, Value, json};
+use symbolon_protocol::attribute::{
+    AttributeChecker, AttributeName, AttributeSchema, AttributeValue, Attributes, Party,
+};
+use symbolon_protocol::id::UserId;
+use symbolon_protocol::params::Params;
+use symbolon_protocol::user::User;
+use symbolon_store::StoreError;
+use symbolon_store::port::{PageRequest, UserFilter};
+
+use super::record::view;
+use crate::call::Call;
+use crate::error::AdminError;
+use crate::fields::{Fields, clipped};
+use crate::operation::Parameter;
+
+/// Whoever uses the admin API.
+const BY: Party = Party::Administrator;
+
+/// The member of a user, and the beginning of the query parameters that look for one.
+const MEMBER: &str = "attributes";
+const PREFIX: &str = "attribute.";
+
+/// The filter for a listing.
+pub(super) const BY_ATTRIBUTE: Parameter = Parameter {
+    name: "attribute.{name}",
+    kind: "string",
+    about: "Exactly this value of a unique attribute, texts whatever their case.",
+};
+
+/// A user as administrators see them.
+pub(crate) fn shown(user: &User, schema: &AttributeSchema) -> Map<String, Value> {
+    let mut shown = view(user);
+    if !user.profile.attributes.is_empty() {
+        let visible = schema.shown_to(BY, &user.profile.attributes);
+        let visible: Map<String, Value> =
+            visible.map(|(name, value)| (name.to_string(), json!(value))).collect();
+        match visible.is_empty() {
+            true => drop(shown.remove(MEMBER)),
+            false => drop(shown.insert(MEMBER.to_owned(), Value::Object(visible))),
+        }
+    }
+    shown
+}
+
+/// Reads the member `attributes`; one that is `null` is absent. The schema is not asked yet.
+///
+/// # Errors
+/// 400 that names the attribute.
+pub(super) fn read(fields: &mut Fields) -> Result<Attributes, AdminError> {
+    let object = fields.take::<Map<String, Value>>(MEMBER)?.unwrap_or_default();
+    let given = object.into_iter().filter(|(_, value)| !value.is_null());
+    given
+        .map(|(name, value)| {
+            let name = AttributeName::parse(&name)
+                .map_err(|error| AdminError::invalid(format!("attributes.{}: {error}", clipped(&name))))?;
+            match AttributeValue::try_from(value) {
+                Ok(value) => Ok((name, value)),
+                Err(fault) => Err(AdminError::invalid(format!("attributes.{name} {fault}"))),
+            }
+        })
+        .collect()
+}
+
+/// Checks the attributes with which a user is written against the schema, and against those that are stored; `None` for a
+/// new user.
+///
+/// # Errors
+/// 400 that names the attribute and what mends it.
+pub(crate) fn check(
+    checker: &mut AttributeChecker<'_>,
+    written: &Attributes,
+    stored: Option<&Attributes>,
+) -> Result<(), AdminError> {
+    checker.check(written, stored, BY).map_err(|error| AdminError::invalid(error.to_string()))
+}
+
+/// Adds to a document that replaces a user's record the attributes that it cannot have from an administrator, unless it
+/// names them.
+pub(super) fn keep(document: &mut Map<String, Value>, stored: &Attributes, schema: &AttributeSchema) {
+    for (name, value) in schema.kept_from(BY, stored) {
+        let member = document.entry(MEMBER).or_insert(Value::Null);
+        if member.is_null() {
+            *member = Value::Object(Map::new());
+        }
+        if let Value::Object(own) = member {
+            own.entry(name.as_str()).or_insert_with(|| json!(value));
+        }
+    }
+}
+
+/// The refusal of a user because the id, the e-mail address or the value of a unique attribute is another's.
+///
+/// # Errors
+/// The store's: it is asked whose the values are.
+pub(crate) async fn taken(
+    call: &Call,
+    id: &UserId,
+    attributes: &Attributes,
+) -> Result<AdminError, StoreError> {
+    let settings = call.issuer.settings.load_full();
+    for (name, value) in settings.attributes.unique(attributes) {
+        let attribute = Some((name.clone(), value.clone()));
+        let filter = UserFilter { attribute, ..UserFilter::default() };
+        let page = PageRequest { page: 1, limit: 1, search: None };
+        let found = call.app.store.list_users(call.id(), &filter, &page).await?;
+        if found.items.iter().any(|holder| holder.id != *id) {
+            let why =
+                format!("attributes.{name} is unique, and another user has this value: give another one");
+            return Ok(AdminError::conflict(why));
+        }
+    }
+    Ok(AdminError::conflict("there is a user of this id or e-mail address"))
+}
+
+/// The value that a query looks for by `attribute.NAME=VALUE`.
+///
+/// # Errors
+/// 400 for more than one, for an attribute that is not unique or not shown to administrators, and for a text that is no
+/// value of its type.
+pub(super) fn wanted(call: &Call) -> Result<Option<(AttributeName, AttributeValue)>, AdminError> {
+    let params = Params::parse(call.query.as_bytes())?;
+    let mut named = params.iter().filter_map(|(name, text)| Some((name.strip_prefix(PREFIX)?, text)));
+    let Some((name, text)) = named.next() else { return Ok(None) };
+    if named.next().is_some() {
+        return Err(AdminError::invalid("users are found by one attribute at a time"));
+    }
+    let settings = call.issuer.settings.load();
+    let definition = settings.attributes.definition(name).filter(|it| it.readable_by.contains(&BY));
+    let Some(definition) = definition.filter(|definition| definition.unique) else {
+        let name = clipped(name);
+        return Err(AdminError::invalid(format!(
+            "attribute.{name}: users are found only by attributes that the issuer's schema makes unique and shows to \
+             administrators"
+        )));
+    };
+    match definition.kind.value_of(text) {
+        Ok(value) => Ok(Some((definition.name.clone(), value))),
+        Err(fault) => Err(AdminError::invalid(format!("attribute.{} {fault}", definition.name))),
+    }
+}

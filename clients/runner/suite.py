@@ -14,9 +14,10 @@ from pathlib import Path
 
 from . import result
 from .result import Result
-from .server import DEVELOPMENT, HTTP, HTTPS_ISSUER, IMPATIENT, Profile
+from .server import DEVELOPMENT, HTTP, HTTPS_ISSUER, IMPATIENT, TLS, Profile
 
 CLIENTS = Path(__file__).resolve().parent.parent
+PARTIES = CLIENTS / "parties"
 PEERS = CLIENTS.parent / "loadtest" / "peers"
 CHROMIUM = Path("/usr/bin/chromium")
 LIMIT_SECONDS = 600
@@ -47,7 +48,11 @@ class Suite:
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(fixtures, file)
             file.flush()
-            status, text = _stream(self.command, self.folder, {**os.environ, "SYMBOLON_FIXTURES": file.name})
+            environment = {**os.environ, "SYMBOLON_FIXTURES": file.name}
+            if self.folder.parent == PARTIES:
+                # The tests of all parties share the package `driver`.
+                environment["PYTHONPATH"] = str(PARTIES)
+            status, text = _stream(self.command, self.folder, environment)
         counted = self.read(text)
         if status != 0 and not counted.failed:
             counted.add_failures([f"{self.command[0]} ended with {status}"])
@@ -132,12 +137,39 @@ def _generators(folder: Path) -> None:
     subprocess.run(["go", "tool", "-n", "vegeta"], cwd=folder, check=True)
 
 
+def _debian(*packages: str) -> None:
+    subprocess.run([str(CLIENTS.parent / "scripts" / "install"), *packages], check=True)
+
+
 def _browser(folder: Path) -> None:
     _npm(folder)
     if not CHROMIUM.exists():
-        sudo = [] if os.geteuid() == 0 else ["sudo"]
-        subprocess.run([*sudo, "apt-get", "update", "-q"], check=True)
-        subprocess.run([*sudo, "apt-get", "install", "-qy", "--no-install-recommends", "chromium"], check=True)
+        _debian("chromium")
+
+
+def _oauth2_proxy(folder: Path) -> None:
+    subprocess.run(["go", "tool", "-n", "oauth2-proxy"], cwd=folder, check=True)
+
+
+def _apache(_: Path) -> None:
+    # The module alone: Debian's package `apache2` would start a server.
+    _debian("libapache2-mod-auth-openidc", "media-types")
+
+
+def _kubernetes(folder: Path) -> None:
+    # Fills Go's build cache.
+    subprocess.run(["go", "build", "-o", "/dev/null", "."], cwd=folder, check=True)
+    _debian("openssl")
+
+
+def _maven(folder: Path) -> None:
+    _debian("maven")
+    subprocess.run(["mvn", "--batch-mode", "--quiet", "package"], cwd=folder, check=True)
+
+
+def _jupyterhub(folder: Path) -> None:
+    _pip(folder)
+    _npm(folder)
 
 
 NODE = ("node", "--test", "--test-reporter=spec", "--test-concurrency=1")
@@ -156,6 +188,14 @@ SUITES = {
         Suite("browser", NODE, DEVELOPMENT, result.of_node, _browser),
         Suite("pages", NODE, HTTP, result.of_node, _browser),
         Suite("oidc-client-ts", NODE, HTTP, result.of_node, _browser),
+        Suite("parties/oauth2-proxy", UNITTEST, HTTP, result.of_unittest, _oauth2_proxy),
+        Suite("parties/mod-auth-openidc", UNITTEST, HTTP, result.of_unittest, _apache),
+        Suite("parties/kubernetes", UNITTEST, TLS, result.of_unittest, _kubernetes),
+        Suite("parties/spring-boot", UNITTEST, HTTP, result.of_unittest, _maven),
+        Suite("parties/auth-js", UNITTEST, HTTP, result.of_unittest, _npm),
+        Suite("parties/django", UNITTEST, HTTP, result.of_unittest, _pip),
+        Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _jupyterhub),
+        Suite("parties/introspecting-api", UNITTEST, HTTP, result.of_unittest),
         Suite("peers", UNITTEST, None, result.of_unittest, _peers),
         Suite("generators", UNITTEST, None, result.of_unittest, _generators),
     )

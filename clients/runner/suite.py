@@ -118,7 +118,8 @@ def _pip(folder: Path) -> None:
         shutil.rmtree(folder / ".venv", ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", ".venv"], cwd=folder, check=True)
         pip = [".venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
-        subprocess.run([*pip, "-r", "requirements.txt"], cwd=folder, check=True)
+        # Most modules are never imported: they need not be compiled.
+        subprocess.run([*pip, "--no-compile", "-r", "requirements.txt"], cwd=folder, check=True)
 
     _installed(folder, "requirements.txt", ".venv", install)
 

@@ -64,7 +64,7 @@ class AuthJs(PartyCase):
         browser = self.browser()
         self.sign_in(browser)
         page = browser.open(self.recipe.block("sign-out").strip())
-        page = browser.sign_in(browser.submit(page, page.form_to("/auth/signout")))
+        page = browser.sign_out(browser.submit(page, page.form_to("/auth/signout")))
         self.assertEqual(browser.pages, ["logout"])
         self.assert_at_party(page, "Sign in")
         self.assertNotIn(MEMBER.email, page.text)

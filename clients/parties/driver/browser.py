@@ -122,13 +122,17 @@ class Browser:
         return self._go(request)
 
     def sign_in(self, at: str | Page) -> Page:
-        """Does what the provider's pages ask for until none asks any more."""
+        """Signs in, and allows what the application asks for, where the provider asks."""
+        own = {"username": self.person.email, "password": self.person.password}
+        return self._answer(at, {"login": own, "consent": {"decision": "allow"}})
+
+    def sign_out(self, at: str | Page) -> Page:
+        """Confirms where the provider asks whether to sign out."""
+        return self._answer(at, {"logout": {"decision": "confirm"}})
+
+    def _answer(self, at: str | Page, answers: dict[str, dict[str, str]]) -> Page:
+        """Fills in these pages of the provider, until it asks for none of them."""
         page = self.open(at) if isinstance(at, str) else at
-        answers = {
-            "login": {"username": self.person.email, "password": self.person.password},
-            "consent": {"decision": "allow"},
-            "logout": {"decision": "confirm"},
-        }
         self.pages.clear()
         while page.url.startswith(f"{self.provider}/"):
             name = next((name for name in answers if page.form(name)), None)

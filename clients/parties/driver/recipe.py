@@ -34,10 +34,12 @@ class Recipe:
         return [shlex.split(self.fill(line))[1:] for line in lines if line.startswith("symbolon ")]
 
     def fill(self, text: str) -> str:
-        """Replaces placeholders, the longest first, also where they stand percent-encoded in a query."""
+        """Replaces placeholders, the longest first, also where they stand in a query, or in a query's query."""
         for placeholder in sorted(self._values, key=len, reverse=True):
             value = self._values[placeholder]
-            text = text.replace(placeholder, value).replace(quote(placeholder, safe=""), quote(value, safe=""))
+            for _ in range(3):
+                text = text.replace(placeholder, value)
+                placeholder, value = quote(placeholder, safe=""), quote(value, safe="")
         return text
 
 

@@ -172,7 +172,7 @@ class Kubernetes(PartyCase):
         done = self.whoami(**{"refresh-token": tokens["refresh_token"]})
         self.assertNotEqual(done.returncode, 0, done.stdout)
         self.assertIn("invalid_grant", done.stderr)
-        browser.sign_in(f"{self.issuer}/logout")
+        browser.sign_out(f"{self.issuer}/logout")
         self.assertEqual(browser.pages, ["logout"])
         self.assertEqual(self.log_in(browser, prompt="none")["error"], "login_required")
 

@@ -46,7 +46,7 @@ class SpringBoot:
         browser = self.browser()
         self.assert_signs_in(browser, f"{self.url}/")
         answer = json.loads(browser.open(f"{self.url}/call/whoami").text)
-        self.assertEqual(answer["authorities"], "[ROLE_editor]")
+        self.assertIn("ROLE_editor", answer["authorities"])
         self.assert_at_party(browser.open(f"{self.url}/call/edit"), "For editors")
         for header in ({}, {"Authorization": "Bearer no.such.token"}):
             with self.assertRaises(urllib.error.HTTPError) as refused:
@@ -62,6 +62,7 @@ class SpringBoot:
         self.assertNotEqual(first["token"], second["token"])
         with self.outside_the_group():
             self.assertEqual(browser.open(f"{self.url}/call/edit").status, 403)
+            self.assertEqual(browser.open(f"{self.url}/staff").status, 403)
         self.assert_at_party(browser.open(f"{self.url}/call/edit"), "For editors")
         self.symbolon("client", "update", self.client["client_id"], "--set", "settings.access_token_lifetime=null")
 

@@ -21,7 +21,7 @@ class SecurityConfiguration {
     /** The API: bearers of access tokens. */
     @Bean
     @Order(1)
-    SecurityFilterChain api(HttpSecurity http) throws Exception {
+    SecurityFilterChain apiChain(HttpSecurity http) throws Exception {
         return http.securityMatcher("/api/**")
             .authorizeHttpRequests(requests -> requests
                 .requestMatchers("/api/edit").hasRole("editor")
@@ -33,7 +33,7 @@ class SecurityConfiguration {
     /** The pages: people who sign in. */
     @Bean
     @Order(2)
-    SecurityFilterChain pages(HttpSecurity http, ClientRegistrationRepository clients) throws Exception {
+    SecurityFilterChain pagesChain(HttpSecurity http, ClientRegistrationRepository clients) throws Exception {
         var logout = new OidcClientInitiatedLogoutSuccessHandler(clients);
         logout.setPostLogoutRedirectUri("{baseUrl}/");
         return http

@@ -75,8 +75,12 @@ def _is_free(port: int) -> bool:
         return True
 
 
+# Loaded once: between fork and exec, beside other threads, as little as possible is done.
+_LIBC = ctypes.CDLL(None)
+
+
 def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Server:

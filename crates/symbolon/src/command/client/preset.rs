@@ -377,6 +377,12 @@ mod tests {
     }
 
     #[test]
+    fn who_calls_an_api_asks_for_roles() {
+        let made = of("spring-boot", Some(URL)).unwrap();
+        assert!(made["scope"].as_str().unwrap().split(' ').any(|scope| scope == "roles"), "{made:?}");
+    }
+
+    #[test]
     fn settings_are_json_and_a_lifetime_arrives() {
         for (name, value) in ALL.iter().flat_map(|preset| preset.settings) {
             assert!(serde_json::from_str::<Value>(value).is_ok(), "{name}");

@@ -53,7 +53,9 @@ class SecurityConfiguration {
             for (GrantedAuthority authority : authorities) {
                 if (authority instanceof OidcUserAuthority user) {
                     List<String> groups = user.getIdToken().getClaimAsStringList("groups");
-                    groups.forEach(group -> found.add(new SimpleGrantedAuthority("GROUP_" + group)));
+                    if (groups != null) {
+                        groups.forEach(group -> found.add(new SimpleGrantedAuthority("GROUP_" + group)));
+                    }
                 }
             }
             return found;

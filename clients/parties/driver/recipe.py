@@ -47,7 +47,7 @@ def parts(pasted: str, *markers: str) -> list[str]:
     """Splits what `client create` prints for several files at the comments that name them."""
     found = []
     for marker, following in zip(markers, [*markers[1:], None]):
-        rest = pasted.split(f"{marker}", 1)
+        rest = pasted.split(marker, 1)
         assert len(rest) == 2, f"{marker} is not in what the preset prints: {pasted}"
         _, _, text = rest[1].partition("\n")
         found.append(text.split(following, 1)[0] if following else text)

@@ -21,7 +21,8 @@ class ModAuthOpenidc(PartyCase):
         for folder in (pages, pages / "staff"):
             shutil.copy(here / "index.shtml", folder)
         user = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
-        own = f'Listen 127.0.0.1:{cls.port}\n{user}DocumentRoot "{pages}"\n<Directory "{pages}">\nOptions +Includes\n</Directory>\n'
+        own = f'Listen 127.0.0.1:{cls.port}\n{user}DocumentRoot "{pages}"\n'
+        own += f'<Directory "{pages}">\nOptions +Includes\n</Directory>\n'
         config = cls.client["configuration"] + cls.recipe.block("host.conf")
         assert "OIDCUserInfoRefreshInterval 300" in config
         # Nobody waits for five minutes here.

@@ -31,11 +31,15 @@ class Profile:
 
     issuer_scheme: str | None
     environment: dict[str, str] = field(default_factory=dict)
+    # The listener itself speaks TLS, by a certificate that is made for it.
+    tls: bool = False
 
 
 HTTP = Profile("http")
 # The load scripts turn http into https for `iss`; the listener stays plain.
 HTTPS_ISSUER = Profile("https", {"SYMBOLON_SESSION_COOKIE": "authrim_session"})
+# For who takes no issuer but over TLS.
+TLS = Profile("https", tls=True)
 # Slow clients are cut off soon enough for a test to wait for it; what is off by default is off.
 IMPATIENT = Profile(
     "http",
@@ -71,8 +75,12 @@ def _is_free(port: int) -> bool:
         return True
 
 
+# Loaded once: between fork and exec, beside other threads, as little as possible is done.
+_LIBC = ctypes.CDLL(None)
+
+
 def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Server:
@@ -85,6 +93,7 @@ class Server:
         self.admin_secret = secrets.token_hex(24)
         self.base_url = ""
         self.management_url = ""
+        self.certificate: Path | None = None
         self._command = [str(binary)]
         self._process: subprocess.Popen | None = None
         self._exit: int | str | None = None
@@ -102,6 +111,7 @@ class Server:
         self.management_url = f"http://127.0.0.1:{management}"
         return {
             **own,
+            **(self._make_certificate() if self.profile.tls else {}),
             "SYMBOLON_ISSUER": f"{self.profile.issuer_scheme}://127.0.0.1:{public}",
             "SYMBOLON_LISTEN": f"127.0.0.1:{public}",
             "SYMBOLON_MANAGEMENT_LISTEN": f"127.0.0.1:{management}",
@@ -112,6 +122,15 @@ class Server:
             "SYMBOLON_RATE_LIMITS": "off",
             **self.profile.environment,
         }
+
+    def _make_certificate(self) -> dict[str, str]:
+        """A certificate for the loopback address, which is its own CA."""
+        self.certificate, key = self.folder / "certificate.pem", self.folder / "key.pem"
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+        command += ["-keyout", str(key), "-out", str(self.certificate)]
+        subprocess.run(command, check=True, capture_output=True)
+        return {"SYMBOLON_TLS_CERTIFICATE_FILE": str(self.certificate), "SYMBOLON_TLS_KEY_FILE": str(key)}
 
     def __enter__(self) -> "Server":
         environment = self._environment()
@@ -140,7 +159,7 @@ class Server:
         """Reads the output up to `listening on URL`. A file holds it: a full pipe would stop the server."""
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end and self._process.poll() is None:
-            found = re.search(r"^listening on (http://\S+)$", self.output.read_text(errors="replace"), re.MULTILINE)
+            found = re.search(r"^listening on (https?://\S+)$", self.output.read_text(errors="replace"), re.MULTILINE)
             if found:
                 return found[1]
             time.sleep(0.02)
@@ -152,11 +171,12 @@ class Server:
         fixtures["binary"] = self._command[0]
         if self.profile.issuer_scheme is None:
             return fixtures
-        fixtures["issuer"] = self.base_url.replace("http://", f"{self.profile.issuer_scheme}://")
+        fixtures["issuer"] = re.sub("^https?", self.profile.issuer_scheme, self.base_url)
+        fixtures["ca"] = str(self.certificate) if self.certificate else None
         fixtures["management_url"] = self.management_url
         fixtures["admin_secret"] = self.admin_secret
         try:
-            fixtures.update(furnish(Admin(self.base_url, self.admin_secret)))
+            fixtures.update(furnish(Admin(self.management_url, self.admin_secret)))
         except (Refused, OSError) as problem:
             raise ServerFailed(f"clients and users could not be made: {problem}") from problem
         return fixtures

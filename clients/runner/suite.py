@@ -8,17 +8,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import result
 from .result import Result
-from .server import DEVELOPMENT, HTTP, HTTPS_ISSUER, IMPATIENT, Profile
+from .server import DEVELOPMENT, HTTP, HTTPS_ISSUER, IMPATIENT, TLS, Profile
 
 CLIENTS = Path(__file__).resolve().parent.parent
+PARTIES = CLIENTS / "parties"
 PEERS = CLIENTS.parent / "loadtest" / "peers"
-CHROMIUM = Path("/usr/bin/chromium")
+APACHE_MODULE = Path("/usr/lib/apache2/modules/mod_auth_openidc.so")
 LIMIT_SECONDS = 600
 
 
@@ -42,12 +44,21 @@ class Suite:
         """Brings what the suite's lock file names."""
         self.installer(self.folder)
 
-    def run(self, fixtures: dict) -> Result:
+    @property
+    def is_party(self) -> bool:
+        """Whether it is an application that others publish, which runs beside others: they mostly wait."""
+        return self.folder.parent == PARTIES
+
+    def run(self, fixtures: dict, show: Callable[[str], None]) -> Result:
         """Runs the tests; they read the fixtures from the file that SYMBOLON_FIXTURES names."""
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(fixtures, file)
             file.flush()
-            status, text = _stream(self.command, self.folder, {**os.environ, "SYMBOLON_FIXTURES": file.name})
+            environment = {**os.environ, "SYMBOLON_FIXTURES": file.name}
+            if self.is_party:
+                # The tests of all parties share the package `driver`.
+                environment["PYTHONPATH"] = str(PARTIES)
+            status, text = _stream(self.command, self.folder, environment, show)
         counted = self.read(text)
         if status != 0 and not counted.failed:
             counted.add_failures([f"{self.command[0]} ended with {status}"])
@@ -56,7 +67,9 @@ class Suite:
         return counted
 
 
-def _stream(command: tuple[str, ...], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+def _stream(
+    command: tuple[str, ...], folder: Path, environment: dict[str, str], show: Callable[[str], None]
+) -> tuple[int, str]:
     """Runs a command in a process group of its own, shows what it prints, and leaves nothing of it behind."""
     process = subprocess.Popen(
         command,
@@ -68,17 +81,16 @@ def _stream(command: tuple[str, ...], folder: Path, environment: dict[str, str])
         start_new_session=True,
     )
     # A suite that hangs is ended, not waited for.
-    previous = signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
-    signal.alarm(LIMIT_SECONDS)
+    limit = threading.Timer(LIMIT_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+    limit.start()
     lines = []
     try:
         for line in process.stdout:
             lines.append(line)
-            print(line, end="", flush=True)
+            show(line.rstrip("\n"))
         return process.wait(), "".join(lines)
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, previous)
+        limit.cancel()
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -113,7 +125,8 @@ def _pip(folder: Path) -> None:
         shutil.rmtree(folder / ".venv", ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", ".venv"], cwd=folder, check=True)
         pip = [".venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
-        subprocess.run([*pip, "-r", "requirements.txt"], cwd=folder, check=True)
+        # Most modules are never imported: they need not be compiled.
+        subprocess.run([*pip, "--no-compile", "-r", "requirements.txt"], cwd=folder, check=True)
 
     _installed(folder, "requirements.txt", ".venv", install)
 
@@ -132,12 +145,46 @@ def _generators(folder: Path) -> None:
     subprocess.run(["go", "tool", "-n", "vegeta"], cwd=folder, check=True)
 
 
+# Debian's installer runs once at a time.
+_INSTALLER = threading.Lock()
+
+
+def _need(command: str, *packages: str) -> None:
+    """Installs Debian's packages unless the command is there already."""
+    with _INSTALLER:
+        if shutil.which(command) is None:
+            subprocess.run([str(CLIENTS.parent / "scripts" / "install"), *packages], check=True)
+
+
 def _browser(folder: Path) -> None:
     _npm(folder)
-    if not CHROMIUM.exists():
-        sudo = [] if os.geteuid() == 0 else ["sudo"]
-        subprocess.run([*sudo, "apt-get", "update", "-q"], check=True)
-        subprocess.run([*sudo, "apt-get", "install", "-qy", "--no-install-recommends", "chromium"], check=True)
+    _need("chromium", "chromium")
+
+
+def _oauth2_proxy(folder: Path) -> None:
+    subprocess.run(["go", "tool", "-n", "oauth2-proxy"], cwd=folder, check=True)
+
+
+def _apache(_: Path) -> None:
+    # The module alone: Debian's package `apache2` would start a server.
+    _need(str(APACHE_MODULE), "libapache2-mod-auth-openidc", "media-types")
+
+
+def _kubernetes(folder: Path) -> None:
+    # Fills Go's build cache.
+    subprocess.run(["go", "build", "-o", os.devnull, "."], cwd=folder, check=True)
+    _need("openssl", "openssl")
+
+
+def _maven(folder: Path) -> None:
+    _need("javac", "default-jdk-headless")
+    _need("mvn", "maven")
+    subprocess.run(["mvn", "--batch-mode", "--quiet", "package"], cwd=folder, check=True)
+
+
+def _jupyterhub(folder: Path) -> None:
+    _pip(folder)
+    _npm(folder)
 
 
 NODE = ("node", "--test", "--test-reporter=spec", "--test-concurrency=1")
@@ -156,6 +203,15 @@ SUITES = {
         Suite("browser", NODE, DEVELOPMENT, result.of_node, _browser),
         Suite("pages", NODE, HTTP, result.of_node, _browser),
         Suite("oidc-client-ts", NODE, HTTP, result.of_node, _browser),
+        # The longest first, since they run beside each other.
+        Suite("parties/spring-boot", UNITTEST, HTTP, result.of_unittest, _maven),
+        Suite("parties/jupyterhub", UNITTEST, HTTP, result.of_unittest, _jupyterhub),
+        Suite("parties/kubernetes", UNITTEST, TLS, result.of_unittest, _kubernetes),
+        Suite("parties/django", UNITTEST, HTTP, result.of_unittest, _pip),
+        Suite("parties/auth-js", UNITTEST, HTTP, result.of_unittest, _npm),
+        Suite("parties/oauth2-proxy", UNITTEST, HTTP, result.of_unittest, _oauth2_proxy),
+        Suite("parties/mod-auth-openidc", UNITTEST, HTTP, result.of_unittest, _apache),
+        Suite("parties/introspecting-api", UNITTEST, HTTP, result.of_unittest),
         Suite("peers", UNITTEST, None, result.of_unittest, _peers),
         Suite("generators", UNITTEST, None, result.of_unittest, _generators),
     )

@@ -26,7 +26,7 @@ pub(super) enum Form {
     Kubernetes,
     /// `application.yaml`.
     SpringBoot,
-    /// Environment and `auth.ts`.
+    /// Environment and the provider's module.
     AuthJs,
     /// `settings.py` and `urls.py`.
     Django,
@@ -67,7 +67,7 @@ pub(super) const fn heading(form: Form) -> &'static str {
         Form::ModAuthOpenidc => "For the virtual host of Apache:",
         Form::Kubernetes => "For the API server and for kubectl:",
         Form::SpringBoot => "For application.yaml:",
-        Form::AuthJs => "For .env.local and auth.ts:",
+        Form::AuthJs => "For .env.local and symbolon.js:",
         Form::Django => "For settings.py and urls.py:",
         Form::Jupyterhub => "For jupyterhub_config.py:",
     }
@@ -285,30 +285,25 @@ fn spring_boot(of: &Values<'_>) -> String {
     )
 }
 
+/// The provider alone, and not a call of `NextAuth`: each framework that Auth.js is for has an entry of its own.
 fn auth_js(of: &Values<'_>) -> String {
     format!(
-        r#"# .env.local; AUTH_SECRET takes what this prints: openssl rand -base64 32
+        r#"# .env.local; AUTH_SECRET takes what this prints: openssl rand -hex 32
 AUTH_SYMBOLON_ISSUER={issuer}
 AUTH_SYMBOLON_ID={client_id}
 AUTH_SYMBOLON_SECRET={client_secret}
 
-// auth.ts
-import NextAuth from "next-auth"
-
-export const {{ handlers, signIn, signOut, auth }} = NextAuth({{
-  providers: [
-    {{
-      id: "symbolon",
-      name: "Symbolon",
-      type: "oidc",
-      issuer: process.env.AUTH_SYMBOLON_ISSUER,
-      clientId: process.env.AUTH_SYMBOLON_ID,
-      clientSecret: process.env.AUTH_SYMBOLON_SECRET,
-      authorization: {{ params: {{ scope: {scope} }} }},
-      checks: ["pkce", "state", "nonce"],
-    }},
-  ],
-}})
+// symbolon.js: an element of Auth.js's providers
+export const symbolon = {{
+  id: "symbolon",
+  name: "Symbolon",
+  type: "oidc",
+  issuer: process.env.AUTH_SYMBOLON_ISSUER,
+  clientId: process.env.AUTH_SYMBOLON_ID,
+  clientSecret: process.env.AUTH_SYMBOLON_SECRET,
+  authorization: {{ params: {{ scope: {scope} }} }},
+  checks: ["pkce", "state", "nonce"],
+}}
 "#,
         issuer = of.issuer(),
         client_id = of.member("client_id"),
@@ -335,6 +330,7 @@ OIDC_PKCE_CODE_CHALLENGE_METHOD = "S256"
 LOGIN_URL = "oidc_authentication_init"
 
 # urls.py
+from django.urls import include, path
 urlpatterns += [path("oidc/", include("mozilla_django_oidc.urls"))]
 "#,
         client_id = of.member("client_id"),

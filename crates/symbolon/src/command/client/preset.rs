@@ -155,7 +155,8 @@ pub(super) static ALL: [Preset; 13] = [
     Preset {
         name: "spring-boot",
         about: "Spring Boot with oauth2Login, and Spring resource servers that it calls",
-        scope: "openid profile email groups",
+        // Access tokens carry roles, and no groups: an API that is called has nothing else to authorise by.
+        scope: "openid profile email groups roles",
         callbacks: &["/login/oauth2/code/symbolon"],
         // Spring's resource server takes access tokens of the type JWT, and no at+jwt (RFC 9068 2.1).
         settings: &[("access_token_typ", "\"JWT\"")],
@@ -413,6 +414,12 @@ mod tests {
             (Ok(made), Some(_)) => assert_eq!(made["grant_types"][0], DEVICE),
             (made, grant) => panic!("{} {grant:?}", made.is_ok()),
         }
+    }
+
+    #[test]
+    fn who_calls_an_api_asks_for_roles() {
+        let made = of("spring-boot", Some(URL)).unwrap();
+        assert!(made["scope"].as_str().unwrap().split(' ').any(|scope| scope == "roles"), "{made:?}");
     }
 
     #[test]

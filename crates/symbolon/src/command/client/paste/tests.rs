@@ -55,6 +55,7 @@ fn each_form_has_the_lists_as_its_application_reads_them() {
     let of = |form| text(form, &provider(), &client());
     assert!(of(Form::Jupyterhub).contains("scope = [\"openid\",\"email\",\"groups\"]\n"));
     assert!(of(Form::SpringBoot).contains("scope: \"openid,email,groups\"\n"));
+    assert!(of(Form::AuthJs).contains("// symbolon.js"), "a provider for any framework of Auth.js");
     let kubernetes = of(Form::Kubernetes);
     assert!(
         kubernetes.contains("      - \"--oidc-extra-scope=email\"\n      - \"--oidc-extra-scope=groups\"\n")

@@ -17,8 +17,6 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use smol_str::SmolStr;
 
-use crate::id::is_dot_segment;
-
 pub use definition::{AttributeDefinition, InvalidPattern, Party, Pattern};
 pub use reserved::is_reserved_claim;
 pub use schema::{AttributeChecker, AttributeError, AttributeSchema, InvalidSchema};
@@ -62,7 +60,7 @@ impl AttributeName {
     fn check(text: &str) -> Result<(), InvalidAttributeName> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
         let is_good = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_allowed);
-        if is_good && !is_dot_segment(text) { Ok(()) } else { Err(InvalidAttributeName) }
+        if is_good && !matches!(text, "." | "..") { Ok(()) } else { Err(InvalidAttributeName) }
     }
 
     /// Takes a name that was checked before it was stored.

@@ -19,6 +19,7 @@ use super::super::signing_keys;
 use super::super::users::{self, Described, GivenPassword};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
+use super::wrapped;
 use symbolon_app::audit::ChangedFields;
 
 /// One chunk at a time, so that of two lines with the same address the first one wins.

@@ -75,7 +75,7 @@ async fn a_reader_that_left_ends_the_work() {
     let (sender, receiver) = mpsc::channel(1);
     drop(receiver);
     let input: String = (1..=100).map(|n| format!("{{\"n\":{n}}}\n")).collect();
-    let counts = run(Body::from(input), PACE, double, sender).await;
+    let counts = run(Body::from(input), PACE, double, (sender, &Records::default())).await;
     assert!(counts.done < 100);
 }
 

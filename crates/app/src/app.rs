@@ -9,7 +9,8 @@ use symbolon_crypto::digest;
 use symbolon_crypto::random::Random;
 use symbolon_crypto::seal::MasterKey;
 use symbolon_crypto::signer::Signer;
-use symbolon_protocol::id::IssuerId;
+use symbolon_protocol::entitlement::Entitlements;
+use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::issuer::Issuer;
 use symbolon_protocol::key;
 use symbolon_protocol::time::Timestamp;
@@ -92,6 +93,24 @@ pub struct App {
 }
 
 impl App {
+    /// The groups and roles of a user, for claims that are about to be told. Where some are left out, an application may
+    /// refuse the user for want of them, so this is counted, and at most once a minute a warning names the user.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    #[inline]
+    pub async fn entitlements_to_tell(
+        &self,
+        issuer: &IssuerId,
+        user: &UserId,
+    ) -> Result<Arc<Entitlements>, StoreError> {
+        let held = self.store.entitlements(issuer, user).await?;
+        if held.is_cut {
+            self.cut_entitlements.tell(issuer, user, self.now());
+        }
+        Ok(held)
+    }
+
     /// The current time.
     pub fn now(&self) -> Timestamp {
         self.clock.now()

@@ -1,22 +1,18 @@
 //! The groups and roles from which claims are made, and a warning where a user has more than tokens carry.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use symbolon_protocol::entitlement::{Entitlements, MOST_HELD};
+use symbolon_protocol::entitlement::MOST_HELD;
 use symbolon_protocol::id::{IssuerId, UserId};
 use symbolon_protocol::time::Timestamp;
-use symbolon_store::StoreError;
 use symbolon_telemetry::{Exposition, MetricSource, MetricType};
-
-use crate::app::App;
 
 /// The shortest interval between two warnings, whoever they are about.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
-/// Counts how often claims were made from entitlements that are [cut](Entitlements::is_cut).
+/// Counts how often claims were made from entitlements that are [cut](symbolon_protocol::entitlement::Entitlements::is_cut).
 #[derive(Default)]
 pub(crate) struct CutEntitlements {
     total: AtomicU64,
@@ -32,6 +28,20 @@ struct Warned {
 }
 
 impl CutEntitlements {
+    /// Counts one, and warns if a warning is due.
+    #[cold]
+    pub(crate) fn tell(&self, issuer: &IssuerId, user: &UserId, now: Timestamp) {
+        if let Some(times) = self.note(now) {
+            tracing::warn!(
+                issuer = issuer.as_str(),
+                user = user.as_str(),
+                times,
+                "a user has more than {MOST_HELD} groups or roles: those beyond, in the order of their names, are left \
+                 out of tokens"
+            );
+        }
+    }
+
     /// Counts one. If a warning is due, returns how many there were since the last one.
     fn note(&self, now: Timestamp) -> Option<u64> {
         let total = self.total.fetch_add(1, Ordering::Relaxed) + 1;
@@ -51,39 +61,6 @@ impl MetricSource for CutEntitlements {
         let help = "Answers about users who have more groups or roles than tokens carry.";
         page.family("symbolon_entitlements_cut_total", MetricType::Counter, help);
         page.count(&[], self.total.load(Ordering::Relaxed));
-    }
-}
-
-impl App {
-    /// The groups and roles of a user, for claims that are about to be told. Where some are left out, an application may
-    /// refuse the user for want of them, so this is counted, and at most once a minute a warning names the user.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    #[inline]
-    pub async fn entitlements_to_tell(
-        &self,
-        issuer: &IssuerId,
-        user: &UserId,
-    ) -> Result<Arc<Entitlements>, StoreError> {
-        let held = self.store.entitlements(issuer, user).await?;
-        if held.is_cut {
-            self.note_cut_entitlements(issuer, user);
-        }
-        Ok(held)
-    }
-
-    #[cold]
-    fn note_cut_entitlements(&self, issuer: &IssuerId, user: &UserId) {
-        if let Some(times) = self.cut_entitlements.note(self.now()) {
-            tracing::warn!(
-                issuer = issuer.as_str(),
-                user = user.as_str(),
-                times,
-                "a user has more than {MOST_HELD} groups or roles: those beyond, in the order of their names, are left \
-                 out of tokens"
-            );
-        }
     }
 }
 

@@ -59,7 +59,8 @@ fn a_new_record_and_a_deleted_one_have_every_member() {
             "name": { "from": from("Staff"), "to": to("Staff") },
         })
     };
-    let (value, none): (fn(&str) -> Value, fn(&str) -> Value) = (|text| json!(text), |_| Value::Null);
+    let value: fn(&str) -> Value = |text| json!(text);
+    let none: fn(&str) -> Value = |_| Value::Null;
     assert_eq!(made, json!({ "group": "g", "changes": both(none, value) }));
     let removed = ChangedFields::removed(&record).onto(Value::Null);
     assert_eq!(removed, json!({ "changes": both(value, none) }));

@@ -152,12 +152,15 @@ fn of_settings() -> Vec<Change> {
     const INTROSPECTION: &str = "/settings/introspection-validation";
     const EXCHANGE: &str = "/settings/token-exchange";
     const REFRESH: &str = "/settings/refresh-token-sharding";
+    const ATTRIBUTE: &str = "/settings/attributes/{name}";
     let mut all = vec![
         sent(("PATCH", "/settings"), "/settings", json!({ "lifetimes": { "code": 30 } }), "settings.updated"),
         sent(("PUT", "/settings"), "/settings", json!({ "audit_days": 30 }), "settings.updated"),
         sent(("PUT", INTROSPECTION), INTROSPECTION, json!({ "strictValidation": true }), "settings.updated"),
         plain(("DELETE", INTROSPECTION), INTROSPECTION, "settings.updated"),
         sent(("PUT", EXCHANGE), EXCHANGE, json!({ "maxResourceParams": 3 }), "settings.updated"),
+        sent(("PUT", ATTRIBUTE), "/settings/attributes/team", json!({ "type": "string" }), "settings.updated"),
+        plain(("DELETE", ATTRIBUTE), "/settings/attributes/team", "settings.updated"),
         sent(("PUT", REFRESH), REFRESH, json!({ "shardCount": 8 }), "shards.changed"),
         sent(("POST", "/signing-keys/rotate"), "/signing-keys/rotate", json!({}), "key.rotated"),
         sent(

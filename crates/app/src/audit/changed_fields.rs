@@ -16,8 +16,9 @@ const SECRET: [&str; 6] =
 /// The private members of a JWK (RFC 7518 6.2.2, 6.3.2 and 6.4.1), which are secret too.
 const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/// Members that only tell when a record was written, which the audit record says itself.
-const TIMES: [&str; 2] = ["created_at", "updated_at"];
+/// Members that are told otherwise: the audit record itself says when a record was written, and `detail.secrets` which
+/// secrets a client got and lost.
+const TOLD_OTHERWISE: [&str; 3] = ["created_at", "updated_at", "client_secret_records"];
 
 /// The most members in one list. A record of ours has far fewer; an administrator may send others.
 const MOST_MEMBERS: usize = 100;
@@ -125,7 +126,7 @@ impl ChangedFields {
         let objects = before.as_object().into_iter().chain(after.as_object());
         let names: BTreeSet<&'a String> = objects.flat_map(Map::keys).collect();
         for name in names {
-            if path.is_empty() && TIMES.contains(&name.as_str()) {
+            if path.is_empty() && TOLD_OTHERWISE.contains(&name.as_str()) {
                 continue;
             }
             path.push(name);

@@ -127,7 +127,7 @@ fn of_bulk() -> Vec<Change> {
         json!({ "id": "cy", "email": "cy@example.com", "password_hash": PASSWORD_HASH }),
     ];
     let clients = json!({
-        "client_id": "bulk", "client_name": "Bulk", "redirect_uris": ["https://rp.example/cb"],
+        "client_id": "many", "client_name": "Bulk", "redirect_uris": ["https://rp.example/cb"],
         "client_secret": format!("{CLIENT_SECRET}-3"),
     });
     let membership = json!({ "group_id": "g1", "user_id": "bob" });

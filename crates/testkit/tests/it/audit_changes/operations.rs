@@ -159,7 +159,12 @@ fn of_settings() -> Vec<Change> {
         sent(("PUT", INTROSPECTION), INTROSPECTION, json!({ "strictValidation": true }), "settings.updated"),
         plain(("DELETE", INTROSPECTION), INTROSPECTION, "settings.updated"),
         sent(("PUT", EXCHANGE), EXCHANGE, json!({ "maxResourceParams": 3 }), "settings.updated"),
-        sent(("PUT", ATTRIBUTE), "/settings/attributes/team", json!({ "type": "string" }), "settings.updated"),
+        sent(
+            ("PUT", ATTRIBUTE),
+            "/settings/attributes/team",
+            json!({ "type": "string" }),
+            "settings.updated",
+        ),
         plain(("DELETE", ATTRIBUTE), "/settings/attributes/team", "settings.updated"),
         sent(("PUT", REFRESH), REFRESH, json!({ "shardCount": 8 }), "shards.changed"),
         sent(("POST", "/signing-keys/rotate"), "/signing-keys/rotate", json!({}), "key.rotated"),

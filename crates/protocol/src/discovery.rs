@@ -1,9 +1,12 @@
 //! The metadata document (OpenID Connect Discovery 1.0 3, RFC 8414 2).
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use symbolon_crypto::algorithm::Algorithm;
 
 use crate::authorize::{Prompt, ResponseMode};
+use crate::claim_definition::{Destination, Origin};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
 use crate::scope::{GROUPS, ROLES};
 use crate::settings::IssuerSettings;
@@ -28,8 +31,8 @@ pub mod path {
 pub const SCOPES: [&str; 8] =
     ["openid", "profile", "email", "address", "phone", GROUPS, ROLES, "offline_access"];
 
-/// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
-fn claims() -> Vec<&'static str> {
+/// The standard claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
+fn standard_claims() -> Vec<&'static str> {
     const OF_TOKENS: [&str; 10] =
         ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "at_hash", "sid"];
     const OTHERS: [&str; 8] = [
@@ -43,6 +46,34 @@ fn claims() -> Vec<&'static str> {
         "roles",
     ];
     [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat()
+}
+
+/// All claims that ID tokens and UserInfo may carry: the standard ones, and those that the issuer defines. What a client
+/// defines for itself is no matter of others.
+fn claims(settings: &IssuerSettings) -> Vec<Cow<'static, str>> {
+    let standard = standard_claims().into_iter().map(Cow::Borrowed);
+    let is_defined = |name: &str| settings.claims.iter().any(|definition| definition.name == name);
+    let mut all: Vec<Cow<'static, str>> = standard.filter(|name| !is_defined(name)).collect();
+    for definition in settings.claims.iter().filter(|definition| definition.origin != Origin::Off) {
+        let is_shown = [Destination::IdToken, Destination::Userinfo]
+            .into_iter()
+            .any(|destination| definition.destinations.contain(destination));
+        if is_shown {
+            all.push(Cow::Owned(definition.name.to_string()));
+        }
+    }
+    all
+}
+
+/// The scopes with a predefined meaning, and those that release claims which the issuer defines.
+fn scopes(settings: &IssuerSettings) -> Vec<Cow<'static, str>> {
+    let mut all: Vec<Cow<'static, str>> = SCOPES.into_iter().map(Cow::Borrowed).collect();
+    for scope in settings.claims.iter().filter_map(|definition| definition.scope.as_deref()) {
+        if !all.iter().any(|own| *own == scope) {
+            all.push(Cow::Owned(scope.to_owned()));
+        }
+    }
+    all
 }
 
 /// The document, for both well-known locations.
@@ -60,8 +91,8 @@ pub struct ProviderMetadata {
     pub introspection_endpoint: String,
     pub revocation_endpoint: String,
     pub end_session_endpoint: String,
-    pub scopes_supported: &'static [&'static str],
-    pub claims_supported: Vec<&'static str>,
+    pub scopes_supported: Vec<Cow<'static, str>>,
+    pub claims_supported: Vec<Cow<'static, str>>,
     pub claim_types_supported: &'static [&'static str],
     pub subject_types_supported: &'static [&'static str],
     pub response_types_supported: &'static [&'static str],
@@ -112,8 +143,8 @@ pub fn provider_metadata(issuer_url: &str, settings: &IssuerSettings) -> Provide
         introspection_endpoint: url(path::INTROSPECTION),
         revocation_endpoint: url(path::REVOCATION),
         end_session_endpoint: url(path::END_SESSION),
-        scopes_supported: &SCOPES,
-        claims_supported: claims(),
+        scopes_supported: scopes(settings),
+        claims_supported: claims(settings),
         claim_types_supported: &["normal"],
         subject_types_supported: &["public"],
         response_types_supported: &["code"],
@@ -198,6 +229,25 @@ mod tests {
             let names = document[list].as_array().unwrap();
             assert!(names.contains(&json!("groups")) && names.contains(&json!("roles")), "{list}");
         }
+    }
+
+    #[test]
+    fn definitions_add_their_claims_and_scopes() {
+        let definitions = json!([
+            { "name": "policy", "source": "roles", "form": "comma_separated", "scope": "minio" },
+            { "name": "groups", "source": "groups", "form": "paths", "scope": "groups" },
+            { "name": "roles", "enabled": false },
+            { "name": "tenant", "value": "acme", "destinations": ["access_token"] },
+        ]);
+        let claims = serde_json::from_value(definitions).unwrap();
+        let settings = IssuerSettings { claims, ..IssuerSettings::default() };
+        let document = document("https://op.example", &settings);
+        let has = |list: &str, name: &str| {
+            document[list].as_array().unwrap().iter().filter(|own| **own == json!(name)).count()
+        };
+        assert_eq!((has("claims_supported", "policy"), has("claims_supported", "groups")), (1, 1));
+        assert_eq!((has("claims_supported", "roles"), has("claims_supported", "tenant")), (0, 0));
+        assert_eq!((has("scopes_supported", "minio"), has("scopes_supported", "groups")), (1, 1));
     }
 
     #[test]

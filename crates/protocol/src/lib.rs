@@ -5,6 +5,7 @@
 //! together with the one change that the store must carry out.
 
 pub mod authorize;
+pub mod claim_definition;
 pub mod client;
 pub mod client_authentication;
 pub mod client_metadata;

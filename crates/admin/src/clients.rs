@@ -91,6 +91,7 @@ async fn create(call: Call, payload: Payload) -> Answer {
     let metadata: Metadata = payload.object().await?;
     let registration = client_metadata::create(metadata, call.now(), &*call.app.random)?;
     signing_keys::ensure(&call, algorithms(&registration.client)).await?;
+    settings::cover_claims_of(&call, &registration.client).await?;
     let client_id = registration.client.client_id.clone();
     if call.app.store.create_client(call.id(), registration.client.clone()).await? == Created::Exists {
         return Err(AdminError::conflict("there is a client of this client_id"));
@@ -146,6 +147,7 @@ async fn changed(
     let before = load(call).await?;
     let registration = rule(&before)?;
     signing_keys::ensure(call, algorithms(&registration.client)).await?;
+    settings::cover_claims_of(call, &registration.client).await?;
     let of_issuer = call.issuer.settings.load_full();
     let life = |client: &Client| life_of(&of_issuer, &client.settings);
     if life(&before) > life(&registration.client) {

@@ -12,8 +12,8 @@ use symbolon_store::port::Created;
 use super::super::call::{Call, Payload};
 use super::super::clients::{algorithms, warn_of_weak_settings};
 use super::super::error::{AdminError, Answer};
-use super::super::signing_keys;
 use super::super::users::{self, Described};
+use super::super::{settings, signing_keys};
 use super::lines::Line;
 use super::stream::{self, Batch, Done, Pace};
 use super::wrapped;
@@ -90,5 +90,6 @@ async fn create_clients(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
 async fn new_client(call: &Call, line: Line) -> Result<Registration, AdminError> {
     let registration = client_metadata::create(stream::object(line)?, call.now(), &*call.app.random)?;
     signing_keys::ensure(call, algorithms(&registration.client)).await?;
+    settings::cover_claims_of(call, &registration.client).await?;
     Ok(registration)
 }

@@ -1,5 +1,6 @@
 //! The document's schemas, by name. Tests compare them with what handlers read and return.
 
+mod claims;
 mod groups;
 
 use serde_json::{Map, Value, json};
@@ -172,6 +173,7 @@ fn clients() -> Schemas {
             ("access_token_typ", access_token_typ()),
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
+            ("claims", claims::definitions()),
         ],
     );
     let method = json!({
@@ -229,12 +231,13 @@ fn clients() -> Schemas {
     let with_secret = extended(&shown, &[], &secrets);
     let claims = json!({ "type": "object" });
     let preview = object(
-        &["scope", "id_token", "access_token", "userinfo"],
+        &["scope", "id_token", "access_token", "userinfo", "introspection"],
         &[
             ("scope", text()),
             ("id_token", optional(&claims)),
             ("access_token", claims.clone()),
             ("userinfo", optional(&claims)),
+            ("introspection", claims),
         ],
     );
     vec![
@@ -335,6 +338,7 @@ fn settings() -> Schemas {
             ("require_pkce", require_pkce()),
             ("audience_is_issuer", flag()),
             ("id_token_claims", id_token_claims()),
+            ("claims", claims::definitions()),
             ("signing_algorithm", algorithm()),
             ("key_rotation_days", number()),
             ("token_exchange", flag()),

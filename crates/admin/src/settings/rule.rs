@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use symbolon_protocol::claim_definition;
 use symbolon_protocol::pkce::policy;
 use symbolon_protocol::revocation::KEPT_AT_LEAST;
 use symbolon_protocol::settings::{IssuerSettings, LONGEST_LIFE};
@@ -26,9 +27,18 @@ const _: () = assert!(LONGEST_FAMILY <= LONGEST_LIFE.as_secs());
 
 /// The settings as JSON, without the members that only the server sets.
 pub(crate) fn document(settings: &IssuerSettings) -> Map<String, Value> {
-    let set = IssuerSettings { outlived: None, signing_algorithm_before: None, ..settings.clone() };
+    let set = IssuerSettings {
+        outlived: None,
+        signing_algorithm_before: None,
+        clients_define_claims: false,
+        ..settings.clone()
+    };
     match serde_json::to_value(set) {
-        Ok(Value::Object(object)) => object,
+        Ok(Value::Object(mut object)) => {
+            // Stored only if there are any: an earlier release refuses what it does not know.
+            object.entry("claims").or_insert_with(|| Value::Array(Vec::new()));
+            object
+        }
         _ => Map::new(),
     }
 }
@@ -49,9 +59,8 @@ pub(crate) fn read(
     mut named: Map<String, Value>,
 ) -> Result<IssuerSettings, AdminError> {
     let defaults = document(&IssuerSettings::default());
-    if let Some(name) =
-        ["outlived", "signing_algorithm_before"].into_iter().find(|own| named.contains_key(*own))
-    {
+    const OWN: [&str; 3] = ["outlived", "signing_algorithm_before", "clients_define_claims"];
+    if let Some(name) = OWN.into_iter().find(|own| named.contains_key(*own)) {
         return Err(AdminError::invalid(format!("{name} is not valid: it follows from changes")));
     }
     policy::read_earlier_name(&mut named).map_err(AdminError::invalid)?;
@@ -108,6 +117,9 @@ pub(crate) fn check(settings: &IssuerSettings) -> Result<(), AdminError> {
         return Err(AdminError::invalid(format!(
             "password_work_kib must be at most {MOST_PASSWORD_WORK_KIB}"
         )));
+    }
+    if let Err(why) = claim_definition::check(&settings.claims) {
+        return Err(AdminError::invalid(format!("claims is not valid: {why}")));
     }
     // An idle limit above the absolute one would have no effect, so this is probably a mistake.
     if settings.lifetimes.refresh_token_idle > settings.lifetimes.refresh_token_absolute {
@@ -179,6 +191,11 @@ mod tests {
         assert!(told(json!({ "password_work_kib": 16_777_217 })).contains("at most 16777216"));
         let back = patched(json!({ "password_work_kib": null })).expect("valid");
         assert_eq!(back, IssuerSettings::default());
+        assert!(told(json!({ "clients_define_claims": true })).contains("follows from changes"));
+        let twice = json!({ "claims": [{ "name": "a", "value": 1 }, { "name": "a", "source": "sub" }] });
+        assert_eq!(told(twice), "claims is not valid: the claim a: it is defined twice");
+        assert!(told(json!({ "claims": [{ "name": "a" }] })).starts_with("claims is not valid"));
+        assert!(told(json!({ "claims": [{ "name": "sub", "value": 1 }] })).contains("reserved"));
         assert!(told(json!({ "signing_algorithm": "none" })).starts_with("signing_algorithm is not valid"));
         assert!(
             told(json!({ "token_exchange_subject_token_types": [] })).contains("turn token exchange off")

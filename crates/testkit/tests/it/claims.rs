@@ -1,5 +1,6 @@
 //! Claims about the user in ID tokens and at UserInfo, by scope.
 
+mod definitions;
 mod entitlements;
 mod preview;
 

@@ -6,6 +6,7 @@ mod api;
 mod assignment;
 mod audit;
 mod backup;
+mod claim;
 mod client;
 mod completion;
 mod configuration;
@@ -114,6 +115,7 @@ pub(crate) fn commands() -> Vec<Command> {
         user::command(),
         group::command(),
         role::command(),
+        claim::command(),
         session::command(),
         grant::command(),
         audit::command(),
@@ -137,6 +139,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
         Some(("user", matches)) => user::run(matches),
         Some(("group", matches)) => group::run(matches),
         Some(("role", matches)) => role::run(matches),
+        Some(("claim", matches)) => claim::run(matches),
         Some(("session", matches)) => session::run(matches),
         Some(("grant", matches)) => grant::run(matches),
         Some(("audit", matches)) => audit::run(matches),

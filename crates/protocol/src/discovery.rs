@@ -1,9 +1,12 @@
 //! The metadata document (OpenID Connect Discovery 1.0 3, RFC 8414 2).
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use symbolon_crypto::algorithm::Algorithm;
 
 use crate::authorize::{Prompt, ResponseMode};
+use crate::claim_definition::{Destination, Origin};
 use crate::client::{GrantType, TokenEndpointAuthMethod};
 use crate::scope::{GROUPS, ROLES, Scope};
 use crate::settings::IssuerSettings;
@@ -28,22 +31,8 @@ pub mod path {
 pub const SCOPES: [&str; 8] =
     ["openid", "profile", "email", "address", "phone", GROUPS, ROLES, "offline_access"];
 
-/// The scopes of an issuer: the predefined ones, and those that release attributes of its users.
-fn scopes(settings: &IssuerSettings) -> Vec<&str> {
-    let mut scopes: Vec<&str> = SCOPES.to_vec();
-    for definition in settings.attributes.definitions() {
-        if let Some(own) = definition.scope.as_ref().map(Scope::as_str)
-            && !scopes.contains(&own)
-        {
-            scopes.push(own);
-        }
-    }
-    scopes
-}
-
-/// The claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1), and the attributes that a scope
-/// releases.
-fn claims(settings: &IssuerSettings) -> Vec<&str> {
+/// The standard claims that ID tokens and UserInfo may carry (OpenID Connect Core 2, 5.1).
+fn standard_claims() -> Vec<&'static str> {
     const OF_TOKENS: [&str; 10] =
         ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "amr", "at_hash", "sid"];
     const OTHERS: [&str; 8] = [
@@ -56,11 +45,41 @@ fn claims(settings: &IssuerSettings) -> Vec<&str> {
         "groups",
         "roles",
     ];
+    [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat()
+}
+
+/// All claims that ID tokens and UserInfo may carry: the standard ones, the attributes that a scope releases, and those that
+/// the issuer defines. What a client defines for itself is no matter of others.
+fn claims(settings: &IssuerSettings) -> Vec<&str> {
+    let is_defined = |name: &str| settings.claims.iter().any(|definition| definition.name == name);
     let attributes = settings.attributes.definitions().iter();
     let attributes = attributes.filter(|definition| definition.scope.is_some());
-    let mut claims: Vec<&str> = [&OF_TOKENS, PROFILE_CLAIMS, &OTHERS].concat();
-    claims.extend(attributes.map(|definition| definition.name.as_str()));
-    claims
+    let attributes = attributes.map(|definition| definition.name.as_str());
+    let of_users = standard_claims().into_iter().chain(attributes);
+    let mut all: Vec<&str> = of_users.filter(|name| !is_defined(name)).collect();
+    for definition in settings.claims.iter().filter(|definition| definition.origin != Origin::Off) {
+        let is_shown = [Destination::IdToken, Destination::Userinfo]
+            .into_iter()
+            .any(|destination| definition.destinations.contain(destination));
+        if is_shown {
+            all.push(&definition.name);
+        }
+    }
+    all
+}
+
+/// The scopes with a predefined meaning, and those that release attributes of users or claims that the issuer defines.
+fn scopes(settings: &IssuerSettings) -> Vec<&str> {
+    let of_attributes = settings.attributes.definitions().iter();
+    let of_attributes = of_attributes.filter_map(|definition| definition.scope.as_ref().map(Scope::as_str));
+    let of_claims = settings.claims.iter().filter_map(|definition| definition.scope.as_deref());
+    let mut all: Vec<&str> = SCOPES.to_vec();
+    for scope in of_attributes.chain(of_claims) {
+        if !all.contains(&scope) {
+            all.push(scope);
+        }
+    }
+    all
 }
 
 /// The document, for both well-known locations.
@@ -238,6 +257,25 @@ mod tests {
             [1, 1, 1, 0],
             "{claims}"
         );
+    }
+
+    #[test]
+    fn definitions_add_their_claims_and_scopes() {
+        let definitions = json!([
+            { "name": "policy", "source": "roles", "form": "comma_separated", "scope": "minio" },
+            { "name": "groups", "source": "groups", "form": "paths", "scope": "groups" },
+            { "name": "roles", "enabled": false },
+            { "name": "tenant", "value": "acme", "destinations": ["access_token"] },
+        ]);
+        let claims = serde_json::from_value(definitions).unwrap();
+        let settings = IssuerSettings { claims, ..IssuerSettings::default() };
+        let document = document("https://op.example", &settings);
+        let has = |list: &str, name: &str| {
+            document[list].as_array().unwrap().iter().filter(|own| **own == json!(name)).count()
+        };
+        assert_eq!((has("claims_supported", "policy"), has("claims_supported", "groups")), (1, 1));
+        assert_eq!((has("claims_supported", "roles"), has("claims_supported", "tenant")), (0, 0));
+        assert_eq!((has("scopes_supported", "minio"), has("scopes_supported", "groups")), (1, 1));
     }
 
     #[test]

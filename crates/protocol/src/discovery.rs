@@ -1,7 +1,5 @@
 //! The metadata document (OpenID Connect Discovery 1.0 3, RFC 8414 2).
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 use symbolon_crypto::algorithm::Algorithm;
 

@@ -7,7 +7,7 @@ pub(super) mod rule;
 use std::time::Duration;
 
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use symbolon_protocol::client::Client;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::settings::IssuerSettings;

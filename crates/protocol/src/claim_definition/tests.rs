@@ -215,6 +215,60 @@ fn every_source_and_form_has_its_value() {
 }
 
 #[test]
+fn attributes_of_a_user_are_sources_and_variables() {
+    let mut user = user();
+    let attributes =
+        json!({ "team": "blue", "level": 3, "share": 0.5, "remote": true, "sites": ["vie", "ber"] });
+    user.profile.attributes = serde_json::from_value(attributes).unwrap();
+    let records = UserRecords { user: Some(Arc::new(user)), entitlements: None };
+    let claims = set(
+        json!([
+            { "name": "t", "source": "attribute:team", "prefix": "team-" },
+            { "name": "l", "source": "attribute:level" },
+            { "name": "d", "source": "attribute:share" },
+            { "name": "r", "source": "attribute:remote" },
+            { "name": "s", "source": "attribute:sites", "form": "space_separated" },
+            { "name": "none", "source": "attribute:none" },
+            { "name": "text", "expression": "user.attributes.team + '!'" },
+            { "name": "more", "expression": "user.attributes.level + 1" },
+            { "name": "half", "expression": "user.attributes.share" },
+            { "name": "has", "expression": "has(user.attributes.team) && !has(user.attributes.none)" },
+        ]),
+        json!([]),
+    );
+    assert_eq!(claims.broken(), []);
+    let expected = json!({
+        "t": "team-blue", "l": 3, "d": 0.5, "r": true, "s": "vie ber",
+        "text": "blue!", "more": 4, "half": 0.5, "has": true,
+    });
+    assert_eq!(shown(&claims, "openid", &records), expected);
+}
+
+/// RFC 7519 4: the names within a claims set must be unique.
+#[test]
+fn a_definition_takes_the_place_of_an_attribute_of_its_name() {
+    let mut user = user();
+    user.profile.attributes = serde_json::from_value(json!({ "team": "blue", "level": 3 })).unwrap();
+    let schema = json!([
+        { "name": "team", "type": "string", "scope": "work" },
+        { "name": "level", "type": "number", "scope": "work" },
+    ]);
+    let schema: crate::attribute::AttributeSchema = serde_json::from_value(schema).unwrap();
+    let records = UserRecords { user: Some(Arc::new(user)), entitlements: None };
+    let token = access_token("app", "openid work");
+    let info = |claims: &ClaimSet| {
+        let info = crate::userinfo::claims(&token, records.clone(), &schema).unwrap();
+        String::from_utf8(info.define(claims, &mut Vec::new()).to_json()).unwrap()
+    };
+    assert!(info(&NO_CLAIMS).contains(r#""team":"blue""#));
+    let own = info(&set(json!([{ "name": "team", "value": "red", "scope": "work" }]), json!([])));
+    assert_eq!(own.matches("team").count(), 1, "{own}");
+    assert!(own.contains(r#""team":"red""#) && own.contains(r#""level":3"#), "{own}");
+    let off = info(&set(json!([{ "name": "team", "enabled": false }]), json!([])));
+    assert!(!off.contains("team") && off.contains(r#""level":3"#), "{off}");
+}
+
+#[test]
 fn a_user_with_nothing_has_empty_lists_but_no_empty_texts() {
     let nothing = UserRecords { user: None, entitlements: Some(Arc::new(Entitlements::default())) };
     let claims = set(

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use cel::common::types::{CelBool, CelInt, CelList, CelMap, CelMapKey, CelString};
+use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelString};
 use cel::common::value::{CowVal, Val};
 use cel::context::VariableResolver;
 

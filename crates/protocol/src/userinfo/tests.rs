@@ -120,7 +120,7 @@ fn definitions_add_claims_and_take_the_place_of_standard_ones() {
         let token =
             AccessToken { scope: crate::token::fixture::scope(scopes), ..access_token("app", "openid") };
         let mut failures = Vec::new();
-        let info = claims(&token, records(user())).unwrap().define(&claims_of, &mut failures);
+        let info = claims(&token, records(user()), &AttributeSchema::default()).unwrap().define(&claims_of, &mut failures);
         assert_eq!(failures, []);
         serde_json::from_slice(&info.to_json()).unwrap()
     };

@@ -46,7 +46,11 @@ fn set_command() -> Command {
         .action(ArgAction::Append)
         .help("Where it goes; may be given more than once; without it, to ID tokens and UserInfo");
     let off = Arg::new("off").long("off").action(ArgAction::SetTrue);
-    let form = text("form", "FORM").value_parser(PossibleValuesParser::new(FORMS)).requires("source");
+    let form = text("form", "FORM").value_parser(PossibleValuesParser::new(FORMS)).conflicts_with_all([
+        "expression",
+        "value",
+        "off",
+    ]);
     Command::new("set")
         .about("Define a claim, or define it anew")
         .after_help(
@@ -61,7 +65,7 @@ fn set_command() -> Command {
         .arg(off.help("Switch the claim of this name off: a standard one, or for a client one of the issuer"))
         .group(ArgGroup::new("origin").args(["source", "expression", "value", "off"]).required(true))
         .arg(form.help("How names are written"))
-        .arg(text("prefix", "TEXT").requires("source").help("What is put before every text"))
+        .arg(text("prefix", "TEXT").conflicts_with_all(["expression", "value", "off"]).help("What is put before every text"))
         .arg(text("scope", "SCOPE").conflicts_with("off").help("The scope that releases it; without it, any"))
         .arg(destination.conflicts_with("off"))
 }

@@ -20,6 +20,7 @@ use smol_str::SmolStr;
 pub use definition::{AttributeDefinition, InvalidPattern, Party, Pattern};
 pub use reserved::is_reserved_claim;
 pub use schema::{AttributeChecker, AttributeError, AttributeSchema, InvalidSchema};
+pub(crate) use value::MOST_ITEMS;
 pub use value::{AttributeFault, AttributeType, AttributeValue};
 
 /// The longest name, in characters.

@@ -16,7 +16,10 @@ use symbolon_protocol::id::{ClientId, IssuerId};
 use symbolon_protocol::time::Timestamp;
 use symbolon_store::{Store, StoreError};
 
-/// The most clients of which uses are remembered. Uses of further ones are not noted until older ones are forgotten.
+/// The most clients of which uses are remembered. Beyond that all are forgotten: their records have the uses by then, and a
+/// record whose use is recent is not written again ([`ClientSecret::use_to_note`]).
+///
+/// [`ClientSecret::use_to_note`]: symbolon_protocol::client_secret::ClientSecret::use_to_note
 const MOST_CLIENTS: usize = 100_000;
 
 /// The uses of a client's secrets, by their ids: two at most are alive.
@@ -32,10 +35,7 @@ impl ClientSecretUses {
         let is_recent = |at: Timestamp| now.since(at) < USE_NOTED_EVERY;
         let mut noted = self.0.lock();
         if noted.len() >= MOST_CLIENTS && !noted.contains_key(&key) {
-            noted.retain(|_, uses| uses.iter().any(|(_, at)| is_recent(*at)));
-            if noted.len() >= MOST_CLIENTS {
-                return None;
-            }
+            noted.clear();
         }
         let uses = noted.entry(key).or_default();
         if uses.iter().any(|(id, at)| *id == secret && is_recent(*at)) {

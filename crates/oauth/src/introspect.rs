@@ -83,13 +83,10 @@ async fn access_token(
     };
     let user = user_of(context, claims.user()).await?;
     let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict };
-    let answer = introspection::of_access_token(&inquiry, claims, user.as_deref());
-    if !answer.is_active()
-        && let Err(refusal) = introspection::check_access_token(&inquiry, claims, user.as_deref())
-    {
-        return Ok(inactive(context, client, refusal));
+    match introspection::of_access_token(&inquiry, claims, user.as_deref()) {
+        Ok(answer) => Ok(answer.to_json()),
+        Err(refusal) => Ok(inactive(context, client, refusal)),
     }
-    Ok(answer.to_json())
 }
 
 async fn refresh_token(
@@ -112,11 +109,8 @@ async fn refresh_token(
     }
     let user = user_of(context, Some(family.user.clone())).await?;
     let inquiry = Inquiry { caller: client, issuer_url: &issuer.url, now, strict: None };
-    let answer = introspection::of_refresh_token(&inquiry, &family, version, user.as_deref());
-    if !answer.is_active()
-        && let Err(refusal) = introspection::check_refresh_token(&inquiry, &family, version, user.as_deref())
-    {
-        return Ok(inactive(context, client, refusal));
+    match introspection::of_refresh_token(&inquiry, &family, version, user.as_deref()) {
+        Ok(answer) => Ok(answer.to_json()),
+        Err(refusal) => Ok(inactive(context, client, refusal)),
     }
-    Ok(answer.to_json())
 }

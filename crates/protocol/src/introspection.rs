@@ -106,10 +106,7 @@ pub struct Inquiry<'a> {
 }
 
 /// Whether the caller may be told that an access token is active. Its signature was verified, and it is not revoked.
-///
-/// # Errors
-/// [`Refusal`]: the caller is only told that it is inactive.
-pub fn check_access_token(
+fn check_access_token(
     inquiry: &Inquiry<'_>,
     token: &AccessToken,
     user: Option<&User>,
@@ -140,16 +137,17 @@ fn not_for(caller: &Client, token: &AccessToken) -> Refusal {
 }
 
 /// The answer for an access token whose signature was verified and that is not revoked. `user` is the token's user,
-/// if there is a record. Inactive where [`check_access_token`] refuses.
+/// if there is a record.
+///
+/// # Errors
+/// [`Refusal`]: the caller is only told [`INACTIVE`].
 pub fn of_access_token<'a>(
     inquiry: &Inquiry<'a>,
     token: &'a AccessToken,
     user: Option<&'a User>,
-) -> Introspection<'a> {
-    if check_access_token(inquiry, token, user).is_err() {
-        return INACTIVE;
-    }
-    Introspection {
+) -> Result<Introspection<'a>, Refusal> {
+    check_access_token(inquiry, token, user)?;
+    Ok(Introspection {
         active: true,
         scope: Some(&token.scope),
         client_id: Some(token.client_id.as_str()),
@@ -165,7 +163,7 @@ pub fn of_access_token<'a>(
         act: token.act.as_ref(),
         resource: Some(&token.resource),
         roles: token.roles.as_deref(),
-    }
+    })
 }
 
 /// A name for people, if the scope lets the client see it (RFC 7662 5).
@@ -176,10 +174,7 @@ fn username<'a>(user: &'a User, scope: &Scope) -> Option<&'a str> {
 
 /// Whether the caller may be told that a refresh token is active: an authentic one of `version`, of a family whose
 /// lineage is not revoked. Only the family's client may see it.
-///
-/// # Errors
-/// [`Refusal`]: the caller is only told that it is inactive.
-pub fn check_refresh_token(
+fn check_refresh_token(
     inquiry: &Inquiry<'_>,
     family: &Family,
     version: u32,
@@ -199,17 +194,18 @@ pub fn check_refresh_token(
     Err(Refusal::about(reason, Details::of_user(&family.user)))
 }
 
-/// The answer for such a refresh token. Inactive where [`check_refresh_token`] refuses.
+/// The answer for such a refresh token.
+///
+/// # Errors
+/// [`Refusal`]: the caller is only told [`INACTIVE`].
 pub fn of_refresh_token<'a>(
     inquiry: &Inquiry<'a>,
     family: &'a Family,
     version: u32,
     user: Option<&'a User>,
-) -> Introspection<'a> {
-    if check_refresh_token(inquiry, family, version, user).is_err() {
-        return INACTIVE;
-    }
-    Introspection {
+) -> Result<Introspection<'a>, Refusal> {
+    check_refresh_token(inquiry, family, version, user)?;
+    Ok(Introspection {
         active: true,
         scope: Some(&family.scope),
         client_id: Some(family.client.as_str()),
@@ -219,15 +215,10 @@ pub fn of_refresh_token<'a>(
         sub: Some(family.user.as_str()),
         iss: Some(inquiry.issuer_url),
         ..INACTIVE
-    }
+    })
 }
 
 impl Introspection<'_> {
-    /// Whether the token is active, for metrics.
-    pub fn is_active(&self) -> bool {
-        self.active
-    }
-
     /// The response body.
     pub fn to_json(&self) -> Vec<u8> {
         let mut json = Vec::with_capacity(if self.active { 640 } else { 24 });

@@ -92,8 +92,8 @@ reasons! {
             "The request names no client: it has neither an `Authorization` header nor a usable `client_id`."
             "Send the client's credentials by HTTP Basic, or `client_id` (and `client_secret`) in the form.";
         ClientSecretWrong "client_secret_wrong"
-            "The client secret is not one of the client's."
-            "Configure the client with its present secret: look for a cut, a space or a line break, or one that was regenerated. `symbolon client new-secret CLIENT` draws a new one.";
+            "The client secret is not one of the client's, or its time is over."
+            "Configure the client with its present secret: look for a cut, a space or a line break, or one that was replaced (`symbolon client show CLIENT` lists them). `symbolon client new-secret CLIENT --keep-old 24h` draws another beside it.";
         ClientAuthenticationMissing "client_authentication_missing"
             "The client is registered with a credential, but sent only its `client_id`."
             "Configure the secret or key at the client; register it with `token_endpoint_auth_method` `none` if it cannot keep a secret.";
@@ -163,7 +163,7 @@ reasons! {
             "The request has no `redirect_uri`."
             "Send `redirect_uri` in every request, also where only one is registered.";
         RedirectUriNotRegistered "redirect_uri_not_registered"
-            "The `redirect_uri` is not one of the client's; the two are compared character by character."
+            "The `redirect_uri` is none of the client's: it must be the same text, but for what a loopback address or one of the client's `redirect_uri_forms` leaves open."
             "Send a registered URI exactly as it is registered, or add the one that is sent to the client's `redirect_uris`.";
         StateTooLong "state_too_long"
             "`state` has more than 4 KiB as an address has it."

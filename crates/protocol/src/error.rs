@@ -136,7 +136,7 @@ impl OAuthError {
         Self { reason, details, ..self }
     }
 
-    /// Adds the values that explain the reason.
+    /// The same error with the values that explain the reason, in place of those it had.
     #[must_use]
     pub fn about(mut self, details: Details) -> Self {
         self.details = Some(Box::new(details));

@@ -129,6 +129,8 @@ macro_rules! identifier {
     };
 }
 
+pub(crate) use identifier;
+
 identifier!(
     /// The id of an issuer within this installation (`default`, `acme`), unrelated to its URL.
     IssuerId, "an issuer id", 32, slug, "1 to 32 characters of a-z, 0-9 and -"

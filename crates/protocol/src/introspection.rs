@@ -131,9 +131,8 @@ fn check_access_token(
 }
 
 fn not_for(caller: &Client, token: &AccessToken) -> Refusal {
-    let sent = format!("{}, of client {}", token.audiences(), token.client_id);
-    let own = std::iter::once(caller.client_id.as_str()).chain(caller.audiences.iter().map(String::as_str));
-    Refusal::about(Reason::TokenOfOtherClient, Details::of("aud").sent(&sent).registered(own))
+    let audiences = caller.audiences.iter().map(String::as_str);
+    token.refused_to(std::iter::once(caller.client_id.as_str()).chain(audiences))
 }
 
 /// The answer for an access token whose signature was verified and that is not revoked. `user` is the token's user,

@@ -88,7 +88,7 @@ impl<'p> LogoutRequest<'p> {
             return LogoutDecision::Refuse(error.about(details.client(&claims.aud).user(&claims.sub)));
         }
         let redirect = client.and_then(|client| self.redirect(client));
-        let goes_astray = redirect.is_none() && self.goes_astray(client).is_some();
+        let goes_astray = redirect.is_none() && self.post_logout_redirect_uri.is_some();
         match session {
             // Without a session nothing can be ended against the person's will, so they are redirected at once.
             None => LogoutDecision::EndNow { redirect },
@@ -102,7 +102,7 @@ impl<'p> LogoutRequest<'p> {
 
     /// Why the person cannot be sent where the request asks, if it asks; they stay at the provider then. `client` is the
     /// record of [`Self::client`].
-    pub fn goes_astray(&self, client: Option<&Client>) -> Option<Refusal> {
+    pub fn why_astray(&self, client: Option<&Client>) -> Option<Refusal> {
         let uri = self.post_logout_redirect_uri?;
         let details = Details::of("post_logout_redirect_uri").sent_uri(uri);
         let Some(client) = client else {

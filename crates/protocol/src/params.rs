@@ -86,11 +86,7 @@ impl<'a> Params<'a> {
         repeated_name.map_or(Ok(()), |(_, name)| {
             // Unknown names are not repeated in the error, because it may be shown on a page or sent to a client: an
             // attacker could choose the text.
-            Err(if NAMED.contains(&name) {
-                repeated(name)
-            } else {
-                REPEATED.about(Details::default().sent(name))
-            })
+            Err(if NAMED.contains(&name) { repeated(name) } else { REPEATED.about(Details::of(name)) })
         })
     }
 

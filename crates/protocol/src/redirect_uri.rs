@@ -44,6 +44,9 @@ pub fn check_registration(uri: &str) -> Result<(), InvalidRedirectUri> {
     check_form(uri, &[])
 }
 
+/// The longest URI that a client may register, in bytes.
+pub(crate) const LONGEST: usize = 2048;
+
 /// Checks a URI of a client for which an administrator allowed some forms beyond those that every client may register.
 ///
 /// # Errors
@@ -52,7 +55,7 @@ pub fn check_form(uri: &str, allowed: &[RedirectUriForm]) -> Result<(), InvalidR
     // RFC 3986 2: a URI contains no spaces, quotes or backslashes; browsers would silently alter them.
     let clean =
         |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`');
-    if uri.len() > 2048 || !uri.bytes().all(clean) {
+    if uri.len() > LONGEST || !uri.bytes().all(clean) {
         return Err(InvalidRedirectUri::NotAbsolute);
     }
     let url = Url::parse(uri).map_err(|_| InvalidRedirectUri::NotAbsolute)?;

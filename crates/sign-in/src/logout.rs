@@ -78,7 +78,7 @@ fn note_what_fails(
         }
         IdTokenHint::Absent | IdTokenHint::IdToken(_) => None,
     };
-    if let Some(refusal) = request.goes_astray(client).or_else(unverifiable) {
+    if let Some(refusal) = request.why_astray(client).or_else(unverifiable) {
         let client = client.map(|client| &client.client_id);
         context.refused(RefusedRequest::anonymous(refusal, client));
     }

@@ -68,7 +68,10 @@ async fn create_users(call: Arc<Call>, chunk: Vec<Line>) -> Vec<Done> {
     let facts =
         |(user, _): &(User, _)| (user.id.clone(), user.email.clone(), user.profile.attributes.clone());
     let given: Vec<_> = new.iter().map(facts).collect();
-    let made: Vec<_> = new.iter().map(|(user, password)| users::made(user, password.is_some())).collect();
+    let made = |(user, password): &(User, Option<PasswordHash>)| {
+        users::made(user, password.is_some(), &settings.attributes)
+    };
+    let made: Vec<_> = new.iter().map(made).collect();
     let created = call.app.store.create_users(call.id(), new).await.map_err(AdminError::from);
     for (((id, ..), made), created) in given.iter().zip(made).zip(created.iter().flatten()) {
         if *created == Created::Created {

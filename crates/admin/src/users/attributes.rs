@@ -1,8 +1,12 @@
 //! The attributes of users as the admin API reads and writes them: as an administrator, by the schema of the issuer.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
+use symbolon_app::audit::ChangedFields;
 use symbolon_protocol::attribute::{
-    AttributeChecker, AttributeName, AttributeSchema, AttributeValue, Attributes, Party,
+    AttributeChecker, AttributeError, AttributeFault, AttributeName, AttributeSchema, AttributeValue,
+    Attributes, Party,
 };
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::params::Params;
@@ -43,6 +47,46 @@ pub(crate) fn shown(user: &User, schema: &AttributeSchema) -> Map<String, Value>
         }
     }
     shown
+}
+
+/// What the audit log says of a change of a user, or of a new one (`before` is `None`). Of attributes that administrators may
+/// not see it says only that they changed: administrators read the log.
+pub(crate) fn changes(before: Option<&User>, after: &User, schema: &AttributeSchema) -> ChangedFields {
+    let shown_before = before.map(|user| shown(user, schema)).unwrap_or_default();
+    let changes = ChangedFields::between(&shown_before, &shown(after, schema));
+    let none = Attributes::new();
+    let (old, new) = (before.map_or(&none, |user| &user.profile.attributes), &after.profile.attributes);
+    let names: BTreeSet<&AttributeName> = old.keys().chain(new.keys()).collect();
+    let is_seen = |name: &AttributeName| schema.may_read(BY, name);
+    let unseen = names.into_iter().filter(|name| !is_seen(name) && old.get(*name) != new.get(*name));
+    unseen.fold(changes, |changes, name| changes.with_untold(format!("{MEMBER}.{name}")))
+}
+
+/// What the audit log says of a new user.
+pub(crate) fn made(user: &User, has_password: bool, schema: &AttributeSchema) -> ChangedFields {
+    let made = changes(None, user, schema);
+    if has_password { made.with_untold("password") } else { made }
+}
+
+/// Refuses a change that names an attribute which administrators may neither see nor write. Otherwise whoever names its value
+/// as it is would be let through, and could find it out by trying.
+///
+/// # Errors
+/// 400 that names the attribute.
+pub(super) fn refuse_unseen(
+    document: &Map<String, Value>,
+    schema: &AttributeSchema,
+) -> Result<(), AdminError> {
+    let Some(Value::Object(named)) = document.get(MEMBER) else { return Ok(()) };
+    let definitions = named.keys().filter_map(|name| schema.definition(name));
+    match definitions.into_iter().find(|own| !own.readable_by.contains(&BY) && !own.writable_by.contains(&BY))
+    {
+        Some(unseen) => {
+            let error = AttributeError::One(unseen.name.clone(), AttributeFault::NotWritable(BY.plural()));
+            Err(AdminError::invalid(error.to_string()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Reads the member `attributes`; one that is `null` is absent. The schema is not asked yet.

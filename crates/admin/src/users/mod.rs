@@ -23,8 +23,8 @@ use crate::{ending, grants, paging, sessions, settings};
 use symbolon_app::audit::ChangedFields;
 use symbolon_app::http::Failure;
 
-pub(super) use attributes::{check, shown, taken};
-pub(super) use record::{Described, GivenPassword, id, made, password, view};
+pub(super) use attributes::{check, made, shown, taken};
+pub(super) use record::{Described, GivenPassword, id, password, view};
 
 /// The filter for listing and export.
 pub(super) const VERIFIED: Parameter =
@@ -159,7 +159,7 @@ async fn create(call: Call, payload: Payload) -> Answer {
     check(&mut settings.attributes.checker(), &described.profile.attributes, None)?;
     let password = hashed(&call, given).await?;
     let user = described.into_user(id, call.now());
-    let made = made(&user, password.is_some());
+    let made = made(&user, password.is_some(), &settings.attributes);
     if call.app.store.create_user(call.id(), user.clone(), password).await? == Created::Exists {
         return Err(taken(&call, &user.id, &user.profile.attributes).await?);
     }
@@ -171,6 +171,7 @@ async fn replace(call: Call, payload: Payload) -> Answer {
     let document = payload.object().await?;
     refuse_password(&document)?;
     let settings = call.issuer.settings.load_full();
+    attributes::refuse_unseen(&document, &settings.attributes)?;
     change(&call, |user| {
         let mut document = document.clone();
         attributes::keep(&mut document, &user.profile.attributes, &settings.attributes);
@@ -182,6 +183,7 @@ async fn replace(call: Call, payload: Payload) -> Answer {
 async fn patch(call: Call, payload: Payload) -> Answer {
     let named = record::with_active_by_its_name(payload.object().await?)?;
     refuse_password(&named)?;
+    attributes::refuse_unseen(&named, &call.issuer.settings.load().attributes)?;
     change(&call, |user| {
         let mut document = record::view(user);
         merge_patch(&mut document, named.clone());
@@ -240,7 +242,11 @@ async fn changed(
         ending::user(call, &user.id).await?;
     }
     let concerns = Concerns { detail: json!({ "active": user.active }), ..about(&user.id) };
-    call.audit(Event::UserUpdated, concerns, ChangedFields::between(&*before, &user));
+    call.audit(
+        Event::UserUpdated,
+        concerns,
+        attributes::changes(Some(&*before), &user, &settings.attributes),
+    );
     Ok(Some(ok(&seen(call, &user))))
 }
 
@@ -278,7 +284,7 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
     }
     let what = if removed { "removed" } else { "set" };
     let concerns = Concerns { detail: json!({ "password": what }), ..about(&user.id) };
-    call.audit(Event::UserUpdated, concerns, ChangedFields::none().with_secret("password"));
+    call.audit(Event::UserUpdated, concerns, ChangedFields::none().with_untold("password"));
     Ok(ok(&json!({ "left_alive": grants::left_alive(&call, &user.id).await? })))
 }
 

@@ -216,12 +216,6 @@ fn address(fields: &mut Fields) -> Result<Option<Address>, AdminError> {
     Ok(Some(address))
 }
 
-/// What the audit log says of a new user.
-pub(crate) fn made(user: &User, has_password: bool) -> ChangedFields {
-    let made = ChangedFields::made(user);
-    if has_password { made.with_secret("password") } else { made }
-}
-
 /// What the audit log says of a deleted user: only by what name the user could sign in. The other claims of somebody who
 /// was deleted are not written down once more.
 pub(super) fn removed(user: &User) -> ChangedFields {
@@ -341,7 +335,7 @@ mod tests {
     #[test]
     fn an_attribute_that_cannot_be_read_is_named() {
         for (attributes, why) in [
-            (json!({ "a b": 1 }), "attributes.a b: the name of an attribute must have"),
+            (json!({ "a b": 1 }), "attributes.a b: the name of an attribute must be"),
             (json!({ "a": {} }), "attributes.a must be a text, a number, true, false or a list of texts"),
             (json!({ "a": ["x", 1] }), "attributes.a must be a text"),
             (json!([]), "attributes is not valid"),

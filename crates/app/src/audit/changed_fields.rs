@@ -74,10 +74,11 @@ impl ChangedFields {
         Self::between(&by_kid(before), &by_kid(after))
     }
 
-    /// Adds that a secret was set, replaced or removed which is stored beside the record.
+    /// Adds that a value changed which the log may not tell: a secret that is stored beside the record, or a member that
+    /// administrators may not see.
     #[must_use]
-    pub fn with_secret(mut self, name: &'static str) -> Self {
-        self.add(name.to_owned(), is_changed());
+    pub fn with_untold(mut self, path: impl Into<String>) -> Self {
+        self.add(path.into(), is_changed());
         self
     }
 

@@ -80,7 +80,7 @@ fn of_secrets_only_the_change_is_told_wherever_they_stand() {
     let all = [
         ChangedFields::between(&one, &other),
         ChangedFields::made(&one),
-        ChangedFields::removed(&one).with_secret("password"),
+        ChangedFields::removed(&one).with_untold("password"),
     ];
     for changed in all {
         let told = changed.onto(Value::Null);

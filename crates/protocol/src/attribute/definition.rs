@@ -26,7 +26,7 @@ pub enum Party {
 
 impl Party {
     /// The word for all of them, in errors.
-    pub(super) const fn plural(self) -> &'static str {
+    pub const fn plural(self) -> &'static str {
         match self {
             Self::Person => "the person",
             Self::Administrator => "administrators",

@@ -1,5 +1,6 @@
 //! The attributes that an issuer's users may have.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
@@ -142,7 +143,8 @@ impl AttributeSchema {
         stored.iter().filter(move |(name, _)| !self.may_read(by, name) || !self.may_write(by, name))
     }
 
-    fn may_read(&self, by: Party, name: &AttributeName) -> bool {
+    /// Whether somebody may see an attribute. One without a definition nobody may.
+    pub fn may_read(&self, by: Party, name: &AttributeName) -> bool {
         self.definition(name.as_str()).is_some_and(|definition| definition.readable_by.contains(&by))
     }
 
@@ -219,8 +221,9 @@ impl<'a> AttributeChecker<'a> {
             return Ok(());
         }
         let none = Attributes::new();
-        self.check_changes(values, stored.unwrap_or(&none), by)?;
-        self.check_values(values)?;
+        let stored = stored.unwrap_or(&none);
+        self.check_changes(values, stored, by)?;
+        self.check_values(values, stored, by)?;
         // Writing to memory cannot fail.
         let bytes = serde_json::to_vec(values).map_or(0, |json| json.len());
         if bytes > MOST_BYTES { Err(AttributeError::TooLarge(bytes)) } else { Ok(()) }
@@ -247,9 +250,19 @@ impl<'a> AttributeChecker<'a> {
         Ok(())
     }
 
-    /// Checks the values of all attributes that the schema knows.
-    fn check_values(&mut self, values: &Attributes) -> Result<(), AttributeError> {
+    /// Checks the values of all attributes that the schema knows, but for those that stay as they are stored because `by` may
+    /// not write them: whoever cannot mend a value must still be able to change the others.
+    fn check_values(
+        &mut self,
+        values: &Attributes,
+        stored: &Attributes,
+        by: Party,
+    ) -> Result<(), AttributeError> {
         for definition in self.schema.definitions() {
+            let stays = values.get(&definition.name) == stored.get(&definition.name);
+            if stays && !definition.writable_by.contains(&by) {
+                continue;
+            }
             let fault = match values.get(&definition.name).filter(|value| !value.is_nothing()) {
                 Some(value) => self.fault(definition, value),
                 None => definition.required.then_some(AttributeFault::Missing),
@@ -286,13 +299,14 @@ impl<'a> AttributeChecker<'a> {
         }
     }
 
-    fn compiled(&mut self, name: &'a AttributeName, pattern: &Pattern) -> Result<Regex, AttributeFault> {
-        if let Some(regex) = self.compiled.get(name) {
-            return Ok(regex.clone());
-        }
-        let regex = pattern.compile().map_err(|error| AttributeFault::BadPattern(error.to_string()))?;
-        self.compiled.insert(name, regex.clone());
-        Ok(regex)
+    fn compiled(&mut self, name: &'a AttributeName, pattern: &Pattern) -> Result<&Regex, AttributeFault> {
+        Ok(match self.compiled.entry(name) {
+            Entry::Occupied(compiled) => compiled.into_mut(),
+            Entry::Vacant(free) => {
+                let regex = pattern.compile();
+                free.insert(regex.map_err(|error| AttributeFault::BadPattern(error.to_string()))?)
+            }
+        })
     }
 }
 

@@ -37,7 +37,7 @@ fn a_name_has_letters_digits_and_three_signs() {
         assert_eq!(serde_json::from_value::<AttributeName>(json!(good)).unwrap(), name(good));
     }
     for bad in ["", ".", "..", "a b", "a/b", "\u{e4}", "a\"", "a=b", "a:b", "a\0", &"x".repeat(65)] {
-        assert_eq!(AttributeName::parse(bad), Err(InvalidAttributeName), "{bad:?}");
+        assert!(AttributeName::parse(bad).is_err(), "{bad:?}");
         assert!(serde_json::from_value::<AttributeName>(json!(bad)).is_err(), "{bad:?}");
     }
     assert_eq!(values(json!({ "a": 1 })).get("a"), Some(&AttributeValue::Number(1.into())));

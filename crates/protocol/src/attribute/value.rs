@@ -145,9 +145,18 @@ impl TryFrom<Value> for AttributeValue {
 }
 
 impl AttributeValue {
-    /// Whether it is a valid value of a type. A stored value may not be, after the type was changed in the schema.
+    /// Whether it is a value of a type. A stored value may not be, after the type was changed in the schema.
     pub fn is_of(&self, kind: AttributeType) -> bool {
-        self.check(kind).is_ok()
+        match (kind, self) {
+            (AttributeType::String, Self::Text(_))
+            | (AttributeType::Boolean, Self::Boolean(_))
+            | (AttributeType::List, Self::List(_)) => true,
+            (AttributeType::Date, Self::Text(text)) => is_full_date(text),
+            (AttributeType::Number, Self::Number(number)) => {
+                number.as_f64().is_some_and(|number| number.abs() <= GREATEST)
+            }
+            _ => false,
+        }
     }
 
     /// The text by which values that must be unique are compared; `None` for a list and for `true` and `false`, which
@@ -177,17 +186,7 @@ impl AttributeValue {
 
     /// Checks type and bounds.
     pub(super) fn check(&self, kind: AttributeType) -> Result<(), AttributeFault> {
-        let is_of_type = match (kind, self) {
-            (AttributeType::String, Self::Text(_))
-            | (AttributeType::Boolean, Self::Boolean(_))
-            | (AttributeType::List, Self::List(_)) => true,
-            (AttributeType::Date, Self::Text(text)) => is_full_date(text),
-            (AttributeType::Number, Self::Number(number)) => {
-                number.as_f64().is_some_and(|number| number.abs() <= GREATEST)
-            }
-            _ => false,
-        };
-        if !is_of_type {
+        if !self.is_of(kind) {
             return Err(AttributeFault::Type(kind));
         }
         if self.texts().len() > MOST_ITEMS {

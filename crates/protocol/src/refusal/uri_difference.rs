@@ -2,14 +2,20 @@
 
 use url::Url;
 
+use crate::redirect_uri::LONGEST;
+
 /// The most parts in which two URIs may differ to be called alike.
 const MOST_PARTS: usize = 2;
 
 /// The registered URIs, the one that is most like the sent one first, and in what that one differs; without the latter if
-/// none is like it.
+/// none is like it. A text that is longer than any registered URI is like none: anybody may send it, so it is not parsed.
 pub(crate) fn closest<'r>(registered: &'r [String], sent: &str) -> (Vec<&'r str>, Option<String>) {
+    if sent.len() > LONGEST {
+        return (registered.iter().map(String::as_str).collect(), None);
+    }
+    let parsed = Url::parse(sent).ok();
     let mut rated: Vec<(Vec<&str>, &str)> =
-        registered.iter().map(|own| (differing_parts(own, sent), own.as_str())).collect();
+        registered.iter().map(|own| (differing_parts(own, sent, parsed.as_ref()), own.as_str())).collect();
     // A stable sort: of equally good ones the first registered comes first.
     rated.sort_by_key(|(parts, _)| parts.len());
     let words = rated
@@ -20,7 +26,7 @@ pub(crate) fn closest<'r>(registered: &'r [String], sent: &str) -> (Vec<&'r str>
 }
 
 /// The parts of two URIs that differ, by their names. More than [`MOST_PARTS`] if one of them is no URI.
-fn differing_parts(own: &str, sent: &str) -> Vec<&'static str> {
+fn differing_parts(own: &str, sent: &str, parsed: Option<&Url>) -> Vec<&'static str> {
     if own == sent {
         return Vec::new();
     }
@@ -30,7 +36,7 @@ fn differing_parts(own: &str, sent: &str) -> Vec<&'static str> {
     if own.trim_end_matches('/') == sent.trim_end_matches('/') {
         return vec!["the slash at the end"];
     }
-    let (Ok(a), Ok(b)) = (Url::parse(own), Url::parse(sent)) else {
+    let (Ok(a), Some(b)) = (Url::parse(own), parsed) else {
         return vec!["the scheme", "the host", "the path"];
     };
     let port = match a.scheme() == b.scheme() {

@@ -23,7 +23,7 @@ pub struct RecordsNeeded {
 impl RecordsNeeded {
     /// What the tokens of a granted scope need.
     pub fn by(context: &Context<'_>, scope: &Scope) -> Self {
-        let requested = requested(context, scope);
+        let requested = RequestedClaims::by(scope);
         let in_id_token = in_id_token(context, scope, requested);
         let entitlements = in_id_token.need_entitlements() || requested.roles();
         // The record also says whether the user may sign in: groups and roles are told of nobody who may not.
@@ -31,16 +31,13 @@ impl RecordsNeeded {
     }
 }
 
-/// The claims that a granted scope requests of the issuer.
-fn requested(context: &Context<'_>, scope: &Scope) -> RequestedClaims {
-    RequestedClaims::by(scope).and_attributes(&context.settings.attributes, scope)
-}
-
 /// The part of the requested claims that a client's ID token carries. OpenID Connect Core 5.4 returns the claims of the
 /// scopes from UserInfo wherever an access token is issued; by Core 2 an ID token may carry them too.
 fn in_id_token(context: &Context<'_>, scope: &Scope, requested: RequestedClaims) -> RequestedClaims {
     match context.settings.id_token_claims_for(&context.client.settings) {
-        IdTokenClaims::Scopes if scope.contains(OPENID) => requested,
+        IdTokenClaims::Scopes if scope.contains(OPENID) => {
+            requested.and_attributes(&context.settings.attributes, scope)
+        }
         IdTokenClaims::Scopes | IdTokenClaims::Minimal => RequestedClaims::default(),
     }
 }
@@ -54,7 +51,7 @@ impl IssuePlan {
             return;
         }
         let scope = &self.access.scope;
-        let requested = requested(context, scope);
+        let requested = RequestedClaims::by(scope);
         let in_id_token = in_id_token(context, scope, requested);
         if let Some(entitlements) = records.entitlements.as_deref().filter(|_| requested.roles()) {
             self.access.release_roles(entitlements);

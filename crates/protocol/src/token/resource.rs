@@ -36,14 +36,19 @@ pub(super) fn not_registered(
         .about(Details::of(parameter).sent_uri(target).registered(registered))
 }
 
-/// `invalid_target` for resources that are no part of what was granted.
-fn not_granted(reason: Reason, granted: &[String], asked: &[&str], description: &'static str) -> OAuthError {
-    let details = Details::of("resource").expected(granted.iter().map(String::as_str));
-    let details = match asked.first() {
-        Some(asked) => details.sent_uri(asked),
-        None => details,
-    };
-    OAuthError::new(ErrorCode::InvalidTarget, reason, description).about(details)
+/// `invalid_target` for a resource that is no part of what was granted.
+fn not_granted(granted: &[String], asked: &str) -> OAuthError {
+    let details = Details::of("resource").sent_uri(asked).expected(granted.iter().map(String::as_str));
+    let description = "resource goes beyond what was granted";
+    OAuthError::new(ErrorCode::InvalidTarget, Reason::ResourceBeyondGrant, description).about(details)
+}
+
+/// `invalid_target` for granted resources that the client may not name any more.
+fn no_longer_registered(client: &Client, granted: &[String]) -> OAuthError {
+    let registered = client.access_token_audiences.iter().map(String::as_str);
+    let details = Details::of("resource").sent(&granted.join(" ")).registered(registered);
+    let description = "the client may not name the granted resource any more";
+    OAuthError::new(ErrorCode::InvalidTarget, Reason::ResourceNoLongerRegistered, description).about(details)
 }
 
 /// The resources for a token: those of the token request, if they were granted; without any, all that were granted
@@ -60,26 +65,16 @@ pub fn narrowed<'a>(
 ) -> Result<Vec<&'a str>, OAuthError> {
     check(issuer, client, asked)?;
     if !asked.is_empty() {
-        let is_granted = |target: &&str| granted.is_empty() || granted.iter().any(|own| own == target);
-        return match asked.iter().all(is_granted) {
-            true => Ok(asked.to_vec()),
-            false => Err(not_granted(
-                Reason::ResourceBeyondGrant,
-                granted,
-                asked,
-                "resource goes beyond what was granted",
-            )),
+        let is_granted = |target: &str| granted.is_empty() || granted.iter().any(|own| own == target);
+        return match asked.iter().find(|target| !is_granted(target)) {
+            None => Ok(asked.to_vec()),
+            Some(foreign) => Err(not_granted(granted, foreign)),
         };
     }
     let left = granted.iter().map(String::as_str).filter(|target| may_name(issuer, client, target));
     let left: Vec<&str> = left.collect();
     if left.is_empty() && !granted.is_empty() {
-        return Err(not_granted(
-            Reason::ResourceNoLongerRegistered,
-            granted,
-            asked,
-            "the client may not name the granted resource any more",
-        ));
+        return Err(no_longer_registered(client, granted));
     }
     Ok(left)
 }
@@ -127,6 +122,9 @@ mod tests {
         assert_eq!(of(&granted, &[]), Ok(format!("{A} {B}")));
         assert_eq!(of(&granted, &[B]), Ok(B.to_owned()));
         assert_eq!(of(&granted[..1], &[B]), Err(ErrorCode::InvalidTarget));
+        let beyond = narrowed(ISSUER, &client, &granted[..1], &[A, B]).unwrap_err();
+        let details = beyond.details.unwrap();
+        assert_eq!(details.sent_value(), Some(B), "the operator is told of the one that was not granted");
         assert_eq!(of(&[], &[B]), Ok(B.to_owned()));
         assert_eq!(of(&[], &[]), Ok(String::new()));
         let less = registered(&[B]);

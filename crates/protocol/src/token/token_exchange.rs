@@ -119,10 +119,7 @@ pub fn check<'a>(context: &Context<'_>, request: &ExchangeRequest<'a>) -> Result
     let issued_token_type = if requested == Some(JWT_TYPE) { JWT_TYPE } else { ACCESS_TOKEN_TYPE };
     let actor_token = check_actor_parameters(request)?;
     let scope = match present(request.scope) {
-        Some(text) => Some(Scope::parse(text).map_err(|_| {
-            OAuthError::new(ErrorCode::InvalidScope, Reason::ScopeMalformed, "scope is malformed")
-                .about(Details::of("scope").sent(text))
-        })?),
+        Some(text) => Some(Scope::parse(text).map_err(|_| scope::malformed(text))?),
         None => None,
     };
     check_targets(context, request)?;
@@ -314,11 +311,9 @@ impl Exchange<'_> {
 }
 
 fn of_other_client(caller: &Client, token: &AccessToken, description: &'static str) -> OAuthError {
-    let sent = format!("{}, of client {}", token.audiences(), token.client_id);
-    let own = caller.token_exchange.subject_token_clients.iter().map(ClientId::as_str);
-    let own = std::iter::once(caller.client_id.as_str()).chain(own);
-    OAuthError::invalid_grant(Reason::TokenOfOtherClient, description)
-        .about(Details::of("aud").sent(&sent).registered(own))
+    let clients = caller.token_exchange.subject_token_clients.iter().map(ClientId::as_str);
+    let refusal = token.refused_to(std::iter::once(caller.client_id.as_str()).chain(clients));
+    OAuthError::invalid_grant(refusal.reason, description).because(refusal)
 }
 
 /// A client may present tokens that were issued to it, that name it in `aud`, or that were issued to a client on its

@@ -170,6 +170,21 @@ fn administrators_see_and_write_what_the_schema_gives_them() {
         of(&server.admin("PUT", "/users/ann", Some(json!({ "preferred_username": "ann" })))),
         json!({ "own": "b" })
     );
+    // Nor does the audit log, which administrators read, tell them what they may not see.
+    assert_eq!(of(&patch(json!({ "secret": "hidden-value" }))), json!({ "own": "b" }));
+    let found = server.admin("GET", "/audit-logs?event=user.updated", None);
+    assert_eq!(
+        found.json()["audit_logs"][0]["detail"]["changes"]["attributes.secret"],
+        json!({ "changed": true })
+    );
+    assert!(!found.body.contains("hidden-value"), "{}", found.body);
+    assert_eq!(of(&patch(json!({ "secret": "c" }))), json!({ "own": "b" }));
+    // What administrators may neither see nor write cannot be found out by naming its value.
+    let persons = json!({ "type": "string", "readable_by": ["person"], "writable_by": ["person"] });
+    schema(&server, &[("secret", persons)]);
+    for guess in ["c", "x"] {
+        assert!(refused(&patch(json!({ "secret": guess })), 400).contains("not written by administrators"));
+    }
     schema(&server, &[("secret", json!({ "type": "string" }))]);
     assert_eq!(of(&server.admin("GET", "/users/ann", None)), json!({ "own": "b", "secret": "c" }));
 

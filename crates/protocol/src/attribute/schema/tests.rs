@@ -43,6 +43,23 @@ fn values_that_remain_of_an_earlier_schema_stay_until_they_are_written() {
     assert!(told.contains("which has no attribute"), "{told}");
 }
 
+/// Whoever may not write a value cannot mend it, and must still be able to change the others.
+#[test]
+fn a_value_that_is_not_ones_own_to_write_does_not_block_the_others() {
+    let schema = schema(json!([
+        { "name": "a", "type": "string" },
+        { "name": "own", "type": "number", "writable_by": ["person"] },
+    ]));
+    let stored = values(json!({ "a": "1", "own": "of an earlier type" }));
+    let check =
+        |json: Value, by| schema.check(&values(json), Some(&stored), by).err().map(|error| error.to_string());
+    assert_eq!(check(json!({ "a": "2", "own": "of an earlier type" }), BY), None);
+    let told = check(json!({ "a": "1" }), BY).unwrap();
+    assert!(told.starts_with("attributes.own is not written by"), "{told}");
+    let other = json!({ "a": "1", "own": "another" });
+    assert!(check(other, Party::Person).unwrap().starts_with("attributes.own must be a number"));
+}
+
 #[test]
 fn each_party_sees_and_writes_what_the_schema_gives_it() {
     let schema = schema(json!([

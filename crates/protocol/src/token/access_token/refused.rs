@@ -57,8 +57,15 @@ impl AccessToken {
         self.refused_with(Reason::TokenAudienceOther, details)
     }
 
+    /// The refusal of a token that was neither issued to nor made for the client that presents it. `own`: the client's id, and
+    /// the clients or audiences whose tokens it may present.
+    pub fn refused_to<'v>(&self, own: impl IntoIterator<Item = &'v str>) -> Refusal {
+        let sent = format!("{}, of client {}", self.audiences(), self.client_id);
+        self.refused_with(Reason::TokenOfOtherClient, Details::of("aud").sent(&sent).registered(own))
+    }
+
     /// The first values of `aud`, separated by spaces.
-    pub fn audiences(&self) -> String {
+    fn audiences(&self) -> String {
         self.aud.iter().take(5).collect::<Vec<_>>().join(" ")
     }
 

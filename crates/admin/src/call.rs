@@ -95,11 +95,6 @@ impl Call {
         self.records.lock().extend(record);
     }
 
-    /// Records an event without waiting for the record, for use when the store no longer accepts writes.
-    pub(super) fn note(&self, event: Event, concerns: Concerns<'_>, changed: ChangedFields) {
-        self.app.audit.record(self.id(), self.entry(event, concerns, changed), self.now());
-    }
-
     /// Waits until the call's audit records are durable, so that an acknowledged change is in the audit log even
     /// after a crash.
     ///
@@ -122,19 +117,20 @@ impl Call {
     }
 }
 
+/// Why a change is not acknowledged that was made.
+pub(super) const NOT_RECORDED: &str = "the change was made, but its audit record is not in the store yet";
+
 /// Waits until these audit records are durable, and takes them.
 ///
 /// # Errors
 /// 503: the changes are made, but a record may be missing.
 pub(super) async fn audited(records: &Records) -> Result<(), AdminError> {
     let records = std::mem::take(&mut *records.lock());
+    let mut all_durable = true;
     for record in records {
-        if !record.within(AUDITED_WITHIN).await {
-            let why = "the change was made, but its audit record is not in the store yet";
-            return Err(StoreError::Unavailable(why.to_owned()).into());
-        }
+        all_durable &= record.within(AUDITED_WITHIN).await;
     }
-    Ok(())
+    if all_durable { Ok(()) } else { Err(StoreError::Unavailable(NOT_RECORDED.to_owned()).into()) }
 }
 
 /// A request body that has not been read.

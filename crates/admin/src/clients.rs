@@ -56,7 +56,8 @@ fn unknown() -> AdminError {
     AdminError::not_found("there is no such client")
 }
 
-fn view(call: &Call, client: &Arc<Client>) -> Value {
+/// A client as administrators see it, with the uses of its secrets that this node knows of.
+pub(super) fn view(call: &Call, client: &Arc<Client>) -> Value {
     Value::Object(client_metadata::view(&call.app.client_secret_uses.merged(call.id(), client)))
 }
 
@@ -207,9 +208,9 @@ async fn remove(call: Call) -> Answer {
     if !call.app.store.delete_client(call.id(), &client.client_id).await? {
         return Err(unknown());
     }
-    // Again, for tokens that were issued while the record still existed.
-    ending::tokens_of_client(&call, &client.client_id).await?;
     let concerns = Concerns { client: Some(&client.client_id), ..Concerns::default() };
     call.audit(Event::ClientDeleted, concerns, ChangedFields::removed(&*client));
+    // Again, for tokens that were issued while the record still existed.
+    ending::tokens_of_client(&call, &client.client_id).await?;
     Ok(done())
 }

@@ -11,6 +11,7 @@ use symbolon_store::StoreError;
 use symbolon_store::backup::BackupError;
 use symbolon_store::transfer::FreezeError;
 
+use super::call::NOT_RECORDED;
 use symbolon_app::http::{Failure, json, no_store};
 use symbolon_app::issuer::IssuerError;
 use symbolon_telemetry::RequestFacts;
@@ -73,6 +74,11 @@ impl AdminError {
             "invalid_request",
             format!("the body must be {wanted}"),
         )
+    }
+
+    /// 503: the change was made, and must not be tried again; its audit record is not in the store yet.
+    pub(super) fn not_recorded() -> Self {
+        Self::refused(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", NOT_RECORDED)
     }
 
     /// 500: a fault of the server; the reason is logged and not sent to the caller.

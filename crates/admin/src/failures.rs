@@ -25,6 +25,8 @@ const MOST_OF_ONE: u32 = 20;
 const WRITTEN_WITHIN: Duration = Duration::from_secs(2);
 /// How long after a search that found nothing another one follows: another node may not have written it yet.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(1_500);
+/// How far back that other search goes: what is older, the first one has seen.
+const LOOKED_AT_AGAIN: Duration = Duration::from_secs(60);
 
 pub(super) fn operations() -> Vec<Operation> {
     let query = [
@@ -86,7 +88,8 @@ async fn explain(call: Call) -> Answer {
     let mut found = of_request(&call, &filter).await?;
     if found.is_empty() {
         tokio::time::sleep(LOOK_AGAIN_AFTER).await;
-        found = of_request(&call, &filter).await?;
+        let lately = AuditFilter { from: Some(call.now() - LOOKED_AT_AGAIN), ..filter };
+        found = call.app.store.newest_audit(call.id(), &lately, MOST_OF_ONE).await?;
     }
     if found.is_empty() {
         return Err(AdminError::not_found(
@@ -108,9 +111,10 @@ async fn newest(call: &Call, filter: AuditFilter) -> Result<Vec<AuditRecord>, Ad
 
 async fn of_request(call: &Call, filter: &AuditFilter) -> Result<Vec<AuditRecord>, AdminError> {
     let now = call.now();
-    let times = STEPS.iter().map(|step| Some(now - *step)).chain([None]);
-    for from in times {
-        let filter = AuditFilter { from, ..filter.clone() };
+    let mut to = None;
+    for from in STEPS.iter().map(|step| Some(now - *step)).chain([None]) {
+        let filter = AuditFilter { from, to, ..filter.clone() };
+        to = from;
         let found = call.app.store.newest_audit(call.id(), &filter, MOST_OF_ONE).await?;
         if !found.is_empty() {
             return Ok(found);

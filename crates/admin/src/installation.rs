@@ -114,7 +114,7 @@ async fn freeze(call: Call, payload: Payload) -> Answer {
         tracing::warn!(target: "symbolon::audit", "some audit records will not be moved: the store is too slow");
     }
     let report = call.app.store.backup(&path, call.now()).await?;
-    call.note(Event::BackupMade, copied(&path, &report), ChangedFields::made(&view(&path, &report)));
+    call.audit(Event::BackupMade, copied(&path, &report), ChangedFields::made(&view(&path, &report)));
     Ok(created(&view(&path, &report)))
 }
 

@@ -76,10 +76,10 @@ async fn create(call: Call, payload: Payload) -> Answer {
     if call.app.create_issuer(id.clone(), &url).await? == Created::Exists {
         return Err(AdminError::conflict("there is an issuer of this id"));
     }
-    call.app.follow(&Changed::Issuers).await?;
     let detail = json!({ "issuer": id, "url": url });
     let made = ChangedFields::made(&json!({ "id": id, "url": url }));
     call.audit(Event::IssuerCreated, Concerns { detail, ..Concerns::default() }, made);
+    call.app.follow(&Changed::Issuers).await?;
     let made = call.app.store.issuers().await?.into_iter().find(|issuer| issuer.id == id);
     let made = made.ok_or_else(|| AdminError::internal("a new issuer is not among the issuers"))?;
     Ok(created(&json!({ "issuer": view(&made) })))

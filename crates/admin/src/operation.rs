@@ -173,17 +173,18 @@ impl Operation {
         self
     }
 
-    /// Refuses unknown query parameters, if the operation has any: a misspelt filter would otherwise match
-    /// everything. Operations without query parameters ignore the query.
+    /// Refuses unknown query parameters: a misspelt filter would otherwise match everything, and a change that somebody
+    /// only wanted to try would be made. Reads without query parameters ignore the query.
     pub(super) fn check_query(&self, query: &str) -> Result<(), AdminError> {
-        if self.query.is_empty() {
+        if self.query.is_empty() && (query.is_empty() || self.method == Method::GET) {
             return Ok(());
         }
         let params = Params::parse(query.as_bytes())?;
         let known = |name: &str| self.query.iter().any(|parameter| parameter.takes(name));
         let Some((unknown, _)) = params.iter().find(|(name, _)| !known(name)) else { return Ok(()) };
         let names: Vec<_> = self.query.iter().map(|parameter| parameter.name).collect();
-        let (unknown, known) = (clipped(unknown), names.join(", "));
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let unknown = clipped(unknown);
         Err(AdminError::invalid(format!(
             "{unknown} is no query parameter of this operation, which has {known}"
         )))

@@ -123,8 +123,8 @@ async fn status(call: Call) -> Answer {
 /// Makes a key for the call's issuer.
 type Maker<'a> = dyn FnMut(Algorithm) -> Result<KeyRecord, IssuerError> + 'a;
 
-/// Changes the key set by a rule, on a blocking thread; on return the change is in effect on this node. If another
-/// change was faster, applies the rule once more to its result. Also returns what changed.
+/// Changes the key set by a rule, on a blocking thread. If another change was faster, applies the rule once more to its
+/// result. Also returns what changed: the caller records it, and then puts it [into effect](take_effect).
 async fn change<R, F>(call: &Call, rule: F) -> Result<(R, ChangedFields), AdminError>
 where
     R: Send + 'static,
@@ -150,15 +150,17 @@ where
             return Ok((value, ChangedFields::of_keys(&seen, &keys)));
         }
         match call.app.store.put_keys(call.id(), &seen, &keys).await {
-            Ok(()) => {
-                call.app.follow(&Changed::Keys(call.id().clone())).await?;
-                return Ok((value, ChangedFields::of_keys(&seen, &keys)));
-            }
+            Ok(()) => return Ok((value, ChangedFields::of_keys(&seen, &keys))),
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error.into()),
         }
     }
     Err(StoreError::Conflict.into())
+}
+
+/// On return the keys as they are stored are in effect on this node.
+async fn take_effect(call: &Call) -> Result<(), AdminError> {
+    Ok(call.app.follow(&Changed::Keys(call.id().clone())).await?)
 }
 
 /// Ensures that the issuer has signing keys for these algorithms, for clients that ask for them by name.
@@ -210,7 +212,7 @@ async fn make(call: &Call, missing: Vec<Algorithm>, rule: MakingRule) -> Result<
         Concerns { detail: json!({ "algorithms": missing }), ..Concerns::default() },
         changed,
     );
-    Ok(())
+    take_effect(call).await
 }
 
 async fn rotate(call: Call, payload: Payload) -> Answer {
@@ -230,6 +232,7 @@ async fn rotate(call: Call, payload: Payload) -> Answer {
         Concerns { detail: json!({ "algorithm": algorithm }), ..Concerns::default() },
         changed,
     );
+    take_effect(&call).await?;
     listed(&call).await
 }
 
@@ -274,5 +277,6 @@ async fn revoked(call: &Call, kid: Kid, reason: Option<String>) -> Answer {
     }
     let detail = json!({ "kid": kid, "reason": reason });
     call.audit(Event::KeyRevoked, Concerns { detail, ..Concerns::default() }, changed);
+    take_effect(call).await?;
     listed(call).await
 }

@@ -5,9 +5,8 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use symbolon_protocol::client::Client;
-use symbolon_protocol::client_metadata;
 use symbolon_protocol::event::Event;
 use symbolon_protocol::id::UserId;
 use symbolon_protocol::user::{PasswordHash, User};
@@ -18,7 +17,7 @@ use tokio::sync::mpsc;
 use super::super::call::{Call, Concerns};
 use super::super::error::Answer;
 use super::super::operation::Parameter;
-use super::super::users::{shown, view};
+use super::super::{clients as client_operations, users as user_operations};
 use super::stream;
 use symbolon_app::audit::ChangedFields;
 
@@ -48,7 +47,7 @@ pub(super) async fn users(call: Call) -> Answer {
         loop {
             let found = call.app.store.next_users(call.id(), &filter, after.as_ref(), AT_ONCE).await;
             let settings = call.issuer.settings.load_full();
-            let view = |user: &User| Value::Object(shown(user, &settings.attributes));
+            let view = |user: &Arc<User>| Value::Object(user_operations::shown(user, &settings.attributes));
             let Some(users) = sent(&sender, found, view).await else { break };
             after = users.last().map(|user| user.id.clone());
         }
@@ -69,8 +68,11 @@ async fn users_with_hashes(call: Call, filter: UserFilter) -> Answer {
                 Ok(found) => found,
                 Err(error) => return break_off(&sender, &error).await,
             };
-            let lines =
-                users.iter().zip(&hashes).map(|(user, hash)| view_with(user, hash.as_ref())).collect();
+            let settings = call.issuer.settings.load_full();
+            let line = |(user, hash): (&Arc<User>, &Option<PasswordHash>)| {
+                with_hash(user_operations::shown(user, &settings.attributes), hash.as_ref())
+            };
+            let lines = users.iter().zip(&hashes).map(line).collect();
             if !send(&sender, lines).await || users.len() < AT_ONCE as usize {
                 return;
             }
@@ -94,8 +96,7 @@ async fn next_with_hashes(
     Ok((users, hashes))
 }
 
-fn view_with(user: &User, hash: Option<&PasswordHash>) -> Value {
-    let mut view = view(user);
+fn with_hash(mut view: Map<String, Value>, hash: Option<&PasswordHash>) -> Value {
     if let Some(hash) = hash {
         view.insert("password_hash".to_owned(), Value::from(hash.expose()));
     }
@@ -109,7 +110,7 @@ pub(super) async fn clients(call: Call) -> Answer {
         let mut after = None;
         loop {
             let found = call.app.store.next_clients(call.id(), after.as_ref(), AT_ONCE).await;
-            let view = |client: &Client| Value::Object(client_metadata::view(client));
+            let view = |client: &Arc<Client>| client_operations::view(&call, client);
             let Some(clients) = sent(&sender, found, view).await else { break };
             after = clients.last().map(|client| client.client_id.clone());
         }
@@ -122,11 +123,11 @@ pub(super) async fn clients(call: Call) -> Answer {
 async fn sent<T>(
     sender: &Sender,
     found: Result<Vec<Arc<T>>, StoreError>,
-    view: impl Fn(&T) -> Value,
+    view: impl Fn(&Arc<T>) -> Value,
 ) -> Option<Vec<Arc<T>>> {
     match found {
         Ok(records) => {
-            let lines: Vec<Value> = records.iter().map(|record| view(record)).collect();
+            let lines: Vec<Value> = records.iter().map(view).collect();
             let sent = send(sender, lines).await;
             (sent && records.len() == AT_ONCE as usize).then_some(records)
         }

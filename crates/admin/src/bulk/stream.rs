@@ -19,7 +19,7 @@ use symbolon_protocol::event::Event;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::super::call::{Call, Concerns, Payload, Records, audited, parse_object};
+use super::super::call::{Call, Concerns, NOT_RECORDED, Payload, Records, audited, parse_object};
 use super::super::error::{AdminError, Answer};
 use super::super::fields::Fields;
 use super::lines::{Line, Lines};
@@ -105,6 +105,7 @@ where
 {
     let (mut lines, mut waiting) = (Lines::default(), VecDeque::new());
     let (mut running, mut counts) = (VecDeque::new(), Counts::default());
+    let mut answers = Answers { sender: &sender, records, is_one_lost: false };
     loop {
         let arrived = body.frame().await;
         let over = match &arrived {
@@ -121,14 +122,13 @@ where
             let chunk: Vec<Line> = waiting.drain(..pace.chunk.min(waiting.len())).collect();
             let numbers = chunk.iter().map(|line| line.number).collect();
             running.push_back(Chunk { numbers, running: tokio::spawn(work(chunk)) });
-            if running.len() >= pace.in_flight && !settle(&mut running, &mut counts, (&sender, records)).await
-            {
+            if running.len() >= pace.in_flight && !settle(&mut running, &mut counts, &mut answers).await {
                 return counts;
             }
         }
         if over {
             while !running.is_empty() {
-                if !settle(&mut running, &mut counts, (&sender, records)).await {
+                if !settle(&mut running, &mut counts, &mut answers).await {
                     return counts;
                 }
             }
@@ -143,13 +143,18 @@ where
     }
 }
 
+/// Where the answers go, and what they wait for.
+struct Answers<'a> {
+    sender: &'a Sender,
+    records: &'a Records,
+    /// Whether an audit record was lost. Chunks in flight share the records, so it may be one of a later chunk: from then on
+    /// no line is acknowledged.
+    is_one_lost: bool,
+}
+
 /// Waits for the oldest chunk, and until its audit records are durable, because every answered line acknowledges a
 /// change; then sends its answers. False if the reader has gone; chunks in flight are then still completed.
-async fn settle(
-    running: &mut VecDeque<Chunk>,
-    counts: &mut Counts,
-    (sender, records): (&Sender, &Records),
-) -> bool {
+async fn settle(running: &mut VecDeque<Chunk>, counts: &mut Counts, answers: &mut Answers<'_>) -> bool {
     let Some(Chunk { numbers, running }) = running.pop_front() else { return true };
     let mut results = match running.await {
         Ok(results) => results.into_iter(),
@@ -158,13 +163,16 @@ async fn settle(
             Vec::new().into_iter()
         }
     };
-    let lost = audited(records).await.err();
+    if audited(answers.records).await.is_err() && !answers.is_one_lost {
+        tracing::error!(target: "symbolon::request", "lines of a bulk request are not acknowledged: {NOT_RECORDED}");
+        answers.is_one_lost = true;
+    }
     let mut text = Vec::with_capacity(numbers.len() * 128);
     for number in numbers {
         let result = results.next().unwrap_or_else(|| Err(AdminError::internal("a line without a result")));
-        let result = match &lost {
-            Some(error) => result.and_then(|_| Err(error.again())),
-            None => result,
+        let result = match answers.is_one_lost {
+            true => result.and_then(|_| Err(AdminError::not_recorded())),
+            false => result,
         };
         if result.is_ok() {
             counts.done += 1
@@ -173,7 +181,7 @@ async fn settle(
         }
         write_line(&mut text, number, result);
     }
-    sender.send(Ok(text.into())).await.is_ok()
+    answers.sender.send(Ok(text.into())).await.is_ok()
 }
 
 fn write_line(text: &mut Vec<u8>, number: u64, result: Done) {

@@ -111,12 +111,12 @@ async fn change(
         }
         match call.app.store.put_settings(call.id(), &seen, settings.clone()).await {
             Ok(SettingsUpdate::Written) => {
+                let changed = ChangedFields::between(&rule::document(&seen), &rule::document(&settings));
+                call.audit(Event::SettingsUpdated, Concerns::default(), changed);
                 call.app.follow(&Changed::Settings(call.id().clone())).await?;
                 if settings.pkce.is_below_default() && settings.pkce != seen.pkce {
                     warn_of_weak_settings(&call.issuer.url, &settings);
                 }
-                let changed = ChangedFields::between(&rule::document(&seen), &rule::document(&settings));
-                call.audit(Event::SettingsUpdated, Concerns::default(), changed);
                 return Ok(settings);
             }
             Ok(SettingsUpdate::NotUnique { attribute, users: [one, other] }) => {

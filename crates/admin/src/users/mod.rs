@@ -237,16 +237,17 @@ async fn changed(
         }
         Err(error) => return Err(error.into()),
     }
-    // Also if the user was inactive before: an earlier attempt may have stopped before this step.
-    if !user.may_sign_in() {
-        ending::user(call, &user.id).await?;
-    }
+    // Recorded at once: a step after this may fail, and the change is made all the same.
     let concerns = Concerns { detail: json!({ "active": user.active }), ..about(&user.id) };
     call.audit(
         Event::UserUpdated,
         concerns,
         attributes::changes(Some(&*before), &user, &settings.attributes),
     );
+    // Also if the user was inactive before: an earlier attempt may have stopped before this step.
+    if !user.may_sign_in() {
+        ending::user(call, &user.id).await?;
+    }
     Ok(Some(ok(&seen(call, &user))))
 }
 
@@ -257,9 +258,9 @@ async fn remove(call: Call) -> Answer {
     if !call.app.store.delete_user(call.id(), &user.id).await? {
         return Err(unknown());
     }
+    call.audit(Event::UserDeleted, about(&user.id), record::removed(&user));
     // Again, for what began while the record still existed.
     ending::user(&call, &user.id).await?;
-    call.audit(Event::UserDeleted, about(&user.id), record::removed(&user));
     Ok(done())
 }
 
@@ -279,12 +280,12 @@ async fn set_password(call: Call, payload: Payload) -> Answer {
     if !call.app.store.set_password(call.id(), &user.id, password).await? {
         return Err(unknown());
     }
-    if sign_out {
-        ending::signed_in(&call, &user.id).await?;
-    }
     let what = if removed { "removed" } else { "set" };
     let concerns = Concerns { detail: json!({ "password": what }), ..about(&user.id) };
     call.audit(Event::UserUpdated, concerns, ChangedFields::none().with_untold("password"));
+    if sign_out {
+        ending::signed_in(&call, &user.id).await?;
+    }
     Ok(ok(&json!({ "left_alive": grants::left_alive(&call, &user.id).await? })))
 }
 

@@ -50,7 +50,7 @@ impl MetricSource for AuditFigures {
     fn expose(&self, page: &mut Exposition) {
         let help = "Audit records that wait to be written.";
         page.family("symbolon_audit_queue_length", MetricType::Gauge, help);
-        page.count(&[], count(self.queue.unsettled()));
+        page.count(&[], self.queue.unsettled());
         page.family(
             "symbolon_audit_written_total",
             MetricType::Counter,

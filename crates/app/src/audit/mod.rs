@@ -225,10 +225,11 @@ impl AuditLog {
         self.finished.send_replace(true);
     }
 
-    /// Waits until no record is waiting to be written, for at most `longest`. True if none is.
+    /// Waits until every record that was queued before is written or lost, for at most `longest`. True if so.
     pub async fn settle(&self, longest: Duration) -> bool {
+        let queued = self.queue.pushed();
         let settled = async {
-            while self.queue.unsettled() > 0 {
+            while !self.queue.is_settled(queued) {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         };

@@ -11,8 +11,10 @@ use super::writer::BATCH;
 #[derive(Default)]
 struct Waiting {
     records: VecDeque<Queued>,
-    /// Records that the writer took and has not [settled](Queue::settle) yet.
-    taken: usize,
+    /// How many records were ever added.
+    pushed: u64,
+    /// How many of them, from the first on, are [settled](Queue::settle).
+    settled: u64,
     /// Whether a caller waits until one of the queued records is written.
     is_awaited: bool,
     closed: bool,
@@ -41,6 +43,7 @@ impl Queue {
             let hurries = record.written.is_some() && !waiting.is_awaited;
             waiting.is_awaited |= hurries;
             waiting.records.push_back(record);
+            waiting.pushed += 1;
             (waiting.records.len(), hurries)
         };
         if length == 1 || length == BATCH || hurries {
@@ -65,9 +68,19 @@ impl Queue {
     }
 
     /// Records that are not [settled](Self::settle), whether the writer took them or not.
-    pub(super) fn unsettled(&self) -> usize {
+    pub(super) fn unsettled(&self) -> u64 {
         let waiting = self.waiting.lock();
-        waiting.records.len() + waiting.taken
+        waiting.pushed - waiting.settled
+    }
+
+    /// How many records were ever added.
+    pub(super) fn pushed(&self) -> u64 {
+        self.waiting.lock().pushed
+    }
+
+    /// Whether the first so many records that were ever added are settled.
+    pub(super) fn is_settled(&self, first: u64) -> bool {
+        self.waiting.lock().settled >= first
     }
 
     /// Moves the oldest records, at most one batch, to the end of `batch`.
@@ -75,14 +88,13 @@ impl Queue {
         let mut waiting = self.waiting.lock();
         let count = waiting.records.len().min(BATCH);
         batch.extend(waiting.records.drain(..count));
-        waiting.taken += count;
         waiting.is_awaited = waiting.records.iter().any(|record| record.written.is_some());
     }
 
     /// Marks so many of the taken records as written or lost.
     pub(super) fn settle(&self, records: usize) {
         let mut waiting = self.waiting.lock();
-        waiting.taken = waiting.taken.saturating_sub(records);
+        waiting.settled += records as u64;
     }
 
     /// Refuses new records from now on.

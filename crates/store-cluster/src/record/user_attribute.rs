@@ -54,7 +54,8 @@ impl Records {
         issuer: &IssuerId,
         rows: &[UserRow],
     ) -> Result<Vec<Vec<AttributeColumns>>, StoreError> {
-        if rows.iter().all(|row| row.attributes.is_empty()) {
+        // One alone shares nothing with another.
+        if rows.len() < 2 || rows.iter().all(|row| row.attributes.is_empty()) {
             return Ok(vec![Vec::new(); rows.len()]);
         }
         let sql = "SELECT settings FROM issuers WHERE id = $1";

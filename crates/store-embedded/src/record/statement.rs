@@ -1,5 +1,7 @@
 //! Prepared statements, counted.
 
+use std::ops::ControlFlow;
+
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 use symbolon_figures::DatabaseFigures;
 
@@ -44,19 +46,21 @@ impl<'a> Statements<'a> {
         Ok(found)
     }
 
-    /// Gives every row to `take`, one after another.
+    /// Gives row after row to `take`, until it says that it needs no more.
     pub(super) fn each(
         &self,
         sql: &str,
         params: impl Params,
-        mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+        mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<ControlFlow<()>>,
     ) -> rusqlite::Result<()> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
         let mut found = 0;
         while let Some(row) = rows.next()? {
             found += 1;
-            take(row)?;
+            if take(row)?.is_break() {
+                break;
+            }
         }
         self.figures.read(found);
         Ok(())

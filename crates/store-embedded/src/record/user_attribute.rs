@@ -3,19 +3,21 @@
 //! Which attributes are unique is read from the issuer's settings in the transaction that writes the user. There is one
 //! writer, so a user is either written before the settings change, and its values are compared then, or after it.
 
+use std::ops::ControlFlow;
+
 use rusqlite::types::Type;
 use symbolon_protocol::attribute::{AttributeName, AttributeSchema, Attributes};
 use symbolon_protocol::id::{IssuerId, UserId};
-use symbolon_store::columns::{AttributeColumns, AttributeReindex, attributes_of, schema_of};
+use symbolon_store::columns::{
+    AttributeColumns, AttributeReindex, MARK_OF_ATTRIBUTES, attributes_of, schema_of,
+};
 use symbolon_store::port::SettingsUpdate;
 
 use super::statement::{Statements, document};
 use super::{TEXT_FORM, Written, refuse};
 
-/// Those who may have a value of the attributes that are compared; the text is
-/// [`MARK_OF_ATTRIBUTES`](symbolon_store::columns::MARK_OF_ATTRIBUTES).
-const WITH_ATTRIBUTES: &str =
-    "SELECT id, document FROM users WHERE issuer = ?1 AND instr(document, '\"attributes\":{') > 0";
+/// Those who may have a value of the attributes that are compared; the second value is [`MARK_OF_ATTRIBUTES`].
+const WITH_ATTRIBUTES: &str = "SELECT id, document FROM users WHERE issuer = ?1 AND instr(document, ?2) > 0";
 
 /// The schema of an issuer as it is in this transaction; empty if there is no such issuer.
 pub(super) fn schema(issuer: &IssuerId, statements: &Statements<'_>) -> Written<AttributeSchema> {
@@ -118,10 +120,7 @@ fn replace_rows(
     if reindex.added.is_empty() {
         return Ok(shared);
     }
-    statements.each(WITH_ATTRIBUTES, [issuer.as_str()], |row| {
-        if shared.is_some() {
-            return Ok(());
-        }
+    statements.each(WITH_ATTRIBUTES, [issuer.as_str(), MARK_OF_ATTRIBUTES], |row| {
         let (user, document): (String, String) = (row.get(0)?, row.get(1)?);
         let attributes = attributes_of(&document)
             .map_err(|error| rusqlite::Error::FromSqlConversionFailure(1, Type::Text, Box::new(error)))?;
@@ -129,10 +128,10 @@ fn replace_rows(
             if !insert(std::slice::from_ref(&own), issuer, &user, statements)? {
                 let other = holder(&own, issuer, statements)?.unwrap_or_default();
                 shared = Some((own, [other, user]));
-                return Ok(());
+                return Ok(ControlFlow::Break(()));
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(shared)
 }

@@ -5,6 +5,7 @@
 //! not read yet.
 
 use std::cmp::Reverse;
+use std::ops::ControlFlow;
 
 use memchr::memmem::Finder;
 use rusqlite::types::Value;
@@ -90,11 +91,11 @@ impl Search {
         self.each_block(statements, |block| {
             found.settle(block.newest);
             if found.is_full() && !self.counts {
-                return Ok(());
+                return Ok(ControlFlow::Break(()));
             }
             if found.is_full() && self.takes_all(&block) {
                 found.total += block.records;
-                return Ok(());
+                return Ok(ControlFlow::Continue(()));
             }
             let content = "SELECT content FROM audit_blocks WHERE number = ?1";
             let content: Option<Vec<u8>> =
@@ -104,7 +105,7 @@ impl Search {
                     found.add((at, block.number, position), line);
                 }
             }
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })?;
         found.settle(i64::MIN);
         Ok((found.page, found.total))
@@ -114,7 +115,7 @@ impl Search {
     fn each_block(
         &self,
         statements: &Statements<'_>,
-        mut take: impl FnMut(Outline) -> rusqlite::Result<()>,
+        mut take: impl FnMut(Outline) -> rusqlite::Result<ControlFlow<()>>,
     ) -> rusqlite::Result<()> {
         let from = self.filter.from.map_or(i64::MIN, millis);
         let to = self.filter.to.map_or(i64::MAX, millis);

@@ -284,6 +284,20 @@ fn a_dry_run_checks_lines_and_changes_nothing() {
     assert_eq!(events["pagination"]["total"], 1, "{events}");
 }
 
+/// Somebody who only wants to try must not find the change made, because the operation does not know the parameter.
+#[test]
+fn a_change_refuses_a_query_that_it_does_not_have() {
+    let server = TestServer::start();
+    for path in ["/users", "/memberships/bulk", "/given-roles/bulk", "/sessions/bulk"] {
+        let body = json!({ "email": "ann@example.com", "password": "correct horse battery" });
+        let answer = server.admin("POST", &format!("{path}?dry_run=true"), Some(body));
+        assert_eq!(answer.status, 400, "{path}: {answer:?}");
+        assert!(answer.body.contains("dry_run is no query parameter"), "{path}: {}", answer.body);
+    }
+    assert_eq!(server.admin("GET", "/users", None).json()["pagination"]["total"], 0);
+    assert_eq!(server.admin("GET", "/settings?unknown=1", None).status, 200, "a read ignores it");
+}
+
 /// Hashes leave the server only where they are asked for, and then the audit log says so.
 #[test]
 fn hashes_are_exported_where_they_are_asked_for_and_that_is_recorded() {

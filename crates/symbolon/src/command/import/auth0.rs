@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::importer::Importer;
 use super::lines::lines;
-use super::record::{Entry, Object, custom_attribute, set};
+use super::record::{Entry, Object, custom_attribute, hand_on_active, set};
 use super::{Reader, open};
 use crate::command::CommandError;
 
@@ -58,9 +58,7 @@ fn converted(place: u64, mut exported: Object) -> Entry {
     let own_id = exported.remove("user_id").filter(|id| !id.is_null());
     let database_id = exported.remove("_id");
     set(&mut user, "id", own_id.or_else(|| database_id.as_ref().and_then(of_database)));
-    if exported.remove("blocked") == Some(Value::Bool(true)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    hand_on_active(&mut user, "blocked", exported.remove("blocked"));
     let mut entry = Entry::new(place, user);
     if exported.contains_key("custom_password_hash") {
         entry.user =
@@ -117,7 +115,7 @@ mod tests {
         let entry = read(&format!("\n{line}\r\n\n")).remove(0);
         assert_eq!(entry.origin.place, 2);
         let wanted =
-            json!({ "id": "auth0|7", "email": "a@b.example", "preferred_username": "ann", "active": false });
+            json!({ "id": "auth0|7", "email": "a@b.example", "preferred_username": "ann", "blocked": true });
         assert_eq!(Value::Object(entry.user.unwrap()), wanted);
         assert_eq!(entry.left_out, ["attribute app_metadata.x"]);
     }

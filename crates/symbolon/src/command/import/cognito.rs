@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::importer::Importer;
 use super::json_stream::{self, Members, USER, Unread, Wanted};
-use super::record::{Entry, Object, Origin, custom_attribute, set, take_text};
+use super::record::{Entry, Object, Origin, custom_attribute, hand_on_active, set, take_text};
 use super::table::{self, Column};
 use super::{Reader, check_readable_again, open, unreadable};
 use crate::command::CommandError;
@@ -92,9 +92,7 @@ fn entry(place: u64, user: Value) -> Entry {
     let mut entry = Entry::new(place, Object::new());
     let mut user = Object::new();
     set(&mut user, "preferred_username", exported.remove("Username"));
-    if exported.remove("Enabled") == Some(json!(false)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    hand_on_active(&mut user, "enabled", exported.remove("Enabled"));
     // `admin-get-user` calls them otherwise.
     let attributes = exported.remove("Attributes").or_else(|| exported.remove("UserAttributes"));
     for attribute in attributes.as_ref().and_then(Value::as_array).into_iter().flatten() {
@@ -166,7 +164,7 @@ mod tests {
         let (users, report) = import(&document.to_string());
         let ann = json!({
             "id": "0f1e", "email": "ann@example.com", "email_verified": true, "address": { "formatted": "Vienna" },
-            "given_name": "Ann", "active": false,
+            "given_name": "Ann", "enabled": false,
         });
         assert_eq!(users, [ann, json!({ "id": "2", "preferred_username": "bob" })]);
         assert_eq!(report["left_out"], json!({ "attribute custom:tenant": 1 }));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::importer::Importer;
 use super::json_stream::{self, Members, USER, Wanted};
-use super::record::{Entry, Fault, Object, is_empty, set, take_text};
+use super::record::{Entry, Fault, Object, hand_on_active, is_empty, set, take_text};
 use super::{Reader, open, unreadable};
 use crate::command::{CommandError, given};
 
@@ -145,9 +145,7 @@ fn entry(place: u64, user: Value, config: Option<&HashConfig>) -> Entry {
     for (theirs, ours) in RENAMED {
         set(&mut user, ours, exported.remove(theirs));
     }
-    if exported.remove("disabled") == Some(json!(true)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    hand_on_active(&mut user, "disabled", exported.remove("disabled"));
     let hash = match (take_text(&mut exported, "passwordHash"), take_text(&mut exported, "salt"), config) {
         (None, _, _) => Ok(None),
         (Some(_), None, _) => Err(Fault::from("passwordHash has no salt beside it")),
@@ -213,7 +211,7 @@ mod tests {
             (1, "a@b.example", &["createdAt".to_owned()][..])
         );
         let wanted = json!({
-            "id": "uid1", "email": "a@b.example", "email_verified": true, "name": "Ann", "active": false,
+            "id": "uid1", "email": "a@b.example", "email_verified": true, "name": "Ann", "disabled": true,
             "password_hash": "$firebase-scrypt$mem_cost=14,rounds=8,salt_separator=Bw==,signer_key=jxspr8Ki==$42xEC+ixf3L2lw==$lSrf+/==",
         });
         assert_eq!(Value::Object(entry.user.unwrap()), wanted);

@@ -203,6 +203,8 @@ fn unreadable(path: &str, source: io::Error) -> CommandError {
 }
 
 #[cfg(test)]
+mod activity;
+#[cfg(test)]
 mod cut_files;
 #[cfg(test)]
 mod samples;

@@ -184,6 +184,14 @@ pub(super) fn set(record: &mut Object, member: &str, value: Option<Value>) {
     }
 }
 
+/// Hands on whether a user is active, as the source says it: the server knows its names for that, and refuses a value that
+/// is neither true nor false. Nobody comes in active because a value was not understood.
+pub(super) fn hand_on_active(user: &mut Object, member: &str, said: Option<Value>) {
+    if let Some(said) = said.filter(|said| !said.is_null()) {
+        user.insert(member.to_owned(), said);
+    }
+}
+
 /// Takes a text out of a record; an empty one counts as absent.
 pub(super) fn take_text(record: &mut Object, member: &str) -> Option<String> {
     match record.remove(member) {

@@ -23,9 +23,9 @@ fn users_come_with_hash_groups_and_state() {
     let hash = "pbkdf2_sha256$1000$seasalt0123456789abcd$HY62XieXM90MMTi5ATfPxiZ8Bhvfx2LAiP5A5cP2kdE=";
     let ann = json!({
         "id": "aa-ann", "preferred_username": "ann", "name": "Ann Ash", "email": "ann@example.com", "locale": "de",
-        "password_hash": hash,
+        "password_hash": hash, "is_active": true,
     });
-    assert_eq!(users, [ann, json!({ "id": "aa-bob", "preferred_username": "bob", "active": false })]);
+    assert_eq!(users, [ann, json!({ "id": "aa-bob", "preferred_username": "bob", "is_active": false })]);
     // Ann names the group, and the group names Bob.
     let members = ["aa-ann", "aa-bob"]
         .map(|user| json!({ "group_id": "11111111-0000-4000-8000-00000000000a", "user_id": user }));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::importer::Importer;
 use super::super::record::{
-    Entry, Object, Origin, Part, custom_attribute, derived_id, is_empty, set, take_text,
+    Entry, Object, Origin, Part, custom_attribute, derived_id, hand_on_active, is_empty, set, take_text,
 };
 use super::group::Groups;
 use super::{Row, keys_of};
@@ -53,9 +53,7 @@ pub(super) fn take(
     // A number of the database could be the id of another user here.
     let id = uid.or_else(|| (!key.is_empty()).then(|| derived_id('u', &["authentik", &key])));
     set(&mut user, "id", id.map(Value::from));
-    if members.remove("is_active") == Some(json!(false)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    hand_on_active(&mut user, "is_active", members.remove("is_active"));
     // Django writes `!` and something where there is no usable password.
     let hash = take_text(&mut members, "password").filter(|hash| !hash.starts_with('!'));
     set(&mut user, "password_hash", hash.map(Value::from));

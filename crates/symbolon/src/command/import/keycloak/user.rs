@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::record::{
-    Entry, Fault, Object, Origin, Part, custom_attribute, derived_id, is_empty, set, take_text,
+    Entry, Fault, Object, Origin, Part, custom_attribute, derived_id, hand_on_active, is_empty, set,
+    take_text,
 };
 use super::super::structure::Structure;
 use super::credential;
@@ -90,9 +91,9 @@ pub(super) fn read(place: u64, user: Value, realm: &mut Realm, structure: &Struc
     let names = ["given_name", "family_name"].iter().filter_map(|name| user.get(*name)?.as_str());
     let name = names.collect::<Vec<_>>().join(" ");
     set(&mut user, "name", Some(Value::from(name)));
-    if exported.remove("enabled") == Some(json!(false)) {
-        user.insert("active".to_owned(), json!(false));
-    }
+    // In Keycloak a user of whom nothing is said is disabled.
+    let enabled = exported.remove("enabled").filter(|said| !said.is_null());
+    hand_on_active(&mut user, "enabled", Some(enabled.unwrap_or(Value::Bool(false))));
     if let Some(Value::Object(attributes)) = exported.remove("attributes") {
         read_attributes(attributes, &mut user, &mut entry);
     }

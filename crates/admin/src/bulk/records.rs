@@ -93,7 +93,7 @@ async fn outcomes(
         outcomes.push(match created {
             Created::Created => Ok(json!({ "user": { "id": id, "email": email } })),
             Created::Exists => {
-                Err(users::taken(call, &id, &attributes).await.unwrap_or_else(AdminError::from))
+                Err(users::taken_of_new(call, &id, &attributes).await.unwrap_or_else(AdminError::from))
             }
         });
     }
@@ -149,7 +149,7 @@ async fn check_user(call: &Call, line: Line, checker: &mut AttributeChecker<'_>)
         None => None,
     };
     if named.is_some_and(|(user, _)| has_address(&user)) || store.user(call.id(), &id).await?.is_some() {
-        return Err(users::taken(call, &id, &profile.attributes).await?);
+        return Err(users::taken_of_new(call, &id, &profile.attributes).await?);
     }
     Ok(json!({ "user": { "id": id, "email": email } }))
 }

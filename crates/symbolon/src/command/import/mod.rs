@@ -4,6 +4,7 @@
 //! A reader per kind of file makes records for the bulk endpoints of the admin API; the rest is the same for all. The
 //! server decides what is taken, so that nothing is checked twice, or otherwise than in a request.
 
+mod answer;
 mod auth0;
 mod authentik;
 mod budget;
@@ -158,18 +159,29 @@ pub(super) fn run(matches: &ArgMatches) -> Result<(), CommandError> {
     let out = io::BufWriter::new(io::stdout().lock());
     let mut importer =
         Importer::new(&api, Report::new(out, matches.get_flag("json"), source.unit, is_dry), is_dry);
-    let structure = if source.is_structured { importer.read_structure() } else { Ok(()) };
-    let was_read = structure.and_then(|()| read(&mut importer));
-    // Also where the file broke off: what was read before is complete in itself.
-    let flushed = importer.flush();
-    // What was done stands in the report, also where the file or the connection broke off.
-    importer.report.finish()?;
-    was_read?;
-    flushed?;
+    carry_out(&mut importer, source.is_structured, read)?;
     let is_whole = importer.report.is_whole();
     drop(importer);
     api.close()?;
     if is_whole { Ok(()) } else { Err(CommandError::Failed("some records were not taken")) }
+}
+
+/// Runs an import. What was done stands in the report, also where the file or the connection broke off.
+fn carry_out(
+    importer: &mut Importer<'_>,
+    is_structured: bool,
+    read: impl FnOnce(&mut Importer<'_>) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    let structure = if is_structured { importer.read_structure() } else { Ok(()) };
+    let was_read = structure.and_then(|()| read(importer));
+    // Also where the file broke off: what was read before is complete in itself.
+    let flushed = importer.flush();
+    if was_read.is_err() || flushed.is_err() {
+        importer.report.note_broken_off();
+    }
+    importer.report.finish()?;
+    was_read?;
+    flushed
 }
 
 /// Opens a file.

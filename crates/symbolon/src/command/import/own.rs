@@ -104,15 +104,15 @@ fn take(
         Kind::Group => {
             let above = text("parent_id");
             record.remove("parent_id");
-            importer.group(origin, record, above.as_deref()).map(drop)
+            importer.group(origin, record, above.as_deref(), Vec::new()).map(drop)
         }
-        Kind::Role => importer.role(origin, record).map(drop),
+        Kind::Role => importer.role(origin, record, Vec::new()).map(drop),
         Kind::Client => {
             let method = text("token_endpoint_auth_method").unwrap_or_default();
             let mut parts = Vec::new();
             if method.starts_with("client_secret") && with_secret.insert(id.clone()) {
                 let fault = Fault::new(
-                    "an export has no secrets, so that a new one was drawn",
+                    "an export has no secrets, so that a new one is drawn",
                     format!("show a new one by symbolon client new-secret {id}"),
                 );
                 parts.push(Part::new("client_secret", fault));

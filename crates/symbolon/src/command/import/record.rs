@@ -68,6 +68,11 @@ impl Kind {
         }
     }
 
+    /// The member of a report about them.
+    pub(super) fn member(self) -> String {
+        self.nouns().replace(' ', "_")
+    }
+
     /// The member that is the id of a record.
     pub(super) const fn id_member(self) -> &'static str {
         match self {

@@ -120,16 +120,18 @@ impl Groups {
                     }
                 },
             };
+            let mut parts = Vec::new();
             if group.above.len() > 1 {
                 let why = format!("it has {} more parents, and a group here has one", group.above.len() - 1);
-                importer.partly(Kind::Group, &origin, &Part::new("parents", why))?;
+                parts.push(Part::new("parents", why));
             }
             let mut document = Object::new();
             document.insert("id".to_owned(), json!(group.id));
             document.insert("name".to_owned(), json!(group.name));
             let is_superuser = group.is_superuser;
             let key = group.key.clone();
-            let Some(id) = importer.group(origin.clone(), document, above.as_deref())? else { continue };
+            let taken_as = importer.group(origin.clone(), document, above.as_deref(), parts)?;
+            let Some(id) = taken_as else { continue };
             if is_superuser {
                 superusers.push((origin, id.clone()));
             }
@@ -219,7 +221,7 @@ fn give_to_superusers(
     document.insert("id".to_owned(), json!(derived_id('r', &["superuser", role])));
     document.insert("name".to_owned(), json!(role));
     let origin = Origin { name: role.to_owned(), ..Origin::default() };
-    let Some(role) = importer.role(origin, document)? else { return Ok(()) };
+    let Some(role) = importer.role(origin, document, Vec::new())? else { return Ok(()) };
     for (origin, group) in groups {
         importer.record(Kind::GivenRole, origin, given_role(&role, "group_id", &group))?;
     }

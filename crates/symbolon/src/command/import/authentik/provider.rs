@@ -74,7 +74,7 @@ fn take(
         draft.set("client_secret", secret);
     } else {
         let mend = format!("show a new one by symbolon client new-secret {id}");
-        draft.part("client_secret", "it has none, so that one was drawn", mend);
+        draft.part("client_secret", "it has none, so that one is drawn", mend);
     }
     grants(provider.get("grant_types"), is_public, &mut draft);
     addresses(&provider, &mut draft);

@@ -102,13 +102,13 @@ fn authentication(client: &Value, draft: &mut Draft) -> Result<(), Fault> {
             match text("secret") {
                 Some(secret) if secret.bytes().all(|byte| byte == b'*') => draft.part(
                     "secret",
-                    "the export hides it, so that a new one was drawn",
+                    "the export hides it, so that a new one is drawn",
                     format!("show a new one by symbolon client new-secret {}", draft.id()),
                 ),
                 Some(secret) => draft.set("client_secret", secret),
                 None => draft.part(
                     "secret",
-                    "it has none, so that one was drawn",
+                    "it has none, so that one is drawn",
                     format!("show a new one by symbolon client new-secret {}", draft.id()),
                 ),
             }

@@ -112,11 +112,12 @@ impl Groups {
             document.insert("id".to_owned(), json!(group.id));
             document.insert("name".to_owned(), json!(name));
             set(&mut document, "description", group.description.clone().map(Value::from));
+            let mut parts = Vec::new();
             if is_shared {
                 let why = "several groups have this name, which is unique here: it is named by its path";
-                importer.partly(Kind::Group, &origin, &Part::new("name", why))?;
+                parts.push(Part::new("name", why));
             }
-            taken_as.push(importer.group(origin, document, above.as_deref())?);
+            taken_as.push(importer.group(origin, document, above.as_deref(), parts)?);
         }
         // The roles are only given to groups that the server took.
         importer.flush()?;

@@ -101,14 +101,15 @@ impl Roles {
             document.insert("name".to_owned(), json!(name));
             set(&mut document, "client_id", client.clone().map(Value::from));
             set(&mut document, "description", role.description.clone().map(Value::from));
+            let mut parts = Vec::new();
             if !role.contains.is_empty() {
                 let fault = Fault::new(
                     "a role contains no others here: whoever is given it by this import is given those too",
                     "give them to the same users and groups later",
                 );
-                importer.partly(Kind::Role, &origin, &Part::new("composites", fault))?;
+                parts.push(Part::new("composites", fault));
             }
-            role.taken_as = importer.role(origin, document)?;
+            role.taken_as = importer.role(origin, document, parts)?;
         }
         if self.unreadable > 0 {
             let origin = Origin { name: realm.to_owned(), ..Origin::default() };

@@ -207,7 +207,12 @@ async fn check_client(call: &Call, line: Line) -> Done {
         return Err(client_exists());
     }
     // Without the secret: one that was drawn for the check is nobody's.
-    Ok(wrapped("client", client_metadata::view(&registration.client)))
+    let mut checked = wrapped("client", client_metadata::view(&registration.client));
+    let warnings: Vec<String> = registration.warnings.iter().map(ToString::to_string).collect();
+    if let Some(members) = checked.as_object_mut().filter(|_| !warnings.is_empty()) {
+        members.insert("warnings".to_owned(), json!(warnings));
+    }
+    Ok(checked)
 }
 
 async fn new_client(call: &Call, line: Line) -> Result<Registration, AdminError> {

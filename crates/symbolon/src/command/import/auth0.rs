@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::importer::Importer;
 use super::lines::lines;
-use super::record::{Entry, Object, custom_attribute, hand_on_active, set};
+use super::record::{Entry, Kind, Object, custom_attribute, hand_on_active, set};
 use super::{Reader, open};
 use crate::command::CommandError;
 
@@ -67,7 +67,7 @@ fn converted(place: u64, mut exported: Object) -> Entry {
     for member in METADATA {
         if let Some(Value::Object(attributes)) = exported.remove(member) {
             for (name, value) in attributes {
-                custom_attribute(&mut entry, &format!("{member}.{name}"), &value);
+                custom_attribute(&mut entry.left_out, Kind::User, &format!("{member}.{name}"), &value);
             }
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::importer::Importer;
 use super::json_stream::{self, Members, USER, Unread, Wanted};
-use super::record::{Entry, Object, Origin, custom_attribute, hand_on_active, set, take_text};
+use super::record::{Entry, Kind, Object, Origin, custom_attribute, hand_on_active, set, take_text};
 use super::table::{self, Column};
 use super::{Reader, check_readable_again, open, unreadable};
 use crate::command::CommandError;
@@ -108,7 +108,7 @@ fn entry(place: u64, user: Value) -> Entry {
                 Some(Column::Text(member)) if member != "password_hash" => {
                     set(&mut user, member, Some(json!(value)))
                 }
-                _ => custom_attribute(&mut entry, name, &json!(value)),
+                _ => custom_attribute(&mut entry.left_out, Kind::User, name, &json!(value)),
             },
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::importer::Importer;
 use super::json_stream::{self, Members, USER, Wanted};
-use super::record::{Entry, Fault, Object, hand_on_active, is_empty, set, take_text};
+use super::record::{Entry, Fault, Object, hand_on_active, is_empty, number, set, take_text};
 use super::{Reader, open, unreadable};
 use crate::command::{CommandError, given};
 
@@ -127,13 +127,10 @@ fn shown(text: &str) -> Option<HashConfig> {
 
 fn of_json(members: &Value) -> Option<HashConfig> {
     let text = |name: &str| members.get(name)?.as_str().map(str::to_owned);
-    let number = |name: &str| {
-        let value = members.get(name)?;
-        value.as_u64().or_else(|| value.as_str()?.parse().ok())
-    };
+    let count = |name: &str| members.get(name).and_then(number);
     Some(HashConfig {
-        mem_cost: number("mem_cost")?,
-        rounds: number("rounds")?,
+        mem_cost: count("mem_cost")?,
+        rounds: count("rounds")?,
         salt_separator: text("base64_salt_separator")?,
         signer_key: text("base64_signer_key")?,
     })

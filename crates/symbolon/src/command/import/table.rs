@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::budget::{Budgeted, SPENT};
 use super::importer::Importer;
-use super::record::{Entry, Fault, Object, Origin, custom_attribute, set};
+use super::record::{Entry, Fault, Kind, Object, Origin, custom_attribute, set};
 use super::{Reader as FileReader, open, unreadable};
 use crate::command::{CommandError, given};
 
@@ -201,7 +201,7 @@ fn entry(place: u64, record: &StringRecord, columns: &[Column]) -> Entry {
                 None => fault = Some(format!("{member} is neither true nor false")),
             },
             Column::Text(member) => set(&mut user, member, Some(json!(cell))),
-            Column::Attribute(name) => custom_attribute(&mut entry, name, &json!(cell)),
+            Column::Attribute(name) => custom_attribute(&mut entry.left_out, Kind::User, name, &json!(cell)),
         }
     }
     entry.origin = Origin::of_user(place, &user);

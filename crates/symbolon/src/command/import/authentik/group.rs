@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use symbolon_protocol::group::MOST_GROUPS;
 
 use super::super::importer::Importer;
-use super::super::record::{Fault, Kind, Object, Origin, Part, derived_id, given_role};
+use super::super::record::{Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, given_role};
 use super::super::structure::Structure;
 use super::{Row, key_of, keys_of};
 use crate::command::CommandError;
@@ -20,6 +20,7 @@ struct Group {
     /// The keys of the groups above it, of which the first counts: a group here has one.
     above: Vec<String>,
     is_superuser: bool,
+    /// Its attributes that are counted.
     attributes: Vec<String>,
 }
 
@@ -54,8 +55,10 @@ impl Groups {
         // One group above it, or several in a blueprint.
         let mut above = keys_of(members.get("parents"));
         above.extend(members.get("parent").and_then(key_of));
-        let attributes = members.get("attributes").and_then(Value::as_object).into_iter().flatten();
-        let attributes = attributes.map(|(name, _)| format!("attribute {name} of a group")).collect();
+        let mut attributes = Vec::new();
+        for (name, value) in members.get("attributes").and_then(Value::as_object).into_iter().flatten() {
+            custom_attribute(&mut attributes, Kind::Group, name, value);
+        }
         for user in keys_of(members.get("users")) {
             if let Ok(place) = u32::try_from(self.all.len()) {
                 self.members.entry(user).or_default().push(place);
@@ -173,22 +176,25 @@ impl Groups {
         order
     }
 
-    /// The ids on the server of the groups of a user: those that the user names by keys, and those that name the user.
-    pub(super) fn of(&self, user: &str, named: &[String], structure: &Structure) -> Vec<String> {
+    /// The ids on the server of the groups of a user: those that the user names by keys, and those that name the user;
+    /// and the keys of those that were not taken.
+    pub(super) fn of(
+        &self,
+        user: &str,
+        named: &[String],
+        structure: &Structure,
+    ) -> (Vec<String>, Vec<String>) {
         let naming = self.members.get(user).into_iter().flatten();
         let naming = naming.filter_map(|place| self.all.get(*place as usize)).map(|group| &group.key);
-        let mut ids: Vec<String> = Vec::new();
-        for id in naming.chain(named).filter_map(|key| self.by_key.get(key)) {
-            if structure.has_group(id) && !ids.contains(id) {
-                ids.push(id.clone());
+        let (mut ids, mut missing): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for key in naming.chain(named) {
+            match self.by_key.get(key).filter(|id| structure.has_group(id)) {
+                Some(id) if !ids.contains(id) => ids.push(id.clone()),
+                None if !missing.contains(key) => missing.push(key.clone()),
+                _ => {}
             }
         }
-        ids
-    }
-
-    /// Those of the keys that name no group that was taken.
-    pub(super) fn missing<'k>(&self, named: &'k [String]) -> Vec<&'k String> {
-        named.iter().filter(|key| !self.by_key.contains_key(*key)).collect()
+        (ids, missing)
     }
 }
 

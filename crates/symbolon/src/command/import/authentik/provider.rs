@@ -185,11 +185,7 @@ fn redirect_uris(value: Option<&Value>, draft: &mut Draft) -> (Vec<String>, Vec<
                     (Some(uri), mode) => {
                         let why = format!("{uri} is compared by {mode}, and URIs here as they are");
                         let option = if is_logout { "post-logout-redirect-uri" } else { "redirect-uri" };
-                        let mend = format!(
-                            "name each URI that is used: symbolon client update {} --{option} URI",
-                            draft.id()
-                        );
-                        draft.part("redirect_uris", why, mend);
+                        draft.part("redirect_uris", why, draft.mend_of_uri(option));
                     }
                     (None, _) => draft.part("redirect_uris", "an entry has no url", ""),
                 }

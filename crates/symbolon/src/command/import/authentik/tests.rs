@@ -177,3 +177,20 @@ fn a_file_of_another_kind_is_refused() {
         );
     }
 }
+
+#[test]
+fn a_member_of_a_group_that_the_server_refuses_is_told_so() {
+    let (_file, path) = file(AUTHENTIK);
+    let read = opened(&["authentik", &path]).unwrap();
+    let server = Noted::default();
+    server.refuse("\"name\":\"Leads\"", "invalid_request", "no");
+    let (done, report) = server.import(false, |importer| read(importer));
+    assert_eq!((done, server.to("/memberships/bulk").len()), (Ok(()), 0));
+    // The one whom the group names, too.
+    for user in ["user ann@example.com", "user bob"] {
+        let why = format!(
+            "{user} groups: the group 11111111-0000-4000-8000-00000000000a is not in the file, or was not taken"
+        );
+        assert!(told(&report, &why), "{report}");
+    }
+}

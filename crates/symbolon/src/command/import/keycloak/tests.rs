@@ -203,8 +203,9 @@ fn a_composite_of_everything_is_bounded() {
     let document = json!({
         "realm": "acme", "roles": { "realm": roles }, "users": [{ "username": "ann", "realmRoles": ["all", "r1"] }],
     });
-    let (server, _) = imported(&[&document.to_string()]);
+    let (server, report) = imported(&[&document.to_string()]);
     assert_eq!((server.to("/roles/bulk").len(), server.to("/given-roles/bulk").len()), (3_001, 1_000));
+    assert!(told(&report, "user ann roles: at least 2001 more roles"), "{report}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::record::{
-    Entry, Fault, Object, Origin, Part, custom_attribute, derived_id, hand_on_active, is_empty, set,
+    Entry, Fault, Kind, Object, Origin, Part, custom_attribute, derived_id, hand_on_active, is_empty, set,
     take_text,
 };
 use super::super::structure::Structure;
@@ -101,12 +101,9 @@ pub(super) fn read(place: u64, user: Value, realm: &mut Realm, structure: &Struc
     entry.left_out.extend(credentials.left_out);
     entry.origin = Origin::of_user(place, &user);
     give_groups(exported.remove("groups"), realm, structure, &mut entry);
-    let (roles, missing) = realm.roles.given(named, structure);
-    entry.roles = roles;
-    entry.parts.extend(missing.into_iter().map(|name| {
-        let mend = "name the file of the realm too, or create the role";
-        Part::new("roles", Fault::new(format!("there is no role {name}, in the file or here"), mend))
-    }));
+    let given = realm.roles.given(named, structure);
+    entry.parts.extend(given.parts());
+    entry.roles = given.ids;
     SILENT.iter().for_each(|member| drop(exported.remove(*member)));
     entry.left_out.extend(exported.into_iter().filter(|(_, value)| !is_empty(value)).map(|(name, _)| name));
     entry.user = credentials.password.map(|password| {
@@ -134,7 +131,7 @@ fn read_attributes(attributes: Object, user: &mut Object, entry: &mut Entry) {
             }
             (Some(claim), _, Some(text)) => set(user, claim, Some(json!(text))),
             (None, Some(part), Some(text)) => set(&mut address, part, Some(json!(text))),
-            _ => custom_attribute(entry, &name, &value),
+            _ => custom_attribute(&mut entry.left_out, Kind::User, &name, &value),
         }
     }
     if !address.is_empty() {

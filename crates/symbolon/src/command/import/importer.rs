@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::answer::{Outcome, outcome};
 use super::record::{Entry, Fault, Kind, Object, Origin, Part, given_role, membership};
 use super::report::Report;
+use super::schema::Schema;
 use super::seen::{Seen, give_id, unseen_in};
 use super::structure::{Placement, Structure};
 use crate::command::CommandError;
@@ -22,6 +23,8 @@ pub(super) trait Server {
     fn send(&self, path: &str, lines: Vec<u8>) -> Result<Vec<Value>, CommandError>;
     /// Reads a JSON text a line.
     fn read(&self, path: &str, each: &mut dyn FnMut(Value)) -> Result<(), CommandError>;
+    /// The attributes that users of the issuer may have.
+    fn schema(&self) -> Result<Schema, CommandError>;
     /// Changes the settings of the issuer.
     fn set(&self, settings: &Value) -> Result<(), CommandError>;
 }
@@ -36,6 +39,11 @@ impl Server for Api {
             each(line);
             Ok(())
         })
+    }
+
+    fn schema(&self) -> Result<Schema, CommandError> {
+        let answer = self.ask(Method::GET, "/settings/attributes", None)?;
+        Ok(Schema::of(&answer).unwrap_or_default())
     }
 
     fn set(&self, settings: &Value) -> Result<(), CommandError> {
@@ -88,6 +96,16 @@ impl<'a> Importer<'a> {
         let structure = &mut self.structure;
         self.server.read("/groups/export", &mut |group| structure.add_group(&group))?;
         self.server.read("/roles/export", &mut |role| structure.add_role(&role))
+    }
+
+    /// The attributes that users of the issuer may have.
+    pub(super) fn schema(&self) -> Result<Schema, CommandError> {
+        self.server.schema()
+    }
+
+    /// Whether nothing is changed.
+    pub(super) fn is_dry(&self) -> bool {
+        self.is_dry
     }
 
     /// Changes settings of the issuer.

@@ -19,6 +19,7 @@ mod lines;
 mod own;
 mod record;
 mod report;
+mod schema;
 mod seen;
 mod structure;
 mod table;

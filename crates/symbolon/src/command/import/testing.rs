@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::importer::{Importer, Server};
 use super::report::{Report, Unit};
+use super::schema::Schema;
 use super::{Reader, carry_out};
 use crate::command::CommandError;
 
@@ -18,6 +19,8 @@ pub(super) struct Noted {
     pub(super) answers: RefCell<Vec<(String, Value)>>,
     /// The groups and roles that are there.
     pub(super) there: RefCell<Vec<(String, Value)>>,
+    /// The settings of the issuer.
+    pub(super) settings: RefCell<Value>,
     pub(super) requests: Cell<usize>,
     /// From which request on the server fails.
     pub(super) fails_from: Cell<Option<usize>>,
@@ -45,8 +48,13 @@ impl Server for Noted {
         Ok(())
     }
 
+    fn schema(&self) -> Result<Schema, CommandError> {
+        Ok(Schema::of(&self.settings.borrow()).unwrap_or_default())
+    }
+
     fn set(&self, settings: &Value) -> Result<(), CommandError> {
         self.sent.borrow_mut().push(("/settings".to_owned(), settings.clone()));
+        *self.settings.borrow_mut() = settings.clone();
         Ok(())
     }
 }

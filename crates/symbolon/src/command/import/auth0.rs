@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::importer::Importer;
 use super::lines::lines;
 use super::record::{Entry, Kind, Object, custom_attribute, hand_on_active, set};
-use super::{Reader, open};
+use super::{Reader, open_text};
 use crate::command::CommandError;
 
 /// The longest line that is read. The admin API takes no longer one either.
@@ -28,7 +28,7 @@ const METADATA: [&str; 2] = ["app_metadata", "user_metadata"];
 
 /// The users, a line each.
 pub(super) fn reader(path: &str) -> Result<Reader, CommandError> {
-    let (file, path) = (BufReader::new(open(path)?), path.to_owned());
+    let (file, path) = (BufReader::new(open_text(path)?), path.to_owned());
     Ok(Box::new(move |importer: &mut Importer<'_>| {
         for line in lines(file, &path, LONGEST_LINE) {
             let (number, line) = line?;

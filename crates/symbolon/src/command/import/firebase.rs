@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::importer::Importer;
 use super::json_stream::{self, Members, USER, Wanted};
 use super::record::{Entry, Fault, Object, hand_on_active, is_empty, number, set, take_text};
-use super::{Reader, open, unreadable};
+use super::{Reader, check_readable_again, open_text, unreadable};
 use crate::command::{CommandError, given};
 
 /// Members that are a user's here, under another name.
@@ -35,11 +35,12 @@ pub(super) fn reader(matches: &ArgMatches) -> Result<Reader, CommandError> {
     let config = match matches.get_one::<String>("hash-config") {
         Some(path) => {
             let mut text = String::new();
-            open(path)?.read_to_string(&mut text).map_err(|source| unreadable(path, source))?;
+            open_text(path)?.read_to_string(&mut text).map_err(|source| unreadable(path, source))?;
             Some(shown(&text).ok_or_else(|| wrong_config(path))?)
         }
         None => None,
     };
+    check_readable_again(&path)?;
     // Read once for the parameters, which may stand behind the users, and to see that the file is whole.
     let mut head = Head::default();
     json_stream::read(&path, &mut head).map_err(|error| no_export(&path, error))?;

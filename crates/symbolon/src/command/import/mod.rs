@@ -10,6 +10,7 @@ mod authentik;
 mod budget;
 mod client;
 mod cognito;
+mod file;
 mod firebase;
 mod importer;
 mod json_skip;
@@ -24,7 +25,6 @@ mod seen;
 mod structure;
 mod table;
 
-use std::fs::File;
 use std::io;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -32,6 +32,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::api::Api;
 use super::{CommandError, given};
 use crate::cli::about_an_issuer;
+use file::{check_readable_again, open_text, unreadable};
 use importer::Importer;
 pub(super) use record::Kind;
 use report::{Report, Unit};
@@ -183,36 +184,6 @@ fn carry_out(
     importer.report.finish()?;
     was_read?;
     flushed
-}
-
-/// Opens a file.
-///
-/// # Errors
-/// [`CommandError::File`]; [`CommandError::Usage`] where it is a directory.
-fn open(path: &str) -> Result<File, CommandError> {
-    let file = File::open(path).map_err(|source| unreadable(path, source))?;
-    let is_directory = file.metadata().map_err(|source| unreadable(path, source))?.is_dir();
-    if is_directory {
-        Err(CommandError::Usage(format!("{path} is a directory: name its files")))
-    } else {
-        Ok(file)
-    }
-}
-
-/// Opens a file that is read more than once.
-///
-/// # Errors
-/// As [`open`]; [`CommandError::Usage`] where it can be read once only, such as a pipe.
-fn check_readable_again(path: &str) -> Result<(), CommandError> {
-    let is_file = open(path)?.metadata().map_err(|source| unreadable(path, source))?.is_file();
-    if is_file {
-        return Ok(());
-    }
-    Err(CommandError::Usage(format!("{path} is read more than once: save it as a file first")))
-}
-
-fn unreadable(path: &str, source: io::Error) -> CommandError {
-    CommandError::File { path: path.to_owned(), source }
 }
 
 #[cfg(test)]

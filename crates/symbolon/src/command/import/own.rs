@@ -10,7 +10,7 @@ use super::importer::Importer;
 use super::lines::lines;
 use super::record::{Entry, Fault, Kind, Object, Origin, Part};
 use super::schema::Schema;
-use super::{Reader, check_readable_again, open};
+use super::{Reader, check_readable_again, open_text};
 use crate::command::export::{END, FORMAT, HEADER, SETTINGS, kind_of};
 use crate::command::{CommandError, given};
 
@@ -30,7 +30,7 @@ pub(super) fn reader(matches: &ArgMatches) -> Result<Reader, CommandError> {
 fn check(path: &str) -> Result<(), CommandError> {
     let no_export = |why: String| CommandError::Usage(format!("{path} is no export of Symbolon: {why}"));
     let (mut is_first, mut records, mut said) = (true, 0, None);
-    for line in lines(BufReader::new(open(path)?), path, LONGEST_LINE) {
+    for line in lines(BufReader::new(open_text(path)?), path, LONGEST_LINE) {
         let (_, line) = line?;
         let text = line.as_deref().unwrap_or_default();
         if std::mem::take(&mut is_first) {
@@ -84,7 +84,7 @@ fn import(path: &str, with_settings: bool, importer: &mut Importer<'_>) -> Resul
         last: None,
         is_noted: false,
     };
-    for line in lines(BufReader::new(open(path)?), path, LONGEST_LINE) {
+    for line in lines(BufReader::new(open_text(path)?), path, LONGEST_LINE) {
         let (number, line) = line?;
         import.line(number, line)?;
     }

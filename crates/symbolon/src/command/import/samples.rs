@@ -1,5 +1,17 @@
 //! A small export of each kind, with something of everything that the readers look at.
 
+/// Every kind of file.
+pub(super) const ALL: [(&str, &str); 8] = [
+    ("keycloak", KEYCLOAK),
+    ("authentik", AUTHENTIK),
+    ("auth0", AUTH0),
+    ("firebase", FIREBASE),
+    ("cognito", COGNITO),
+    ("cognito", COGNITO_TABLE),
+    ("csv", TABLE),
+    ("symbolon", OWN),
+];
+
 pub(super) const KEYCLOAK: &str = r#"{
   "realm": "acme", "enabled": true,
   "identityProviders": [{ "alias": "google" }],

@@ -9,9 +9,10 @@ use csv::{Reader, ReaderBuilder, StringRecord};
 use serde_json::json;
 
 use super::budget::{Budgeted, SPENT};
+use super::file::text;
 use super::importer::Importer;
 use super::record::{Entry, Fault, Kind, Object, Origin, custom_attribute, set};
-use super::{Reader as FileReader, open, unreadable};
+use super::{Reader as FileReader, open_text, unreadable};
 use crate::command::{CommandError, given};
 
 /// Members that are texts.
@@ -81,7 +82,7 @@ pub(super) fn reader(matches: &ArgMatches) -> Result<FileReader, CommandError> {
         text.rsplit_once('=').ok_or_else(|| CommandError::Usage(format!("--map {text}: write COLUMN=MEMBER")))
     });
     let map = map.collect::<Result<Vec<_>, _>>()?;
-    let entries = rows(open(path)?, path, |names| columns(names, &map))?;
+    let entries = rows(open_text(path)?, path, |names| columns(names, &map))?;
     Ok(Box::new(move |importer: &mut Importer<'_>| {
         for entry in entries {
             importer.user(entry?)?;
@@ -98,11 +99,10 @@ pub(super) fn rows<'e>(
 ) -> Result<Entries<'e>, CommandError> {
     let budget = Rc::new(Cell::new(ROW));
     // Rows of another length are told one by one.
-    let file = Budgeted::new(file.chain(END.as_bytes()), &budget);
+    let file = Budgeted::new(text(file, path)?.chain(END.as_bytes()), &budget);
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(file);
     let header = reader.headers().map_err(|error| broken(path, error))?;
-    // Some programs write a byte order mark before the first name.
-    let names = header.iter().map(|name| name.trim_start_matches('\u{feff}').trim_end_matches(END).trim());
+    let names = header.iter().map(|name| name.trim_end_matches(END).trim());
     let names: Vec<&str> = names.collect();
     let columns = named(&names)?;
     let path = path.to_owned();
